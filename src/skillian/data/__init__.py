@@ -1,0 +1,1 @@
+"""Sources by logical names: what they are, asking one, and comparing two."""

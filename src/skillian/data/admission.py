@@ -1,0 +1,73 @@
+"""Which hand-written SQL is let in: parsed, and every node of its tree on a list.
+
+A list of what is allowed cannot be got round by a function nobody thought of.
+"""
+
+from sqlglot import exp, parse
+from sqlglot.errors import SqlglotError
+
+from skillian.errors import QueryError
+
+_VALUES: frozenset[type[exp.Expr]] = frozenset(
+    {
+        exp.Abs, exp.Add, exp.And, exp.Between, exp.Boolean, exp.Case, exp.Cast, exp.Coalesce,
+        exp.Column, exp.Concat, exp.DataType, exp.DataTypeParam, exp.DPipe, exp.EQ, exp.Extract,
+        exp.Greatest, exp.GT, exp.GTE, exp.Identifier, exp.If, exp.In, exp.IntDiv, exp.Is,
+        exp.Least, exp.Length, exp.Like, exp.Literal, exp.Lower, exp.LT, exp.LTE, exp.Mod,
+        exp.Month, exp.Mul, exp.Neg, exp.NEQ, exp.Not, exp.Null, exp.Nullif, exp.Or, exp.Paren,
+        exp.Replace, exp.Round, exp.Sub, exp.Substring, exp.Trim, exp.TryCast, exp.Tuple,
+        exp.Upper, exp.Var, exp.Year,
+    }
+)  # fmt: skip
+_QUERY: frozenset[type[exp.Expr]] = _VALUES | {
+    exp.Count, exp.CTE, exp.Distinct, exp.Exists, exp.From, exp.Group, exp.Having, exp.Join,
+    exp.Max, exp.Min, exp.Select, exp.Star, exp.Subquery, exp.Sum, exp.Table, exp.TableAlias,
+    exp.Union, exp.Where, exp.With,
+}  # fmt: skip
+
+
+def admit_expression(text: str, dialect: str) -> exp.Expr:
+    """Return the tree of an expression over one row's columns; `QueryError` says what is refused.
+
+    Admitted are columns (without a table), literals, arithmetic without `/` (which would make
+    binary floats), comparison, CASE, CAST and a few functions of text and numbers.
+    """
+    tree = _parse_one(text, dialect)
+    _admit(tree, _VALUES, dialect)
+    for column in tree.find_all(exp.Column):
+        if len(column.parts) > 1:
+            raise QueryError(f"{column.sql(dialect)}: name the column without its table")
+    return tree
+
+
+def admit_query(text: str, dialect: str) -> exp.Select:
+    """Return the tree of one SELECT over plain tables; `QueryError` says what is refused."""
+    tree = _parse_one(text, dialect)
+    if not isinstance(tree, exp.Select):
+        raise QueryError("a source's query must be a single SELECT")
+    _admit(tree, _QUERY, dialect)
+    for table in tree.find_all(exp.Table):
+        if not isinstance(table.this, exp.Identifier):
+            raise QueryError(f"{table.sql(dialect)}: table functions are not admitted")
+    return tree
+
+
+def _parse_one(text: str, dialect: str) -> exp.Expr:
+    try:
+        trees = parse(text, dialect=dialect)
+    except (SqlglotError, RecursionError):
+        trees = []
+    if len(trees) != 1 or trees[0] is None:
+        raise QueryError("this does not parse as one piece of SQL")
+    return trees[0]
+
+
+def _admit(tree: exp.Expr, allowed: frozenset[type[exp.Expr]], dialect: str) -> None:
+    for node in tree.walk():
+        if isinstance(node, exp.Div):
+            raise QueryError(
+                f"{node.sql(dialect)}: `/` makes binary floats; multiply instead, as in x * 0.01"
+            )
+        if type(node) not in allowed:
+            what = type(node).__name__ if not isinstance(node, exp.Anonymous) else node.name
+            raise QueryError(f"{what} is not admitted in hand-written SQL")

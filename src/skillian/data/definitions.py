@@ -1,0 +1,175 @@
+"""What `sources.yaml` may say: the models of connections, sources and comparison settings."""
+
+import re
+from decimal import Decimal
+from typing import Annotated, Literal, Self
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    SecretStr,
+    StringConstraints,
+    model_validator,
+)
+
+Aggregation = Literal["sum", "count", "count_distinct", "avg", "min", "max"]
+
+LPAD = re.compile(r"lpad\(\s*(?P<width>[1-9][0-9]{0,2})\s*,\s*'(?P<fill>[^'])'\s*\)")
+DECIMAL = re.compile(r"decimal\(\s*(?P<precision>[0-9]{1,2})\s*,\s*(?P<scale>[0-9]{1,2})\s*\)")
+_TYPES = ("text", "integer", "boolean", "date", "timestamp", "decimal(18,2)")
+_MAX_DIGITS = 38
+
+
+def _check_type(value: str) -> str:
+    match = DECIMAL.fullmatch(value)
+    if match and int(match["scale"]) <= int(match["precision"]) <= _MAX_DIGITS:
+        return value
+    if value not in _TYPES:
+        raise ValueError(f"`{value}` is not a type; write one of {', '.join(_TYPES)}")
+    return value
+
+
+def _check_step(value: str) -> str:
+    if value not in {"trim", "upper", "nfc"} and not LPAD.fullmatch(value):
+        raise ValueError(f"`{value}` is not a step; write trim, upper, nfc or \"lpad(10,'0')\"")
+    return value
+
+
+Name = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f]*$")]
+TypeName = Annotated[str, AfterValidator(_check_type)]
+Step = Annotated[str, AfterValidator(_check_step)]
+Limit = Annotated[Decimal, Field(ge=0, max_digits=18, decimal_places=9)]
+
+
+class Definition(BaseModel):
+    """The rules all parts of the file share: unknown keys are faults, nothing changes later."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Dimension(Definition):
+    """A column to group, align and filter by.
+
+    The value is the column's, taken through `normalise` and the `values` map as text (both make
+    it text), then turned into `type`; `format` (strftime codes) reads a date or timestamp from
+    text, or writes one as text.
+    """
+
+    column: Name
+    type: TypeName | None = None
+    format: Annotated[str, Field(min_length=1)] | None = None
+    normalise: tuple[Step, ...] = ()
+    values: dict[str, str] = Field(default_factory=dict)
+    description: str = ""
+    synonyms: tuple[Name, ...] = ()
+
+    @model_validator(mode="after")
+    def _format_has_a_type(self) -> Self:
+        if self.format and self.type not in {"text", "date", "timestamp"}:
+            raise ValueError("`format` needs `type: date` or `timestamp` (to read), or `text`")
+        return self
+
+
+class Measure(Definition):
+    """A number, aggregated: a `column` or an `expression` over the columns of one row."""
+
+    column: Name | None = None
+    expression: Annotated[str, Field(min_length=1)] | None = None
+    aggregation: Aggregation
+    unit: str | None = None
+    description: str = ""
+    synonyms: tuple[Name, ...] = ()
+
+    @model_validator(mode="after")
+    def _one_origin(self) -> Self:
+        if (self.column is None) == (self.expression is None):
+            raise ValueError("a measure needs either `column` or `expression`, and not both")
+        return self
+
+
+class Source(Definition):
+    """A table, or a hand-written query, of one connection, under logical names."""
+
+    connection: Name
+    table: Name | None = None
+    query: Annotated[str, Field(min_length=1)] | None = None
+    description: str = ""
+    dimensions: Annotated[dict[Name, Dimension], Field(min_length=1)]
+    measures: Annotated[dict[Name, Measure], Field(min_length=1)]
+    freshness: Name | None = None
+
+    @model_validator(mode="after")
+    def _one_origin(self) -> Self:
+        if (self.table is None) == (self.query is None):
+            raise ValueError("a source needs either `table` or `query`, and not both")
+        return self
+
+
+class Limits(Definition):
+    """How far apart two numbers may be; one not given counts as 0, and both must be kept."""
+
+    absolute: Limit | None = None
+    percentage: Limit | None = None
+
+    def over(self, wider: "Limits") -> "Limits":
+        """Return these limits, and those of `wider` where this level says nothing."""
+        return Limits(
+            absolute=wider.absolute if self.absolute is None else self.absolute,
+            percentage=wider.percentage if self.percentage is None else self.percentage,
+        )
+
+
+class Thresholds(Definition):
+    """The limits of the classes `match` and `minor_diff`; what keeps neither is `major_diff`."""
+
+    match: Limits = Limits()
+    minor_diff: Limits = Limits()
+
+    def over(self, wider: "Thresholds") -> "Thresholds":
+        """Return these thresholds, and those of `wider` where this level says nothing."""
+        return Thresholds(
+            match=self.match.over(wider.match), minor_diff=self.minor_diff.over(wider.minor_diff)
+        )
+
+
+class MeasureSettings(Definition):
+    """What holds whenever one measure is compared."""
+
+    thresholds: Thresholds
+
+
+class PairSettings(Definition):
+    """What holds whenever two sources are compared, in either direction."""
+
+    sources: Annotated[tuple[Name, ...], Field(min_length=2, max_length=2)]
+    thresholds: Thresholds
+
+
+class ComparisonSettings(Definition):
+    """Defaults of every comparison; narrower levels go first: measure, then pair, then these."""
+
+    default_align_on: tuple[Name, ...] = ()
+    thresholds: Thresholds = Thresholds()
+    pairs: tuple[PairSettings, ...] = ()
+    measures: dict[Name, MeasureSettings] = Field(default_factory=dict)
+    cache_ttl_seconds: Annotated[int, Field(ge=0)] = 3600
+
+    def thresholds_for(self, pair: frozenset[str], measure: str) -> Thresholds:
+        """Return the thresholds that the file sets for one measure of two sources."""
+        found = self.thresholds
+        for settings in self.pairs:
+            if frozenset(settings.sources) == pair:
+                found = settings.thresholds.over(found)
+        if measure in self.measures:
+            found = self.measures[measure].thresholds.over(found)
+        return found
+
+
+class SourcesFile(Definition):
+    """The whole file. Connection URLs may hold secrets and are never printed."""
+
+    connections: Annotated[dict[Name, SecretStr], Field(min_length=1)]
+    sources: Annotated[dict[Name, Source], Field(min_length=1)]
+    comparison: ComparisonSettings = ComparisonSettings()

@@ -1,0 +1,1 @@
+"""A small ledger and its planning copy, with known faults, to try everything on."""

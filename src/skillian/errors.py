@@ -1,0 +1,113 @@
+"""Every error skillian raises, split by who can act on it.
+
+    SkillianError
+    ├── ConfigurationError        whoever wrote the configuration mends a file; lists all faults
+    └── ToolError                 may be told to a model, which can ask again differently
+        ├── InvalidInputError     validation_error: the question itself is wrong
+        ├── UnknownNameError      not_found: no such source, dimension or measure
+        │   └── SourceNotFoundError   carries `available_sources`
+        ├── QueryError            query_error: the database or a definition refused
+        └── UnavailableError      runtime_error: not possible with this version or installation
+
+A `ToolError` never holds a connection string, a path or a stack trace.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from rapidfuzz import fuzz, process, utils
+
+ErrorType = Literal["validation_error", "not_found", "query_error", "runtime_error"]
+
+
+class SkillianError(Exception):
+    """The root of everything skillian raises on purpose."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One fault of a configuration file: where it is, what is wrong and what to write instead."""
+
+    file: str
+    line: int
+    message: str
+    mend: str = ""
+
+    def __str__(self) -> str:
+        text = f"{self.file}:{self.line}: {self.message}"
+        return f"{text}; {self.mend}" if self.mend else text
+
+
+class ConfigurationError(SkillianError):
+    """A configuration file cannot be used; `faults` holds every fault, in file order."""
+
+    def __init__(self, faults: Iterable[Fault]) -> None:
+        self.faults = tuple(sorted(faults, key=lambda fault: (fault.file, fault.line)))
+        super().__init__("\n".join(str(fault) for fault in self.faults))
+
+
+class ToolError(SkillianError):
+    """An error a tool may return to a model; `type` is its kind on the wire."""
+
+    type: ClassVar[ErrorType] = "runtime_error"
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the error as a tool result: `error`, `type`, `message` and the kind's extras."""
+        return {"error": True, "type": self.type, "message": str(self)}
+
+
+class InvalidInputError(ToolError):
+    """The question is wrong in itself; the message says which part, and what would be right."""
+
+    type: ClassVar[ErrorType] = "validation_error"
+
+
+class UnknownNameError(ToolError):
+    """No `kind` (source, dimension, measure) has this name; `available` is sorted nearest first."""
+
+    type: ClassVar[ErrorType] = "not_found"
+
+    def __init__(self, kind: str, name: str, available: Iterable[str], where: str = "") -> None:
+        self.kind = kind
+        self.name = name
+        self.available = nearest(name, available)
+        place = f" in {where}" if where else ""
+        known = ", ".join(self.available) or "none"
+        super().__init__(f"there is no {kind} {name!r}{place}; {kind}s, nearest first: {known}")
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the error with `available_<kind>s`, nearest first."""
+        return {**super().to_dict(), f"available_{self.kind}s": list(self.available)}
+
+
+class SourceNotFoundError(UnknownNameError):
+    """No source has this name; `available_sources` holds those there are, nearest first."""
+
+    def __init__(self, name: str, available: Iterable[str]) -> None:
+        super().__init__("source", name, available)
+
+    @property
+    def available_sources(self) -> tuple[str, ...]:
+        """The names of all sources, nearest to the asked one first."""
+        return self.available
+
+
+class QueryError(ToolError):
+    """A statement failed, ran too long or returned too much, or a definition does not fit."""
+
+    type: ClassVar[ErrorType] = "query_error"
+
+
+class UnavailableError(ToolError):
+    """What was asked is right, but this version or this installation cannot do it."""
+
+    type: ClassVar[ErrorType] = "runtime_error"
+
+
+def nearest(name: str, names: Iterable[str]) -> tuple[str, ...]:
+    """Return all of `names`, those most like `name` first; equally near ones alphabetically."""
+    matches = process.extract(
+        name, sorted(names), scorer=fuzz.WRatio, processor=utils.default_process, limit=None
+    )
+    return tuple(choice for choice, _, _ in matches)

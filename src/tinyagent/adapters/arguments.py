@@ -1,0 +1,54 @@
+"""Reading what a model wrote as the arguments of a call."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from typing import Any
+
+from tinyagent.core.json_shape import as_object
+from tinyagent.core.messages import ToolCall
+
+_KEPT = 2_000
+
+
+def read_call(call_id: str, name: str, arguments: str) -> ToolCall:
+    """A call with its arguments read, or with the `fault` that kept them from being read.
+
+    Only whole JSON objects count. A cut-off one is never completed by guessing: half an argument
+    may be a valid and wrong one.
+    """
+    try:
+        value: Any = json.loads(arguments) if arguments.strip() else {}
+    except (ValueError, RecursionError) as error:
+        fault = f"its arguments are not valid JSON: {_reason(error, arguments)}"
+    else:
+        read = as_object(value)
+        if read is not None:
+            return ToolCall(call_id, name, read)
+        fault = f"its arguments must be a JSON object, got {type(value).__name__}"
+    return ToolCall(
+        call_id, name, {"_unreadable": arguments[:_KEPT]}, f"{fault}. Send the whole call again."
+    )
+
+
+def _reason(error: Exception, text: str) -> str:
+    if isinstance(error, json.JSONDecodeError):
+        end = error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated")
+        cut = "; they look cut off" if end else ""
+        return f"{error.msg} at character {error.pos + 1} of {len(text)}{cut}"
+    return "nested too deeply"
+
+
+def with_own_ids(calls: Iterable[ToolCall]) -> tuple[ToolCall, ...]:
+    """The calls, each with an id that no other of them has; missing ids are made up."""
+    seen: set[str] = set()
+    out: list[ToolCall] = []
+    for call in calls:
+        call_id = call.id
+        if not call_id or call_id in seen:
+            call_id = f"call_{os.urandom(6).hex()}"
+        seen.add(call_id)
+        out.append(ToolCall(call_id, call.name, call.arguments, call.fault))
+    return tuple(out)

@@ -1,0 +1,49 @@
+"""NativeToolAdapter: for models with function calling."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tinyagent.adapters.arguments import read_call, with_own_ids
+from tinyagent.adapters.text_calls import find_text_calls
+from tinyagent.core.errors import MalformedReply
+from tinyagent.core.messages import ToolCall
+from tinyagent.core.types import ModelResponse, RequestFormat, ToolSpec
+
+
+class NativeToolAdapter:
+    """Declares the tools as functions; several calls in one answer are run side by side."""
+
+    def format_request(self, tools: Sequence[ToolSpec]) -> RequestFormat:
+        """The tools as function declarations of chat completions."""
+        return RequestFormat(
+            tools=tuple(
+                {
+                    "type": "function",
+                    "function": {
+                        "name": tool.name,
+                        "description": tool.description,
+                        "parameters": tool.json_schema,
+                    },
+                }
+                for tool in tools
+            )
+        )
+
+    def extract_tool_calls(
+        self, response: ModelResponse, tools: Sequence[ToolSpec]
+    ) -> tuple[ToolCall, ...]:
+        """The calls of the answer, or those written into its text.
+
+        Raises:
+            MalformedReply: the answer is empty, or its text holds an unreadable call.
+        """
+        if response.tool_calls:
+            return with_own_ids(
+                read_call(call.id, call.name, call.arguments) for call in response.tool_calls
+            )
+        text = response.content or ""
+        if not text.strip():
+            wish = "Call a tool or give your answer" if tools else "Give your answer"
+            raise MalformedReply(f"Your reply was empty. {wish}.")
+        return with_own_ids(find_text_calls(text, {tool.name for tool in tools}))

@@ -1,0 +1,1 @@
+"""The agents: one loop, and what each puts into it."""

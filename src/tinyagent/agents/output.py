@@ -1,0 +1,55 @@
+"""From the text of an answer to the type that the caller wants."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Generic, TypeVar, cast
+
+from tinyagent.core.errors import MalformedReply
+from tinyagent.tools.parameters import describe_faults, tidy_schema
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+T = TypeVar("T")
+
+
+class OutputReader(Generic[T]):
+    """Reads answers as `output_type`; None and `str` take the text as it is."""
+
+    def __init__(self, output_type: type[T] | None) -> None:
+        self._adapter: TypeAdapter[T] | None = None
+        self.instruction = ""
+        if output_type is None or output_type is str:
+            return
+        from pydantic import TypeAdapter  # noqa: PLC0415 - see `import tinyagent`
+
+        self._adapter = TypeAdapter(output_type)
+        schema = json.dumps(tidy_schema(self._adapter.json_schema()))
+        self.instruction = f"Give your answer as JSON only, matching this JSON Schema: {schema}"
+
+    def read(self, text: str) -> T:
+        """The answer.
+
+        Raises:
+            MalformedReply: it does not fit; the message says where, for the model.
+        """
+        if self._adapter is None:
+            return cast("T", text)
+        from pydantic import ValidationError  # noqa: PLC0415
+
+        try:
+            return self._adapter.validate_json(_without_fence(text))
+        except ValidationError as error:
+            raise MalformedReply(
+                f"Your answer does not fit the wanted type:\n{describe_faults(error)}\n"
+                f"{self.instruction}"
+            ) from None
+
+
+def _without_fence(text: str) -> str:
+    """The JSON inside a Markdown fence, where the whole answer is one."""
+    stripped = text.strip()
+    if stripped.startswith("```") and stripped.endswith("```"):
+        return stripped.removesuffix("```").partition("\n")[2]
+    return stripped

@@ -1,0 +1,114 @@
+"""Run: all that one run of an agent knows, and its two ways to the outside."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from contextlib import aclosing
+from typing import Any
+
+from tinyagent.core.context import RunContext
+from tinyagent.core.errors import ModelReplyError, TinyAgentError
+from tinyagent.core.events import (
+    ModelRequested,
+    ModelResponded,
+    TextDelta,
+    ToolFinished,
+    ToolStarted,
+)
+from tinyagent.core.finalizer import Finalizer
+from tinyagent.core.memory import Memory
+from tinyagent.core.messages import ToolCall
+from tinyagent.core.types import (
+    ModelRequest,
+    ModelResponse,
+    ReactStep,
+    RunResult,
+    RunState,
+    ToolResult,
+)
+from tinyagent.middleware.base import Middleware, chain_model_call, chain_tool_call
+from tinyagent.models.base import Model
+from tinyagent.tools.calling import call_tool
+from tinyagent.tools.tool import Tool
+
+logger = logging.getLogger("tinyagent")
+
+
+class Run:
+    """One run. The agent object holds none of this, so it can serve many runs at once.
+
+    Args:
+        context: what middleware and tools may see of the run.
+        streaming: whether text deltas are wanted.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        tools: Mapping[str, Tool],
+        middleware: Sequence[Middleware],
+        context: RunContext,
+        memory: Memory,
+        *,
+        streaming: bool,
+    ) -> None:
+        self.context = context
+        self.memory = memory
+        self.finalizer = Finalizer()
+        self.steps: list[ReactStep] = []
+        self.rejected_outputs = 0
+        self._model = model
+        self._tools = tools
+        bound = [layer.bind(context) for layer in middleware]
+        self._model_call = chain_model_call(bound, self._stream if streaming else self._complete)
+        self._tool_call = chain_tool_call(bound, self._call_tool)
+
+    async def call_model(self, request: ModelRequest) -> ModelResponse:
+        """Ask the model, through the middleware."""
+        step = self.context.step
+        self.context.emit(ModelRequested(step, request))
+        logger.debug("step %d: asking %s, %d messages", step, self._model.name, len(self.memory))
+        response = await self._model_call(request)
+        self.context.usage += response.usage
+        logger.debug("step %d: %s answered (%s)", step, self._model.name, response.finish_reason)
+        self.context.emit(ModelResponded(step, response))
+        return response
+
+    async def call_tool(self, call: ToolCall) -> ToolResult:
+        """Run a tool, through the middleware; its failure is a result too."""
+        step = self.context.step
+        self.context.emit(ToolStarted(step, call))
+        result = await self._tool_call(call)
+        logger.debug("step %d: %s took %.3f s", step, call.name, result.duration_seconds)
+        self.context.emit(ToolFinished(step, result))
+        return result
+
+    def result(self, state: RunState, error: TinyAgentError | None) -> RunResult[Any]:
+        """What the run has come to."""
+        answer = self.finalizer.answer
+        return RunResult(
+            output=None if answer is None else answer.value,
+            state=state,
+            steps_taken=self.context.step,
+            duration_seconds=self.context.seconds,
+            usage=self.context.usage,
+            memory=self.memory,
+            final_answer=answer,
+            steps=tuple(self.steps),
+            error=error,
+        )
+
+    async def _complete(self, request: ModelRequest) -> ModelResponse:
+        return await self._model.complete(request)
+
+    async def _stream(self, request: ModelRequest) -> ModelResponse:
+        async with aclosing(self._model.stream(request)) as items:
+            async for item in items:
+                if isinstance(item, ModelResponse):
+                    return item
+                self.context.emit(TextDelta(self.context.step, item.text, item.kind))
+        raise ModelReplyError(f"{self._model.name} ended its stream without a whole answer")
+
+    async def _call_tool(self, call: ToolCall) -> ToolResult:
+        return await call_tool(self._tools, call, self.context)

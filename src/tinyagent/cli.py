@@ -1,0 +1,202 @@
+"""The command line: `tinyagent run TASK`."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import json
+import sys
+from collections.abc import Callable
+from contextlib import aclosing
+from enum import IntEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from tinyagent.agents.react import ReactAgent
+from tinyagent.core.errors import CallerError, ConfigurationError
+from tinyagent.core.events import (
+    Event,
+    ReplyRejected,
+    RunFinished,
+    TextDelta,
+    ToolFinished,
+    ToolStarted,
+)
+from tinyagent.core.json_shape import as_array
+from tinyagent.core.types import RunResult
+from tinyagent.tools.tool import Tool
+
+DEFAULT_MODEL = "openai:gpt-4.1-mini"
+_SHOWN = 300
+
+app = typer.Typer(
+    help="Run agents from the command line.", no_args_is_help=True, add_completion=False
+)
+notes = Console(stderr=True, highlight=False, markup=False)
+
+
+class ExitCode(IntEnum):
+    """What the process says to the shell."""
+
+    ANSWERED = 0
+    FAILED = 1
+    BAD_USAGE = 2
+    LIMIT_REACHED = 3
+    INTERRUPTED = 130
+
+
+@app.callback()
+def _commands() -> None:
+    """Keeps `run` a command of its own."""
+
+
+@app.command()
+def run(
+    task: Annotated[str, typer.Argument(help="What to do, in words.")],
+    model: Annotated[
+        str, typer.Option(envvar="TINYAGENT_MODEL", help="For example openai:gpt-4.1.")
+    ] = DEFAULT_MODEL,
+    tools: Annotated[
+        list[str] | None, typer.Option(help="module:name of a tool or a list of tools; repeatable.")
+    ] = None,
+    max_steps: Annotated[int, typer.Option(min=1, help="Model calls at most.")] = 10,
+    *,
+    stream: Annotated[bool, typer.Option(help="Print the answer as it is written.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+) -> None:
+    """Give TASK to a ReactAgent and print its answer.
+
+    The model is served by OPENAI_BASE_URL with OPENAI_API_KEY. Progress goes to standard error.
+    Exit codes: 0 answered, 1 failed, 2 bad usage, 3 step or usage limit.
+    """
+    if stream and as_json:
+        raise typer.BadParameter("--stream and --json exclude each other")
+    try:
+        agent = ReactAgent(model, _load_tools(tools or []), max_steps=max_steps)
+        show = _Display(stream=stream, quiet=as_json)
+        result = asyncio.run(_run(agent, task, show))
+    except CallerError as error:
+        notes.print(f"Error: {error}", style="red")
+        raise typer.Exit(ExitCode.BAD_USAGE) from None
+    except KeyboardInterrupt:
+        notes.print("Interrupted; the run was cancelled.", style="yellow")
+        raise typer.Exit(ExitCode.INTERRUPTED) from None
+    if as_json:
+        typer.echo(json.dumps(_as_json(result), ensure_ascii=False, indent=2))
+    show.end(result)
+    raise typer.Exit(_exit_code(result))
+
+
+async def _run(agent: ReactAgent[str], task: str, show: Callable[[Event], None]) -> RunResult[str]:
+    result: RunResult[str] | None = None
+    async with aclosing(agent.stream(task)) as events:
+        async for event in events:
+            show(event)
+            if isinstance(event, RunFinished):
+                result = event.result
+    if result is None:
+        raise AssertionError("a run always ends with RunFinished")
+    return result
+
+
+class _Display:
+    """Shows a run: the answer on standard output, all else on standard error."""
+
+    def __init__(self, *, stream: bool, quiet: bool) -> None:
+        self._stream = stream
+        self._quiet = quiet
+        self._written = ""
+
+    def __call__(self, event: Event) -> None:
+        if self._quiet:
+            return
+        match event:
+            case TextDelta(kind="text", text=text) if self._stream:
+                self._write(text)
+            case TextDelta(kind="restart"):
+                self._break_line()
+                notes.print("(the connection broke; the answer starts again)", style="yellow")
+            case ToolStarted(call=call):
+                self._break_line()
+                notes.print(f"→ {call.name}({json.dumps(dict(call.arguments))})", style="cyan")
+            case ToolFinished(result=result):
+                style = "red" if result.is_error else "dim"
+                notes.print(f"← {_shorten(result.content)}", style=style)
+            case ReplyRejected(reason=reason):
+                self._break_line()
+                notes.print(f"! {_shorten(reason)}", style="yellow")
+            case _:
+                pass
+
+    def end(self, result: RunResult[Any]) -> None:
+        """Print what is left to say of the run."""
+        self._break_line()
+        if not self._quiet and not self._stream and result.final_answer is not None:
+            typer.echo(str(result))
+        if result.error is not None:
+            notes.print(f"Error: {result.error}", style="red")
+        if not self._quiet:
+            used = result.usage
+            notes.print(
+                f"[{result.state}] {result.steps_taken} steps, {result.duration_seconds:.1f} s,"
+                f" {used.input_tokens} tokens in, {used.output_tokens} out",
+                style="dim",
+            )
+
+    def _write(self, text: str) -> None:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+        self._written = text or self._written
+
+    def _break_line(self) -> None:
+        if self._written and not self._written.endswith("\n"):
+            self._write("\n")
+        self._written = ""
+
+
+def _shorten(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _SHOWN else f"{line[:_SHOWN]}…"
+
+
+def _as_json(result: RunResult[str]) -> dict[str, Any]:
+    return {
+        "output": result.output,
+        "state": result.state,
+        "error": None if result.error is None else str(result.error),
+        "steps_taken": result.steps_taken,
+        "duration_seconds": round(result.duration_seconds, 3),
+        "usage": result.usage.to_dict(),
+    }
+
+
+def _exit_code(result: RunResult[Any]) -> ExitCode:
+    if result.state == "completed":
+        return ExitCode.ANSWERED
+    limited = result.state in {"step_limit_reached", "usage_limit_reached"}
+    return ExitCode.LIMIT_REACHED if limited else ExitCode.FAILED
+
+
+def _load_tools(references: list[str]) -> list[Tool | Callable[..., Any]]:
+    """The tools that `module:name` refers to; the working folder is searched too."""
+    sys.path.insert(0, str(Path.cwd()))
+    found: list[Tool | Callable[..., Any]] = []
+    for reference in references:
+        module_name, _, name = reference.partition(":")
+        try:
+            value: Any = getattr(importlib.import_module(module_name), name)
+        except (ImportError, AttributeError, ValueError) as error:
+            raise ConfigurationError(
+                f"--tools {reference!r} cannot be loaded ({error}); write module:name, for example"
+                " my_tools:search"
+            ) from None
+        found += as_array(value) or [value]
+    return found
+
+
+def main() -> None:
+    """The entry point of the `tinyagent` command."""
+    app()

@@ -1,0 +1,1 @@
+"""The words that every other room uses; this room imports none of them."""

@@ -1,0 +1,37 @@
+"""RunContext: what a run shows to its middleware and tools."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from tinyagent.core.events import Event
+from tinyagent.core.types import ToolSpec, Usage
+
+
+def _no_listener(_event: Event) -> None:
+    """Nobody listens."""
+
+
+@dataclass(slots=True)
+class RunContext:
+    """The state of one run that others may read.
+
+    A tool with a parameter of this type is given the run's own; the model does not see it.
+    """
+
+    task: str
+    max_steps: int
+    tools: Mapping[str, ToolSpec]
+    run_id: str = field(default_factory=lambda: os.urandom(16).hex())
+    step: int = 0
+    usage: Usage = field(default_factory=Usage)
+    started: float = field(default_factory=time.monotonic)
+    emit: Callable[[Event], None] = _no_listener
+
+    @property
+    def seconds(self) -> float:
+        """How long the run has been going on."""
+        return time.monotonic() - self.started

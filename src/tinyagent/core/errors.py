@@ -1,0 +1,145 @@
+"""Every error that tinyagent raises, split by who can act on it.
+
+TinyAgentError
+├── ModelMayRetry             told to the model, which tries again
+│   ├── MalformedReply        the reply is neither an answer nor a call
+│   ├── ToolArgumentsError    the arguments do not fit the tool
+│   └── ToolRetry             raised by a tool: advice for the next try
+├── CallerError               a mistake in the calling program
+│   ├── ConfigurationError    a key, an address or an option is missing or wrong
+│   ├── MultipleFinalAnswers  an answer was set twice
+│   ├── ToolDefinitionError   something given as a tool is none
+│   └── UnknownToolError      no tool of that name in the registry
+├── RunEnded                  the run stopped without an answer; carries its result
+│   ├── InvalidFinalAnswer    the answer never took the wanted type
+│   ├── StepLimitReached      `max_steps` are used up
+│   └── UsageLimitReached     requests, tokens, tool calls or seconds are used up
+└── ModelError                the model's server failed
+    ├── ModelAuthenticationError   the key is refused
+    ├── ModelConnectionError       no connection, or it broke
+    ├── ModelRateLimited           too many requests
+    ├── ModelRefused               the server refuses this request
+    ├── ModelReplyError            the server's reply cannot be read
+    ├── ModelServerError           the server failed
+    └── ModelTimeout               the server did not answer in time
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+if TYPE_CHECKING:
+    from tinyagent.core.types import RunResult, RunState
+
+
+class TinyAgentError(Exception):
+    """Root of the tree. `result` is what the run had come to, where a run ended with it."""
+
+    result: RunResult[Any] | None = None
+
+
+class ModelMayRetry(TinyAgentError):
+    """Told to the model, which tries again."""
+
+
+class MalformedReply(ModelMayRetry):
+    """The reply holds neither an answer nor a readable tool call; the message says what to send."""
+
+
+class ToolArgumentsError(ModelMayRetry):
+    """The arguments do not fit the tool: which field, what was expected, what came."""
+
+
+class ToolRetry(ModelMayRetry):
+    """Raise it inside a tool to tell the model, in your words, how to call it better."""
+
+
+class CallerError(TinyAgentError):
+    """A mistake in the calling program."""
+
+
+class ConfigurationError(CallerError):
+    """A key, an address or an option is missing or wrong; the message says which and the mend."""
+
+
+class MultipleFinalAnswers(CallerError):
+    """An answer was set twice."""
+
+
+class ToolDefinitionError(CallerError):
+    """Something given as a tool cannot be one; the message names it and the mend."""
+
+
+class UnknownToolError(CallerError):
+    """The registry has no tool of that name."""
+
+
+class RunEnded(TinyAgentError):
+    """The run stopped without an answer; `result` is what it had come to."""
+
+    state: ClassVar[RunState] = "error"
+
+
+class InvalidFinalAnswer(RunEnded):
+    """The answer did not take the wanted type within `output_retries` more tries."""
+
+
+class StepLimitReached(RunEnded):
+    """`max_steps` are used up."""
+
+    state: ClassVar[RunState] = "step_limit_reached"
+
+
+class UsageLimitReached(RunEnded):
+    """Requests, tokens, tool calls or seconds of `UsageLimits` are used up."""
+
+    state: ClassVar[RunState] = "usage_limit_reached"
+
+
+class ModelError(TinyAgentError):
+    """The model's server failed. `retryable`: the same request may succeed later."""
+
+    retryable: ClassVar[bool] = False
+
+    def __init__(self, message: str, *, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+        """Seconds that the server asked to wait, where it did."""
+
+
+class ModelAuthenticationError(ModelError):
+    """The key is refused."""
+
+
+class ModelRefused(ModelError):
+    """The server refuses this request, and would again."""
+
+
+class ModelConnectionError(ModelError):
+    """No connection, or it broke before the answer was whole."""
+
+    retryable: ClassVar[bool] = True
+
+
+class ModelRateLimited(ModelError):
+    """Too many requests."""
+
+    retryable: ClassVar[bool] = True
+
+
+class ModelReplyError(ModelError):
+    """The server's reply is not what chat completions promises."""
+
+    retryable: ClassVar[bool] = True
+
+
+class ModelServerError(ModelError):
+    """The server failed."""
+
+    retryable: ClassVar[bool] = True
+
+
+class ModelTimeout(ModelError):
+    """The server did not answer in time."""
+
+    retryable: ClassVar[bool] = True

@@ -1,0 +1,112 @@
+"""What a run tells its listeners, in the order in which it happens.
+
+    RunStarted
+      StepStarted
+        ModelRequested, TextDelta…, ModelResponded
+        ToolStarted, ToolFinished   (calls of one step overlap; `call.id` tells them apart)
+        ReplyRejected               (the model is told why and tries again)
+      StepFinished
+    RunFinished                     (always last, always there)
+
+Text deltas come only where somebody streams the run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from tinyagent.core.messages import ToolCall
+from tinyagent.core.types import ModelRequest, ModelResponse, RunResult, ToolResult
+
+
+@dataclass(frozen=True, slots=True)
+class RunStarted:
+    """A run begins."""
+
+    run_id: str
+    task: str
+
+
+@dataclass(frozen=True, slots=True)
+class StepStarted:
+    """Step `step` (from 1) begins."""
+
+    step: int
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequested:
+    """A request goes to the model."""
+
+    step: int
+    request: ModelRequest
+
+
+@dataclass(frozen=True, slots=True)
+class TextDelta:
+    """A piece of the answer as the model writes it; `kind` as in `ModelDelta`."""
+
+    step: int
+    text: str
+    kind: str = "text"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelResponded:
+    """The model's answer is whole."""
+
+    step: int
+    response: ModelResponse
+
+
+@dataclass(frozen=True, slots=True)
+class ToolStarted:
+    """A tool call begins."""
+
+    step: int
+    call: ToolCall
+
+
+@dataclass(frozen=True, slots=True)
+class ToolFinished:
+    """A tool call has its result, be it an error."""
+
+    step: int
+    result: ToolResult
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyRejected:
+    """The reply could not be used; `reason` is what the model is told."""
+
+    step: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class StepFinished:
+    """Step `step` is over."""
+
+    step: int
+
+
+@dataclass(frozen=True, slots=True)
+class RunFinished:
+    """The run is over."""
+
+    result: RunResult[Any]
+
+
+Event = (
+    RunStarted
+    | StepStarted
+    | ModelRequested
+    | TextDelta
+    | ModelResponded
+    | ToolStarted
+    | ToolFinished
+    | ReplyRejected
+    | StepFinished
+    | RunFinished
+)

@@ -1,0 +1,173 @@
+"""What travels through a run: messages, tool calls, requests, responses, results.
+
+All types are immutable, and all but `ModelRequest` have a JSON form that loses nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Generic, Literal, Protocol, TypeVar
+
+from tinyagent.core.errors import TinyAgentError
+from tinyagent.core.memory import Memory
+from tinyagent.core.messages import Message, ToolCall
+
+T_co = TypeVar("T_co", covariant=True)
+
+RunState = Literal["completed", "step_limit_reached", "usage_limit_reached", "cancelled", "error"]
+
+
+class ToolSpec(Protocol):
+    """What adapters and middleware need to know of a tool."""
+
+    @property
+    def name(self) -> str:
+        """The name by which the model calls it."""
+        ...
+
+    @property
+    def description(self) -> str:
+        """What it does, as told to the model."""
+        ...
+
+    @property
+    def json_schema(self) -> Mapping[str, Any]:
+        """JSON Schema of its arguments, an object."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What the model calls of a run cost: requests made and tokens counted by the server."""
+
+    requests: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+
+    @property
+    def total_tokens(self) -> int:
+        """Input and output tokens together (cached ones are part of the input)."""
+        return self.input_tokens + self.output_tokens
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.requests + other.requests,
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.cached_tokens + other.cached_tokens,
+        )
+
+    def to_dict(self) -> dict[str, int]:
+        """The JSON form."""
+        return {
+            "requests": self.requests,
+            "input_tokens": self.input_tokens,
+            "output_tokens": self.output_tokens,
+            "cached_tokens": self.cached_tokens,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class RequestFormat:
+    """What an adapter adds to a request so that the model can call tools.
+
+    `tools` are function declarations as chat completions takes them.
+    """
+
+    tools: tuple[Mapping[str, Any], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequest:
+    """One request to a model: the conversation so far and how to answer."""
+
+    messages: Sequence[Message]
+    format: RequestFormat = RequestFormat()
+    temperature: float | None = None
+    max_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RawToolCall:
+    """A tool call as the model wrote it: `arguments` is text that should be a JSON object."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModelDelta:
+    """A piece of a streamed answer.
+
+    `restart` means: the connection broke, what was streamed of this answer is void.
+    """
+
+    text: str
+    kind: Literal["text", "reasoning", "restart"] = "text"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelResponse:
+    """One whole answer of a model. `content` is None when it sent no text at all."""
+
+    content: str | None
+    tool_calls: tuple[RawToolCall, ...] = ()
+    usage: Usage = Usage(requests=1)
+    finish_reason: str = "stop"
+    model: str = ""
+    id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What came of one tool call; `content` is the text that the model reads."""
+
+    call: ToolCall
+    content: str
+    is_error: bool = False
+    duration_seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class ReactStep:
+    """One step of a `ReactAgent`: what the model said and what its calls gave."""
+
+    number: int
+    content: str
+    results: tuple[ToolResult, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FinalAnswer:
+    """The one answer of a run; `source` says how it was given (`"text"`)."""
+
+    value: Any
+    source: str
+    timestamp: datetime
+    metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult(Generic[T_co]):
+    """What a run came to.
+
+    `output` is the answer, typed by the agent's `output_type`; it is None unless `state` is
+    `"completed"`, and then `error` says why. `memory` can be passed to the next run to go on.
+    """
+
+    output: T_co
+    state: RunState
+    steps_taken: int
+    duration_seconds: float
+    usage: Usage
+    memory: Memory
+    final_answer: FinalAnswer | None = None
+    steps: tuple[ReactStep, ...] = ()
+    error: TinyAgentError | None = None
+
+    def __str__(self) -> str:
+        return "" if self.final_answer is None else str(self.final_answer.value)

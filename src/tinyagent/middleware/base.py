@@ -1,0 +1,73 @@
+"""Middleware: one place for everything around a model call or a tool call."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from typing import TypeVar
+
+from tinyagent.core.context import RunContext
+from tinyagent.core.messages import ToolCall
+from tinyagent.core.types import ModelRequest, ModelResponse, ToolResult
+
+ModelCall = Callable[[ModelRequest], Awaitable[ModelResponse]]
+ToolCallHandler = Callable[[ToolCall], Awaitable[ToolResult]]
+
+A = TypeVar("A")
+R = TypeVar("R")
+
+
+class Middleware:
+    """Wraps the calls that a run makes to the outside. Override what you need.
+
+    A middleware may change the request, answer in place of the next one, call the next one more
+    than once, or raise a `RunEnded` error to stop the run. The first of an agent's list is the
+    outermost.
+    """
+
+    def bind(self, run: RunContext) -> Middleware:
+        """Called once when a run starts; the object returned wraps the calls of that run.
+
+        An agent serves many runs at once: what must be remembered within a run belongs into the
+        object returned here. The default has nothing to remember and returns `self`.
+        """
+        del run
+        return self
+
+    async def model_call(self, request: ModelRequest, call_next: ModelCall) -> ModelResponse:
+        """Around one request to the model."""
+        return await call_next(request)
+
+    async def tool_call(self, call: ToolCall, call_next: ToolCallHandler) -> ToolResult:
+        """Around one tool call, be it of a tool that does not exist."""
+        return await call_next(call)
+
+
+def chain_model_call(layers: Sequence[Middleware], innermost: ModelCall) -> ModelCall:
+    """One callable that goes through all layers that override `model_call`."""
+    wrappers = [m.model_call for m in layers if type(m).model_call is not Middleware.model_call]
+    return _chain(wrappers, innermost)
+
+
+def chain_tool_call(layers: Sequence[Middleware], innermost: ToolCallHandler) -> ToolCallHandler:
+    """One callable that goes through all layers that override `tool_call`."""
+    wrappers = [m.tool_call for m in layers if type(m).tool_call is not Middleware.tool_call]
+    return _chain(wrappers, innermost)
+
+
+def _chain(
+    wrappers: Sequence[Callable[[A, Callable[[A], Awaitable[R]]], Awaitable[R]]],
+    innermost: Callable[[A], Awaitable[R]],
+) -> Callable[[A], Awaitable[R]]:
+    handler = innermost
+    for wrapper in reversed(wrappers):
+        handler = partial(_call, wrapper, handler)
+    return handler
+
+
+def _call(
+    wrapper: Callable[[A, Callable[[A], Awaitable[R]]], Awaitable[R]],
+    call_next: Callable[[A], Awaitable[R]],
+    argument: A,
+) -> Awaitable[R]:
+    return wrapper(argument, call_next)

@@ -1,0 +1,56 @@
+"""The `Model` protocol, and how a name becomes a model."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from typing import Protocol, runtime_checkable
+
+from tinyagent.core.errors import ConfigurationError
+from tinyagent.core.types import ModelDelta, ModelRequest, ModelResponse
+
+
+@runtime_checkable
+class Model(Protocol):
+    """Answers requests. One object serves many runs, on one event loop after another."""
+
+    @property
+    def name(self) -> str:
+        """What it is called in logs, traces and results."""
+        ...
+
+    async def complete(self, request: ModelRequest) -> ModelResponse:
+        """The whole answer.
+
+        Raises:
+            ModelError: the server failed; which kind says who can act.
+        """
+        ...
+
+    def stream(self, request: ModelRequest) -> AsyncGenerator[ModelDelta | ModelResponse, None]:
+        """The answer as it is written; the last item is the whole `ModelResponse`.
+
+        Raises:
+            ModelError: as `complete`.
+        """
+        ...
+
+
+def get_model(model: Model | str) -> Model:
+    """A model, from itself or from its name.
+
+    `"openai:gpt-4.1"` and a bare name are served by `OPENAI_BASE_URL` (OpenAI's own by default).
+
+    Raises:
+        ConfigurationError: the provider is not known, or its key is missing.
+    """
+    if not isinstance(model, str):
+        return model
+    from tinyagent.models.openai import OpenAIModel  # noqa: PLC0415 - loads no provider unasked
+
+    provider, colon, name = model.partition(":")
+    if colon and provider == "openai":
+        return OpenAIModel(name)
+    if not model.strip():
+        raise ConfigurationError("the model's name is empty; give one such as 'openai:gpt-4.1'")
+    # Ollama's names hold a colon of their own ("llama3.2:1b"): an unknown prefix is no provider.
+    return OpenAIModel(model)

@@ -1,0 +1,86 @@
+"""From what a server answered to the error that says who can act."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from http import HTTPStatus
+from typing import Any
+
+from tinyagent.core.errors import (
+    ModelAuthenticationError,
+    ModelError,
+    ModelRateLimited,
+    ModelRefused,
+    ModelServerError,
+    ModelTimeout,
+)
+from tinyagent.core.json_shape import as_object
+
+_SHOWN = 500
+_REFUSED = {
+    401: (ModelAuthenticationError, "check OPENAI_API_KEY"),
+    403: (ModelAuthenticationError, "check OPENAI_API_KEY"),
+    404: (ModelRefused, "check the model's name and OPENAI_BASE_URL"),
+}
+_MAY_PASS = {408: ModelTimeout, 429: ModelRateLimited, 504: ModelTimeout}
+_REDIRECT = "redirects are not followed, the key would go along; set OPENAI_BASE_URL to the address"
+
+
+def status_error(status: int, headers: Mapping[str, str], body: str, where: str) -> ModelError:
+    """The error for an HTTP status that is not 200; `where` is the address without secrets."""
+    detail = read_error(body)
+    said = f"{where} answered {status} {_phrase(status)}" + (f": {detail}" if detail else "")
+    if status in _REFUSED:
+        kind, mend = _REFUSED[status]
+        return kind(f"{said}; {mend}")
+    if HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.BAD_REQUEST:
+        return ModelRefused(f"{said}; {_REDIRECT}")
+    server_failed = status >= HTTPStatus.INTERNAL_SERVER_ERROR
+    passing = _MAY_PASS.get(status, ModelServerError if server_failed else None)
+    if passing is None or "insufficient_quota" in body:
+        return ModelRefused(said)
+    return passing(said, retry_after=parse_retry_after(headers.get("Retry-After")))
+
+
+def read_error(body: str) -> str:
+    """What an error body says went wrong, in at most 500 characters; HTML says nothing."""
+    try:
+        return error_detail(json.loads(body))
+    except (ValueError, RecursionError):
+        return "" if "<html" in body.lower() else _shorten(body.strip())
+
+
+def error_detail(data: Any) -> str:
+    """What an error object says, in at most 500 characters, however the server nests it."""
+    while (entry := as_object(data)) is not None:
+        data = entry.get("error") or entry.get("message") or entry.get("detail") or ""
+    return _shorten(data if isinstance(data, str) else "")
+
+
+def parse_retry_after(value: str | None) -> float | None:
+    """Seconds to wait, from a `Retry-After` header: a number or an HTTP date (RFC 9110, 10.2.3)."""
+    if value is None:
+        return None
+    try:
+        seconds = float(value)
+    except ValueError:
+        from email.utils import parsedate_to_datetime  # noqa: PLC0415 - rarely needed, 10 ms
+
+        try:
+            seconds = (parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds()
+        except (ValueError, TypeError):
+            return None
+    return max(seconds, 0.0) if seconds == seconds else None  # noqa: PLR0124 - not a NaN
+
+
+def _phrase(status: int) -> str:
+    try:
+        return HTTPStatus(status).phrase
+    except ValueError:
+        return ""
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

@@ -1,0 +1,84 @@
+"""ScriptedModel: answers written beforehand, for tests and examples that need no network."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import AsyncGenerator, Callable, Iterable
+from typing import Any
+
+from tinyagent.core.errors import ConfigurationError
+from tinyagent.core.types import ModelDelta, ModelRequest, ModelResponse, RawToolCall, Usage
+
+Answer = str | RawToolCall | ModelResponse | Exception
+Script = Iterable[Answer | list[RawToolCall]] | Callable[[ModelRequest], Answer | list[RawToolCall]]
+
+
+def scripted_call(name: str, /, *, call_id: str = "", **arguments: Any) -> RawToolCall:
+    """A tool call for a script, its arguments given as keywords."""
+    return RawToolCall(call_id, name, json.dumps(arguments))
+
+
+class ScriptedModel:
+    """Answers from a list, one a request, or from a function of the request.
+
+    An answer is a text, a `scripted_call(...)` or a list of them, a whole `ModelResponse`, or an
+    exception to raise. `requests` keeps what was asked. A function serves any number of runs side
+    by side; a list is shared by all runs of this object.
+    """
+
+    def __init__(self, script: Script, *, name: str = "scripted") -> None:
+        self._name = name
+        self._answer = script if callable(script) else _next_of(iter(script))
+        self.requests: list[ModelRequest] = []
+
+    @property
+    def name(self) -> str:
+        """The name given to it."""
+        return self._name
+
+    async def complete(self, request: ModelRequest) -> ModelResponse:
+        """The next answer.
+
+        Raises:
+            ConfigurationError: the script is used up.
+            Exception: an exception that stands in the script.
+        """
+        self.requests.append(request)
+        return self._as_response(self._answer(request))
+
+    async def stream(
+        self, request: ModelRequest
+    ) -> AsyncGenerator[ModelDelta | ModelResponse, None]:
+        """The next answer, word by word; raises as `complete`."""
+        response = await self.complete(request)
+        for piece in re.findall(r"\s*\S+|\s+", response.content or ""):
+            yield ModelDelta(piece)
+        yield response
+
+    def _as_response(self, answer: Answer | list[RawToolCall]) -> ModelResponse:
+        if isinstance(answer, Exception):
+            raise answer
+        if isinstance(answer, ModelResponse):
+            return answer
+        if isinstance(answer, str):
+            return ModelResponse(answer, usage=Usage(1), model=self._name)
+        calls = (answer,) if isinstance(answer, RawToolCall) else tuple(answer)
+        return ModelResponse(None, calls, Usage(1), "tool_calls", self._name)
+
+    def __repr__(self) -> str:
+        return f"ScriptedModel({self._name!r})"
+
+
+def _next_of(
+    answers: Any,
+) -> Callable[[ModelRequest], Answer | list[RawToolCall]]:
+    def answer(_request: ModelRequest) -> Answer | list[RawToolCall]:
+        try:
+            return next(answers)  # type: ignore[no-any-return]
+        except StopIteration:
+            raise ConfigurationError(
+                "the script of the ScriptedModel is used up: the run asked for one answer more"
+            ) from None
+
+    return answer

@@ -1,0 +1,1 @@
+"""Tools: typed functions that a model may call."""

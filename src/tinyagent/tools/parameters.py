@@ -1,0 +1,145 @@
+"""From a function's signature to a Pydantic model of its arguments.
+
+Pydantic makes the JSON Schema, converts what the model sends and finds its faults.
+"""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from tinyagent.core.context import RunContext
+from tinyagent.core.errors import ToolArgumentsError, ToolDefinitionError
+from tinyagent.core.json_shape import as_array, as_object
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel, ValidationError
+
+_NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+_SHOWN = 200
+
+
+class Parameters:
+    """The arguments that a tool takes, as the model may give them.
+
+    Raises:
+        ToolDefinitionError: a parameter or the return value has no type hint, a hint cannot be
+            resolved or described as JSON, or arguments cannot be passed by name.
+    """
+
+    def __init__(self, fn: Callable[..., Any], name: str, descriptions: Mapping[str, str]) -> None:
+        hints = _resolve_hints(fn, name)
+        self._names: dict[str, str] = {}
+        self.context_name: str | None = None
+        fields: dict[str, Any] = {}
+        for parameter in inspect.signature(fn).parameters.values():
+            _check_parameter(parameter, hints, name)
+            if hints[parameter.name] is RunContext:
+                self.context_name = parameter.name
+                continue
+            # Fields are numbered and only aliased: any name is a good one for a parameter, while
+            # Pydantic keeps some (`schema`, `copy`, `_x`) for itself.
+            field = f"p{len(fields)}"
+            fields[field] = _field(parameter, hints[parameter.name], descriptions)
+            self._names[field] = parameter.name
+        self._model, self.json_schema = _build_model(name, fields)
+
+    def validate(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments, converted to the types of the parameters, defaults filled in.
+
+        Raises:
+            ToolArgumentsError: with one line a fault: which field, what was expected, what came.
+        """
+        from pydantic import ValidationError  # noqa: PLC0415 - see `import tinyagent`
+
+        try:
+            read = self._model.model_validate(dict(arguments))
+        except ValidationError as error:
+            raise ToolArgumentsError(describe_faults(error)) from None
+        return {name: getattr(read, field) for field, name in self._names.items()}
+
+
+def describe_faults(error: ValidationError) -> str:
+    """One line a fault, for a model to read: field, what was expected, what came."""
+    lines: list[str] = []
+    for fault in error.errors(include_url=False, include_context=False):
+        where = ".".join(str(part) for part in fault["loc"]) or "(the whole)"
+        if fault["type"] == "missing":
+            lines.append(f"{where}: required, but missing")
+        elif fault["type"] == "extra_forbidden":
+            lines.append(f"{where}: there is no such argument")
+        else:
+            lines.append(f"{where}: {fault['msg']}, got {_shorten(repr(fault['input']))}")
+    return "\n".join(lines)
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}… ({len(text)} characters)"
+
+
+def _resolve_hints(fn: Callable[..., Any], name: str) -> dict[str, Any]:
+    target = fn if inspect.isroutine(fn) else type(fn).__call__
+    try:
+        return typing.get_type_hints(target, include_extras=True)
+    except (NameError, TypeError) as error:
+        raise ToolDefinitionError(
+            f"tool {name!r}: a type hint cannot be resolved ({error});"
+            " import its types at module level"
+        ) from None
+
+
+def _check_parameter(parameter: inspect.Parameter, hints: Mapping[str, Any], name: str) -> None:
+    if parameter.kind not in _NAMED:
+        raise ToolDefinitionError(
+            f"tool {name!r}: parameter {str(parameter)!r} cannot be passed by name;"
+            " give each argument a name of its own"
+        )
+    if parameter.name not in hints:
+        raise ToolDefinitionError(
+            f"tool {name!r}: parameter {parameter.name!r} has no type hint; write"
+            f" `{parameter.name}: str`, or whatever it takes"
+        )
+
+
+def _field(
+    parameter: inspect.Parameter, hint: Any, descriptions: Mapping[str, str]
+) -> tuple[Any, Any]:
+    from pydantic import Field  # noqa: PLC0415
+
+    default = ... if parameter.default is inspect.Parameter.empty else parameter.default
+    description = descriptions.get(parameter.name)
+    return hint, Field(default, alias=parameter.name, description=description)
+
+
+def _build_model(name: str, fields: Mapping[str, Any]) -> tuple[type[BaseModel], dict[str, Any]]:
+    from pydantic import ConfigDict, PydanticUserError, create_model  # noqa: PLC0415
+    from pydantic.errors import PydanticInvalidForJsonSchema  # noqa: PLC0415
+
+    config = ConfigDict(extra="forbid", arbitrary_types_allowed=False)
+    try:
+        model: type[BaseModel] = create_model(name, __config__=config, **fields)
+        return model, tidy_schema(model.model_json_schema())
+    except (PydanticUserError, PydanticInvalidForJsonSchema) as error:
+        reason = str(error).splitlines()[0]
+        raise ToolDefinitionError(
+            f"tool {name!r}: a parameter's type cannot be described as JSON ({reason});"
+            " use plain types, dataclasses, TypedDicts or Pydantic models"
+        ) from None
+
+
+def tidy_schema(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema without the titles that Pydantic makes up: they cost tokens and say nothing."""
+    return {key: _tidy(key, value) for key, value in schema.items() if key != "title"}
+
+
+def _tidy(key: str, value: object) -> object:
+    entries, items = as_object(value), as_array(value)
+    if entries is not None and key in {"properties", "$defs"}:
+        return {name: _tidy("", entry) for name, entry in entries.items()}
+    if entries is not None and key != "default":
+        return tidy_schema(entries)
+    if items is not None and key in {"anyOf", "allOf", "oneOf", "prefixItems"}:
+        return [_tidy("", item) for item in items]
+    return value

@@ -1,0 +1,75 @@
+"""The registry: what was decorated with `@tool` in this process."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from tinyagent.core.errors import ToolDefinitionError, UnknownToolError
+
+if TYPE_CHECKING:
+    from tinyagent.tools.tool import Tool
+
+
+class ToolRegistry:
+    """Tools by name. Agents are given their tools; the registry is for finding them by name."""
+
+    def __init__(self) -> None:
+        self._tools: dict[str, Tool] = {}
+        self._frozen = False
+
+    def add(self, tool: Tool) -> Tool:
+        """Add a tool and return it. A later one of the same name takes the place of the earlier.
+
+        Raises:
+            ToolDefinitionError: the registry is frozen.
+        """
+        if self._frozen:
+            raise ToolDefinitionError(
+                f"tool {tool.name!r} came after the registry was frozen; define it before freeze()"
+            )
+        self._tools[tool.name] = tool
+        return tool
+
+    def freeze(self) -> None:
+        """Take no more tools from now on."""
+        self._frozen = True
+
+    def get(self, name: str) -> Tool:
+        """The tool of that name.
+
+        Raises:
+            UnknownToolError: there is none; the message names the nearest.
+        """
+        try:
+            return self._tools[name]
+        except KeyError:
+            raise UnknownToolError(unknown_tool(name, self._tools)) from None
+
+    def __iter__(self) -> Iterator[Tool]:
+        return iter(self._tools.values())
+
+    def __len__(self) -> int:
+        return len(self._tools)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._tools
+
+
+_registry = ToolRegistry()
+
+
+def get_registry() -> ToolRegistry:
+    """The registry that `@tool` fills."""
+    return _registry
+
+
+def unknown_tool(name: str, known: Iterable[str]) -> str:
+    """What to say of a tool that is not there: the nearest names first, then all there are."""
+    names = list(known)
+    if not names:
+        return f"there is no tool {name!r}; there are no tools at all"
+    near = difflib.get_close_matches(name, names, n=3)
+    hint = f"; did you mean {' or '.join(near)}?" if near else ";"
+    return f"there is no tool {name!r}{hint} Tools: {', '.join(names)}"
