@@ -1,0 +1,1 @@
+"""skillian: compares two systems that should agree, and explains the gap."""

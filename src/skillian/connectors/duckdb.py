@@ -21,6 +21,7 @@ BYTE_BUDGET = 64 * 1024 * 1024
 TIMEOUT_SECONDS = 30.0
 
 _BATCH_ROWS = 8192
+_STOP_AGAIN_SECONDS = 0.01
 # No file but the database itself, no extension from the network, no Python variable as a table,
 # and nothing of this can be changed by a statement.
 _LOCKED_DOWN = {
@@ -76,7 +77,7 @@ class DuckDBConnector:
         self._path = path
         self._name = name
         self._timeout = timeout
-        self._opening = Lock()
+        self._lock = Lock()
         self._connection: duckdb.DuckDBPyConnection | None = None
         self._running: set[_Statement] = set()
 
@@ -103,9 +104,11 @@ class DuckDBConnector:
 
     async def aclose(self) -> None:
         """Interrupt what runs and close the database; a later statement opens it again."""
-        for statement in tuple(self._running):
-            statement.interrupt()
-        with self._opening:
+        while self._running:
+            for statement in tuple(self._running):
+                statement.interrupt()
+            await asyncio.sleep(_STOP_AGAIN_SECONDS)
+        with self._lock:
             connection, self._connection = self._connection, None
         if connection is not None:
             connection.close()
@@ -119,28 +122,32 @@ class DuckDBConnector:
         statement = _Statement()
 
         def work() -> T:
-            with statement.on(self._open()) as cursor:
-                return read(_select(cursor, text, parameters))
+            self._running.add(statement)
+            try:
+                with statement.on(self._cursor()) as cursor:
+                    return read(_select(cursor, text, parameters))
+            finally:
+                self._running.discard(statement)
 
-        self._running.add(statement)
         try:
             async with asyncio.timeout(self._timeout):
                 return await run_interruptible(work, statement.interrupt)
         except TimeoutError:
-            message = f"the statement ran longer than {self._timeout:g} s and was stopped; narrow"
-            raise QueryError(f"{message} it with filters") from None
+            raise QueryError(
+                f"the statement ran longer than {self._timeout:g} s and was stopped; narrow it"
+                " with filters, or group by fewer dimensions"
+            ) from None
         except duckdb.Error as error:
             raise QueryError(self._explain(error)) from None
-        finally:
-            self._running.discard(statement)
 
-    def _open(self) -> duckdb.DuckDBPyConnection:
-        with self._opening:
+    def _cursor(self) -> duckdb.DuckDBPyConnection:
+        # DuckDB refuses a second call on a connection that is busy, rather than wait for it.
+        with self._lock:
             if self._connection is None:
                 self._connection = duckdb.connect(
-                    self._path, read_only=True, config=dict(_LOCKED_DOWN)
+                    self._path, read_only=True, config={**_LOCKED_DOWN}
                 )
-            return self._connection
+            return self._connection.cursor()
 
     def _explain(self, error: duckdb.Error) -> str:
         if isinstance(error, duckdb.IOException):
@@ -159,11 +166,11 @@ class _Statement:
         self._cursor: duckdb.DuckDBPyConnection | None = None
         self._stopped = False
 
-    def on(self, connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
+    def on(self, cursor: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
         if self._stopped:
             raise duckdb.InterruptException("interrupted before it started")
-        self._cursor = connection.cursor()
-        return self._cursor
+        self._cursor = cursor
+        return cursor
 
     def interrupt(self) -> None:
         self._stopped = True

@@ -20,9 +20,9 @@ _VALUES: frozenset[type[exp.Expr]] = frozenset(
     }
 )  # fmt: skip
 _QUERY: frozenset[type[exp.Expr]] = _VALUES | {
-    exp.Count, exp.CTE, exp.Distinct, exp.Exists, exp.From, exp.Group, exp.Having, exp.Join,
-    exp.Max, exp.Min, exp.Select, exp.Star, exp.Subquery, exp.Sum, exp.Table, exp.TableAlias,
-    exp.Union, exp.Where, exp.With,
+    exp.Alias, exp.Count, exp.CTE, exp.Distinct, exp.Exists, exp.From, exp.Group, exp.Having,
+    exp.Join, exp.Max, exp.Min, exp.Select, exp.Star, exp.Subquery, exp.Sum, exp.Table,
+    exp.TableAlias, exp.Union, exp.Where, exp.With,
 }  # fmt: skip
 
 

@@ -40,7 +40,7 @@ def _check_step(value: str) -> str:
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f]*$")]
 TypeName = Annotated[str, AfterValidator(_check_type)]
 Step = Annotated[str, AfterValidator(_check_step)]
-Limit = Annotated[Decimal, Field(ge=0, max_digits=18, decimal_places=9)]
+Limit = Annotated[Decimal, Field(ge=0, max_digits=27, decimal_places=9)]
 
 
 class Definition(BaseModel):
@@ -134,6 +134,12 @@ class Thresholds(Definition):
         )
 
 
+EXACT = Thresholds(
+    match=Limits(absolute=Decimal(0), percentage=Decimal(0)),
+    minor_diff=Limits(absolute=Decimal(0), percentage=Decimal(0)),
+)
+
+
 class MeasureSettings(Definition):
     """What holds whenever one measure is compared."""
 
@@ -157,8 +163,8 @@ class ComparisonSettings(Definition):
     cache_ttl_seconds: Annotated[int, Field(ge=0)] = 3600
 
     def thresholds_for(self, pair: frozenset[str], measure: str) -> Thresholds:
-        """Return the thresholds that the file sets for one measure of two sources."""
-        found = self.thresholds
+        """Return the limits that hold for one measure of two sources; those not set are 0."""
+        found = self.thresholds.over(EXACT)
         for settings in self.pairs:
             if frozenset(settings.sources) == pair:
                 found = settings.thresholds.over(found)

@@ -18,7 +18,10 @@ Data = Mapping[str, "Data"] | list["Data"] | str | None
 _MAX_DEPTH = 20
 _BOOLEAN = "tag:yaml.org,2002:bool"
 _NULL = "tag:yaml.org,2002:null"
-_STANDARD = "tag:yaml.org,2002:"
+_READ = frozenset(
+    f"tag:yaml.org,2002:{name}"
+    for name in ("map", "seq", "str", "null", "bool", "int", "float", "timestamp", "merge", "value")
+)
 
 
 @dataclass(slots=True)
@@ -87,7 +90,7 @@ class _Reader:
         if id(node) in self._seen:
             return None  # an alias, noted before
         self._seen.add(id(node))
-        if not node.tag.startswith(_STANDARD):
+        if node.tag not in _READ:
             self._document.fault(line, f"the tag `{node.tag}` is not read", "write a plain value")
             return None
         if isinstance(node, MappingNode):

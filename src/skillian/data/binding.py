@@ -1,0 +1,159 @@
+"""A source bound to its database: logical names turned into SQL over columns that exist."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from skillian.connectors.base import ColumnType, Connector, Table
+from skillian.data import sql
+from skillian.data.admission import admit_expression, admit_query
+from skillian.data.connections import Connections
+from skillian.data.definitions import Measure, Source
+from skillian.data.dimensions import DimensionBuilder
+from skillian.data.sources import SourceRegistry
+from skillian.errors import QueryError, UnknownNameError, nearest
+
+_ROWS = "source"
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A logical name's value in one row: its SQL and its type."""
+
+    name: str
+    value: exp.Expr
+    type: ColumnType
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureTerm(Term):
+    """A measure's value in one row, and how it is aggregated."""
+
+    definition: Measure
+
+
+@dataclass(frozen=True, slots=True)
+class BoundSource:
+    """A source whose table or query and columns are known to exist."""
+
+    name: str
+    definition: Source
+    connector: Connector
+    relation: exp.Expr
+    columns: Mapping[str, ColumnType]
+
+    def dimension(self, name: str, parameters: sql.Parameters) -> Term:
+        """Return the value of a dimension.
+
+        Raises `UnknownNameError` for a name that is not declared, and `QueryError` for a
+        declaration that does not fit the column.
+        """
+        definition = self.definition.dimensions.get(name)
+        if definition is None:
+            raise UnknownNameError("dimension", name, self.definition.dimensions, self.name)
+        column = self._column(definition.column, f"dimension {name!r}")
+        builder = DimensionBuilder(definition, self.connector.dialect, parameters)
+        try:
+            value, kind = builder.build(sql.column(column, _ROWS), self.columns[column])
+        except QueryError as error:
+            raise QueryError(f"dimension {name!r} of {self.name}: {error}") from None
+        return Term(name, value, kind)
+
+    async def measures(self, names: Iterable[str]) -> tuple[MeasureTerm, ...]:
+        """Return the values of measures; the database tells the types of expressions.
+
+        Raises as `dimension` does.
+        """
+        values = {name: self._measure_value(name) for name in names}
+        if not values:
+            return ()
+        select = exp.Select(expressions=[sql.named(value, name) for name, value in values.items()])
+        types = await self.connector.describe(self.rows(select).sql(self.connector.dialect))
+        return tuple(
+            MeasureTerm(name, value, types[name], self.definition.measures[name])
+            for name, value in values.items()
+        )
+
+    def rows(self, select: exp.Select) -> exp.Select:
+        """Return a SELECT of expressions with this source as its FROM."""
+        return select.from_(self.relation.copy(), copy=False)
+
+    def _measure_value(self, name: str) -> exp.Expr:
+        definition = self.definition.measures.get(name)
+        if definition is None:
+            raise UnknownNameError("measure", name, self.definition.measures, self.name)
+        what = f"measure {name!r}"
+        if definition.column is not None:
+            return sql.column(self._column(definition.column, what), _ROWS)
+        tree = admit_expression(definition.expression or "", self.connector.dialect)
+
+        def quoted(node: exp.Expr) -> exp.Expr:
+            if isinstance(node, exp.Column):
+                return sql.column(self._column(node.name, what), _ROWS)
+            return node
+
+        return tree.transform(quoted)
+
+    def _column(self, name: str, what: str) -> str:
+        found = _match(name, self.columns)
+        if found is None:
+            near = ", ".join(nearest(name, self.columns)[:5])
+            raise QueryError(f"{what} of {self.name}: there is no column {name!r}; nearest: {near}")
+        return found
+
+
+async def bind(registry: SourceRegistry, connections: Connections, name: str) -> BoundSource:
+    """Return a source bound to its database.
+
+    Raises `SourceNotFoundError` for an undeclared name, and `QueryError` where the declared table,
+    or a table of the declared query, does not exist.
+    """
+    definition = registry.get(name)
+    connector = connections.get(definition.connection)
+    tables = {_full_name(table): table for table in await connector.catalog()}
+    if definition.table is not None:
+        table = _table(name, definition.table, tables)
+        identifier = exp.Table(this=sql.name(table.name), db=sql.name(table.schema))
+        relation = exp.alias_(identifier, sql.name(_ROWS), table=True)
+        return BoundSource(name, definition, connector, relation, table.columns)
+    query = admit_query(definition.query or "", connector.dialect)
+    _check_tables(name, query, tables)
+    columns = await connector.describe(query.sql(connector.dialect))
+    return BoundSource(name, definition, connector, query.subquery(sql.name(_ROWS)), columns)
+
+
+def _full_name(table: Table) -> str:
+    return f"{table.schema}.{table.name}"
+
+
+def _table(source: str, name: str, tables: Mapping[str, Table]) -> Table:
+    """Return the table `name` or `schema.name`; the default schema goes first."""
+    short: dict[str, Table] = {}
+    for table in tables.values():
+        short.setdefault(table.name, table)
+    for known in (short, tables):
+        found = _match(name, known)
+        if found is not None:
+            return known[found]
+    near = ", ".join(nearest(name, {*short})[:5]) or "none"
+    raise QueryError(
+        f"source {source}: there is no table {name!r} in its database; nearest: {near}"
+    )
+
+
+def _check_tables(source: str, query: exp.Select, tables: Mapping[str, Table]) -> None:
+    own = {cte.alias for cte in query.find_all(exp.CTE)}
+    for table in query.find_all(exp.Table):
+        name = f"{table.db}.{table.name}" if table.db else table.name
+        if name not in own:
+            _table(source, name, tables)
+
+
+def _match(name: str, known: Iterable[str]) -> str | None:
+    """Return the name as it is known: exactly, else the only one that differs in case alone."""
+    names = tuple(known)
+    if name in names:
+        return name
+    alike = [candidate for candidate in names if candidate.casefold() == name.casefold()]
+    return alike[0] if len(alike) == 1 else None

@@ -1,0 +1,87 @@
+"""From the rows of the comparison statement to its summary and top differences."""
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+from skillian.connectors.base import ArrowTable
+from skillian.data.comparison_plan import ComparisonPlan, MeasurePlan
+from skillian.data.results import STATUSES, Classes, Difference, MeasureSummary, Summary
+
+_ADDITIVE = frozenset({"sum", "count"})
+
+
+def read_rows(table: ArrowTable, plan: ComparisonPlan) -> tuple[Summary, tuple[Difference, ...]]:
+    """Return what the statement found: the summary is the same in every row."""
+    rows = table.to_pylist()
+    first = rows[0]
+    summary = Summary(
+        classes=Classes(**{status: int(first[status]) for status in STATUSES}),
+        rows_a=int(first["all_rows_a"] or 0),
+        rows_b=int(first["all_rows_b"] or 0),
+        uneven_groups=int(first["uneven"]),
+        measures=tuple(
+            _measure(first, index, measure) for index, measure in enumerate(plan.measures)
+        ),
+    )
+    differences = [_difference(row, plan) for row in rows if row["measure"] is not None]
+    order = {measure.name: index for index, measure in enumerate(plan.measures)}
+    differences.sort(
+        key=lambda item: (
+            order[item.measure],
+            item.gap.copy_abs().copy_negate(),
+            _key_order(item.key),
+        )
+    )
+    return summary, tuple(differences)
+
+
+def _measure(row: Mapping[str, Any], index: int, measure: MeasurePlan) -> MeasureSummary:
+    additive = measure.aggregation in _ADDITIVE
+
+    def count(name: str) -> int:
+        return int(row[f"{name}_{index}"])
+
+    def total(name: str) -> Decimal | None:
+        value: Decimal | None = row[f"{name}_{index}"]
+        return value
+
+    return MeasureSummary(
+        name=measure.name,
+        unit=measure.unit,
+        classes=Classes(**{status: count(status) for status in STATUSES}),
+        total_a=total("total_a") if additive else None,
+        total_b=total("total_b") if additive else None,
+        net_difference=total("net") or Decimal(0),
+        gross_difference=total("gross") or Decimal(0),
+        null_in_a=count("null_in_a"),
+        null_in_b=count("null_in_b"),
+        doubled_in_a=count("doubled_in_a"),
+        doubled_in_b=count("doubled_in_b"),
+        opposite_sign=count("opposite"),
+    )
+
+
+def _difference(row: Mapping[str, Any], plan: ComparisonPlan) -> Difference:
+    index = int(row["measure"])
+    return Difference(
+        measure=plan.measures[index].name,
+        key={
+            term.name: _key_value(row[f"key_{position}"], term.type.kind)
+            for position, term in enumerate(plan.a.keys)
+        },
+        status=row[f"status_{index}"],
+        a=row[f"a_{index}"],
+        b=row[f"b_{index}"],
+        rows_a=int(row["rows_a"]),
+        rows_b=int(row["rows_b"]),
+    )
+
+
+def _key_value(value: Any, kind: str) -> object:
+    # Integers of two widths meet as decimals without a fraction.
+    return int(value) if kind == "integer" and value is not None else value
+
+
+def _key_order(key: Mapping[str, object]) -> tuple[tuple[bool, Any], ...]:
+    return tuple((value is None, 0 if value is None else value) for value in key.values())

@@ -1,0 +1,88 @@
+"""The last steps of the comparison statement: what leaves the database."""
+
+from sqlglot import exp
+
+from skillian.data import sql
+from skillian.data.comparison_plan import ComparisonPlan
+from skillian.data.results import STATUSES
+
+_MATCH, _, _, _MISSING_IN_A, _MISSING_IN_B = STATUSES
+
+
+def key_columns(plan: ComparisonPlan) -> list[exp.Expr]:
+    """Return the keys, as every relation of the statement names them."""
+    return [sql.bare(f"key_{index}") for index in range(len(plan.align_on))]
+
+
+def summary_select(plan: ComparisonPlan) -> exp.Select:
+    """Return counts and sums over all groups, as one row."""
+    a, b, zero = sql.bare("rows_a"), sql.bare("rows_b"), exp.Literal.number(0)
+    both = [exp.GT(this=a, expression=zero), exp.GT(this=b, expression=zero.copy())]
+    uneven = sql.all_of([*both, exp.NEQ(this=a.copy(), expression=b.copy())])
+    columns = [
+        sql.named(exp.Count(this=exp.Star()), "groups"),
+        *(_count(sql.is_text(sql.bare("status"), status), status) for status in STATUSES),
+        sql.named(sql.decimal(exp.Sum(this=a.copy()), 0), "all_rows_a"),
+        sql.named(sql.decimal(exp.Sum(this=b.copy()), 0), "all_rows_b"),
+        _count(uneven, "uneven"),
+    ]
+    for index, measure in enumerate(plan.measures):
+        columns += _measure_summary(index, measure.scale)
+    return exp.Select(expressions=columns).from_(sql.table("rated"), copy=False)
+
+
+def _measure_summary(index: int, scale: int) -> list[exp.Expr]:
+    a, b, gap = sql.bare(f"a_{index}"), sql.bare(f"b_{index}"), sql.bare(f"gap_{index}")
+    status = sql.bare(f"status_{index}")
+    sums = {"total_a": a, "total_b": b, "net": gap, "gross": exp.Abs(this=gap.copy())}
+    present = [sql.negated(sql.is_text(status, gone)) for gone in (_MISSING_IN_A, _MISSING_IN_B)]
+    minus_a = exp.EQ(this=b.copy(), expression=exp.Neg(this=a.copy()))
+    counts = {
+        "null_in_a": sql.all_of([*present, sql.is_null(a), sql.negated(sql.is_null(b))]),
+        "null_in_b": sql.all_of([*present, sql.is_null(b), sql.negated(sql.is_null(a))]),
+        "doubled_in_a": sql.all_of([_twice("rows_a", "rows_b"), _twice(a.name, b.name)]),
+        "doubled_in_b": sql.all_of([_twice("rows_b", "rows_a"), _twice(b.name, a.name)]),
+        "opposite": sql.all_of([sql.negated(sql.equals(a, 0)), minus_a]),
+    }
+    return [
+        *(_count(sql.is_text(status, known), f"{known}_{index}") for known in STATUSES),
+        *(
+            sql.named(sql.decimal(exp.Sum(this=value.copy()), scale), f"{name}_{index}")
+            for name, value in sums.items()
+        ),
+        *(_count(test, f"{name}_{index}") for name, test in counts.items()),
+    ]
+
+
+def top_select(plan: ComparisonPlan, top: int) -> exp.Query:
+    """Return the `top` largest differences of each measure that are not a match."""
+    measures = range(len(plan.measures))
+    names = ["rows_a", "rows_b"]
+    for index in measures:
+        names += [f"a_{index}", f"b_{index}", f"status_{index}"]
+    parts: list[exp.Query] = []
+    for index in measures:
+        number = sql.named(exp.Literal.number(index), "measure")
+        columns = [number, *key_columns(plan), *(sql.bare(name) for name in names)]
+        largest = _largest(plan, index, top).subquery(sql.name("largest"), copy=False)
+        parts.append(exp.Select(expressions=columns).from_(largest, copy=False))
+    return parts[0] if len(parts) == 1 else exp.union(*parts, distinct=False, copy=False)
+
+
+def _largest(plan: ComparisonPlan, index: int, top: int) -> exp.Select:
+    different = sql.negated(sql.is_text(sql.bare(f"status_{index}"), _MATCH))
+    size = exp.Ordered(this=exp.Abs(this=sql.bare(f"gap_{index}")), desc=True)
+    ties = [exp.Ordered(this=key, nulls_first=False) for key in key_columns(plan)]
+    select = exp.Select(expressions=[exp.Star()]).from_(sql.table("rated"), copy=False)
+    select.where(different, copy=False).order_by(size, *ties, copy=False)
+    return select.limit(top, copy=False)
+
+
+def _count(test: exp.Expr, name: str) -> exp.Expr:
+    return sql.named(exp.Count(this=exp.case().when(test, exp.Literal.number(1), copy=False)), name)
+
+
+def _twice(larger: str, smaller: str) -> exp.Expr:
+    doubled = exp.Mul(this=exp.Literal.number(2), expression=sql.bare(smaller))
+    equal = exp.EQ(this=sql.bare(larger), expression=doubled)
+    return sql.all_of([sql.negated(sql.equals(sql.bare(smaller), 0)), equal])

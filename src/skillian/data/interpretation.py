@@ -1,0 +1,127 @@
+"""Sentences about a comparison, each true because it only repeats numbers of the result."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from skillian.data.results import Difference, MeasureSummary, Status, Summary
+from skillian.data.values import jsonable
+
+_NAMED = 3
+
+
+def interpret(
+    source_a: str, source_b: str, summary: Summary, top: Sequence[Difference]
+) -> tuple[str, ...]:
+    """Return what the numbers say, the overall picture first."""
+    return tuple(_Interpreter(source_a, source_b, summary, top).sentences())
+
+
+class _Interpreter:
+    def __init__(
+        self, source_a: str, source_b: str, summary: Summary, top: Sequence[Difference]
+    ) -> None:
+        self._a = source_a
+        self._b = source_b
+        self._summary = summary
+        self._top = top
+
+    def sentences(self) -> Iterator[str]:
+        classes = self._summary.classes
+        if not classes.groups:
+            yield "Neither source has a row for this question: there is nothing to compare."
+            return
+        yield self._overall()
+        for measure in self._summary.measures:
+            yield from self._totals(measure)
+        yield from self._missing("missing_in_a", self._b, classes.missing_in_a)
+        yield from self._missing("missing_in_b", self._a, classes.missing_in_b)
+        for measure in self._summary.measures:
+            yield from self._causes(measure)
+        if self._summary.uneven_groups:
+            yield (
+                f"Of the groups in both sources, {self._summary.uneven_groups} rest on a"
+                " different number of rows."
+            )
+
+    def _overall(self) -> str:
+        classes = self._summary.classes
+        parts = [f"{classes.match} of {classes.groups} groups match ({classes.match_rate})"]
+        for count, text in (
+            (classes.minor_diff, "with a minor difference"),
+            (classes.major_diff, "with a major difference"),
+            (classes.missing_in_a, f"missing in {self._a}"),
+            (classes.missing_in_b, f"missing in {self._b}"),
+        ):
+            parts += [f"{count} {text}"] if count else []
+        return f"{', '.join(parts)}."
+
+    def _totals(self, measure: MeasureSummary) -> Iterator[str]:
+        if measure.total_a is not None and measure.total_b is not None:
+            yield (
+                f"Total {measure.name}: {self._number(measure.total_a, measure)} in {self._a},"
+                f" {self._number(measure.total_b, measure)} in {self._b}."
+            )
+        if measure.gross_difference:
+            yield (
+                f"The differences in {measure.name} add up to"
+                f" {self._number(measure.net_difference, measure)} net and"
+                f" {self._number(measure.gross_difference, measure)} gross."
+            )
+        largest = next((item for item in self._top if item.measure == measure.name), None)
+        if largest is not None and largest.gap:
+            yield (
+                f"The largest difference in {measure.name} is"
+                f" {self._number(largest.gap, measure)}, at {_key(largest)}."
+            )
+
+    def _missing(self, status: Status, other: str, count: int) -> Iterator[str]:
+        if count:
+            groups = (item for item in self._top if item.status == status)
+            yield f"Only {other} has {_counted(count)}{_examples(groups)}."
+
+    def _causes(self, measure: MeasureSummary) -> Iterator[str]:
+        named = [item for item in self._top if item.measure == measure.name]
+        if measure.total_a is not None:
+            # Twice the rows do not make twice an average.
+            yield from self._doubled(measure, named)
+        if measure.opposite_sign:
+            groups = (item for item in named if item.opposite_sign)
+            yield (
+                f"In {_counted(measure.opposite_sign)}{_examples(groups)} {measure.name} has the"
+                " same size and the opposite sign."
+            )
+        for count, source, reason in (
+            (measure.null_in_a, self._a, "null_in_a"),
+            (measure.null_in_b, self._b, "null_in_b"),
+        ):
+            if count:
+                groups = (item for item in named if item.reason == reason)
+                where = f"{_counted(count)}{_examples(groups)}"
+                yield f"{source} has no value of {measure.name} in {where}."
+
+    def _doubled(self, measure: MeasureSummary, named: Sequence[Difference]) -> Iterator[str]:
+        for count, twice, once in (
+            (measure.doubled_in_a, self._a, self._b),
+            (measure.doubled_in_b, self._b, self._a),
+        ):
+            if count:
+                groups = (item for item in named if item.doubled(in_a=twice is self._a))
+                yield (
+                    f"In {_counted(count)}{_examples(groups)} {twice} has exactly twice the rows"
+                    f" and twice the {measure.name} of {once}, as if a load had run twice."
+                )
+
+    def _number(self, value: object, measure: MeasureSummary) -> str:
+        return f"{jsonable(value)} {measure.unit}" if measure.unit else f"{jsonable(value)}"
+
+
+def _counted(count: int) -> str:
+    return "1 group" if count == 1 else f"{count} groups"
+
+
+def _examples(differences: Iterable[Difference]) -> str:
+    keys = list(dict.fromkeys(_key(item) for item in differences))[:_NAMED]
+    return f" ({'; '.join(keys)})" if keys else ""
+
+
+def _key(difference: Difference) -> str:
+    return ", ".join(f"{name} {jsonable(value)}" for name, value in difference.key.items())

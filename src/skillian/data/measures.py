@@ -1,0 +1,80 @@
+"""From a measure's value in one row to its exact aggregate.
+
+A sum of whole numbers is a decimal without fraction; an average is a quotient of whole numbers,
+rounded half away from zero to `AVERAGE_DIGITS` digits more than its values have. Nothing passes
+through a binary float.
+"""
+
+from sqlglot import exp
+
+from skillian.data import sql
+from skillian.data.binding import MeasureTerm
+from skillian.errors import QueryError
+
+AVERAGE_DIGITS = 6
+
+_COUNTS = frozenset({"count", "count_distinct"})
+_NUMBERS = frozenset({"integer", "decimal"})
+
+
+def result_scale(term: MeasureTerm) -> int:
+    """Return how many digits after the point the aggregate needs.
+
+    Raises `QueryError` where the value is not an exact number.
+    """
+    if term.definition.aggregation in _COUNTS:
+        return 0
+    if term.type.kind == "float":
+        raise QueryError(
+            f"measure {term.name!r} is {term.type.sql}, a binary float, whose sums are not exact;"
+            f" declare `expression: CAST({term.definition.column or '…'} AS DECIMAL(18,2))`"
+        )
+    if term.type.kind not in _NUMBERS:
+        raise QueryError(f"measure {term.name!r} is {term.type.sql}, which is not a number")
+    more = AVERAGE_DIGITS if term.definition.aggregation == "avg" else 0
+    return term.type.scale + more
+
+
+def aggregate(term: MeasureTerm, value: exp.Expr, scale: int) -> exp.Expr:
+    """Return the aggregate of `value` as a decimal with this scale (at least `result_scale`)."""
+    match term.definition.aggregation:
+        case "avg":
+            return _average(value, term.type.scale, scale)
+        case "sum":
+            result: exp.Expr = exp.Sum(this=value)
+        case "min":
+            result = exp.Min(this=value)
+        case "max":
+            result = exp.Max(this=value)
+        case "count":
+            result = exp.Count(this=value)
+        case _:
+            result = exp.Count(this=exp.Distinct(expressions=[value]))
+    return sql.decimal(result, scale)
+
+
+def _average(value: exp.Expr, scale: int, result_scale: int) -> exp.Expr:
+    # In whole numbers, because a quotient of decimals is a binary float in DuckDB:
+    # sign(n) * ((2 * |n| + count) // (2 * count)) with n = sum * 10 ** result_scale.
+    total = sql.decimal(exp.Sum(this=value), scale)
+    numerator = exp.cast(exp.Mul(this=total, expression=_power(result_scale)), "INT128")
+    count = exp.Nullif(this=exp.Count(this=value.copy()), expression=exp.Literal.number(0))
+    doubled = exp.Add(this=_twice(exp.Abs(this=numerator)), expression=count)
+    quotient = exp.IntDiv(
+        this=exp.Paren(this=doubled), expression=exp.Paren(this=_twice(count.copy()))
+    )
+    signed = exp.Mul(this=exp.Sign(this=numerator.copy()), expression=exp.Paren(this=quotient))
+    unit = exp.cast(exp.Literal.string(f"1e-{result_scale}"), _fraction(result_scale))
+    return sql.decimal(exp.Mul(this=sql.decimal(signed, 0), expression=unit), result_scale)
+
+
+def _twice(value: exp.Expr) -> exp.Expr:
+    return exp.Mul(this=exp.Literal.number(2), expression=value)
+
+
+def _power(scale: int) -> exp.Expr:
+    return exp.cast(exp.Literal.number(10**scale), exp.DataType.build(f"DECIMAL({scale + 1}, 0)"))
+
+
+def _fraction(scale: int) -> exp.DataType:
+    return exp.DataType.build(f"DECIMAL({scale + 1}, {scale})")

@@ -1,0 +1,164 @@
+"""Asks one source: logical names in, rows and the SQL that gave them out."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from skillian.data import sql
+from skillian.data.binding import BoundSource, MeasureTerm, Term, bind
+from skillian.data.connections import Connections
+from skillian.data.filters import Condition, Filters
+from skillian.data.measures import aggregate, result_scale
+from skillian.data.selection import conditions, filtered_rows
+from skillian.data.sources import SourceRegistry
+from skillian.data.values import jsonable
+from skillian.errors import InvalidInputError, UnknownNameError
+
+DEFAULT_LIMIT = 100
+MAX_LIMIT = 1000
+
+_ROWS = "rows"
+
+
+@dataclass(frozen=True, slots=True)
+class QueryResult:
+    """The answer to one question about one source.
+
+    `rows` are in the order of `columns`; measures are `Decimal` or None. `truncated` says that
+    there were more rows than the limit.
+    """
+
+    source: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[object, ...], ...]
+    truncated: bool
+    filters: tuple[Condition, ...]
+    sql: str
+    parameters: Mapping[str, object]
+
+    @property
+    def row_count(self) -> int:
+        """How many rows are held here."""
+        return len(self.rows)
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the result for JSON; decimals are strings."""
+        return {
+            "source": self.source,
+            "columns": list(self.columns),
+            "rows": [[jsonable(value) for value in row] for row in self.rows],
+            "row_count": self.row_count,
+            "truncated": self.truncated,
+            "filters": [condition.to_dict() for condition in self.filters],
+            "sql": self.sql,
+            "parameters": {name: jsonable(value) for name, value in self.parameters.items()},
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """A checked question: what to group by, what to add up, which rows, in which order."""
+
+    dimensions: tuple[Term, ...]
+    measures: tuple[MeasureTerm, ...]
+    where: tuple[Condition, ...]
+    order: tuple[tuple[str, bool], ...]
+
+
+class QueryEngine:
+    """Answers questions about single sources, each by one SELECT.
+
+    Args:
+        registry: The sources there are.
+        connections: Their databases.
+    """
+
+    def __init__(self, registry: SourceRegistry, connections: Connections) -> None:
+        self._registry = registry
+        self._connections = connections
+
+    async def query(
+        self,
+        source: str,
+        dimensions: Sequence[str] | None = None,
+        measures: Sequence[str] | None = None,
+        filters: Filters | None = None,
+        *,
+        order: Sequence[str] | None = None,
+        limit: int = DEFAULT_LIMIT,
+    ) -> QueryResult:
+        """Return the measures per combination of the dimensions, or those combinations alone.
+
+        `order` names columns of the result, each with a leading `-` for descending; without it
+        rows are ordered by the dimensions. `limit` goes up to `MAX_LIMIT` rows.
+        Raises `InvalidInputError`, `UnknownNameError` (the nearest names with it) or `QueryError`.
+        """
+        names = tuple(dict.fromkeys(dimensions or ())), tuple(dict.fromkeys(measures or ()))
+        if not 1 <= limit <= MAX_LIMIT:
+            raise InvalidInputError(f"limit is from 1 to {MAX_LIMIT}, not {limit}")
+        bound = await bind(self._registry, self._connections, source)
+        if not any(names):
+            raise InvalidInputError(f"name dimensions or measures of {source}; {_offer(bound)}")
+        parameters = sql.Parameters()
+        question = _Question(
+            dimensions=tuple(bound.dimension(name, parameters) for name in names[0]),
+            measures=await bound.measures(names[1]),
+            where=conditions(bound, filters),
+            order=_order(order, (*names[0], *names[1])),
+        )
+        statement = _statement(bound, question, limit, parameters).sql(bound.connector.dialect)
+        table = await bound.connector.run(statement, parameters.values)
+        rows = tuple(tuple(row.values()) for row in table.to_pylist())
+        return QueryResult(
+            source=source,
+            columns=(*names[0], *names[1]),
+            rows=rows[:limit],
+            truncated=len(rows) > limit,
+            filters=question.where,
+            sql=statement,
+            parameters=parameters.values,
+        )
+
+
+def _offer(bound: BoundSource) -> str:
+    dimensions, measures = bound.definition.dimensions, bound.definition.measures
+    return f"dimensions: {', '.join(dimensions)}; measures: {', '.join(measures)}"
+
+
+def _order(order: Sequence[str] | None, columns: Sequence[str]) -> tuple[tuple[str, bool], ...]:
+    """Return the columns to order by, each with whether it descends."""
+    found: list[tuple[str, bool]] = []
+    for name in order or ():
+        if name in columns:
+            found.append((name, False))
+        elif name.startswith("-") and name[1:] in columns:
+            found.append((name[1:], True))
+        else:
+            raise UnknownNameError("column", name.removeprefix("-"), columns, "the result")
+    return tuple(found)
+
+
+def _statement(
+    bound: BoundSource, question: _Question, limit: int, parameters: sql.Parameters
+) -> exp.Select:
+    terms = (*question.dimensions, *question.measures)
+    values = {term.name: term.value for term in terms}
+    rows = filtered_rows(bound, values, question.where, parameters)
+    keys = [sql.column(term.name, _ROWS) for term in question.dimensions]
+    totals = [
+        sql.named(aggregate(term, sql.column(term.name, _ROWS), result_scale(term)), term.name)
+        for term in question.measures
+    ]
+    select = exp.Select(expressions=[*keys, *totals]).from_(rows.subquery(sql.name(_ROWS)))
+    if keys:
+        select = select.group_by(*(key.copy() for key in keys))
+    order = question.order or tuple((term.name, False) for term in question.dimensions)
+    ordered = [
+        exp.Ordered(this=exp.column(sql.name(name)), desc=down, nulls_first=False)
+        for name, down in order
+    ]
+    if ordered:
+        select = select.order_by(*ordered)
+    # One row more than asked for shows whether there are more.
+    return select.limit(limit + 1)

@@ -1,0 +1,35 @@
+"""What can be asked of the data, over the sources of one file."""
+
+from types import TracebackType
+from typing import Self
+
+from skillian.data.catalogue import Catalogue
+from skillian.data.comparison import ComparisonEngine
+from skillian.data.connections import Connections
+from skillian.data.query import QueryEngine
+from skillian.data.sources import SourceRegistry
+
+
+class DataServices:
+    """The engines of one registry, on shared connections; close it or use `async with`."""
+
+    def __init__(self, registry: SourceRegistry) -> None:
+        self._connections = Connections(registry)
+        self.catalogue = Catalogue(registry, self._connections)
+        self.query = QueryEngine(registry, self._connections)
+        self.comparison = ComparisonEngine(registry, self._connections)
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._connections.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.aclose()

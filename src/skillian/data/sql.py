@@ -1,0 +1,85 @@
+"""The small pieces every statement is built of. Names are always quoted, values always bound."""
+
+from collections.abc import Iterable
+
+from sqlglot import exp
+
+MAX_DIGITS = 38
+
+
+class Parameters:
+    """The bound values of one statement, by placeholder name."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, object] = {}
+
+    def bind(self, value: object) -> exp.Placeholder:
+        """Add a value and return the placeholder that stands for it."""
+        name = f"p{len(self.values)}"
+        self.values[name] = value
+        return exp.Placeholder(this=name)
+
+
+def name(text: str) -> exp.Identifier:
+    """Return a quoted identifier; quotes in it are doubled when it is written out."""
+    return exp.to_identifier(text, quoted=True)
+
+
+def column(text: str, table: str) -> exp.Column:
+    """Return a column of the relation aliased `table`."""
+    return exp.Column(this=name(text), table=name(table))
+
+
+def named(expression: exp.Expr, alias: str) -> exp.Alias:
+    """Return `expression AS "alias"`."""
+    return exp.Alias(this=expression, alias=name(alias))
+
+
+def decimal(expression: exp.Expr, scale: int) -> exp.Expr:
+    """Return the expression as the widest decimal with this scale; too large a value fails."""
+    return exp.cast(expression, exp.DataType.build(f"DECIMAL({MAX_DIGITS}, {scale})"))
+
+
+def all_of(conditions: Iterable[exp.Expr]) -> exp.Expr:
+    """Return the conditions joined by AND."""
+    return exp.and_(*conditions, copy=False)
+
+
+def any_of(conditions: Iterable[exp.Expr]) -> exp.Expr:
+    """Return the conditions joined by OR."""
+    return exp.or_(*conditions, copy=False)
+
+
+def bare(text: str) -> exp.Column:
+    """Return a column of the only relation there is."""
+    return exp.Column(this=name(text))
+
+
+def table(text: str) -> exp.Table:
+    """Return a relation that the statement itself defines."""
+    return exp.Table(this=name(text))
+
+
+def text(value: str) -> exp.Literal:
+    """Return a text that is part of the statement, never one that was given."""
+    return exp.Literal.string(value)
+
+
+def equals(value: exp.Expr, number: int) -> exp.Expr:
+    """Return `value = number`."""
+    return exp.EQ(this=value.copy(), expression=exp.Literal.number(number))
+
+
+def is_text(value: exp.Expr, known: str) -> exp.Expr:
+    """Return `value = 'known'`."""
+    return exp.EQ(this=value.copy(), expression=text(known))
+
+
+def is_null(value: exp.Expr) -> exp.Expr:
+    """Return `value IS NULL`."""
+    return exp.Is(this=value.copy(), expression=exp.Null())
+
+
+def negated(test: exp.Expr) -> exp.Expr:
+    """Return `NOT test`."""
+    return exp.Not(this=test.copy())

@@ -1,0 +1,118 @@
+"""Single values: from what was asked to a column's type, and from Python to JSON."""
+
+from collections.abc import Callable
+from datetime import UTC, date, datetime
+from decimal import Decimal, InvalidOperation
+
+from skillian.connectors.base import ColumnType, Kind
+from skillian.data.sql import MAX_DIGITS
+from skillian.errors import InvalidInputError
+
+Value = str | int | Decimal | bool | date | datetime | None
+
+_SAFE_INTEGER = 2**53
+_BOOLEANS = {"true": True, "false": False}
+_WANTED: dict[Kind, str] = {
+    "integer": "a whole number",
+    "decimal": "a number such as 1234.50",
+    "boolean": "true or false",
+    "date": "a date such as 2024-12-31",
+    "timestamp": "a time such as 2024-12-31T18:00:00",
+    "timestamptz": "a time with its zone, such as 2024-12-31T18:00:00+00:00",
+    "text": "a text",
+}
+
+
+def coerce(name: str, value: object, kind: ColumnType) -> Value:
+    """Return `value` in the type of the dimension `name`, unchanged in meaning.
+
+    Raises `InvalidInputError` naming the dimension, the value and what it takes.
+    """
+    try:
+        return _COERCIONS[kind.kind](value)
+    except (ValueError, TypeError, KeyError, InvalidOperation):
+        wanted = _WANTED.get(kind.kind, "no value")
+        raise InvalidInputError(f"{name!r} ({kind.sql}) takes {wanted}, not {value!r}") from None
+
+
+def jsonable(value: object) -> object:
+    """Return a value for JSON: decimals, times and integers past 2**53 as strings."""
+    if isinstance(value, Decimal):
+        return format(value, "f")
+    if isinstance(value, datetime | date):
+        return value.isoformat()
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) > _SAFE_INTEGER:
+        return str(value)
+    return value
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bool | float) or not isinstance(value, str | int | Decimal | date):
+        raise TypeError
+    text = value.isoformat() if isinstance(value, date) else str(value)
+    text.encode()  # a lone surrogate is no text
+    return text
+
+
+def _integer(value: object) -> int:
+    number = _decimal(value)
+    if number != number.to_integral_value():
+        raise ValueError
+    return int(number)
+
+
+def _decimal(value: object) -> Decimal:
+    if isinstance(value, bool) or not isinstance(value, str | int | float | Decimal):
+        raise TypeError
+    # The text of a float is the number that was written in the JSON it came from.
+    number = Decimal(str(value).strip()) if isinstance(value, str | float) else Decimal(value)
+    # 38 digits are what a decimal of a database holds, before and after the point together.
+    fits = number.is_finite() and abs(number) < Decimal(10) ** MAX_DIGITS
+    if not fits or len(format(number, "f").strip("-").replace(".", "")) > MAX_DIGITS:
+        raise ValueError
+    return number
+
+
+def _boolean(value: object) -> bool:
+    return value if isinstance(value, bool) else _BOOLEANS[str(value).lower()]
+
+
+def _date(value: object) -> date:
+    if isinstance(value, date) and not isinstance(value, datetime):
+        return value
+    if not isinstance(value, str):
+        raise TypeError
+    return date.fromisoformat(value)
+
+
+def _timestamp(value: object) -> datetime:
+    moment = _moment(value)
+    if moment.tzinfo is not None:
+        raise ValueError
+    return moment
+
+
+def _timestamp_with_zone(value: object) -> datetime:
+    moment = _moment(value)
+    if moment.tzinfo is None:
+        raise ValueError
+    return moment.astimezone(UTC)
+
+
+def _moment(value: object) -> datetime:
+    if isinstance(value, datetime):
+        return value
+    if not isinstance(value, str):
+        raise TypeError
+    return datetime.fromisoformat(value)
+
+
+_COERCIONS: dict[Kind, Callable[[object], Value]] = {
+    "text": _text,
+    "integer": _integer,
+    "decimal": _decimal,
+    "boolean": _boolean,
+    "date": _date,
+    "timestamp": _timestamp,
+    "timestamptz": _timestamp_with_zone,
+}

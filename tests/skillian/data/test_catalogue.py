@@ -1,0 +1,78 @@
+from collections.abc import Callable
+
+import pytest
+
+from skillian.data.services import DataServices
+from skillian.errors import SourceNotFoundError
+
+MakeServices = Callable[[str, str], DataServices]
+
+SCRIPT = """
+CREATE TABLE t AS SELECT
+    CASE WHEN range % 3 = 0 THEN NULL ELSE 'g' || range % 3 END AS g,
+    DATE '2024-01-01' + CAST(range AS INTEGER) AS d, range AS n
+FROM range(60);
+CREATE TABLE empty (g VARCHAR, n INTEGER);
+"""
+SOURCES = """
+connections: {db: 'duckdb:///test.duckdb'}
+sources:
+  full:
+    connection: db
+    table: t
+    description: Some rows.
+    freshness: day
+    dimensions:
+      group: {column: g, normalise: [upper], synonyms: [family], description: Of things}
+      day: {column: d}
+    measures:
+      n: {column: n, aggregation: sum, unit: pieces, synonyms: [number]}
+  empty:
+    connection: db
+    table: empty
+    dimensions: {group: {column: g}}
+    measures: {n: {column: n, aggregation: max}}
+"""
+
+
+@pytest.fixture
+def services(make_services: MakeServices) -> DataServices:
+    return make_services(SCRIPT, SOURCES)
+
+
+async def test_every_source_tells_what_can_be_asked(services: DataServices) -> None:
+    full, empty = await services.catalogue.sources()
+    assert full.to_dict() == {
+        "name": "full",
+        "description": "Some rows.",
+        "dimensions": {
+            "group": {
+                "type": "text",
+                "description": "Of things",
+                "synonyms": ["family"],
+                "values": ["G1", "G2", None],
+            },
+            "day": {"type": "date", "description": "", "synonyms": [], "values": None},
+        },
+        "measures": {
+            "n": {
+                "aggregation": "sum",
+                "unit": "pieces",
+                "description": "",
+                "synonyms": ["number"],
+            }
+        },
+        "row_count": 60,
+        "freshness": "2024-02-29",
+    }
+    assert (empty.row_count, empty.freshness, empty.dimensions["group"].values) == (0, None, ())
+
+
+async def test_a_description_is_kept(services: DataServices) -> None:
+    assert await services.catalogue.source("full") is await services.catalogue.source("full")
+
+
+async def test_an_unknown_source_tells_the_nearest(services: DataServices) -> None:
+    with pytest.raises(SourceNotFoundError) as refused:
+        await services.catalogue.source("ful")
+    assert refused.value.available_sources == ("full", "empty")

@@ -1,0 +1,74 @@
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from sqlglot import exp
+
+from skillian.connectors.base import ColumnType
+from skillian.data.filters import condition_sql, parse_filter
+from skillian.data.sql import Parameters, bare
+from skillian.errors import InvalidInputError
+
+TEXT = ColumnType("text", "VARCHAR")
+MONEY = ColumnType("decimal", "DECIMAL(17,2)", 2)
+FLAG = ColumnType("boolean", "BOOLEAN")
+
+
+def written(given: Any, kind: ColumnType) -> tuple[str, list[object]]:
+    parameters = Parameters()
+    tests: list[exp.Expr] = [
+        condition_sql(condition, bare("x"), kind, parameters)
+        for condition in parse_filter("x", given, kind)
+    ]
+    return " AND ".join(test.sql("duckdb") for test in tests), list(parameters.values.values())
+
+
+@pytest.mark.parametrize(
+    ("given", "sql", "bound"),
+    [
+        (5, '("x" IN ($p0))', [Decimal(5)]),
+        ([1, None, 1], '("x" IN ($p0) OR "x" IS NULL)', [Decimal(1)]),
+        (None, '("x" IS NULL)', []),
+        ({"ne": 5}, '(NOT "x" IN ($p0) OR "x" IS NULL)', [Decimal(5)]),
+        ({"ne": None}, 'NOT ("x" IS NULL)', []),
+        ({"ne": [5, None]}, 'NOT ("x" IN ($p0) OR "x" IS NULL)', [Decimal(5)]),
+        ({"gte": "1.5", "lt": 2}, '"x" >= $p0 AND "x" < $p1', [Decimal("1.5"), Decimal(2)]),
+        ({"gt": 1}, '"x" > $p0', [Decimal(1)]),
+        ({"lte": 1}, '"x" <= $p0', [Decimal(1)]),
+        ({"between": [1, 2]}, '"x" >= $p0 AND "x" <= $p1', [Decimal(1), Decimal(2)]),
+    ],
+)
+def test_every_form_is_sql_with_bound_values(given: Any, sql: str, bound: list[object]) -> None:
+    assert written(given, MONEY) == (sql, bound)
+
+
+def test_an_injection_is_just_a_text() -> None:
+    hostile = "1001' OR '1'='1"
+    assert written(hostile, TEXT) == ('("x" IN (CAST($p0 AS TEXT)))', [hostile])
+
+
+@pytest.mark.parametrize(
+    ("given", "kind", "message"),
+    [
+        ("abc", MONEY, r"'x' \(DECIMAL\(17,2\)\) takes a number such as 1234.50, not 'abc'"),
+        ({"gte": "abc"}, MONEY, "not 'abc'"),
+        ([1, "abc"], MONEY, "not 'abc'"),
+        ([], TEXT, "an empty list keeps no row"),
+        ({}, TEXT, "names no operator"),
+        ({"like": "a%"}, TEXT, "no operator 'like'; operators: ne, gte, gt, lte, lt, between"),
+        ({"between": [1]}, MONEY, r"needs \[low, high\]"),
+        ({"between": 1}, MONEY, r"needs \[low, high\]"),
+        ({"between": [2, 1]}, MONEY, "from low to high, not 2 to 1"),
+        ({"gt": None}, MONEY, "None has no order"),
+        ({"gt": True}, FLAG, "True has no order"),
+        ({"ne": {"ne": 1}}, MONEY, "not {'ne': 1}"),
+    ],
+)
+def test_what_is_no_filter_is_refused_by_name(given: Any, kind: ColumnType, message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        parse_filter("x", given, kind)
+
+
+def test_a_condition_is_told_as_it_was_understood() -> None:
+    [condition] = parse_filter("x", 1001, TEXT)
+    assert condition.to_dict() == {"dimension": "x", "operator": "in", "values": ["1001"]}

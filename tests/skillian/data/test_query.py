@@ -1,0 +1,193 @@
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from skillian.data.services import DataServices
+from skillian.errors import InvalidInputError, QueryError, SourceNotFoundError, UnknownNameError
+
+MakeServices = Callable[[str, str], DataServices]
+
+SCRIPT = """
+CREATE TABLE "we ""ird"" table" (
+    "select" VARCHAR, "Größe" INTEGER, "a""b" DECIMAL(17, 2), "double" DOUBLE, big HUGEINT
+);
+INSERT INTO "we ""ird"" table" VALUES
+    ('1001', 1, 0.10, 0.5, 170141183460469231731), ('1001', 2, 0.20, 0.5, 1),
+    ('o''neil', 2, NULL, 0.5, NULL), (NULL, 3, -5.00, 0.5, 2);
+CREATE SCHEMA "other schema";
+CREATE TABLE "other schema".t AS SELECT DATE '2024-01-31' AS d, 7 AS n;
+"""
+SOURCES = """
+connections: {db: 'duckdb:///test.duckdb'}
+sources:
+  weird:
+    connection: db
+    table: 'we "ird" table'
+    dimensions:
+      group: {column: select}
+      size: {column: größe}
+    measures:
+      order by: {column: 'a"b', aggregation: sum}
+      mean: {column: 'a"b', aggregation: avg}
+      low: {column: 'a"b', aggregation: min}
+      high: {column: 'a"b', aggregation: max}
+      rows: {column: size_, aggregation: count}
+      lines: {column: 'a"b', aggregation: count}
+      kinds: {column: select, aggregation: count_distinct}
+      binary: {column: double, aggregation: sum}
+      exact: {expression: 'CAST("double" AS DECIMAL(18, 2))', aggregation: sum}
+      huge: {column: big, aggregation: sum}
+      bad: {expression: 'amout * 2', aggregation: sum}
+      name: {column: select, aggregation: max}
+  elsewhere:
+    connection: db
+    table: other schema.t
+    dimensions: {day: {column: d}}
+    measures: {n: {column: n, aggregation: sum}}
+  written:
+    connection: db
+    query: SELECT "select" AS g, "a""b" * 2 AS twice FROM "we ""ird"" table" WHERE "Größe" < 3
+    dimensions: {g: {column: g}}
+    measures: {twice: {column: twice, aggregation: sum}}
+  absent:
+    connection: db
+    table: weird table
+    dimensions: {day: {column: d}}
+    measures: {n: {column: n, aggregation: sum}}
+  absent_in_query:
+    connection: db
+    query: SELECT * FROM information_schema.tables
+    dimensions: {day: {column: d}}
+    measures: {n: {column: n, aggregation: sum}}
+"""
+
+
+@pytest.fixture
+def services(make_services: MakeServices) -> DataServices:
+    return make_services(SCRIPT, SOURCES)
+
+
+async def test_hostile_names_work(services: DataServices) -> None:
+    result = await services.query.query("weird", ["group", "size"], ["order by"])
+    assert result.columns == ("group", "size", "order by")
+    assert result.rows == (
+        ("1001", 1, Decimal("0.10")),
+        ("1001", 2, Decimal("0.20")),
+        ("o'neil", 2, None),
+        (None, 3, Decimal("-5.00")),
+    )
+    assert not result.truncated
+
+
+async def test_aggregates_are_exact(services: DataServices) -> None:
+    wanted = ["order by", "mean", "low", "high", "lines", "kinds", "exact", "huge"]
+    result = await services.query.query("weird", measures=wanted)
+    assert result.to_dict()["rows"] == [
+        ["-4.70", "-1.56666667", "-5.00", "0.20", "3", "2", "2.00", "170141183460469231734"]
+    ]
+
+
+async def test_dimensions_alone_give_their_combinations(services: DataServices) -> None:
+    result = await services.query.query("weird", ["group"], order=["-group"])
+    assert [row[0] for row in result.rows] == ["o'neil", "1001", None]
+
+
+async def test_the_limit_cuts_and_says_so(services: DataServices) -> None:
+    result = await services.query.query("weird", ["size"], ["lines"], order=["-size"], limit=2)
+    assert (result.rows, result.truncated, result.row_count) == (
+        ((3, Decimal(1)), (2, Decimal(1))),
+        True,
+        2,
+    )
+    assert not (await services.query.query("weird", ["size"], limit=3)).truncated
+
+
+@pytest.mark.parametrize(
+    ("filters", "sizes"),
+    [
+        ({"group": "o'neil"}, [2]),
+        ({"group": 1001}, [1, 2]),
+        ({"group": {"ne": "1001"}}, [2, 3]),
+        ({"group": None}, [3]),
+        ({"group": "' OR TRUE --"}, []),
+        ({"size": {"between": ["2", 3]}, "group": ["1001", None]}, [2, 3]),
+    ],
+)
+async def test_filters_choose_the_rows(
+    services: DataServices, filters: dict[str, Any], sizes: list[int]
+) -> None:
+    result = await services.query.query("weird", ["size"], filters=filters)
+    assert [row[0] for row in result.rows] == sizes
+
+
+async def test_the_proof_can_be_run_again(services: DataServices) -> None:
+    result = await services.query.query("weird", ["size"], ["lines"], {"group": "1001"})
+    assert result.parameters == {"p0": "1001"}
+    assert "1001" not in result.sql
+    told = result.to_dict()
+    assert told["filters"] == [{"dimension": "group", "operator": "in", "values": ["1001"]}]
+    assert told["rows"] == [[1, "1"], [2, "1"]]
+
+
+async def test_tables_of_other_schemas_and_written_queries(services: DataServices) -> None:
+    assert (await services.query.query("elsewhere", ["day"], ["n"])).to_dict()["rows"] == [
+        ["2024-01-31", "7"]
+    ]
+    written = await services.query.query("written", ["g"], ["twice"])
+    assert written.rows == (("1001", Decimal("0.60")), ("o'neil", None))
+
+
+@pytest.mark.parametrize(
+    ("measure", "message"),
+    [
+        ("rows", "there is no column 'size_'; nearest: "),
+        ("binary", r"binary float.*CAST\(double AS DECIMAL\(18,2\)\)"),
+        ("bad", "there is no column 'amout'"),
+        ("name", "VARCHAR, which is not a number"),
+    ],
+)
+async def test_declarations_that_do_not_fit_say_why(
+    services: DataServices, measure: str, message: str
+) -> None:
+    with pytest.raises(QueryError, match=message):
+        await services.query.query("weird", measures=[measure])
+
+
+@pytest.mark.parametrize("source", ["absent", "absent_in_query"])
+async def test_a_table_that_is_not_there_tells_the_nearest(
+    services: DataServices, source: str
+) -> None:
+    with pytest.raises(QueryError, match=r"there is no table .* nearest: "):
+        await services.query.query(source, ["day"])
+
+
+async def test_unknown_names_tell_the_nearest(services: DataServices) -> None:
+    with pytest.raises(SourceNotFoundError) as source:
+        await services.query.query("wierd", ["group"])
+    assert source.value.available_sources[0] == "weird"
+    with pytest.raises(UnknownNameError) as dimension:
+        await services.query.query("weird", ["sise"])
+    assert dimension.value.to_dict()["available_dimensions"] == ["size", "group"]
+    with pytest.raises(UnknownNameError) as measure:
+        await services.query.query("weird", measures=["lnies"])
+    assert measure.value.available[0] == "lines"
+    with pytest.raises(UnknownNameError, match="no column 'group' in the result"):
+        await services.query.query("weird", ["size"], order=["-group"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({}, "name dimensions or measures of weird; dimensions: group, size; measures: order by"),
+        ({"dimensions": ["size"], "limit": 0}, "limit is from 1 to 1000, not 0"),
+        ({"dimensions": ["size"], "filters": {"size": "abc"}}, "takes a whole number, not 'abc'"),
+        ({"dimensions": ["size"], "filters": {"lines": 1}}, "is a measure of weird"),
+    ],
+)
+async def test_wrong_questions_say_what_is_wrong(
+    services: DataServices, arguments: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        await services.query.query("weird", **arguments)

@@ -1,0 +1,84 @@
+from collections.abc import AsyncIterator
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from skillian.data.comparison import ComparisonEngine
+from skillian.data.connections import Connections
+from skillian.data.sources import SourceRegistry
+from skillian.demo.ledger import postings, write_demo
+
+
+@pytest.fixture
+async def engine(tmp_path: Path) -> AsyncIterator[ComparisonEngine]:
+    registry = SourceRegistry.load(write_demo(tmp_path))
+    async with Connections(registry) as connections:
+        yield ComparisonEngine(registry, connections)
+
+
+async def test_the_question_of_the_demo_shows_every_fault(engine: ComparisonEngine) -> None:
+    result = await engine.compare(
+        "fi_reporting", "bpc_reporting", ["amount"], filters={"company": 1001}
+    )
+    assert result.summary.classes.to_dict() == {
+        "match": 7,
+        "minor_diff": 1,
+        "major_diff": 3,
+        "missing_in_a": 0,
+        "missing_in_b": 1,
+    }
+    found = {item.key["period"]: item for item in result.top_differences}
+    assert found.keys() == {"2024004", "2024006", "2024007", "2024009", "2024012"}
+    twice = found["2024004"]
+    assert (twice.b, twice.rows_b) == (2 * (twice.a or 0), 2 * twice.rows_a)
+    assert (found["2024006"].status, found["2024006"].gap) == ("minor_diff", Decimal("-0.37"))
+    assert found["2024007"].status == "missing_in_b"
+    assert found["2024009"].rows_a == found["2024009"].rows_b
+    assert found["2024012"].rows_a == found["2024012"].rows_b + 12
+    [amount] = result.summary.measures
+    assert amount.doubled_in_b == 1
+    assert amount.total_a == sum(
+        (item[5] for item in postings() if item[0] == 1001), start=Decimal(0)
+    )
+
+
+async def test_the_flipped_sign_shows_by_account(engine: ComparisonEngine) -> None:
+    result = await engine.compare(
+        "fi_reporting", "bpc_reporting", ["amount"], ["period", "account"], {"company": "1001"}
+    )
+    [amount] = result.summary.measures
+    assert amount.opposite_sign == 1
+    [sentence] = [text for text in result.interpretation if "opposite sign" in text]
+    assert "period 2024009, account 400000" in sentence
+
+
+async def test_the_other_companies_have_the_faults_that_are_told(engine: ComparisonEngine) -> None:
+    result = await engine.compare(
+        "fi_reporting", "bpc_reporting", ["amount"], filters={"company": {"ne": "1001"}}
+    )
+    assert [tuple(item.key.values()) for item in result.top_differences] == [("1003", "2024011")]
+    exact = await engine.compare(
+        "fi_reporting",
+        "bpc_reporting",
+        ["amount"],
+        filters={"company": "1002"},
+        thresholds={"match": {"absolute": 0, "percentage": 0}},
+    )
+    assert [item.gap for item in exact.top_differences] == [Decimal("-0.01")]
+
+
+async def test_cost_centres_meet_though_they_are_written_differently(
+    engine: ComparisonEngine,
+) -> None:
+    result = await engine.compare(
+        "fi_reporting", "bpc_reporting", ["documents"], ["cost_centre"], {"company": "1002"}
+    )
+    assert result.summary.classes.match == 4
+
+
+def test_every_run_writes_the_same_and_replaces_the_last(tmp_path: Path) -> None:
+    assert list(postings()) == list(postings())
+    first = write_demo(tmp_path / "new")
+    assert write_demo(tmp_path / "new") == first
+    assert sorted(path.name for path in first.parent.iterdir()) == ["ledger.duckdb", "sources.yaml"]
