@@ -1,0 +1,94 @@
+"""Agent: a thin class over tinyagent's `ReactAgent` that knows the skills."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Any
+
+from skillian.chat.conversation import Conversation
+from skillian.skills.registry import SkillRegistry
+from tinyagent import Event, Model, ReactAgent, RunFinished, RunResult, ToolResult
+
+MAX_ROUNDS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallMade:
+    """A tool call of a turn; `result` is the text that the model read."""
+
+    tool: str
+    arguments: dict[str, Any]
+    result: str
+    duration_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class AgentResponse:
+    """What a turn came to. `finished` is false where it ended without an answer."""
+
+    content: str
+    tool_calls_made: tuple[ToolCallMade, ...]
+    finished: bool
+
+
+class Agent:
+    """Answers messages with the tools of the skills, at most 10 rounds of model and tools each.
+
+    Args:
+        model: what answers.
+        skills: their tools are offered, their instructions are the system prompt.
+    """
+
+    def __init__(self, model: Model, skills: SkillRegistry) -> None:
+        self.model_name = model.name
+        self._agent = ReactAgent(
+            model,
+            [tool.as_tool() for tool in skills.get_all_tools()],
+            max_steps=MAX_ROUNDS,
+            system_suffix=skills.system_prompt(),
+            temperature=0,
+        )
+
+    async def process(
+        self, user_message: str, conversation: Conversation | None = None
+    ) -> tuple[AgentResponse, Conversation]:
+        """Answer one message; gives the answer and the conversation with it.
+
+        A turn that a limit or a failing model ends is answered too, with what was found so far and
+        the reason; only a cancellation is raised.
+        """
+        result: RunResult[Any] | None = None
+        async with aclosing(self.stream(user_message, conversation)) as events:
+            async for event in events:
+                if isinstance(event, RunFinished):
+                    result = event.result
+        if result is None:
+            raise AssertionError("a run always ends with RunFinished")
+        return respond(result), Conversation(result.memory)
+
+    def stream(
+        self, user_message: str, conversation: Conversation | None = None
+    ) -> AsyncGenerator[Event, None]:
+        """The turn as tinyagent's events while it happens."""
+        memory = None if conversation is None else conversation.memory
+        return self._agent.stream(user_message, memory=memory)
+
+
+def respond(result: RunResult[Any]) -> AgentResponse:
+    """The response that a finished run amounts to."""
+    calls = tuple(_made(call) for step in result.steps for call in step.results)
+    if result.state == "completed":
+        return AgentResponse(str(result), calls, finished=True)
+    found = f" The last result was: {calls[-1].result}" if calls else ""
+    return AgentResponse(f"No answer was found: {result.error}.{found}", calls, finished=False)
+
+
+def _made(result: ToolResult) -> ToolCallMade:
+    return ToolCallMade(
+        result.call.name,
+        dict(result.call.arguments),
+        result.content,
+        round(result.duration_seconds * 1000, 1),
+    )

@@ -1,0 +1,91 @@
+"""How turns and comparisons look in a terminal."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.segment import Segments
+from rich.table import Table
+
+_STATUS = {
+    "match": "[green]match[/]",
+    "minor_diff": "[yellow]minor[/]",
+    "major_diff": "[red]major[/]",
+    "missing_in_a": "[magenta]only in b[/]",
+    "missing_in_b": "[magenta]only in a[/]",
+}
+_UNBOUNDED = 10_000
+
+
+def show_call(console: Console, tool: str, arguments: Mapping[str, Any]) -> None:
+    """A tool call with its arguments."""
+    console.print(f"→ {tool}", style="bold cyan", end=" ", markup=False)
+    console.print(json.dumps(arguments, ensure_ascii=False), markup=False, highlight=False)
+
+
+def show_result(console: Console, tool: str, result: Mapping[str, Any]) -> None:
+    """What a tool gave, as a table where it is one."""
+    if result.get("error"):
+        console.print(f"{result['type']}: {result['message']}", style="red", markup=False)
+    elif tool == "compare_sources":
+        show_differences(console, result)
+    elif tool == "query_source":
+        show_rows(console, result["columns"], result["rows"])
+
+
+def show_differences(console: Console, comparison: Mapping[str, Any]) -> None:
+    """The largest differences of a comparison (the JSON form of `ComparisonResult`)."""
+    differences: Sequence[Mapping[str, Any]] = comparison["top_differences"]
+    if not differences:
+        console.print("No differences.", style="green")
+        return
+    console.print(
+        f"\nLargest differences (a: {comparison['source_a']}, b: {comparison['source_b']})",
+        style="bold",
+        markup=False,
+    )
+    keys = list(differences[0]["key"])
+    several = len({entry["measure"] for entry in differences}) > 1
+    table = _table((*keys, *(["measure"] if several else []), "status"))
+    for heading in ("a", "b", "b - a", "%", "rows a:b"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for entry in differences:
+        table.add_row(
+            *(_cell(entry["key"][key]) for key in keys),
+            *([_cell(entry["measure"])] if several else []),
+            _STATUS[entry["status"]],
+            *(_cell(entry[name]) for name in ("a", "b", "gap", "percentage_diff")),
+            f"{entry['rows_a']}:{entry['rows_b']}",
+        )
+    _print_whole(console, table)
+
+
+def show_rows(console: Console, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    """Rows of a source."""
+    table = _table(columns)
+    for row in rows:
+        table.add_row(*(_cell(value) for value in row))
+    _print_whole(console, table)
+
+
+def _table(headings: Iterable[str]) -> Table:
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    for heading in headings:
+        table.add_column(heading, no_wrap=True)
+    return table
+
+
+def _print_whole(console: Console, table: Table) -> None:
+    """Print a table as wide as it is: half an amount is a wrong amount."""
+    unbounded = console.options.update(max_width=_UNBOUNDED)
+    wide = unbounded.update(width=console.measure(table, options=unbounded).maximum)
+    console.print(Segments(console.render(table, wide)), soft_wrap=True, end="")
+
+
+def _cell(value: object) -> str:
+    """A value as it stands; its text is data, not markup."""
+    return "-" if value is None else str(value).replace("[", "\\[")

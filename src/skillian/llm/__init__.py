@@ -1,0 +1,1 @@
+"""What answers: a model by the settings, or the offline planner."""

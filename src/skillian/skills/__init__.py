@@ -1,0 +1,1 @@
+"""Skills: tools, knowledge and instructions in one folder."""
