@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 from contextlib import aclosing
 from enum import IntEnum
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -33,9 +34,12 @@ DEFAULT_MODEL = "openai:gpt-4.1-mini"
 _SHOWN = 300
 
 app = typer.Typer(
-    help="Run agents from the command line.", no_args_is_help=True, add_completion=False
+    help="Run agents from the command line.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
 )
-notes = Console(stderr=True, highlight=False, markup=False)
+notes = Console(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 
 class ExitCode(IntEnum):
@@ -188,7 +192,7 @@ def _load_tools(references: list[str]) -> list[Tool | Callable[..., Any]]:
         module_name, _, name = reference.partition(":")
         try:
             value: Any = getattr(importlib.import_module(module_name), name)
-        except (ImportError, AttributeError, ValueError) as error:
+        except (ImportError, AttributeError, ValueError, TypeError, SyntaxError) as error:
             raise ConfigurationError(
                 f"--tools {reference!r} cannot be loaded ({error}); write module:name, for example"
                 " my_tools:search"
@@ -199,4 +203,6 @@ def _load_tools(references: list[str]) -> list[Tool | Callable[..., Any]]:
 
 def main() -> None:
     """The entry point of the `tinyagent` command."""
+    if isinstance(sys.stdout, TextIOWrapper):  # a model may write what no encoding can say
+        sys.stdout.reconfigure(errors="replace")
     app()

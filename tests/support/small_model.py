@@ -24,18 +24,19 @@ def model_path() -> Path:
     spec = importlib.util.find_spec(MODEL_PACKAGE)
     folder = Path(next(iter(spec.submodule_search_locations or []), "")) if spec else Path()
     path = folder / MODEL_FILE
-    if not path.is_file():
-        sys.exit("the small model is missing; get it with: make setup")
+    if not path.is_file() or not importlib.util.find_spec("xllamacpp"):
+        sys.exit("the small model or its runtime is missing; get them with: make setup")
     return path
 
 
 def main() -> None:
+    path = model_path()
     # llama.cpp's threads spin at barriers by default: on shared cores that costs a factor of 20.
     os.environ["OMP_WAIT_POLICY"] = "passive"
     import xllamacpp
 
     params = xllamacpp.CommonParams()
-    params.model.path = str(model_path())
+    params.model.path = str(path)
     params.hostnames = ["127.0.0.1"]
     params.model_alias = ["smollm2-135m"]
     params.ui = False

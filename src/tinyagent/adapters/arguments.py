@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Iterable
 from typing import Any
 
-from tinyagent.core.json_shape import as_object
+from tinyagent.core.json_shape import as_array, as_object
 from tinyagent.core.messages import ToolCall
 
 _KEPT = 2_000
+_MAX_DEPTH = 100
 
 
 def read_call(call_id: str, name: str, arguments: str) -> ToolCall:
@@ -21,6 +23,7 @@ def read_call(call_id: str, name: str, arguments: str) -> ToolCall:
     """
     try:
         value: Any = json.loads(arguments) if arguments.strip() else {}
+        _check(value)
     except (ValueError, RecursionError) as error:
         fault = f"its arguments are not valid JSON: {_reason(error, arguments)}"
     else:
@@ -33,12 +36,23 @@ def read_call(call_id: str, name: str, arguments: str) -> ToolCall:
     )
 
 
+def _check(value: object, depth: int = 0) -> None:
+    """Refuse what Python's reader takes and other readers of the conversation would not."""
+    if depth > _MAX_DEPTH:
+        raise RecursionError
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError("a number is NaN or infinite")
+    entries = as_object(value)
+    for child in entries.values() if entries is not None else as_array(value) or ():
+        _check(child, depth + 1)
+
+
 def _reason(error: Exception, text: str) -> str:
     if isinstance(error, json.JSONDecodeError):
         end = error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated")
         cut = "; they look cut off" if end else ""
         return f"{error.msg} at character {error.pos + 1} of {len(text)}{cut}"
-    return "nested too deeply"
+    return str(error) if isinstance(error, ValueError) else "nested too deeply"
 
 
 def with_own_ids(calls: Iterable[ToolCall]) -> tuple[ToolCall, ...]:

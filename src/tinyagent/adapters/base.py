@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
 
-from tinyagent.core.messages import ToolCall
+from tinyagent.core.messages import Message, ToolCall
 from tinyagent.core.types import ModelResponse, RequestFormat, ToolSpec
 
 
 class ToolCallingAdapter(Protocol):
     """Offers tools to a model and reads its calls. Stateless: one object serves all runs."""
 
-    def format_request(self, tools: Sequence[ToolSpec]) -> RequestFormat:
-        """What to add to each request so that the model can call `tools`."""
+    def format_request(
+        self, tools: Sequence[ToolSpec], output_schema: Mapping[str, Any] | None = None
+    ) -> RequestFormat:
+        """What to add to each request so that the model can call `tools`.
+
+        `output_schema` is the JSON Schema of the answer, where one is wanted.
+        """
+        ...
+
+    def format_messages(self, messages: Sequence[Message]) -> Sequence[Message]:
+        """The conversation in the form that the model is used to."""
         ...
 
     def extract_tool_calls(
@@ -23,5 +32,13 @@ class ToolCallingAdapter(Protocol):
 
         Raises:
             MalformedReply: it is neither a call nor an answer; the message is for the model.
+        """
+        ...
+
+    def extract_answer(self, response: ModelResponse) -> str:
+        """The text of an answer that has no calls; JSON where the answer is not a text.
+
+        Raises:
+            MalformedReply: there is none.
         """
         ...

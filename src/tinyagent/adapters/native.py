@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from tinyagent.adapters.arguments import read_call, with_own_ids
 from tinyagent.adapters.text_calls import find_text_calls
 from tinyagent.core.errors import MalformedReply
-from tinyagent.core.messages import ToolCall
+from tinyagent.core.messages import Message, ToolCall
 from tinyagent.core.types import ModelResponse, RequestFormat, ToolSpec
 
 
 class NativeToolAdapter:
     """Declares the tools as functions; several calls in one answer are run side by side."""
 
-    def format_request(self, tools: Sequence[ToolSpec]) -> RequestFormat:
-        """The tools as function declarations of chat completions."""
+    def format_request(
+        self, tools: Sequence[ToolSpec], output_schema: Mapping[str, Any] | None = None
+    ) -> RequestFormat:
+        """The tools as function declarations of chat completions; a schema is only described."""
+        del output_schema
         return RequestFormat(
             tools=tuple(
                 {
@@ -29,6 +33,10 @@ class NativeToolAdapter:
                 for tool in tools
             )
         )
+
+    def format_messages(self, messages: Sequence[Message]) -> Sequence[Message]:
+        """The messages as they are."""
+        return messages
 
     def extract_tool_calls(
         self, response: ModelResponse, tools: Sequence[ToolSpec]
@@ -47,3 +55,7 @@ class NativeToolAdapter:
             wish = "Call a tool or give your answer" if tools else "Give your answer"
             raise MalformedReply(f"Your reply was empty. {wish}.")
         return with_own_ids(find_text_calls(text, {tool.name for tool in tools}))
+
+    def extract_answer(self, response: ModelResponse) -> str:
+        """The text."""
+        return response.content or ""

@@ -17,7 +17,8 @@ from tinyagent.core.json_shape import as_object
 from tinyagent.core.messages import ToolCall
 
 _TAGGED = re.compile(r"<tool_call>(.*?)(?:</tool_call>|$)", re.DOTALL)
-_FENCED = re.compile(r"```(?:json|tool_call)?[ \t]*\n(.*?)\n?[ \t]*```", re.DOTALL)
+_FENCE = "```"
+_LANGUAGES = {"", "json", "tool_call"}
 
 
 def find_text_calls(text: str, names: Collection[str]) -> tuple[ToolCall, ...]:
@@ -31,10 +32,16 @@ def find_text_calls(text: str, names: Collection[str]) -> tuple[ToolCall, ...]:
     tagged = _TAGGED.findall(text)
     if tagged:
         return tuple(_read_tagged(body) for body in tagged)
-    stripped = text.strip()
-    fenced = _FENCED.fullmatch(stripped)
-    call = _as_call(fenced.group(1) if fenced else stripped)
+    call = _as_call(_without_fence(text.strip()))
     return (call,) if call is not None and call.name in names else ()
+
+
+def _without_fence(text: str) -> str:
+    head, _, rest = text.partition("\n")
+    language = head.removeprefix(_FENCE).strip().lower()
+    if head.startswith(_FENCE) and rest.endswith(_FENCE) and language in _LANGUAGES:
+        return rest.removesuffix(_FENCE).strip()
+    return text
 
 
 def _read_tagged(body: str) -> ToolCall:

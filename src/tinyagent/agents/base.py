@@ -10,26 +10,26 @@ its `Run`.
 from __future__ import annotations
 
 import asyncio
-import inspect
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypedDict, cast
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Generic, cast
 
+from tinyagent.agents.delegate import agent_tool
+from tinyagent.agents.options import AgentOptions, Settings
 from tinyagent.agents.output import OutputReader
 from tinyagent.agents.run import Run
 from tinyagent.core.context import RunContext
 from tinyagent.core.errors import (
     CallerError,
-    ConfigurationError,
     InvalidFinalAnswer,
     MalformedReply,
+    ModelContextTooLong,
     RunEnded,
     StepLimitReached,
     TinyAgentError,
-    ToolDefinitionError,
 )
 from tinyagent.core.events import (
     Event,
@@ -41,10 +41,9 @@ from tinyagent.core.events import (
 )
 from tinyagent.core.memory import Memory
 from tinyagent.core.types import ModelRequest, ModelResponse, RunResult, RunState
-from tinyagent.middleware.base import Middleware
-from tinyagent.middleware.limits import UsageLimits
 from tinyagent.models.base import Model, get_model
 from tinyagent.prompts.loader import get_prompt_fallback
+from tinyagent.tools.collection import collect_tools
 from tinyagent.tools.tool import Tool
 
 if TYPE_CHECKING:
@@ -55,31 +54,6 @@ else:
     from typing import TypeVar
 
     T = TypeVar("T")
-
-
-class AgentOptions(TypedDict, total=False):
-    """What every agent can be told besides its model and tools."""
-
-    max_steps: int
-    prompt_file: str | Path | None
-    system_suffix: str
-    middleware: Sequence[Middleware]
-    max_tokens: int | None
-    temperature: float | None
-    output_retries: int
-
-
-@dataclass(frozen=True, slots=True)
-class _Settings:
-    """`AgentOptions` with the defaults."""
-
-    max_steps: int = 10
-    prompt_file: str | Path | None = None
-    system_suffix: str = ""
-    middleware: Sequence[Middleware] = ()
-    max_tokens: int | None = None
-    temperature: float | None = None
-    output_retries: int = 2
 
 
 class BaseAgent:
@@ -93,24 +67,7 @@ class BaseAgent:
     """
 
     def __init__(self, tools: Iterable[Tool | Callable[..., Any]] = ()) -> None:
-        self._tool_map: dict[str, Tool] = {}
-        for item in tools:
-            made = _as_tool(item)
-            if made.name in self._tool_map:
-                raise ToolDefinitionError(
-                    f"two tools are called {made.name!r}; rename one with @tool(name=...)"
-                )
-            self._tool_map[made.name] = made
-
-
-def _as_tool(item: object) -> Tool:
-    if isinstance(item, Tool):
-        return item
-    if inspect.isfunction(item) or inspect.ismethod(item):
-        return Tool.from_function(item)
-    raise ToolDefinitionError(
-        f"{item!r} is not a tool; give a function with type hints and a docstring, or a Tool"
-    )
+        self._tool_map: dict[str, Tool] = collect_tools(tools)
 
 
 class LoopAgent(BaseAgent, ABC, Generic[T]):
@@ -126,16 +83,11 @@ class LoopAgent(BaseAgent, ABC, Generic[T]):
     ) -> None:
         super().__init__(tools)
         self._model = get_model(model)
-        self._settings = _Settings(**options)
-        if self._settings.max_steps < 1:
-            raise ConfigurationError(f"max_steps must be 1 or more, got {self._settings.max_steps}")
+        self._settings = Settings(**options)
         self._output: OutputReader[T] = OutputReader(output_type)
         prompt = get_prompt_fallback(self._settings.prompt_file, system_prompt)
         parts = (prompt, self._output.instruction, self._settings.system_suffix)
         self._system_prompt = "\n\n".join(part for part in parts if part)
-        layers = tuple(self._settings.middleware)
-        limited = any(isinstance(layer, UsageLimits) for layer in layers)
-        self._middleware = layers if limited else (UsageLimits(), *layers)
 
     async def run(
         self,
@@ -219,12 +171,34 @@ class LoopAgent(BaseAgent, ABC, Generic[T]):
             MalformedReply: the reply cannot be used; the loop tells the model.
         """
 
+    async def ask(self, run: Run) -> ModelResponse:
+        """Ask the model; a conversation that is too long for it is shortened and asked again, once.
+
+        Raises:
+            ModelError: the server failed.
+        """
+        try:
+            return await run.call_model(self.request(run))
+        except ModelContextTooLong:
+            if not run.shorten():
+                raise
+            return await run.call_model(self.request(run))
+
+    def as_tool(self, name: str, description: str) -> Tool:
+        """This agent as a tool that takes a task in words and gives the answer.
+
+        Args:
+            name: what the outer model calls it by.
+            description: what it can do, as told to the outer model.
+        """
+        return agent_tool(partial(self.run, return_result=True), name, description)
+
     async def _loop(self, run: Run) -> None:
         context = run.context
         while context.step < context.max_steps:
             context.step += 1
             context.emit(StepStarted(context.step))
-            response = await run.call_model(self.request(run))
+            response = await self.ask(run)
             try:
                 await self.act(run, response)
             except MalformedReply as fault:
@@ -245,8 +219,9 @@ class LoopAgent(BaseAgent, ABC, Generic[T]):
             return self._finish(run, end.state, end)
         except TinyAgentError as error:
             return self._finish(run, "error", error)
-        except asyncio.CancelledError:
-            self._finish(run, "cancelled", None)
+        except BaseException as error:
+            cancelled = isinstance(error, asyncio.CancelledError)
+            self._finish(run, "cancelled" if cancelled else "error", None)
             raise
         return self._finish(run, "completed", None)
 
@@ -257,10 +232,10 @@ class LoopAgent(BaseAgent, ABC, Generic[T]):
         memory: Memory | None,
         listener: Callable[[Event], None] | None = None,
     ) -> Run:
-        steps = self._settings.max_steps if max_steps is None else max_steps
-        if steps < 1:
-            raise ConfigurationError(f"max_steps must be 1 or more, got {steps}")
-        context = RunContext(task=task, max_steps=steps, tools=self._tool_map)
+        settings = self._settings
+        if max_steps is not None:
+            settings = replace(settings, max_steps=max_steps)
+        context = RunContext(task=task, max_steps=settings.max_steps, tools=self._tool_map)
         if listener is not None:
             context.emit = listener
         conversation = Memory() if memory is None else memory.copy()
@@ -270,7 +245,7 @@ class LoopAgent(BaseAgent, ABC, Generic[T]):
         return Run(
             self._model,
             self._tool_map,
-            self._middleware,
+            self._settings.layers(),
             context,
             conversation,
             streaming=listener is not None,

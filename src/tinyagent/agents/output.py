@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
-from tinyagent.core.errors import MalformedReply
+from tinyagent.core.errors import ConfigurationError, MalformedReply
 from tinyagent.tools.parameters import describe_faults, tidy_schema
 
 if TYPE_CHECKING:
@@ -15,17 +15,28 @@ T = TypeVar("T")
 
 
 class OutputReader(Generic[T]):
-    """Reads answers as `output_type`; None and `str` take the text as it is."""
+    """Reads answers as `output_type`; None and `str` take the text as it is.
+
+    Raises:
+        ConfigurationError: no JSON can be read as this type.
+    """
 
     def __init__(self, output_type: type[T] | None) -> None:
         self._adapter: TypeAdapter[T] | None = None
+        self.schema: dict[str, Any] | None = None
         self.instruction = ""
         if output_type is None or output_type is str:
             return
-        from pydantic import TypeAdapter  # noqa: PLC0415 - see `import tinyagent`
+        from pydantic import PydanticUserError, TypeAdapter  # noqa: PLC0415 - see `import tinyagent`
 
-        self._adapter = TypeAdapter(output_type)
-        schema = json.dumps(tidy_schema(self._adapter.json_schema()))
+        try:
+            self._adapter = TypeAdapter(output_type)
+            schema = json.dumps(tidy_schema(self._adapter.json_schema()))
+        except PydanticUserError as error:
+            raise ConfigurationError(
+                f"output_type {output_type!r} cannot be described as JSON"
+                f" ({str(error).splitlines()[0]})"
+            ) from None
         self.instruction = f"Give your answer as JSON only, matching this JSON Schema: {schema}"
 
     def read(self, text: str) -> T:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from itertools import groupby
 from typing import Any, Unpack
 
-from tinyagent.adapters import ToolCallingMode, get_adapter
-from tinyagent.agents.base import AgentOptions, LoopAgent, T
+from tinyagent.adapters import ToolCallingAdapter, ToolCallingMode, get_adapter, step_down
+from tinyagent.agents.base import LoopAgent, T
+from tinyagent.agents.options import AgentOptions
 from tinyagent.agents.run import Run
-from tinyagent.core.messages import ToolCall
+from tinyagent.core.errors import ModelFormatRefused
+from tinyagent.core.logs import logger
+from tinyagent.core.messages import Message, ToolCall
 from tinyagent.core.types import ModelRequest, ModelResponse, ReactStep, ToolResult
 from tinyagent.models.base import Model
 from tinyagent.prompts.templates import REACT_SYSTEM
@@ -24,7 +28,10 @@ class ReactAgent(LoopAgent[T]):
             `OPENAI_BASE_URL`.
         tools: `Tool` objects, or typed and documented functions.
         output_type: the type of the answer, default `str`. Anything that Pydantic can read.
-        tool_calling_mode: how tools are offered: `"auto"` or `"native"`.
+        tool_calling_mode: how tools are offered: `"native"` (function calling), `"validated"` (the
+            same, arguments checked before anything else sees them), `"structured"` (the server
+            holds the model to a JSON Schema), `"parsed"` (in words, for any model); `"auto"`
+            starts from what is known of the model and steps down where its server refuses.
         max_steps: model calls in one run, at most (default 10).
         prompt_file: a system prompt in place of the built-in one.
         system_suffix: added to the system prompt.
@@ -47,36 +54,82 @@ class ReactAgent(LoopAgent[T]):
         **options: Unpack[AgentOptions],
     ) -> None:
         super().__init__(model, tools, output_type, options, REACT_SYSTEM)
-        self._adapter = get_adapter(tool_calling_mode)
         self._tools = tuple(self._tool_map.values())
-        self._format = self._adapter.format_request(self._tools)
+        self._steps_down = tool_calling_mode == "auto"
+        self._use(get_adapter(self._model, self._tools, tool_calling_mode))
 
     def request(self, run: Run) -> ModelRequest:
         """The conversation so far, with the tools on offer."""
+        form = self._format
+        if run.results.is_used:
+            offered = (*self._tools, run.results.tool)
+            form = self._adapter.format_request(offered, self._output.schema)
+        messages = self._adapter.format_messages(run.memory.messages)
         return ModelRequest(
-            messages=run.memory.messages,
-            format=self._format,
+            messages=_with_instructions(messages, form.instructions),
+            format=form,
             temperature=self._settings.temperature,
             max_tokens=self._settings.max_tokens,
         )
 
+    async def ask(self, run: Run) -> ModelResponse:
+        """Ask the model; a form of tool calling that its server refuses is not used again."""
+        while True:
+            used = self._adapter
+            try:
+                return await super().ask(run)
+            except ModelFormatRefused as refused:
+                lower = step_down(used) if self._steps_down else None
+                if lower is None:
+                    raise
+                if self._adapter is used:  # another run may have stepped down meanwhile
+                    logger.info("%s; going on with %s", refused, type(lower).__name__)
+                    self._use(lower)
+
     async def act(self, run: Run, response: ModelResponse) -> None:
         """Run the calls of the answer side by side; an answer without calls is the final one."""
         calls = self._adapter.extract_tool_calls(response, self._tools)
-        text = response.content or ""
+        said = response.content or ""
         if not calls:
-            self._answer(run, text, "text", response.finish_reason)
-            run.memory.add("assistant", text)
+            answer = self._adapter.extract_answer(response)
+            self._answer(run, answer, "text", response.finish_reason)
+            run.memory.add("assistant", said)
             return
-        results = await _side_by_side(run.call_tool, calls)
-        run.memory.add("assistant", text, tool_calls=calls)
+        results = await _run_calls(run, calls)
+        run.memory.add("assistant", said, tool_calls=calls)
         for result in results:
-            run.memory.add("tool", result.content, tool_call_id=result.call.id)
-        run.steps.append(ReactStep(run.context.step, text, tuple(results)))
+            text = "\n".join(filter(None, (run.results.bounded(result.content), result.note)))
+            run.memory.add("tool", text, tool_call_id=result.call.id)
+        run.steps.append(ReactStep(run.context.step, said, tuple(results)))
+
+    def _use(self, adapter: ToolCallingAdapter) -> None:
+        """Offer the tools by this adapter from now on, in all runs of this agent."""
+        self._adapter = adapter
+        self._format = adapter.format_request(self._tools, self._output.schema)
+
+
+def _with_instructions(messages: Sequence[Message], instructions: str) -> Sequence[Message]:
+    """The messages with the adapter's instructions behind the system prompt."""
+    if not instructions:
+        return messages
+    first, rest = messages[0], messages[1:]
+    if first.role != "system":
+        return (Message("system", instructions), *messages)
+    return (Message("system", f"{first.content}\n\n{instructions}"), *rest)
+
+
+async def _run_calls(run: Run, calls: Sequence[ToolCall]) -> list[ToolResult]:
+    """All results in the order of the calls; calls of sequential tools run alone."""
+    results: list[ToolResult] = []
+    for alone, group in groupby(calls, run.is_sequential):
+        batch = list(group)
+        for part in [[call] for call in batch] if alone else [batch]:
+            results += await _side_by_side(run.call_tool, part)
+    return results
 
 
 async def _side_by_side(
-    call_tool: Callable[[ToolCall], Any], calls: Sequence[ToolCall]
+    call_tool: Callable[[ToolCall], Awaitable[ToolResult]], calls: Sequence[ToolCall]
 ) -> list[ToolResult]:
     """All results in the order of the calls; the first end of the run cancels the other calls."""
     if len(calls) == 1:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from typing import Any
@@ -17,6 +16,7 @@ from tinyagent.core.events import (
     ToolStarted,
 )
 from tinyagent.core.finalizer import Finalizer
+from tinyagent.core.logs import logger
 from tinyagent.core.memory import Memory
 from tinyagent.core.messages import ToolCall
 from tinyagent.core.types import (
@@ -27,12 +27,17 @@ from tinyagent.core.types import (
     RunState,
     ToolResult,
 )
-from tinyagent.middleware.base import Middleware, chain_model_call, chain_tool_call
+from tinyagent.memory.pruning import token_budget
+from tinyagent.middleware.base import (
+    Middleware,
+    chain_model_call,
+    chain_tool_call,
+    with_listeners,
+)
 from tinyagent.models.base import Model
 from tinyagent.tools.calling import call_tool
+from tinyagent.tools.results import ResultStore
 from tinyagent.tools.tool import Tool
-
-logger = logging.getLogger("tinyagent")
 
 
 class Run:
@@ -58,9 +63,11 @@ class Run:
         self.finalizer = Finalizer()
         self.steps: list[ReactStep] = []
         self.rejected_outputs = 0
+        self.results = ResultStore(taken=tools)
         self._model = model
-        self._tools = tools
+        self._tools = {**tools, self.results.tool.name: self.results.tool}
         bound = [layer.bind(context) for layer in middleware]
+        context.emit = with_listeners(bound, context.emit)
         self._model_call = chain_model_call(bound, self._stream if streaming else self._complete)
         self._tool_call = chain_tool_call(bound, self._call_tool)
 
@@ -71,6 +78,8 @@ class Run:
         logger.debug("step %d: asking %s, %d messages", step, self._model.name, len(self.memory))
         response = await self._model_call(request)
         self.context.usage += response.usage
+        if response.usage.input_tokens:
+            self.memory.learn(response.usage.input_tokens)
         logger.debug("step %d: %s answered (%s)", step, self._model.name, response.finish_reason)
         self.context.emit(ModelResponded(step, response))
         return response
@@ -83,6 +92,20 @@ class Run:
         logger.debug("step %d: %s took %.3f s", step, call.name, result.duration_seconds)
         self.context.emit(ToolFinished(step, result))
         return result
+
+    def is_sequential(self, call: ToolCall) -> bool:
+        """Whether the call must not run beside others."""
+        tool = self._tools.get(call.name)
+        return tool is not None and tool.sequential
+
+    def shorten(self) -> bool:
+        """Halve a conversation that is too long for the model; says whether that took anything.
+
+        The system prompt and the task stay, and no call is parted from its result.
+        """
+        saved = self.memory.prune(token_budget(self.memory.tokens // 2), task=self.context.task)
+        logger.info("the conversation was too long for the model: %d characters dropped", saved)
+        return saved > 0
 
     def result(self, state: RunState, error: TinyAgentError | None) -> RunResult[Any]:
         """What the run has come to."""

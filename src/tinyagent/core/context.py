@@ -29,9 +29,10 @@ class RunContext:
     step: int = 0
     usage: Usage = field(default_factory=Usage)
     started: float = field(default_factory=time.monotonic)
+    waited_seconds: float = 0.0
     emit: Callable[[Event], None] = _no_listener
 
     @property
     def seconds(self) -> float:
-        """How long the run has been going on."""
-        return time.monotonic() - self.started
+        """How long the run has been working, the time it waited for people left out."""
+        return time.monotonic() - self.started - self.waited_seconds

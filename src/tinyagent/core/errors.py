@@ -8,17 +8,21 @@ TinyAgentError
 ├── CallerError               a mistake in the calling program
 │   ├── ConfigurationError    a key, an address or an option is missing or wrong
 │   ├── MultipleFinalAnswers  an answer was set twice
+│   ├── RecordingMismatch     a request is not the one that was recorded
 │   ├── ToolDefinitionError   something given as a tool is none
 │   └── UnknownToolError      no tool of that name in the registry
 ├── RunEnded                  the run stopped without an answer; carries its result
 │   ├── InvalidFinalAnswer    the answer never took the wanted type
 │   ├── StepLimitReached      `max_steps` are used up
 │   └── UsageLimitReached     requests, tokens, tool calls or seconds are used up
+│       └── NoProgress        the same call gave the same result again and again
 └── ModelError                the model's server failed
     ├── ModelAuthenticationError   the key is refused
     ├── ModelConnectionError       no connection, or it broke
     ├── ModelRateLimited           too many requests
     ├── ModelRefused               the server refuses this request
+    │   ├── ModelContextTooLong    the conversation is longer than the model can take
+    │   └── ModelFormatRefused     it takes no `tools`, or no `response_format`
     ├── ModelReplyError            the server's reply cannot be read
     ├── ModelServerError           the server failed
     └── ModelTimeout               the server did not answer in time
@@ -66,6 +70,10 @@ class MultipleFinalAnswers(CallerError):
     """An answer was set twice."""
 
 
+class RecordingMismatch(CallerError):
+    """A request is not the one that was recorded; the message shows the difference."""
+
+
 class ToolDefinitionError(CallerError):
     """Something given as a tool cannot be one; the message names it and the mend."""
 
@@ -96,6 +104,10 @@ class UsageLimitReached(RunEnded):
     state: ClassVar[RunState] = "usage_limit_reached"
 
 
+class NoProgress(UsageLimitReached):
+    """The same call gave the same result again and again, though the model was told."""
+
+
 class ModelError(TinyAgentError):
     """The model's server failed. `retryable`: the same request may succeed later."""
 
@@ -113,6 +125,14 @@ class ModelAuthenticationError(ModelError):
 
 class ModelRefused(ModelError):
     """The server refuses this request, and would again."""
+
+
+class ModelContextTooLong(ModelRefused):
+    """The conversation is longer than the model can take."""
+
+
+class ModelFormatRefused(ModelRefused):
+    """The server or the model takes no `tools`, or no `response_format`."""
 
 
 class ModelConnectionError(ModelError):

@@ -5,7 +5,7 @@ All types are immutable, and all but `ModelRequest` have a JSON form that loses 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Generic, Literal, Protocol, TypeVar
@@ -35,6 +35,16 @@ class ToolSpec(Protocol):
     @property
     def json_schema(self) -> Mapping[str, Any]:
         """JSON Schema of its arguments, an object."""
+        ...
+
+    @property
+    def validate(self) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+        """Reads a model's arguments; raises `ToolArgumentsError` naming each fault."""
+        ...
+
+    @property
+    def requires_approval(self) -> bool:
+        """Whether a call waits for a yes."""
         ...
 
 
@@ -74,10 +84,13 @@ class Usage:
 class RequestFormat:
     """What an adapter adds to a request so that the model can call tools.
 
-    `tools` are function declarations as chat completions takes them.
+    `tools` are function declarations and `response_format` is what chat completions takes by
+    these names; `instructions` are added to the system prompt.
     """
 
     tools: tuple[Mapping[str, Any], ...] = ()
+    response_format: Mapping[str, Any] | None = None
+    instructions: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,12 +137,13 @@ class ModelResponse:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What came of one tool call; `content` is the text that the model reads."""
+    """What came of one tool call: `content` is its text, `note` a remark on it for the model."""
 
     call: ToolCall
     content: str
     is_error: bool = False
     duration_seconds: float = 0.0
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)

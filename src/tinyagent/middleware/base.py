@@ -7,6 +7,7 @@ from functools import partial
 from typing import TypeVar
 
 from tinyagent.core.context import RunContext
+from tinyagent.core.events import Event
 from tinyagent.core.messages import ToolCall
 from tinyagent.core.types import ModelRequest, ModelResponse, ToolResult
 
@@ -41,6 +42,25 @@ class Middleware:
     async def tool_call(self, call: ToolCall, call_next: ToolCallHandler) -> ToolResult:
         """Around one tool call, be it of a tool that does not exist."""
         return await call_next(call)
+
+    def on_event(self, event: Event) -> None:
+        """Called with each event of the run, before whoever streams it sees it."""
+
+
+def with_listeners(
+    layers: Sequence[Middleware], emit: Callable[[Event], None]
+) -> Callable[[Event], None]:
+    """`emit`, after all layers that override `on_event`; `emit` itself where none does."""
+    listeners = [m.on_event for m in layers if type(m).on_event is not Middleware.on_event]
+    if not listeners:
+        return emit
+
+    def tell(event: Event) -> None:
+        for listener in listeners:
+            listener(event)
+        emit(event)
+
+    return tell
 
 
 def chain_model_call(layers: Sequence[Middleware], innermost: ModelCall) -> ModelCall:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from collections import Counter
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from tinyagent.core.context import RunContext
-from tinyagent.core.errors import UsageLimitReached
+from tinyagent.core.errors import NoProgress, UsageLimitReached
 from tinyagent.core.messages import ToolCall
 from tinyagent.core.types import ModelRequest, ModelResponse, ToolResult
 from tinyagent.middleware.base import Middleware, ModelCall, ToolCallHandler
+
+_TELL_FROM = 3
 
 A = TypeVar("A")
 R = TypeVar("R")
@@ -26,6 +30,8 @@ class UsageLimits(Middleware):
         total_tokens: input and output tokens of one run, as the server counts them.
         tool_calls: tool calls of one run.
         wall_seconds: seconds from the start of the run; a call under way is cut off.
+        same_results: how often the same call may give the same result; from the third time on the
+            model is told, with the last one the run ends (`NoProgress`).
 
     A call that would pass a limit is not made: `UsageLimitReached` ends the run instead.
     Agents that are given none have one with these defaults.
@@ -35,6 +41,7 @@ class UsageLimits(Middleware):
     total_tokens: int = 2_000_000
     tool_calls: int = 500
     wall_seconds: float = 600.0
+    same_results: int = 6
 
     def bind(self, run: RunContext) -> Middleware:
         """Start counting for one run."""
@@ -49,6 +56,7 @@ class _Meter(Middleware):
         self._run = run
         self._requests = 0
         self._tool_calls = 0
+        self._seen: Counter[str] = Counter()
 
     async def model_call(self, request: ModelRequest, call_next: ModelCall) -> ModelResponse:
         self._admit("requests", self._requests, self._limits.requests)
@@ -59,7 +67,27 @@ class _Meter(Middleware):
     async def tool_call(self, call: ToolCall, call_next: ToolCallHandler) -> ToolResult:
         self._admit("tool_calls", self._tool_calls, self._limits.tool_calls)
         self._tool_calls += 1
-        return await self._in_time(call, call_next, f"the tool {call.name!r}")
+        result = await self._in_time(call, call_next, f"the tool {call.name!r}")
+        return self._told_of_repeats(result)
+
+    def _told_of_repeats(self, result: ToolResult) -> ToolResult:
+        """The result, with a note where the same call has given it again and again."""
+        call = result.call
+        seen = f"{call.name}\n{json.dumps(call.arguments, sort_keys=True)}\n{result.content}"
+        self._seen[seen] += 1
+        times = self._seen[seen]
+        if times >= self._limits.same_results:
+            raise NoProgress(
+                f"{call.name} was called {times} times with the same arguments and the same result"
+                " (allow more with UsageLimits(same_results=...))"
+            )
+        if times < _TELL_FROM:
+            return result
+        note = (
+            f"[You have made this very call {times} times, with this very result. Do something"
+            " else, or give your answer.]"
+        )
+        return replace(result, note=note)
 
     def _admit(self, name: str, used: int, limit: int) -> None:
         if used >= limit:
@@ -72,6 +100,8 @@ class _Meter(Middleware):
         self, argument: A, call_next: Callable[[A], Awaitable[R]], waiting_for: str
     ) -> R:
         left = self._limits.wall_seconds - self._run.seconds
+        if left <= 0:  # asyncio would let the call begin
+            raise self._out_of_time(f"when it came to {waiting_for}")
         deadline = asyncio.timeout(left)
         try:
             async with deadline:
@@ -79,7 +109,10 @@ class _Meter(Middleware):
         except TimeoutError:
             if not deadline.expired():
                 raise
-            raise UsageLimitReached(
-                f"the run has used its wall_seconds: {self._limits.wall_seconds:g} s were over"
-                f" while waiting for {waiting_for} (raise it with UsageLimits(wall_seconds=...))"
-            ) from None
+            raise self._out_of_time(f"while waiting for {waiting_for}") from None
+
+    def _out_of_time(self, when: str) -> UsageLimitReached:
+        return UsageLimitReached(
+            f"the run has used its wall_seconds: {self._limits.wall_seconds:g} s were over {when}"
+            " (raise it with UsageLimits(wall_seconds=...))"
+        )

@@ -38,18 +38,22 @@ class Model(Protocol):
 def get_model(model: Model | str) -> Model:
     """A model, from itself or from its name.
 
-    `"openai:gpt-4.1"` and a bare name are served by `OPENAI_BASE_URL` (OpenAI's own by default).
+    `"openai:gpt-4.1"` and a bare name are served by `OPENAI_BASE_URL` (OpenAI's own by default),
+    `"anthropic:claude-sonnet-5"` by Anthropic.
 
     Raises:
-        ConfigurationError: the provider is not known, or its key is missing.
+        ConfigurationError: the key is missing, or the package that the provider needs.
     """
     if not isinstance(model, str):
         return model
+    from tinyagent.models.anthropic import AnthropicModel  # noqa: PLC0415 - see the next line
     from tinyagent.models.openai import OpenAIModel  # noqa: PLC0415 - loads no provider unasked
 
     provider, colon, name = model.partition(":")
     if colon and provider == "openai":
         return OpenAIModel(name)
+    if colon and provider == "anthropic":
+        return AnthropicModel(name)
     if not model.strip():
         raise ConfigurationError("the model's name is empty; give one such as 'openai:gpt-4.1'")
     # Ollama's names hold a colon of their own ("llama3.2:1b"): an unknown prefix is no provider.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 from tinyagent.core.errors import ModelReplyError, ModelServerError
 from tinyagent.core.json_shape import as_array, as_object, describe
@@ -32,6 +32,8 @@ def encode_request(model: str, request: ModelRequest, *, stream: bool) -> dict[s
     }
     if request.format.tools:
         body["tools"] = request.format.tools
+    if request.format.response_format is not None:
+        body["response_format"] = request.format.response_format
     if request.temperature is not None:
         body["temperature"] = request.temperature
     if request.max_tokens is not None:
@@ -65,8 +67,9 @@ def decode_response(data: Any) -> ModelResponse:
 
     Raises:
         ModelReplyError: it is not a chat completion; the message says what came instead.
+        ModelServerError: it reports an error.
     """
-    body = _as_object(data)
+    body = _without_error(data)
     choices = _as_list(body.get("choices"))
     if not choices:
         raise ModelReplyError(f"the reply has no 'choices', only {describe(body)}")
@@ -85,8 +88,8 @@ def decode_response(data: Any) -> ModelResponse:
 
 def is_whole_reply(data: Any) -> bool:
     """Whether this is a reply in one piece rather than a chunk of a streamed one."""
-    reply = as_object(data)
-    return reply is not None and reply.get("object") == "chat.completion"
+    choices = as_array((as_object(data) or {}).get("choices")) or [None]
+    return "message" in (as_object(choices[0]) or {})
 
 
 class StreamAssembler:
@@ -111,9 +114,7 @@ class StreamAssembler:
             ModelReplyError: it is not a chunk of a chat completion.
             ModelServerError: the server reports an error in the middle of the stream.
         """
-        chunk = _as_object(data)
-        if "error" in chunk:
-            raise ModelServerError(f"the server failed in mid-answer: {error_detail(chunk)}")
+        chunk = _without_error(data)
         for key in self._head:
             self._head[key] = self._head[key] or str(chunk.get(key) or "")
         self._usage = chunk.get("usage") or self._usage
@@ -121,7 +122,7 @@ class StreamAssembler:
         if not choices:
             return None
         choice = _as_object(choices[0])
-        self._finish_reason = cast("str | None", choice.get("finish_reason")) or self._finish_reason
+        self._finish_reason = str(choice.get("finish_reason") or "") or self._finish_reason
         delta = _as_object(choice.get("delta") or {})
         for call in _as_list(delta.get("tool_calls")):
             self._add_call(_as_object(call))
@@ -164,12 +165,12 @@ class StreamAssembler:
         last = max(self._calls, default=-1)
         if not isinstance(index, int):
             index = last + 1 if piece.get("id") else max(last, 0)
-        if not 0 <= index < _MAX_PARALLEL_CALLS:
-            raise ModelReplyError(f"the stream has a tool call with index {index}")
         known = self._calls.get(index)
         starts = bool(piece.get("id")) and bool(_as_object(piece.get("function") or {}).get("name"))
         if known and starts and known["name"] and piece.get("id") != known["id"]:
-            return last + 1
+            index = last + 1
+        if not 0 <= index < _MAX_PARALLEL_CALLS:
+            raise ModelReplyError(f"the stream has a tool call with index {index}")
         return index
 
 
@@ -202,6 +203,13 @@ def _as_text(value: Any) -> str | None:
         return value
     parts = [_as_object(part) for part in _as_list(value)]
     return "".join(str(part.get("text") or "") for part in parts)
+
+
+def _without_error(data: Any) -> dict[str, Any]:
+    body = _as_object(data)
+    if body.get("error"):
+        raise ModelServerError(f"the server reports an error: {error_detail(body)}")
+    return body
 
 
 def _as_object(value: Any) -> dict[str, Any]:

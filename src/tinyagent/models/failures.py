@@ -10,7 +10,9 @@ from typing import Any
 
 from tinyagent.core.errors import (
     ModelAuthenticationError,
+    ModelContextTooLong,
     ModelError,
+    ModelFormatRefused,
     ModelRateLimited,
     ModelRefused,
     ModelServerError,
@@ -25,6 +27,25 @@ _REFUSED = {
     404: (ModelRefused, "check the model's name and OPENAI_BASE_URL"),
 }
 _MAY_PASS = {408: ModelTimeout, 429: ModelRateLimited, 504: ModelTimeout}
+_TOO_LONG = (
+    "context_length_exceeded",
+    "exceed_context_size",
+    "maximum context length",
+    "context length",
+    "context window",
+    "prompt is too long",
+    "too many tokens",
+)
+_FORMATS = ("response_format", "json_schema", "tools", "tool_choice", "function call", "tool use")
+_NOT_TAKEN = (
+    "support",
+    "unknown",
+    "unrecognized",
+    "invalid",
+    "not allowed",
+    "not permitted",
+    "extra",
+)
 _REDIRECT = "redirects are not followed, the key would go along; set OPENAI_BASE_URL to the address"
 
 
@@ -38,10 +59,23 @@ def status_error(status: int, headers: Mapping[str, str], body: str, where: str)
     if HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.BAD_REQUEST:
         return ModelRefused(f"{said}; {_REDIRECT}")
     server_failed = status >= HTTPStatus.INTERNAL_SERVER_ERROR
+    refused = _refused_kind(detail, body)
+    if status < HTTPStatus.TOO_MANY_REQUESTS and refused is not ModelRefused:
+        return refused(said)
     passing = _MAY_PASS.get(status, ModelServerError if server_failed else None)
     if passing is None or "insufficient_quota" in body:
         return ModelRefused(said)
     return passing(said, retry_after=parse_retry_after(headers.get("Retry-After")))
+
+
+def _refused_kind(detail: str, body: str) -> type[ModelRefused]:
+    """What a server has against a request, from its words: there is no standard code for it."""
+    words = f"{detail} {body}".lower()
+    if any(phrase in words for phrase in _TOO_LONG):
+        return ModelContextTooLong
+    if any(name in words for name in _FORMATS) and any(word in words for word in _NOT_TAKEN):
+        return ModelFormatRefused
+    return ModelRefused
 
 
 def read_error(body: str) -> str:
@@ -70,7 +104,7 @@ def parse_retry_after(value: str | None) -> float | None:
 
         try:
             seconds = (parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds()
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, OverflowError):
             return None
     return max(seconds, 0.0) if seconds == seconds else None  # noqa: PLR0124 - not a NaN
 

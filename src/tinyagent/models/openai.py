@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from tinyagent.core.errors import ConfigurationError, ModelConnectionError
 from tinyagent.core.types import ModelDelta, ModelRequest, ModelResponse
+from tinyagent.models.body import hiding
 from tinyagent.models.chat_completions import (
     StreamAssembler,
     decode_response,
@@ -28,6 +29,7 @@ class Endpoint(Protocol):
     """What takes the body of a request and gives the JSON of the reply."""
 
     where: str
+    key: str | None
 
     async def post(self, body: dict[str, Any]) -> Any:
         """The reply."""
@@ -35,10 +37,6 @@ class Endpoint(Protocol):
 
     def stream(self, body: dict[str, Any]) -> AsyncGenerator[Any, None]:
         """The events of a streamed reply."""
-        ...
-
-    async def aclose(self) -> None:
-        """Let go of connections."""
         ...
 
 
@@ -88,7 +86,7 @@ class OpenAIModel:
         """The whole answer; raises `ModelError`."""
         body = encode_request(self._name, request, stream=False)
         async for attempt in attempts(self._retries):
-            with attempt:
+            with attempt, hiding(self._endpoint.key):
                 return decode_response(await self._endpoint.post(body))
         raise AssertionError("the last attempt returns or raises")
 
@@ -103,7 +101,7 @@ class OpenAIModel:
         body = encode_request(self._name, request, stream=True)
         begun = False
         async for attempt in attempts(self._retries):
-            with attempt:
+            with attempt, hiding(self._endpoint.key):
                 if begun:
                     yield ModelDelta("", "restart")
                     begun = False
@@ -113,10 +111,6 @@ class OpenAIModel:
                         yield item
                 return
 
-    async def aclose(self) -> None:
-        """Close the connections now; without it they close with the event loop."""
-        await self._endpoint.aclose()
-
     async def _stream_once(
         self, body: dict[str, Any]
     ) -> AsyncGenerator[ModelDelta | ModelResponse, None]:
@@ -124,7 +118,10 @@ class OpenAIModel:
         async with aclosing(self._endpoint.stream(body)) as events:
             async for event in events:
                 if is_whole_reply(event):  # the server does not stream, or not this request
-                    yield decode_response(event)
+                    response = decode_response(event)
+                    if response.content:
+                        yield ModelDelta(response.content)
+                    yield response
                     return
                 delta = assembler.add(event)
                 if delta is not None:

@@ -2,55 +2,72 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import AsyncGenerator, Generator
-from contextlib import contextmanager
+from contextlib import aclosing, contextmanager
 from typing import Any
 
 import openai
 
 from tinyagent.core.errors import ModelConnectionError, ModelTimeout
+from tinyagent.models.body import read_events, read_json
 from tinyagent.models.failures import status_error
+
+# The client's HTTP library depends on its version. What breaks after the headers have come is not
+# turned into the client's own errors.
+_HTTP = [sys.modules[name] for name in ("httpx", "httpx2") if name in sys.modules]
+_TIMEOUTS: tuple[type[Exception], ...] = (
+    openai.APITimeoutError,
+    *(module.TimeoutException for module in _HTTP),
+)
+_BREAKS: tuple[type[Exception], ...] = (
+    openai.APIConnectionError,
+    *(module.RequestError for module in _HTTP),
+)
 
 
 class ClientEndpoint:
     """Sends the body that `OpenAIModel` makes through `client.chat.completions`.
 
-    The client's own retries are switched off: `OpenAIModel` does them. Closing it is left to its
-    owner.
+    The client's own retries are switched off: `OpenAIModel` does them. Closing the client is left
+    to its owner.
     """
 
     def __init__(self, client: openai.AsyncOpenAI) -> None:
+        completions = client.with_options(max_retries=0).chat.completions
         # The body is made by `OpenAIModel`, not by the client's typed parameters.
-        self._create: Any = client.with_options(max_retries=0).chat.completions.create
-        self.where = f"{client.base_url.scheme}://{client.base_url.host}{client.base_url.path}"
+        self._create: Any = completions.with_streaming_response.create
+        url = client.base_url
+        self.where = f"{url.scheme}://{url.netloc.decode()}{url.path}"
+        self.key: str | None = client.api_key
 
     async def post(self, body: dict[str, Any]) -> Any:
         """The JSON of the reply; raises `ModelError`."""
         with self._as_model_error():
-            reply = await self._create(**body)
-        return reply.model_dump(mode="json") if reply is not None else None
+            async with self._create(**body) as reply:
+                kind = reply.headers.get("Content-Type", "")
+                return await read_json(reply.iter_bytes(), kind, self.where)
 
     async def stream(self, body: dict[str, Any]) -> AsyncGenerator[Any, None]:
-        """The JSON of each chunk; raises `ModelError`."""
+        """The JSON of each event; raises `ModelError`."""
         with self._as_model_error():
-            async with await self._create(**body) as chunks:
-                async for chunk in chunks:
-                    yield chunk.model_dump(mode="json")
-
-    async def aclose(self) -> None:
-        """Nothing: the client is its owner's."""
+            async with self._create(**body) as reply:
+                kind = reply.headers.get("Content-Type", "")
+                async with aclosing(read_events(reply.iter_bytes(), kind, self.where)) as events:
+                    async for event in events:
+                        yield event
 
     @contextmanager
-    def _as_model_error(self) -> Generator[None, None, None]:
+    def _as_model_error(self) -> Generator[None]:
         try:
             yield
-        except openai.APITimeoutError:
+        except _TIMEOUTS:
             raise ModelTimeout(f"{self.where} did not answer in the client's time") from None
         except openai.APIStatusError as error:
             raise status_error(
                 error.status_code, error.response.headers, error.response.text, self.where
             ) from None
-        except openai.APIConnectionError as error:
-            raise ModelConnectionError(f"no connection to {self.where}: {error}") from None
-        except openai.APIError as error:
-            raise ModelConnectionError(f"{self.where} failed in mid-answer: {error}") from None
+        except _BREAKS as error:
+            raise ModelConnectionError(
+                f"the connection to {self.where} failed: {error.__cause__ or error}"
+            ) from None

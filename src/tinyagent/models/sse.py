@@ -17,7 +17,8 @@ class SseDecoder:
 
     def __init__(self, max_bytes: int) -> None:
         self._max_bytes = max_bytes
-        self._rest = b""
+        self._rest: list[bytes] = []  # the pieces of a line that has not ended
+        self._rest_size = 0
         self._data: list[bytes] = []
         self._size = 0
 
@@ -27,12 +28,15 @@ class SseDecoder:
         Raises:
             ModelReplyError: an event is larger than `max_bytes`.
         """
-        lines = (self._rest + chunk).split(b"\n")
-        self._rest = lines.pop()
         events: list[bytes] = []
-        for line in lines:
-            self._take_line(line.removesuffix(b"\r"), events)
-        if self._size + len(self._rest) > self._max_bytes:
+        self._rest.append(chunk)
+        self._rest_size += len(chunk)
+        if b"\n" in chunk:
+            *lines, last = b"".join(self._rest).split(b"\n")
+            self._rest, self._rest_size = [last], len(last)
+            for line in lines:
+                self._take_line(line.removesuffix(b"\r"), events)
+        if self._size + self._rest_size > self._max_bytes:
             raise ModelReplyError(f"the stream has an event of over {self._max_bytes:,} bytes")
         return events
 

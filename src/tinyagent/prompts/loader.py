@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import logging
 from pathlib import Path
 
-logger = logging.getLogger("tinyagent")
+from tinyagent.core.logs import logger
 
 SUFFIXES = (".txt", ".md", ".prompt")
 
@@ -23,7 +22,7 @@ def get_prompt_fallback(prompt_file: str | Path | None, default: str) -> str:
         logger.warning("prompt file %s: not one of %s; default used", path, ", ".join(SUFFIXES))
         return default
     try:
-        text = path.read_text(encoding="utf-8").strip()
+        text = path.read_text(encoding="utf-8-sig").strip()
     except (OSError, UnicodeDecodeError) as error:
         logger.warning("prompt file %s: %s; default used", path, error)
         return default

@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, cast
 
 from tinyagent.core.types import ModelResponse
 from tinyagent.testing.completions import completion_json, completion_sse
@@ -58,7 +58,7 @@ class MockServer:
     def __init__(self, script: Script) -> None:
         self._answer = script if callable(script) else _one_after_the_other(list(script))
         self._server: asyncio.Server | None = None
-        self._connections: set[asyncio.StreamWriter] = set()
+        self._connections: dict[asyncio.StreamWriter, asyncio.Task[None]] = {}
         self.requests: list[dict[str, Any]] = []
         self.keys: list[str] = []
 
@@ -87,12 +87,14 @@ class MockServer:
         if self._server is None:
             return
         self._server.close()
-        for writer in tuple(self._connections):
+        handlers = tuple(self._connections.values())
+        for writer in self._connections:
             writer.transport.abort()
+        await asyncio.gather(*handlers)
         await self._server.wait_closed()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._connections.add(writer)
+        self._connections[writer] = cast("asyncio.Task[None]", asyncio.current_task())
         try:
             while (request := await _read_request(reader)) is not None:
                 headers, body = request
@@ -104,7 +106,7 @@ class MockServer:
         except (ConnectionError, asyncio.IncompleteReadError):
             return
         finally:
-            self._connections.discard(writer)
+            del self._connections[writer]
             writer.transport.abort()
 
 

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-import logging
 import time
 from collections.abc import Mapping
 from typing import Any
 
 from tinyagent.core.context import RunContext
-from tinyagent.core.errors import RunEnded, ToolArgumentsError, ToolRetry
+from tinyagent.core.errors import ModelMayRetry, RunEnded, ToolArgumentsError, ToolRetry
+from tinyagent.core.logs import logger
 from tinyagent.core.messages import ToolCall
 from tinyagent.core.types import ToolResult
 from tinyagent.tools.registry import unknown_tool
 from tinyagent.tools.tool import Tool
 
-logger = logging.getLogger("tinyagent")
+
+class _TimeLimitOver(Exception):
+    """The tool's own `timeout` is over, not one inside the tool."""
 
 
 async def call_tool(tools: Mapping[str, Tool], call: ToolCall, context: RunContext) -> ToolResult:
@@ -33,35 +35,52 @@ async def call_tool(tools: Mapping[str, Tool], call: ToolCall, context: RunConte
 async def _attempt(
     tools: Mapping[str, Tool], call: ToolCall, context: RunContext
 ) -> tuple[str, bool]:
+    """The text of the result, and whether it is an error."""
     tool = tools.get(call.name)
     if tool is None:
         return f"Error: {unknown_tool(call.name, tools)}", True
     if call.fault is not None:
         return f"Error: the call of {call.name} was not run: {call.fault}", True
+    error: BaseException | None = None
+    for _ in range(1 + tool.retries):
+        text, error = await _run_once(tool, call, context)
+        if error is None:
+            return text, False
+        if isinstance(error, ModelMayRetry):
+            break
+    return _explain(tool, error), True
+
+
+async def _run_once(
+    tool: Tool, call: ToolCall, context: RunContext
+) -> tuple[str, BaseException | None]:
+    """The text of the result, or the error that the tool ended with."""
     deadline = asyncio.timeout(tool.timeout)
     try:
         async with deadline:
-            return as_text(await tool.run(call.arguments, context)), False
-    except RunEnded:
-        raise
-    except asyncio.CancelledError:
+            return as_text(await tool.run(call.arguments, context)), None
+    except asyncio.CancelledError as error:
         if _is_being_cancelled():
             raise
-        return f"Error: {call.name} was cancelled from inside", True
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - a tool may fail in any way
-        if deadline.expired():
-            return f"Error: {call.name} did not finish within {tool.timeout:g} s", True
-        return _explain(call.name, error), True
+        return "", error
+    except (Exception, SystemExit) as error:  # a tool may fail in any way
+        if isinstance(error, RunEnded) and error.result is None:
+            raise  # this run's end; one with a result is another run's, made by the tool
+        return "", _TimeLimitOver() if deadline.expired() else error
 
 
-def _explain(name: str, error: BaseException) -> str:
+def _explain(tool: Tool, error: BaseException | None) -> str:
     """What the model reads of an error; the host's traceback stays in the log."""
     if isinstance(error, ToolRetry):
         return f"Try again: {error}"
     if isinstance(error, ToolArgumentsError):
-        return f"Error: wrong arguments for {name}:\n{error}"
-    logger.warning("tool %s failed", name, exc_info=error)
-    return f"Error: {name} failed: {type(error).__name__}: {error}"
+        return f"Error: wrong arguments for {tool.name}:\n{error}"
+    if isinstance(error, _TimeLimitOver):
+        return f"Error: {tool.name} did not finish within {tool.timeout:g} s"
+    if isinstance(error, asyncio.CancelledError):
+        return f"Error: {tool.name} was cancelled from inside"
+    logger.warning("tool %s failed", tool.name, exc_info=error)
+    return f"Error: {tool.name} failed: {type(error).__name__}: {error}"
 
 
 def _is_being_cancelled() -> bool:

@@ -83,7 +83,7 @@ def _resolve_hints(fn: Callable[..., Any], name: str) -> dict[str, Any]:
     target = fn if inspect.isroutine(fn) else type(fn).__call__
     try:
         return typing.get_type_hints(target, include_extras=True)
-    except (NameError, TypeError) as error:
+    except (NameError, TypeError, AttributeError, SyntaxError) as error:
         raise ToolDefinitionError(
             f"tool {name!r}: a type hint cannot be resolved ({error});"
             " import its types at module level"
@@ -92,8 +92,9 @@ def _resolve_hints(fn: Callable[..., Any], name: str) -> dict[str, Any]:
 
 def _check_parameter(parameter: inspect.Parameter, hints: Mapping[str, Any], name: str) -> None:
     if parameter.kind not in _NAMED:
+        bare = parameter.replace(annotation=parameter.empty, default=parameter.empty)
         raise ToolDefinitionError(
-            f"tool {name!r}: parameter {str(parameter)!r} cannot be passed by name;"
+            f"tool {name!r}: parameter {str(bare)!r} cannot be passed by name;"
             " give each argument a name of its own"
         )
     if parameter.name not in hints:

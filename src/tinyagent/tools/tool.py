@@ -6,7 +6,7 @@ import inspect
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
 from tinyagent.core.errors import ToolArgumentsError, ToolDefinitionError
 from tinyagent.core.threads import run_in_thread
@@ -24,6 +24,15 @@ _NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]{0,63}")
 Validate = Callable[[Mapping[str, Any]], dict[str, Any]]
 
 
+class ToolOptions(TypedDict, total=False):
+    """How calls of a tool are made; `Tool` says what each means."""
+
+    requires_approval: bool
+    timeout: float | None
+    retries: int
+    sequential: bool
+
+
 @dataclass(frozen=True)
 class Tool:
     """A function with what a model needs to know to call it.
@@ -38,7 +47,11 @@ class Tool:
         validate: turns a model's arguments into keyword arguments of `fn`;
             raises `ToolArgumentsError` naming each fault.
         context_name: the parameter that is given the run's `RunContext`, if there is one.
+        requires_approval: a call waits for a yes (see `Approval`).
         timeout: seconds that a call may take; None leaves that to the run's limits.
+        retries: how often a call that failed or ran out of time is made again before the model
+            is told. Wrong arguments and `ToolRetry` are the model's to mend, at once.
+        sequential: never run beside other calls of the same answer.
     """
 
     name: str
@@ -47,7 +60,10 @@ class Tool:
     json_schema: Mapping[str, Any]
     validate: Validate = field(repr=False)
     context_name: str | None = None
+    requires_approval: bool = False
     timeout: float | None = None
+    retries: int = 0
+    sequential: bool = False
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
@@ -88,9 +104,9 @@ class Tool:
 
     @classmethod
     def from_function(
-        cls, fn: Callable[..., Any], *, name: str | None = None, timeout: float | None = None
+        cls, fn: Callable[..., Any], *, name: str | None = None, **options: Unpack[ToolOptions]
     ) -> Tool:
-        """Make a tool of a typed, documented function.
+        """Make a tool of a typed, documented function; `options` as the attributes.
 
         Raises:
             ToolDefinitionError: a hint or the docstring is missing, or a type has no JSON form.
@@ -114,7 +130,7 @@ class Tool:
             json_schema=parameters.json_schema,
             validate=parameters.validate,
             context_name=parameters.context_name,
-            timeout=timeout,
+            **options,
         )
 
     @classmethod
@@ -125,11 +141,11 @@ class Tool:
         *,
         name: str,
         doc: str,
-        timeout: float | None = None,
+        **options: Unpack[ToolOptions],
     ) -> Tool:
         """Make a tool whose arguments are the fields of a Pydantic model.
 
-        `fn` takes one argument, `arguments`: the validated model.
+        `fn` takes one argument, `arguments`: the validated model. `options` as the attributes.
         """
         from pydantic import ValidationError  # noqa: PLC0415 - see `import tinyagent`
 
@@ -140,33 +156,34 @@ class Tool:
                 raise ToolArgumentsError(describe_faults(error)) from None
 
         schema = tidy_schema(model.model_json_schema())
-        return cls(name, fn, doc, schema, validate, timeout=timeout)
+        return cls(name, fn, doc, schema, validate, **options)
 
 
 @overload
 def tool(fn: Callable[..., Any], /) -> Tool: ...
 @overload
 def tool(
-    *, name: str | None = None, timeout: float | None = None
+    *, name: str | None = None, **options: Unpack[ToolOptions]
 ) -> Callable[[Callable[..., Any]], Tool]: ...
 def tool(
     fn: Callable[..., Any] | None = None,
     /,
     *,
     name: str | None = None,
-    timeout: float | None = None,
+    **options: Unpack[ToolOptions],
 ) -> Tool | Callable[[Callable[..., Any]], Tool]:
     """Make a function a tool and put it into the registry.
 
     The function, sync or async, needs type hints on all parameters and the return value, and a
     docstring; what the docstring (Google, NumPy or reST style) says of a parameter goes into its
-    schema. Use it as `@tool` or `@tool(name=..., timeout=seconds)`.
+    schema. Use it as `@tool` or `@tool(name=..., requires_approval=..., timeout=seconds,
+    retries=..., sequential=...)`; `Tool` says what each means.
 
     Raises:
         ToolDefinitionError: naming the function, what is missing and the mend.
     """
 
     def decorate(function: Callable[..., Any]) -> Tool:
-        return get_registry().add(Tool.from_function(function, name=name, timeout=timeout))
+        return get_registry().add(Tool.from_function(function, name=name, **options))
 
     return decorate if fn is None else decorate(fn)

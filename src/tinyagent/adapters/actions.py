@@ -1,0 +1,136 @@
+"""The JSON form of an action, for models that call no functions.
+
+{"scratchpad": "...", "tool": "name", "arguments": {...}}
+{"scratchpad": "...", "answer": ...}
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from tinyagent.adapters.arguments import read_call
+from tinyagent.core.errors import MalformedReply
+from tinyagent.core.json_shape import as_object
+from tinyagent.core.messages import Message, ToolCall
+from tinyagent.core.types import ToolSpec
+
+WANTED = (
+    'Reply with one JSON object only: {"scratchpad": "your thoughts", "tool": "name", "arguments":'
+    ' {...}} to call a tool, or {"scratchpad": "your thoughts", "answer": "..."} to answer.'
+)
+
+
+def action_schema(
+    tools: Sequence[ToolSpec], output_schema: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    """JSON Schema that admits a call of one of `tools` with its arguments, or an answer."""
+    definitions: dict[str, Any] = {}
+    options: list[dict[str, Any]] = []
+    for tool in tools:
+        arguments = _with_definitions(tool.json_schema, definitions)
+        options.append(_object({"tool": {"const": tool.name}, "arguments": arguments}))
+    answer = _with_definitions(output_schema or {"type": "string"}, definitions)
+    options.append(_object({"answer": answer}))
+    schema = {"anyOf": options} if len(options) > 1 else options[0]
+    return {**schema, "$defs": definitions} if definitions else schema
+
+
+def describe_tools(tools: Sequence[ToolSpec]) -> str:
+    """The tools for a prompt: name, description, JSON Schema of the arguments."""
+    lines = [
+        f"- {tool.name}: {tool.description}\n  arguments: {json.dumps(tool.json_schema)}"
+        for tool in tools
+    ]
+    return "\n".join(["Tools:", *lines]) if lines else "There are no tools: answer."
+
+
+def read_action(action: Mapping[str, Any]) -> ToolCall | None:
+    """The call that an action is; None when it is an answer.
+
+    Raises:
+        MalformedReply: it is neither.
+    """
+    name = action.get("tool", action.get("name"))
+    if name is None and "answer" in action:
+        return None
+    if not isinstance(name, str) or not name:
+        keys = ", ".join(sorted(action)[:8]) or "none"
+        raise MalformedReply(
+            f'Your JSON has neither "tool" nor "answer" (its keys: {keys}). {WANTED}'
+        )
+    arguments = action.get("arguments", action.get("parameters", {}))
+    written = arguments if isinstance(arguments, str) else json.dumps(arguments)
+    return read_call("", name, written)
+
+
+def answer_text(action: Mapping[str, Any]) -> str:
+    """The answer of an action as text; JSON where it is not a text.
+
+    Raises:
+        MalformedReply: it is empty.
+    """
+    answer = action.get("answer")
+    if answer is None or (isinstance(answer, str) and not answer.strip()):
+        raise MalformedReply(f"Your answer is empty. {WANTED}")
+    return answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
+
+
+def as_plain_messages(messages: Sequence[Message]) -> list[Message]:
+    """The conversation without function calls: calls as JSON texts, results as user messages."""
+    return list(_plain(messages))
+
+
+def _plain(messages: Sequence[Message]) -> Iterator[Message]:
+    names: dict[str, str] = {}
+    results: list[str] = []
+    for message in messages:
+        if message.role == "tool":
+            name = names.get(message.tool_call_id or "", "the tool")
+            results.append(f"Result of {name}:\n{message.content}")
+            continue
+        if results:
+            yield Message("user", "\n\n".join(results))
+            results = []
+        names |= {call.id: call.name for call in message.tool_calls}
+        yield Message(message.role, _as_text(message)) if message.tool_calls else message
+    if results:
+        yield Message("user", "\n\n".join(results))
+
+
+def _as_text(message: Message) -> str:
+    """What the model had written: its own text, or the calls as it should have written them."""
+    if as_object(_parsed(message.content)) is not None:
+        return message.content
+    actions = [
+        json.dumps(
+            {"scratchpad": message.content, "tool": call.name, "arguments": dict(call.arguments)},
+            ensure_ascii=False,
+        )
+        for call in message.tool_calls
+    ]
+    return "\n".join(actions)
+
+
+def _parsed(text: str) -> object:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _object(properties: Mapping[str, Any]) -> dict[str, Any]:
+    fields = {"scratchpad": {"type": "string"}, **properties}
+    return {
+        "type": "object",
+        "properties": fields,
+        "required": list(fields),
+        "additionalProperties": False,
+    }
+
+
+def _with_definitions(schema: Mapping[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
+    """The schema with its `$defs` moved to the root, where its references point to."""
+    definitions |= schema.get("$defs", {})
+    return {key: value for key, value in schema.items() if key != "$defs"}

@@ -1,0 +1,72 @@
+"""OpenAIStructuredAdapter: for models whose server can hold them to a JSON Schema."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tinyagent.adapters.actions import (
+    WANTED,
+    action_schema,
+    answer_text,
+    as_plain_messages,
+    describe_tools,
+    read_action,
+)
+from tinyagent.adapters.arguments import with_own_ids
+from tinyagent.adapters.json_text import find_object
+from tinyagent.core.errors import MalformedReply
+from tinyagent.core.messages import Message, ToolCall
+from tinyagent.core.types import ModelResponse, RequestFormat, ToolSpec
+
+
+class OpenAIStructuredAdapter:
+    """Sends `response_format` with a schema that admits only the given tools and an answer."""
+
+    def format_request(
+        self, tools: Sequence[ToolSpec], output_schema: Mapping[str, Any] | None = None
+    ) -> RequestFormat:
+        """The schema for the server, the tools in words for the model."""
+        schema = action_schema(tools, output_schema)
+        return RequestFormat(
+            response_format={
+                "type": "json_schema",
+                "json_schema": {"name": "action", "schema": schema},
+            },
+            instructions=f"{describe_tools(tools)}\n\n{WANTED}",
+        )
+
+    def format_messages(self, messages: Sequence[Message]) -> Sequence[Message]:
+        """Calls as JSON texts, results as user messages."""
+        return as_plain_messages(messages)
+
+    def extract_tool_calls(
+        self, response: ModelResponse, tools: Sequence[ToolSpec]
+    ) -> tuple[ToolCall, ...]:
+        """The call, if the action is one.
+
+        Raises:
+            MalformedReply: the text is no action.
+        """
+        del tools
+        call = read_action(_action(response))
+        return () if call is None else with_own_ids([call])
+
+    def extract_answer(self, response: ModelResponse) -> str:
+        """The action's answer; raises `MalformedReply` where it is empty."""
+        return answer_text(_action(response))
+
+
+def _action(response: ModelResponse) -> Mapping[str, Any]:
+    """The action in the text of a reply; strict JSON, fences and words around it aside."""
+    if response.tool_calls and not response.content:
+        call = response.tool_calls[0]
+        return {"tool": call.name, "arguments": call.arguments}
+    text = response.content or ""
+    if not text.strip():
+        raise MalformedReply(f"Your reply was empty. {WANTED}")
+    found = find_object(text)
+    if found is None:
+        cut = " It looks cut off." if response.finish_reason == "length" else ""
+        raise MalformedReply(f"Your reply holds no readable JSON object.{cut} {WANTED}")
+    return found

@@ -1,0 +1,54 @@
+"""ValidatedAdapter: wraps any adapter and checks the arguments of each call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tinyagent.adapters.base import ToolCallingAdapter
+from tinyagent.core.errors import ToolArgumentsError
+from tinyagent.core.messages import Message, ToolCall
+from tinyagent.core.types import ModelResponse, RequestFormat, ToolSpec
+
+
+class ValidatedAdapter:
+    """Turns a call with wrong arguments into an error that the model can act on.
+
+    The call keeps its place, with a `fault` that says field, what was expected, what came; the
+    tool and the middleware before it never see wrong arguments.
+    """
+
+    def __init__(self, base: ToolCallingAdapter) -> None:
+        self._base = base
+
+    def format_request(
+        self, tools: Sequence[ToolSpec], output_schema: Mapping[str, Any] | None = None
+    ) -> RequestFormat:
+        """As the wrapped adapter."""
+        return self._base.format_request(tools, output_schema)
+
+    def format_messages(self, messages: Sequence[Message]) -> Sequence[Message]:
+        """As the wrapped adapter."""
+        return self._base.format_messages(messages)
+
+    def extract_tool_calls(
+        self, response: ModelResponse, tools: Sequence[ToolSpec]
+    ) -> tuple[ToolCall, ...]:
+        """The calls, each checked; raises as the wrapped adapter."""
+        known = {tool.name: tool for tool in tools}
+        calls = self._base.extract_tool_calls(response, tools)
+        return tuple(_checked(call, known.get(call.name)) for call in calls)
+
+    def extract_answer(self, response: ModelResponse) -> str:
+        """As the wrapped adapter."""
+        return self._base.extract_answer(response)
+
+
+def _checked(call: ToolCall, tool: ToolSpec | None) -> ToolCall:
+    if tool is None or call.fault is not None:
+        return call
+    try:
+        tool.validate(call.arguments)
+    except ToolArgumentsError as error:
+        return ToolCall(call.id, call.name, call.arguments, f"wrong arguments:\n{error}")
+    return call

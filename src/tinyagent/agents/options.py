@@ -1,0 +1,57 @@
+"""What every agent can be told besides its model and tools."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypedDict
+
+from tinyagent.core.errors import ConfigurationError
+from tinyagent.middleware.approval import Approval
+from tinyagent.middleware.base import Middleware
+from tinyagent.middleware.limits import UsageLimits
+
+
+class AgentOptions(TypedDict, total=False):
+    """The options as an agent's constructor takes them; `ReactAgent` says what each means."""
+
+    max_steps: int
+    prompt_file: str | Path | None
+    system_suffix: str
+    middleware: Sequence[Middleware]
+    max_tokens: int | None
+    temperature: float | None
+    output_retries: int
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """`AgentOptions` with the defaults.
+
+    Raises:
+        ConfigurationError: `max_steps` is less than 1.
+    """
+
+    max_steps: int = 10
+    prompt_file: str | Path | None = None
+    system_suffix: str = ""
+    middleware: Sequence[Middleware] = ()
+    max_tokens: int | None = None
+    temperature: float | None = None
+    output_retries: int = 2
+
+    def __post_init__(self) -> None:
+        if self.max_steps < 1:
+            raise ConfigurationError(f"max_steps must be 1 or more, got {self.max_steps}")
+
+    def layers(self) -> tuple[Middleware, ...]:
+        """The middleware, with what every agent has even where it is given none.
+
+        Approval stands outside the limits: waiting for a person is no use of the run's time.
+        """
+        given = tuple(self.middleware)
+        defaults = (Approval(), UsageLimits())
+        kinds = [type(layer) for layer in given]
+        missing = [d for d in defaults if not any(issubclass(k, type(d)) for k in kinds)]
+        return (*missing, *given)

@@ -1,0 +1,34 @@
+"""Cutting a long text in the middle, and saying so."""
+
+from __future__ import annotations
+
+import re
+
+_NOTICE = re.compile(
+    r"\n?\[\.\.\. ([\d,]{1,20}) (?:of [\d,]{1,20} )?characters are left out here"
+    r"(; [^\]\n]{1,200})? \.\.\.\]\n?"
+)
+
+
+def cut_middle(text: str, max_chars: int) -> str:
+    """The text in at most `max_chars` characters: its beginning and end, the gap told in between.
+
+    The notice itself (about 50 characters) is always there when something is left out, so a smaller
+    `max_chars` gives the notice alone. A notice of an earlier cut is counted in, and what it says
+    on how to read the rest is kept. A text that would not become shorter is given back as it is.
+    """
+    if len(text) <= max_chars:
+        return text
+    earlier = list(_NOTICE.finditer(text))
+    hidden = sum(int(found[1].replace(",", "")) - len(found[0]) for found in earlier)
+    hint = next((found[2] for found in earlier if found[2]), "")
+    kept = max(max_chars - len(_notice(len(text) + hidden, hint)), 0)
+    tail = kept // 2
+    head = kept - tail
+    notice = _notice(len(text) + hidden - kept, hint)
+    cut = text[:head] + notice + text[len(text) - tail :]
+    return cut if len(cut) < len(text) else text
+
+
+def _notice(missing: int, hint: str) -> str:
+    return f"\n[... {missing:,} characters are left out here{hint} ...]\n"

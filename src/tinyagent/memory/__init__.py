@@ -1,0 +1,1 @@
+"""What an agent remembers: the steps of a code agent, its scratchpad, and what to forget."""

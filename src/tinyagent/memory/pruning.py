@@ -1,0 +1,143 @@
+"""Pruning strategies: each is a function from the items of a memory to those that stay.
+
+They work on the steps of a `MemoryManager` and on the turns of a `Memory`. The memory itself sees
+to it that the system prompt, the first task and the latest task stay and that no call is parted
+from its result, so a strategy of your own need not.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from tinyagent.core.errors import ConfigurationError
+from tinyagent.core.items import Item, pinned
+from tinyagent.core.tokens import TokenEstimate
+
+
+class Strategy(Protocol):
+    """A function from items, oldest first, to those that stay."""
+
+    def __call__(self, items: Sequence[Item], /) -> Sequence[Item]:
+        """What stays."""
+        ...
+
+
+def no_pruning(items: Sequence[Item], /) -> Sequence[Item]:
+    """Keep everything."""
+    return items
+
+
+def keep_last_n_steps(n: int) -> Strategy:
+    """Keep the newest `n` actions, and the notes and tasks from the oldest of them on.
+
+    Raises:
+        ConfigurationError: `n` is negative.
+    """
+    _check(n=n)
+
+    def keep(items: Sequence[Item], /) -> Sequence[Item]:
+        actions = [at for at, item in enumerate(items) if item.kind == "action"]
+        if n >= len(actions):
+            return items
+        first = actions[-n] if n else len(items)
+        return _with_pinned(items, range(first, len(items)))
+
+    return keep
+
+
+def keep_system_and_recent(n: int) -> Strategy:
+    """Keep the newest `n` items of whatever kind.
+
+    Raises:
+        ConfigurationError: `n` is negative.
+    """
+    _check(n=n)
+
+    def keep(items: Sequence[Item], /) -> Sequence[Item]:
+        return _with_pinned(items, range(max(len(items) - n, 0), len(items)))
+
+    return keep
+
+
+def prune_old_observations(keep: int = 3, max_chars: int = 200) -> Strategy:
+    """Keep every item; cut each observation to `max_chars` but those of the newest `keep` actions.
+
+    Raises:
+        ConfigurationError: a number is negative.
+    """
+    _check(keep=keep, max_chars=max_chars)
+
+    def shorten(items: Sequence[Item], /) -> Sequence[Item]:
+        actions = [at for at, item in enumerate(items) if item.kind == "action"]
+        old = set(actions[: max(len(actions) - keep, 0)])
+        return [item.shortened(max_chars) if at in old else item for at, item in enumerate(items)]
+
+    return shorten
+
+
+@dataclass(frozen=True, slots=True)
+class TokenBudget:
+    """The strategy that `token_budget` makes."""
+
+    max_tokens: int
+    estimate: TokenEstimate
+    is_fixed: bool
+
+    def calibrated(self, estimate: TokenEstimate) -> TokenBudget:
+        """The same budget, counting as the memory has learned, unless it was told otherwise."""
+        return self if self.is_fixed else replace(self, estimate=estimate)
+
+    def __call__(self, items: Sequence[Item], /) -> Sequence[Item]:
+        """Keep the newest items that fit; the newest of all is cut rather than dropped."""
+        pins = pinned(items)
+        room = self.estimate.characters(self.max_tokens) - sum(items[at].size for at in pins)
+        kept = {at: items[at] for at in pins}
+        for at in reversed(range(len(items))):
+            if at in pins:
+                continue
+            item = items[at] if len(kept) > len(pins) else _fit(items[at], room)
+            room -= item.size
+            if room < 0:
+                break
+            kept[at] = item
+        return [kept[at] for at in sorted(kept)]
+
+
+def token_budget(max_tokens: int, *, chars_per_token: float | None = None) -> TokenBudget:
+    """Keep the newest items that fit into `max_tokens` beside the pinned ones.
+
+    Characters are counted. How many a token has, the memory learns from the server's own numbers;
+    until then it is 4. `chars_per_token` fixes it. If not even the newest item fits, its
+    observation is cut in the middle, so that the model does not do the same again.
+
+    Raises:
+        ConfigurationError: a number is negative, or `chars_per_token` is 0.
+    """
+    _check(max_tokens=max_tokens)
+    if chars_per_token is None:
+        return TokenBudget(max_tokens, TokenEstimate(), is_fixed=False)
+    if chars_per_token <= 0:
+        raise ConfigurationError(f"chars_per_token must be above 0, got {chars_per_token}")
+    return TokenBudget(max_tokens, TokenEstimate(chars_per_token), is_fixed=True)
+
+
+def _fit(item: Item, room: int) -> Item:
+    """The item, its observation cut as far as `room` demands, if that is possible at all."""
+    if item.size <= room:
+        return item
+    sizes = range(max(room, 0) + 1)
+    fitting = bisect_right(sizes, room, key=lambda max_chars: item.shortened(max_chars).size)
+    return item.shortened(max(fitting - 1, 0))
+
+
+def _with_pinned(items: Sequence[Item], positions: Iterable[int]) -> Sequence[Item]:
+    return [items[at] for at in sorted(pinned(items).union(positions))]
+
+
+def _check(**numbers: int) -> None:
+    for name, number in numbers.items():
+        if number < 0:
+            raise ConfigurationError(f"{name} must be 0 or more, got {number}")

@@ -1,0 +1,157 @@
+"""AgentMemory: the scratchpad of a code agent, within one run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from reprlib import Repr
+from typing import Any, Literal
+
+from tinyagent.core.text import cut_middle
+
+_LINE_CHARS = 500
+_HEADER = "Your notes so far, oldest first:"
+
+
+@dataclass(frozen=True, slots=True)
+class Unrestored:
+    """What is left of a stored value that JSON cannot hold: how it looked."""
+
+    look: str
+
+    def __repr__(self) -> str:
+        return f"<not restored: {self.look}>"
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """One note. `key` is empty unless something was stored under it."""
+
+    kind: Literal["stored", "observed", "failed"]
+    key: str
+    value: Any
+
+    def to_line(self) -> str:
+        """The note on one line of about 500 characters at most."""
+        text = f"{self.key} = {_look(self.value)}" if self.kind == "stored" else self.value
+        return " ".join(cut_middle(f"- {self.kind}: {text}", _LINE_CHARS).split())
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form; a value that JSON cannot hold is there as `repr` in place of `value`."""
+        entry: dict[str, Any] = {"kind": self.kind, "key": self.key}
+        if isinstance(self.value, Unrestored):
+            return entry | {"repr": self.value.look}
+        return entry | (
+            {"value": self.value} if _is_json(self.value) else {"repr": _look(self.value)}
+        )
+
+
+class AgentMemory:
+    """What the code of one run has put down: values under keys, observations, failed attempts."""
+
+    __slots__ = ("_entries",)
+
+    def __init__(self) -> None:
+        self._entries: list[_Entry] = []
+
+    def store(self, key: str, value: Any) -> None:
+        """Keep `value` under `key`, in place of what was there.
+
+        Raises:
+            TypeError: the key is not a string.
+        """
+        if not isinstance(key, str):  # pyright: ignore[reportUnnecessaryIsInstance] - a model calls
+            raise TypeError(f"the key must be a string, got {type(key).__name__}")
+        self._entries = [entry for entry in self._entries if not _holds(entry, key)]
+        self._entries.append(_Entry("stored", key, value))
+
+    def recall(self, key: str, default: Any = None) -> Any:
+        """What is stored under `key`, or `default`."""
+        return next((entry.value for entry in self._entries if _holds(entry, key)), default)
+
+    def observe(self, msg: str) -> None:
+        """Note something seen."""
+        self._entries.append(_Entry("observed", "", str(msg)))
+
+    def fail(self, msg: str) -> None:
+        """Note an attempt that failed, so that it is not made again."""
+        self._entries.append(_Entry("failed", "", str(msg)))
+
+    def to_context(self, max_chars: int = 4_000) -> str:
+        """The newest notes in at most `max_chars` characters, saying how many are left out.
+
+        Empty when there is no note.
+        """
+        if not self._entries:
+            return ""
+        shown: list[str] = []
+        room = max_chars - len(_HEADER) - len(_left_out(len(self._entries))) - 1
+        for entry in reversed(self._entries):
+            line = entry.to_line()
+            room -= len(line) + 1
+            if room < 0 and shown:
+                break
+            shown.append(line)
+        missing = len(self._entries) - len(shown)
+        head = [_HEADER, _left_out(missing)] if missing else [_HEADER]
+        return "\n".join([*head, *reversed(shown)])[: max(max_chars, 0)]
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._entries = []
+
+    def to_list(self) -> list[dict[str, Any]]:
+        """The JSON form: one dictionary a note, oldest first."""
+        return [entry.to_dict() for entry in self._entries]
+
+    @classmethod
+    def from_list(cls, data: Iterable[Mapping[str, Any]]) -> AgentMemory:
+        """Read the JSON form back; raises KeyError for a missing part.
+
+        A value that JSON could not hold comes back as `Unrestored`.
+        """
+        memory = cls()
+        for entry in data:
+            value = Unrestored(entry["repr"]) if "repr" in entry else entry["value"]
+            memory._entries.append(_Entry(entry["kind"], entry["key"], value))
+        return memory
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, AgentMemory) and self._entries == other._entries
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"AgentMemory({len(self._entries)} notes)"
+
+
+def _holds(entry: _Entry, key: str) -> bool:
+    return entry.kind == "stored" and entry.key == key
+
+
+def _left_out(count: int) -> str:
+    return f"({count} older ones are left out; recall(key) still gives what was stored)"
+
+
+def _look(value: Any) -> str:
+    """How a value looks, in bounded length, whatever it is."""
+    bounded = Repr()
+    bounded.maxlevel = 4
+    bounded.maxstring = bounded.maxother = 1_000
+    bounded.maxlist = bounded.maxtuple = bounded.maxset = bounded.maxdict = 20
+    try:
+        return bounded.repr(value)
+    except (ValueError, TypeError, RecursionError):  # an int of 5,000 digits has no text
+        return f"<{type(value).__name__}>"
+
+
+def _is_json(value: Any) -> bool:
+    """Whether the value comes back from JSON as it is."""
+    try:
+        return bool(json.loads(json.dumps(value, allow_nan=False)) == value)
+    except (ValueError, TypeError, RecursionError):
+        return False

@@ -1,0 +1,188 @@
+"""Steps: what a code agent remembers of a run. All are immutable and survive JSON."""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any, Self
+
+from tinyagent.core.items import ItemKind
+from tinyagent.core.messages import Message
+from tinyagent.core.signals import Signal
+from tinyagent.core.text import cut_middle
+from tinyagent.core.turns import count_characters
+
+_BACKTICKS = re.compile(r"`{3,}")
+
+
+class Step(ABC):
+    """What all steps have in common."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def kind(self) -> ItemKind:
+        """What pruning takes it for."""
+
+    @property
+    def size(self) -> int:
+        """How many characters the model is sent of it."""
+        return count_characters(self.to_messages())
+
+    def shortened(self, max_chars: int, /) -> Self:
+        """The same with its observation, if it has one, cut in the middle to `max_chars`."""
+        del max_chars
+        return self
+
+    @abstractmethod
+    def to_messages(self) -> tuple[Message, ...]:
+        """What the model is sent of it."""
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form; `step_from_dict` reads it back."""
+
+
+@dataclass(frozen=True, slots=True)
+class SystemPromptStep(Step):
+    """What the model is told first."""
+
+    content: str
+
+    @property
+    def kind(self) -> ItemKind:
+        """It always stays."""
+        return "system"
+
+    def to_messages(self) -> tuple[Message, ...]:
+        """One system message."""
+        return (Message("system", self.content),)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        return {"type": "system_prompt", "content": self.content}
+
+
+@dataclass(frozen=True, slots=True)
+class TaskStep(Step):
+    """What the user wants."""
+
+    task: str
+
+    @property
+    def kind(self) -> ItemKind:
+        """The first and the latest one stay."""
+        return "task"
+
+    def to_messages(self) -> tuple[Message, ...]:
+        """One user's message."""
+        return (Message("user", self.task),)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        return {"type": "task", "task": self.task}
+
+
+@dataclass(frozen=True, slots=True)
+class ActionStep(Step):
+    """One turn of the model and what came of it. `step_number` counts from 1."""
+
+    reasoning: str
+    code: str
+    observation: str
+    signals: tuple[Signal, ...] = ()
+    timestamp: datetime = field(default_factory=lambda: datetime.now(UTC))
+    step_number: int = 1
+
+    @property
+    def kind(self) -> ItemKind:
+        """It goes when it is old."""
+        return "action"
+
+    def shortened(self, max_chars: int, /) -> Self:
+        """The same with its observation cut in the middle to `max_chars` characters."""
+        observation = cut_middle(self.observation, max_chars)
+        return self if observation == self.observation else replace(self, observation=observation)
+
+    def to_messages(self) -> tuple[Message, ...]:
+        """The assistant's reasoning and code, and the observation as a user's message.
+
+        What is empty is left out: some servers refuse empty messages.
+        """
+        written = "\n\n".join(part for part in (self.reasoning, _fenced(self.code)) if part)
+        messages = (
+            Message("assistant", written),
+            Message("user", self.observation and f"Observation:\n{self.observation}"),
+        )
+        return tuple(message for message in messages if message.content)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        return {
+            "type": "action",
+            "reasoning": self.reasoning,
+            "code": self.code,
+            "observation": self.observation,
+            "signals": [signal.to_dict() for signal in self.signals],
+            "timestamp": self.timestamp.isoformat(),
+            "step_number": self.step_number,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ScratchpadStep(Step):
+    """A note that the model is shown in the course of a run: its scratchpad, or a summary."""
+
+    content: str
+
+    @property
+    def kind(self) -> ItemKind:
+        """It goes when it is old."""
+        return "note"
+
+    def to_messages(self) -> tuple[Message, ...]:
+        """One user's message."""
+        return (Message("user", self.content),)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        return {"type": "scratchpad", "content": self.content}
+
+
+def step_from_dict(data: Mapping[str, Any]) -> Step:
+    """Read a step's JSON form back; raises KeyError or ValueError for a missing or wrong part."""
+    read = _READERS.get(data["type"])
+    if read is None:
+        raise ValueError(f"no step has the type {data['type']!r}; known: {', '.join(_READERS)}")
+    return read(data)
+
+
+def _fenced(code: str) -> str:
+    """The code as a Markdown block; its fence is longer than any within."""
+    if not code:
+        return ""
+    fence = "`" * max((len(run) + 1 for run in _BACKTICKS.findall(code)), default=3)
+    return f"{fence}python\n{code}\n{fence}"
+
+
+def _read_action(data: Mapping[str, Any]) -> ActionStep:
+    return ActionStep(
+        data["reasoning"],
+        data["code"],
+        data["observation"],
+        tuple(Signal.from_dict(signal) for signal in data["signals"]),
+        datetime.fromisoformat(data["timestamp"]),
+        data["step_number"],
+    )
+
+
+_READERS: Mapping[str, Callable[[Mapping[str, Any]], Step]] = {
+    "system_prompt": lambda data: SystemPromptStep(data["content"]),
+    "task": lambda data: TaskStep(data["task"]),
+    "action": _read_action,
+    "scratchpad": lambda data: ScratchpadStep(data["content"]),
+}

@@ -1,0 +1,114 @@
+"""FallbackModel: the next one when one fails."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Iterable
+from contextlib import aclosing
+
+from tinyagent.core.errors import (
+    ConfigurationError,
+    ModelContextTooLong,
+    ModelError,
+    ModelFormatRefused,
+    ModelReplyError,
+)
+from tinyagent.core.logs import logger
+from tinyagent.core.types import ModelDelta, ModelRequest, ModelResponse
+from tinyagent.models.base import Model, get_model
+
+# What the run itself mends, by asking otherwise: it prunes, or it offers its tools in another form.
+# Another model would leave the first one aside for good, or fail with an error that hides the mend.
+_FOR_THE_RUN = (ModelContextTooLong, ModelFormatRefused)
+
+
+class FallbackModel:
+    """Asks the first of several models, and the next one when one fails with a `ModelError`.
+
+    Each request begins with the first again: nothing is remembered from one to the next. A model
+    makes its own retries first; give those before the last few (`retries=0`) to change quickly.
+
+    Two refusals are raised at once, because the run mends them by asking otherwise:
+    `ModelContextTooLong` and `ModelFormatRefused`. All other ones (a wrong key, used-up quota, no
+    such model, a request that is not to the server's taste) go on to the next model. When all
+    have failed, the last error is raised with the earlier ones as its notes.
+
+    Args:
+        models: models or their names, the favourite first.
+
+    Raises:
+        ConfigurationError: there are none, or one cannot be made.
+    """
+
+    def __init__(self, models: Iterable[Model | str]) -> None:
+        self._models = tuple(get_model(model) for model in models)
+        if not self._models:
+            raise ConfigurationError("a FallbackModel needs at least one model")
+
+    @property
+    def name(self) -> str:
+        """The names of the models in their order; `ModelResponse.model` says which one answered."""
+        return f"fallback({', '.join(model.name for model in self._models)})"
+
+    async def complete(self, request: ModelRequest) -> ModelResponse:
+        """The whole answer of the first model that has one.
+
+        Raises:
+            ModelError: all have failed, or the run is to ask otherwise.
+        """
+        failures = _Failures()
+        for model in self._models:
+            try:
+                return await model.complete(request)
+            except ModelError as error:
+                failures.add(model, error)
+        raise failures.last()
+
+    async def stream(
+        self, request: ModelRequest
+    ) -> AsyncGenerator[ModelDelta | ModelResponse, None]:
+        """The answer as it is written, then whole; raises as `complete`.
+
+        When a model fails in the middle, a delta of kind `restart` says that what came before is
+        void.
+        """
+        failures = _Failures()
+        begun = False
+        for model in self._models:
+            if begun:
+                yield ModelDelta("", "restart")
+                begun = False
+            try:
+                async with aclosing(model.stream(request)) as items:
+                    async for item in items:
+                        begun = True
+                        yield item
+                        if isinstance(item, ModelResponse):
+                            return
+                raise ModelReplyError(f"{model.name} ended its stream without a whole answer")
+            except ModelError as error:
+                failures.add(model, error)
+        raise failures.last()
+
+    def __repr__(self) -> str:
+        return f"FallbackModel([{', '.join(repr(model) for model in self._models)}])"
+
+
+class _Failures:
+    """The failures of one request, in their order."""
+
+    def __init__(self) -> None:
+        self._errors: list[tuple[str, ModelError]] = []
+
+    def add(self, model: Model, error: ModelError) -> None:
+        """Take one; raises it where no other model shall be asked."""
+        self._errors.append((model.name, error))
+        if isinstance(error, _FOR_THE_RUN):
+            raise self.last()
+        logger.info("%s failed (%s), the next model is asked", model.name, error)
+
+    def last(self) -> ModelError:
+        """The last one, the earlier ones noted."""
+        error = self._errors[-1][1]
+        for name, earlier in self._errors[:-1]:
+            error.add_note(f"before it, {name} failed: {type(earlier).__name__}: {earlier}")
+        return error

@@ -1,0 +1,187 @@
+"""RecordedModel: records a real model once, then replays it without a network."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from pathlib import Path
+from typing import Literal, get_args
+
+from tinyagent.core.errors import ConfigurationError, ModelError, RecordingMismatch
+from tinyagent.core.types import ModelDelta, ModelRequest, ModelResponse
+from tinyagent.models.base import Model, get_model
+from tinyagent.models.drift import difference, digest, nearest
+from tinyagent.models.recording import Exchange, read_recording, write_recording
+
+RecordingMode = Literal["auto", "record", "replay"]
+
+
+class RecordedModel:
+    """Records what a model answers, then gives the same answers to the same requests.
+
+    A replay needs no network, no key and no model. Answers, their deltas with their kinds, call
+    ids and `ModelError`s come as they were recorded, blocking or streamed alike. A request is
+    matched by its content, whole: messages, tools and their order, temperature, `max_tokens`. Only
+    call ids are compared by their place in the conversation, for adapters make up random ones. So
+    runs side by side find their answers in any order; the same request, made again, is given its
+    recorded answers in their order, each once. What is not in the recording raises
+    `RecordingMismatch` with the difference to the nearest request that is left.
+
+    Args:
+        path: the JSON file. It is written after each answer, whole or not at all. It holds all
+            that was asked and answered, and no key: read it before you publish it.
+        model: the model to record, or its name; it is made only when there is something to
+            record.
+        mode: `"replay"`; `"record"`, which makes the file anew; or `"auto"`: replay where there
+            is a file, else record.
+
+    Raises:
+        ConfigurationError: the file is missing or faulty, or there is no model to record.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        model: Model | str | None = None,
+        *,
+        mode: RecordingMode = "auto",
+    ) -> None:
+        if mode not in get_args(RecordingMode):
+            known = ", ".join(get_args(RecordingMode))
+            raise ConfigurationError(f"mode {mode!r} is none of: {known}")
+        self._path = Path(path)
+        replays = mode == "replay" or (mode == "auto" and self._path.exists())
+        self._way: _Replay | _Recorder = (
+            _Replay(self._path) if replays else _recorder(self._path, model)
+        )
+
+    @property
+    def name(self) -> str:
+        """The name of the model that is or was recorded."""
+        return self._way.name
+
+    async def complete(self, request: ModelRequest) -> ModelResponse:
+        """The whole answer.
+
+        Raises:
+            ModelError: as the model raised it.
+            RecordingMismatch: the request is not in the recording, or not once more.
+        """
+        return await self._way.complete(request)
+
+    def stream(self, request: ModelRequest) -> AsyncGenerator[ModelDelta | ModelResponse, None]:
+        """The answer in its recorded pieces, then whole; raises as `complete`.
+
+        An answer that was not streamed when it was recorded comes in one piece.
+        """
+        return self._way.stream(request)
+
+    def __repr__(self) -> str:
+        return f"RecordedModel({str(self._path)!r}, {self.name!r})"
+
+
+def _recorder(path: Path, model: Model | str | None) -> _Recorder:
+    if model is None:
+        raise ConfigurationError(
+            f"there is no model to record into {path}; give one: RecordedModel(path, model)"
+        )
+    return _Recorder(path, get_model(model))
+
+
+class _Recorder:
+    """Asks the model, and writes down what came of it."""
+
+    def __init__(self, path: Path, model: Model) -> None:
+        self.name = model.name
+        self._path = path
+        self._model = model
+        self._exchanges: list[Exchange] = []
+        self._lock = threading.Lock()  # one model may serve loops in several threads
+
+    async def complete(self, request: ModelRequest) -> ModelResponse:
+        try:
+            response = await self._model.complete(request)
+        except ModelError as error:
+            self._keep(Exchange(request, error))
+            raise
+        self._keep(Exchange(request, response))
+        return response
+
+    async def stream(
+        self, request: ModelRequest
+    ) -> AsyncGenerator[ModelDelta | ModelResponse, None]:
+        deltas: list[ModelDelta] = []
+        try:
+            async with aclosing(self._model.stream(request)) as items:
+                async for item in items:
+                    if isinstance(item, ModelDelta):
+                        deltas.append(item)
+                    else:  # before it is given away: whoever takes it may not come back
+                        self._keep(Exchange(request, item, tuple(deltas)))
+                    yield item
+        except ModelError as error:
+            self._keep(Exchange(request, error, tuple(deltas)))
+            raise
+
+    def _keep(self, exchange: Exchange) -> None:
+        with self._lock:
+            self._exchanges.append(exchange)
+            write_recording(self._path, self.name, self._exchanges)
+
+
+class _Replay:
+    """Gives each recorded answer once, to the request that it was recorded for."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.name, self._exchanges = read_recording(path)
+        self._waiting: dict[str, deque[Exchange]] = {}
+        for exchange in self._exchanges:
+            self._waiting.setdefault(digest(exchange.request), deque()).append(exchange)
+
+    async def complete(self, request: ModelRequest) -> ModelResponse:
+        return self._answer(self._take(request))
+
+    async def stream(
+        self, request: ModelRequest
+    ) -> AsyncGenerator[ModelDelta | ModelResponse, None]:
+        exchange = self._take(request)
+        for delta in _in_one_piece(exchange) if exchange.deltas is None else exchange.deltas:
+            yield delta
+        yield self._answer(exchange)
+
+    def _answer(self, exchange: Exchange) -> ModelResponse:
+        if isinstance(exchange.outcome, ModelError):
+            raise exchange.outcome
+        return exchange.outcome
+
+    def _take(self, request: ModelRequest) -> Exchange:
+        key = digest(request)
+        if self._waiting.get(key):
+            return self._waiting[key].popleft()
+        raise RecordingMismatch(f"{self._path}: {self._mismatch(request, key)}")
+
+    def _mismatch(self, request: ModelRequest, key: str) -> str:
+        if key in self._waiting:
+            count = sum(digest(each.request) == key for each in self._exchanges)
+            return f"this request was recorded {_times(count)}, and is made once more"
+        left = [exchange.request for queue in self._waiting.values() for exchange in queue]
+        if not left:
+            count = len(self._exchanges)
+            return f"the recording is at its end, all {count} answers given; this is one more"
+        return (
+            "the request is not the recorded one; undo the change, or record it again (delete the"
+            f" file, or mode='record'):\n{difference(left[nearest(request, left)], request)}"
+        )
+
+
+def _in_one_piece(exchange: Exchange) -> tuple[ModelDelta, ...]:
+    if isinstance(exchange.outcome, ModelResponse) and exchange.outcome.content:
+        return (ModelDelta(exchange.outcome.content),)
+    return ()
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"

@@ -1,0 +1,276 @@
+"""The file of a `RecordedModel`: what was asked, and what came of it.
+
+    {"format": "tinyagent recording", "version": 1, "model": "gpt-4.1", "exchanges": [
+      {"request": {"messages": [...], "tools": [...]},
+       "deltas": ["It", " is", {"reasoning": "hm"}], "response": {"content": "It is", ...}},
+      {"request": {...}, "error": {"kind": "ModelRateLimited", "message": "..."}}]}
+
+`deltas` is there where the answer was streamed. Parts that have their default are left out.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+from tinyagent.core import errors
+from tinyagent.core.errors import ConfigurationError, ModelError
+from tinyagent.core.json_shape import as_array, as_object, describe
+from tinyagent.core.messages import Message
+from tinyagent.core.types import (
+    ModelDelta,
+    ModelRequest,
+    ModelResponse,
+    RawToolCall,
+    RequestFormat,
+    Usage,
+)
+
+FORMAT = "tinyagent recording"
+VERSION = 1
+_KINDS = {
+    name: kind
+    for name, kind in vars(errors).items()
+    if isinstance(kind, type) and issubclass(kind, ModelError)
+}
+_DELTAS = ("text", "reasoning", "restart")
+_ROLES = ("system", "user", "assistant", "tool")
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """One request and what came of it. `deltas` is None where nothing was streamed."""
+
+    request: ModelRequest
+    outcome: ModelResponse | ModelError
+    deltas: tuple[ModelDelta, ...] | None = None
+
+
+def write_recording(path: Path, model: str, exchanges: Iterable[Exchange]) -> None:
+    """Write the whole file anew; whoever reads it meanwhile sees the old one or the new one.
+
+    Raises:
+        ConfigurationError: it cannot be written.
+    """
+    data = {
+        "format": FORMAT,
+        "version": VERSION,
+        "model": model,
+        "exchanges": [_exchange_to_dict(exchange) for exchange in exchanges],
+    }
+    text = json.dumps(data, ensure_ascii=False, indent=1, default=_as_dict)
+    temporary = path.with_name(f"{path.name}.tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # What half an emoji is to Python, UTF-8 cannot hold; the backslash is JSON's own for it.
+        temporary.write_bytes(text.encode("utf-8", "backslashreplace") + b"\n")
+        temporary.replace(path)
+    except OSError as error:
+        raise ConfigurationError(f"the recording {path} cannot be written: {error}") from None
+
+
+def read_recording(path: Path) -> tuple[str, Sequence[Exchange]]:
+    """The name of the model that was recorded, and the exchanges in their order.
+
+    Raises:
+        ConfigurationError: there is no such file, or it is no recording of this version; the
+            message says where it fails.
+    """
+    try:
+        data = as_object(json.loads(path.read_bytes())) or {}
+    except OSError as error:
+        raise ConfigurationError(f"the recording {path} cannot be read: {error}") from None
+    except (ValueError, RecursionError) as error:
+        raise ConfigurationError(f"{path} is no recording: it is not JSON ({error})") from None
+    if data.get("format") != FORMAT:
+        raise ConfigurationError(f'{path} is no recording: it has no "format": "{FORMAT}"')
+    if data.get("version") != VERSION:
+        raise ConfigurationError(
+            f"{path} is a recording of version {data.get('version')!r}, and version {VERSION} is"
+            " read here; record it again"
+        )
+    where = "its head"
+    try:
+        model = _get(data, "model", str)
+        exchanges: list[Exchange] = []
+        for number, entry in enumerate(_list(data, "exchanges"), 1):
+            where = f"exchange {number}"
+            exchanges.append(_read_exchange(entry))
+    except ValueError as error:
+        raise ConfigurationError(f"{path} is a faulty recording: {where}: {error}") from None
+    return model, exchanges
+
+
+def request_to_dict(request: ModelRequest) -> dict[str, Any]:
+    """The JSON form of a request; parts that have their default are left out."""
+    parts = {
+        "messages": [message.to_dict() for message in request.messages],
+        "tools": list(request.format.tools) or None,
+        "response_format": request.format.response_format,
+        "instructions": request.format.instructions or None,
+        "temperature": request.temperature,
+        "max_tokens": request.max_tokens,
+    }
+    return {name: part for name, part in parts.items() if part is not None}
+
+
+def _as_dict(value: object) -> dict[str, Any]:
+    """For mappings that are no dictionaries, which JSON's writer does not know."""
+    if isinstance(value, Mapping):
+        return dict(cast("Mapping[str, Any]", value))
+    raise TypeError(f"a {type(value).__name__} in a request has no JSON form")
+
+
+def _exchange_to_dict(exchange: Exchange) -> dict[str, Any]:
+    out: dict[str, Any] = {"request": request_to_dict(exchange.request)}
+    if exchange.deltas is not None:
+        out["deltas"] = [
+            delta.text if delta.kind == "text" else {delta.kind: delta.text}
+            for delta in exchange.deltas
+        ]
+    if isinstance(exchange.outcome, ModelError):
+        return out | {"error": _error_to_dict(exchange.outcome)}
+    return out | {"response": _response_to_dict(exchange.outcome)}
+
+
+def _error_to_dict(error: ModelError) -> dict[str, Any]:
+    kind = next(kind.__name__ for kind in type(error).__mro__ if kind in _KINDS.values())
+    parts = {
+        "kind": kind,
+        "message": str(error),
+        "retry_after": error.retry_after,
+        "notes": list(getattr(error, "__notes__", ())) or None,
+    }
+    return {name: part for name, part in parts.items() if part is not None}
+
+
+def _response_to_dict(response: ModelResponse) -> dict[str, Any]:
+    calls = [
+        {"id": call.id, "name": call.name, "arguments": call.arguments}
+        for call in response.tool_calls
+    ]
+    return {
+        "content": response.content,
+        "tool_calls": calls,
+        "usage": response.usage.to_dict(),
+        "finish_reason": response.finish_reason,
+        "model": response.model,
+        "id": response.id,
+    }
+
+
+def _read_exchange(value: Any) -> Exchange:
+    entry = _object(value)
+    failed = "error" in entry
+    return Exchange(
+        request=_read_request(_dict(entry, "request")),
+        outcome=_read_error(_dict(entry, "error"))
+        if failed
+        else _read_response(_dict(entry, "response")),
+        deltas=tuple(_read_delta(delta) for delta in _list(entry, "deltas"))
+        if "deltas" in entry
+        else None,
+    )
+
+
+def _read_request(entry: dict[str, Any]) -> ModelRequest:
+    temperature = entry.get("temperature")
+    return ModelRequest(
+        messages=tuple(_read_message(_object(each)) for each in _list(entry, "messages")),
+        format=RequestFormat(
+            tools=tuple(_object(tool) for tool in _list(entry, "tools", optional=True)),
+            response_format=_dict(entry, "response_format") if "response_format" in entry else None,
+            instructions=_optional(entry, "instructions", str) or "",
+        ),
+        temperature=temperature if isinstance(temperature, int | float) else None,
+        max_tokens=_optional(entry, "max_tokens", int),
+    )
+
+
+def _read_message(entry: dict[str, Any]) -> Message:
+    if entry.get("role") not in _ROLES:
+        raise ValueError(f"a message's 'role' is none of: {', '.join(_ROLES)}")
+    _get(entry, "content", str)
+    _optional(entry, "tool_call_id", str)
+    for call in _list(entry, "tool_calls", optional=True):
+        _get(_object(call), "id", str)
+        _get(_object(call), "name", str)
+        _optional(_object(call), "fault", str)
+        _dict(_object(call), "arguments")
+    return Message.from_dict(entry)
+
+
+def _read_response(entry: dict[str, Any]) -> ModelResponse:
+    calls = [_object(call) for call in _list(entry, "tool_calls")]
+    counts = _dict(entry, "usage")
+    return ModelResponse(
+        content=_optional(entry, "content", str),
+        tool_calls=tuple(
+            RawToolCall(*(_get(call, part, str) for part in ("id", "name", "arguments")))
+            for call in calls
+        ),
+        usage=Usage(**{name: _get(counts, name, int) for name in Usage().to_dict()}),
+        finish_reason=_get(entry, "finish_reason", str),
+        model=_get(entry, "model", str),
+        id=_get(entry, "id", str),
+    )
+
+
+def _read_error(entry: dict[str, Any]) -> ModelError:
+    name = _get(entry, "kind", str)
+    if name not in _KINDS:
+        raise ValueError(f"an error's 'kind' is {name!r}, which is no ModelError")
+    wait = entry.get("retry_after")
+    error = _KINDS[name](
+        _get(entry, "message", str),
+        retry_after=float(wait) if isinstance(wait, int | float) else None,
+    )
+    for note in _list(entry, "notes", optional=True):
+        error.add_note(str(note))
+    return error
+
+
+def _read_delta(value: Any) -> ModelDelta:
+    if isinstance(value, str):
+        return ModelDelta(value)
+    for kind, text in _object(value).items():
+        if kind in _DELTAS and isinstance(text, str):
+            return ModelDelta(text, cast("Any", kind))
+    raise ValueError(f"a delta is a text, or one under {' or '.join(_DELTAS[1:])}")
+
+
+def _object(value: Any) -> dict[str, Any]:
+    entry = as_object(value)
+    if entry is None:
+        raise ValueError(f"{describe(value)} where an object belongs")
+    return entry
+
+
+def _dict(entry: Mapping[str, Any], key: str) -> dict[str, Any]:
+    value = as_object(entry.get(key))
+    if value is None:
+        raise ValueError(f"{key!r} is {describe(entry.get(key))}, not an object")
+    return value
+
+
+def _list(entry: Mapping[str, Any], key: str, *, optional: bool = False) -> list[Any]:
+    value = as_array(entry.get(key, [] if optional else None))
+    if value is None:
+        raise ValueError(f"{key!r} is {describe(entry.get(key))}, not a list")
+    return value
+
+
+def _get(entry: Mapping[str, Any], key: str, kind: type[T]) -> T:
+    value = entry.get(key)
+    if not isinstance(value, kind):
+        raise ValueError(f"{key!r} is {describe(value)}, not a {kind.__name__}")  # noqa: TRY004
+    return value
+
+
+def _optional(entry: Mapping[str, Any], key: str, kind: type[T]) -> T | None:
+    return None if entry.get(key) is None else _get(entry, key, kind)

@@ -1,0 +1,67 @@
+"""Results too long for a conversation: cut in the middle, the whole behind a handle."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from typing import Any
+
+from tinyagent.core.errors import ToolRetry
+from tinyagent.tools.tool import Tool
+
+MAX_CHARS = 20_000
+PAGE_CHARS = 10_000
+READ_RESULT = "read_result"
+_OTHER_NAME = "read_cut_off_result"
+
+
+class ResultStore:
+    """The long results of one run.
+
+    Args:
+        max_chars: how many characters of a result go into the conversation.
+        taken: names that the tool for reading on must not have.
+    """
+
+    def __init__(self, max_chars: int = MAX_CHARS, taken: Container[str] = ()) -> None:
+        self._max_chars = max_chars
+        self._texts: dict[str, str] = {}
+        self.tool = _reader(self._texts, READ_RESULT if READ_RESULT not in taken else _OTHER_NAME)
+
+    @property
+    def is_used(self) -> bool:
+        """Whether a result was cut, so that the model needs the tool to read on."""
+        return bool(self._texts)
+
+    def bounded(self, text: str) -> str:
+        """The text, or its beginning and end with the handle of the whole in between."""
+        if len(text) <= self._max_chars:
+            return text
+        handle = f"r{len(self._texts) + 1}"
+        self._texts[handle] = text
+        half = self._max_chars // 2
+        left_out = len(text) - 2 * half
+        note = (
+            f"\n[... {left_out:,} of {len(text):,} characters are left out here; read them with"
+            f' {self.tool.name}(handle="{handle}", offset={half}) ...]\n'
+        )
+        return text[:half] + note + text[-half:]
+
+
+def _reader(texts: dict[str, str], name: str) -> Tool:
+    def read_result(handle: str, offset: int = 0, limit: int = PAGE_CHARS) -> dict[str, Any]:
+        """Read a part of a long tool result that was cut.
+
+        Args:
+            handle: as the cut result names it.
+            offset: the first character to read, from 0.
+            limit: how many characters, at most 10000.
+        """
+        if handle not in texts:
+            raise ToolRetry(f"there is no result {handle!r}; there are: {', '.join(texts)}")
+        text = texts[handle]
+        start = max(offset, 0)
+        end = start + min(max(limit, 1), PAGE_CHARS)
+        more = {"next_offset": end} if end < len(text) else {}
+        return {"text": text[start:end], "total_characters": len(text), **more}
+
+    return Tool.from_function(read_result, name=name)

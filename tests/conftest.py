@@ -1,0 +1,76 @@
+"""What all tests stand on: no keys and no proxies from outside, retries without their waits."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import hypothesis
+import pytest
+import stamina
+
+ROOT = Path(__file__).parents[1]
+FROM_OUTSIDE = ("OPENAI_", "TINYAGENT_", "SKILLIAN_")
+
+# Workers of xdist ignore Ctrl-C, and what ignores it hands that on to the programs it starts.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Cores are shared: how long one example takes says nothing.
+hypothesis.settings.register_profile("shared-cores", deadline=None)
+hypothesis.settings.load_profile("shared-cores")
+
+
+@pytest.fixture(autouse=True)
+def _nothing_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in list(os.environ):
+        if name.startswith(FROM_OUTSIDE) or name.lower().endswith("_proxy"):
+            monkeypatch.delenv(name)
+
+
+@pytest.fixture(autouse=True)
+def _retries_do_not_wait() -> Generator[None]:
+    """As many tries as in earnest, and no waits between them."""
+    with stamina.set_testing(testing=True, attempts=100, cap=True):
+        yield
+
+
+class RealModel(NamedTuple):
+    """A running server of the small real model."""
+
+    base_url: str
+    process: subprocess.Popen[str]
+
+
+@contextmanager
+def _running_model() -> Generator[RealModel]:
+    program = ROOT / "tests" / "support" / "small_model.py"
+    command = [sys.executable, str(program)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        base_url = process.stdout.readline().strip()
+        if not base_url:
+            pytest.fail(f"the small model did not start: exit code {process.wait()}, see above")
+        try:
+            yield RealModel(base_url, process)
+        finally:
+            process.kill()
+
+
+@pytest.fixture(scope="session")
+def small_model() -> Generator[str]:
+    """The base URL of the small real model's server, one for all tests."""
+    with _running_model() as model:
+        yield model.base_url
+
+
+@pytest.fixture
+def mortal_model() -> Generator[RealModel]:
+    """A server of the test's own, which it may kill."""
+    with _running_model() as model:
+        yield model

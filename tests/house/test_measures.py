@@ -1,0 +1,106 @@
+"""How large files and functions may grow, and what they may not hold."""
+
+from __future__ import annotations
+
+import ast
+import re
+import statistics
+from collections import Counter
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+FILES = sorted((ROOT / "src").rglob("*.py"))
+TESTS = sorted((ROOT / "tests").rglob("*.py"))
+UNFINISHED = re.compile(
+    r"\b(TODO|FIXME|XXX|HACK|WIP|TBD|NotImplementedError)\b"
+    r"|\b(not yet implemented|coming soon|for now)\b",
+    re.IGNORECASE,
+)
+# Where a failure of any kind becomes something else, and what.
+BLIND = {
+    "src/skillian/connectors/threads.py": "a thread's failure is raised where it is awaited",
+    "src/skillian/skills/skill.py": "a tool's failure is what the model reads",
+    "src/tinyagent/core/threads.py": "a thread's failure is raised where it is awaited",
+    "src/tinyagent/tools/calling.py": "a tool's failure is what the model reads",
+}
+
+
+class Function(NamedTuple):
+    """A function and its length, from `def` to its last line."""
+
+    lines: int
+    name: str
+    path: str
+
+
+def _functions() -> list[Function]:
+    return [
+        Function((node.end_lineno or 0) - node.lineno + 1, node.name, _short(path))
+        for path in FILES
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+
+
+def _short(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def _length(path: Path) -> int:
+    return len(path.read_text(encoding="utf-8").splitlines())
+
+
+def test_no_file_is_longer_than_400_lines() -> None:
+    assert {_short(path): _length(path) for path in FILES + TESTS if _length(path) > 400} == {}
+
+
+def test_half_of_the_files_are_no_longer_than_120_lines() -> None:
+    assert statistics.median(_length(path) for path in FILES) <= 120
+
+
+@pytest.mark.parametrize("name", ["base.py", "react.py"])
+def test_the_loop_can_be_read_at_once(name: str) -> None:
+    assert _length(ROOT / "src" / "tinyagent" / "agents" / name) < 300
+
+
+def test_no_function_is_longer_than_60_lines() -> None:
+    assert [function for function in _functions() if function.lines > 60] == []
+
+
+def test_most_functions_are_short() -> None:
+    lengths = [function.lines for function in _functions()]
+    assert statistics.median(lengths) <= 8
+    assert sum(length < 25 for length in lengths) >= 0.9 * len(lengths)
+
+
+def test_nothing_is_left_unfinished() -> None:
+    found = {
+        f"{_short(path)}:{number}": line.strip()
+        for path in FILES + TESTS
+        if path != Path(__file__)
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if UNFINISHED.search(line)
+    }
+    assert found == {}
+
+
+def _is_blind(handler: ast.ExceptHandler) -> bool:
+    """Whether it catches everything and does not pass it on."""
+    last = handler.body[-1]
+    caught = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    names = {kind.id if isinstance(kind, ast.Name) else kind for kind in caught}
+    passes_on = isinstance(last, ast.Raise) and last.exc is None
+    return not passes_on and bool(names & {None, "Exception", "BaseException"})
+
+
+def test_failures_of_any_kind_are_caught_in_the_named_places_only() -> None:
+    blind = Counter(
+        _short(path)
+        for path in FILES
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ExceptHandler) and _is_blind(node)
+    )
+    assert blind == dict.fromkeys(BLIND, 1)

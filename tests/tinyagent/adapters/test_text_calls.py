@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tinyagent import MalformedReply, ToolCall
+from tinyagent.adapters.text_calls import find_text_calls
+
+NAMES = {"add", "search"}
+CALL = json.dumps({"name": "add", "arguments": {"a": 1}})
+ADD = ToolCall("", "add", {"a": 1})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        CALL,
+        f"\n {CALL} \n",
+        f"```json\n{CALL}\n```",
+        f"```\n{CALL}\n```",
+        f"```tool_call\n{CALL}```",
+        f"```JSON\n{CALL}\n```",
+        f"```json\r\n{CALL}\r\n```",
+        f"<tool_call>{CALL}</tool_call>",
+        f"I will add.\n<tool_call>\n{CALL}\n</tool_call> Done.",
+        f"<tool_call>{CALL}",
+        '{"tool": "add", "parameters": {"a": 1}}',
+        '{"name": "add", "arguments": "{\\"a\\": 1}"}',
+    ],
+)
+def test_a_call_written_as_text_is_found(text: str) -> None:
+    assert find_text_calls(text, NAMES) == (ADD,)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The answer is 3.",
+        f"For example:\n```json\n{CALL}\n```",
+        "```python\nprint(1)\n```",
+        '{"name": "Ada", "arguments": {}}',
+        '{"name": "add"}',
+        '{"name": "add", "arguments": [1]}',
+        '{"name": 5, "arguments": {}}',
+        "{not json}",
+        "[1, 2]",
+        "",
+        "```",
+        "``````",
+    ],
+)
+def test_an_answer_is_left_alone(text: str) -> None:
+    assert find_text_calls(text, NAMES) == ()
+
+
+def test_several_tagged_calls_keep_their_order() -> None:
+    other = json.dumps({"name": "search", "arguments": {"q": "x"}})
+    text = f"<tool_call>{CALL}</tool_call><tool_call>{other}</tool_call>"
+    assert [call.name for call in find_text_calls(text, NAMES)] == ["add", "search"]
+
+
+def test_a_tagged_call_of_an_unknown_tool_is_a_call() -> None:
+    (call,) = find_text_calls('<tool_call>{"name": "ad", "arguments": {}}</tool_call>', NAMES)
+    assert call.name == "ad"
+
+
+def test_unreadable_arguments_within_a_call_are_its_fault() -> None:
+    (call,) = find_text_calls('{"name": "add", "arguments": "{\\"a\\": "}', NAMES)
+    assert "not valid JSON" in (call.fault or "")
+
+
+@pytest.mark.parametrize("inside", ["", "add(1)", '{"name": "add"', "[]", '{"name": "add"}'])
+def test_a_tag_around_anything_else_is_said_to_be_unreadable(inside: str) -> None:
+    with pytest.raises(MalformedReply, match="Your <tool_call> could not be read"):
+        find_text_calls(f"<tool_call>{inside}</tool_call>", NAMES)
+
+
+def test_without_tools_nothing_is_a_call() -> None:
+    assert find_text_calls(f"<tool_call>{CALL}</tool_call>", ()) == ()
+
+
+pieces = st.sampled_from(
+    ["<tool_call>", "</tool_call>", "```", "```json\n", "\n", " ", CALL, '{"name":', "{", "}", "x"]
+)
+
+
+@given(st.lists(pieces | st.text(), max_size=12).map("".join))
+def test_no_text_does_worse_than_being_rejected(text: str) -> None:
+    try:
+        calls = find_text_calls(text, NAMES)
+    except MalformedReply:
+        return
+    assert all(isinstance(call.name, str) for call in calls)
+
+
+@given(st.integers(0, len(CALL)), st.characters())
+def test_a_call_with_one_character_changed_is_a_call_or_an_answer(at: int, other: str) -> None:
+    calls = find_text_calls(CALL[:at] + other + CALL[at + 1 :], NAMES)
+    assert len(calls) <= 1
+
+
+def test_nested_too_deeply_is_no_call() -> None:
+    deep = "[" * 100_000
+    assert find_text_calls('{"name": "add", "arguments": {"a": ' + deep, NAMES) == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "```\n" + " " * 100_000 + "x",
+        "```\n" + "\n" * 100_000 + "x",
+        "<tool_call>" * 20_000,
+        "```" * 50_000,
+    ],
+    ids=["spaces", "lines", "tags", "fences"],
+)
+def test_a_model_that_repeats_itself_costs_no_time(text: str) -> None:
+    started = time.process_time()
+    try:
+        assert find_text_calls(text, NAMES) == ()
+    except MalformedReply:
+        assert text.startswith("<tool_call>")
+    assert time.process_time() - started < 1

@@ -1,0 +1,19 @@
+from __future__ import annotations
+
+import typing
+
+import pytest
+
+from tinyagent import ConfigurationError
+from tinyagent.agents.options import AgentOptions, Settings
+
+
+def test_each_option_has_a_default() -> None:
+    assert set(typing.get_type_hints(AgentOptions)) == set(typing.get_type_hints(Settings))
+    assert (Settings().max_steps, Settings().output_retries) == (10, 2)
+
+
+@pytest.mark.parametrize("max_steps", [0, -1])
+def test_a_run_has_at_least_one_step(max_steps: int) -> None:
+    with pytest.raises(ConfigurationError, match=f"max_steps must be 1 or more, got {max_steps}"):
+        Settings(max_steps=max_steps)

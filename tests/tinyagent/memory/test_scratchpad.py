@@ -1,0 +1,146 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tinyagent.memory.scratchpad import AgentMemory, Unrestored
+
+json_values: st.SearchStrategy[Any] = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+notes: st.SearchStrategy[list[tuple[str, ...]]] = st.lists(
+    st.one_of(
+        st.tuples(st.sampled_from(["observe", "fail"]), st.text(max_size=700)),
+        st.tuples(st.just("store"), st.text(max_size=3), st.text(max_size=700)),
+    ),
+    max_size=20,
+)
+
+
+def _noted(entries: list[tuple[str, ...]]) -> AgentMemory:
+    memory = AgentMemory()
+    for method, *arguments in entries:
+        getattr(memory, method)(*arguments)
+    return memory
+
+
+def _through_json(memory: AgentMemory) -> AgentMemory:
+    return AgentMemory.from_list(json.loads(json.dumps(memory.to_list(), allow_nan=False)))
+
+
+def test_what_is_stored_can_be_recalled() -> None:
+    memory = AgentMemory()
+    memory.store("columns", ["a", "b"])
+    memory.store("columns", ["a"])
+    memory.store("none", None)
+    assert memory.recall("columns") == ["a"]
+    assert memory.recall("none", 1) is None
+    assert memory.recall("rows") is None
+    assert memory.recall("rows", 0) == 0
+    assert len(memory) == 2
+
+
+def test_what_is_observed_is_not_stored() -> None:
+    memory = _noted([("observe", "x")])
+    assert memory.recall("") is None
+
+
+def test_a_key_is_a_string() -> None:
+    with pytest.raises(TypeError, match="got int"):
+        AgentMemory().store(1, "one")  # type: ignore[arg-type]
+
+
+def test_the_context_tells_all_notes_in_their_order() -> None:
+    memory = _noted(
+        [("store", "n", "old"), ("observe", "two\nlines"), ("fail", "join"), ("store", "n", "new")]
+    )
+    assert memory.to_context() == (
+        "Your notes so far, oldest first:\n"
+        "- observed: two lines\n"
+        "- failed: join\n"
+        "- stored: n = 'new'"
+    )
+
+
+def test_no_notes_are_no_context() -> None:
+    memory = _noted([("observe", "x")])
+    memory.clear()
+    assert memory.to_context() == ""
+    assert memory == AgentMemory()
+
+
+@given(notes, st.integers(min_value=0, max_value=3_000))
+def test_the_context_is_bounded(entries: list[tuple[str, ...]], max_chars: int) -> None:
+    assert len(_noted(entries).to_context(max_chars)) <= max_chars
+
+
+@given(st.integers(min_value=1, max_value=200), st.integers(min_value=200, max_value=2_000))
+def test_the_newest_notes_stay_and_the_rest_is_counted(count: int, max_chars: int) -> None:
+    memory = _noted([("observe", f"note {number};") for number in range(count)])
+    context = memory.to_context(max_chars)
+    shown = [number for number in range(count) if f"note {number};" in context]
+    assert shown == list(range(count - len(shown), count))
+    assert shown
+    if len(shown) < count:
+        assert f"({count - len(shown)} older ones are left out" in context
+        assert len(context) > max_chars - 60
+    else:
+        assert "left out" not in context
+
+
+class _Odd:
+    def __repr__(self) -> str:
+        raise ValueError("not today")
+
+
+@pytest.mark.parametrize(
+    "value", ["x" * 10**6, list(range(10**6)), {"n": 10**5_000}, 10**5_000, _Odd(), [_Odd()]]
+)
+def test_any_value_can_be_shown_and_kept(value: object) -> None:
+    memory = AgentMemory()
+    memory.store("value", value)
+    assert len(memory.to_context()) < 600
+    if not isinstance(value, str | list) or value == [value[0]]:
+        assert isinstance(_through_json(memory).recall("value"), Unrestored)
+
+
+@given(st.dictionaries(st.text(), json_values, max_size=4), notes)
+def test_notes_and_json_values_survive_json(
+    values: dict[str, Any], entries: list[tuple[str, ...]]
+) -> None:
+    memory = _noted(entries)
+    for key, value in values.items():
+        memory.store(key, value)
+    again = _through_json(memory)
+    assert again == memory
+    assert all(again.recall(key) == value for key, value in values.items())
+    assert again.to_context() == memory.to_context()
+
+
+@pytest.mark.parametrize(
+    "value", [(1, 2), {1: 2}, {1}, float("nan"), [float("inf")], 1j, b"x", object()]
+)
+def test_other_values_come_back_as_how_they_looked(value: object) -> None:
+    memory = AgentMemory()
+    memory.store("value", value)
+    (entry,) = memory.to_list()
+    assert "value" not in entry
+    once = _through_json(memory)
+    assert once.recall("value") == Unrestored(entry["repr"])
+    assert repr(once.recall("value")) == f"<not restored: {entry['repr']}>"
+    assert _through_json(once) == once
+    assert entry["repr"] in once.to_context()
+
+
+def test_a_scratchpad_shows_its_size_and_not_its_content() -> None:
+    assert repr(_noted([("observe", "secret")])) == "AgentMemory(1 notes)"

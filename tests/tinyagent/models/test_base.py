@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+import pytest
+
+from tinyagent import ConfigurationError, Model, OpenAIModel, ScriptedModel
+from tinyagent.models.base import get_model
+
+
+def test_a_model_is_itself() -> None:
+    model = ScriptedModel([])
+    assert get_model(model) is model
+
+
+@pytest.mark.parametrize(
+    ("name", "model_name"),
+    [
+        ("openai:gpt-4.1", "gpt-4.1"),
+        ("gpt-4.1", "gpt-4.1"),
+        ("llama3.2:1b", "llama3.2:1b"),
+        ("openai:llama3.2:1b", "llama3.2:1b"),
+    ],
+)
+def test_a_name_is_served_by_the_address_in_the_environment(
+    monkeypatch: pytest.MonkeyPatch, name: str, model_name: str
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://localhost:1/v1")
+    model = get_model(name)
+    assert isinstance(model, OpenAIModel)
+    assert model.name == model_name
+    assert "http://localhost:1/v1" in repr(model)
+
+
+@pytest.mark.parametrize("name", ["", "  ", "openai:", "openai: "])
+def test_no_name_is_no_model(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    with pytest.raises(ConfigurationError, match="the model's name is empty; give one such as"):
+        get_model(name)
+
+
+def test_what_is_a_model_can_be_checked() -> None:
+    assert isinstance(ScriptedModel([]), Model)
+    assert not isinstance("gpt-4.1", Model)

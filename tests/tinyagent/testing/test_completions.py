@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tinyagent import ModelDelta, ModelResponse, RawToolCall, Usage
+from tinyagent.models.chat_completions import StreamAssembler, decode_response
+from tinyagent.models.sse import SseDecoder
+from tinyagent.testing.completions import completion_json, completion_sse
+
+some_text = st.text(min_size=1)
+calls = st.builds(RawToolCall, id=some_text, name=some_text, arguments=st.text())
+usages = st.builds(
+    Usage,
+    requests=st.just(1),
+    input_tokens=st.integers(0, 10**6),
+    output_tokens=st.integers(0, 10**6),
+    cached_tokens=st.integers(0, 10**6),
+)
+responses = st.builds(
+    ModelResponse,
+    content=st.none() | some_text,
+    tool_calls=st.lists(calls, max_size=4, unique_by=lambda call: call.id).map(tuple),
+    usage=usages,
+    finish_reason=st.sampled_from(["stop", "length"]),
+    model=some_text,
+    id=some_text,
+).map(lambda r: replace(r, finish_reason="tool_calls") if r.tool_calls else r)
+
+
+@given(responses)
+def test_a_streamed_reply_is_put_together_as_it_was(response: ModelResponse) -> None:
+    assembler = StreamAssembler()
+    events = SseDecoder(10**9).feed(completion_sse(response))
+    assert events.pop() == b"[DONE]"
+    deltas = [assembler.add(json.loads(event)) for event in events]
+    assert assembler.is_whole
+    assert assembler.response() == response
+    pieces = [delta.text for delta in deltas if isinstance(delta, ModelDelta)]
+    assert "".join(pieces) == (response.content or "")
+
+
+@given(responses)
+def test_a_plain_reply_is_read_as_it_was(response: ModelResponse) -> None:
+    assert decode_response(json.loads(json.dumps(completion_json(response)))) == response
