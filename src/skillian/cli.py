@@ -22,7 +22,7 @@ from skillian.data.results import ComparisonResult
 from skillian.data.services import DataServices
 from skillian.data.sources import SourceRegistry
 from skillian.demo.ledger import write_demo
-from skillian.display import show_call, show_differences, show_result
+from skillian.display import printable, show_call, show_differences, show_result
 from skillian.errors import SkillianError
 from skillian.settings import Settings
 from tinyagent import RunFinished, ToolFinished, ToolStarted
@@ -174,7 +174,7 @@ async def _ask(question: str, sources: Path, model: str | None) -> AgentResponse
                         pass
         if response is None:
             raise AssertionError("a run always ends with RunFinished")
-        out.print(f"\n{response.content}", markup=False)
+        out.print(printable(f"\n{response.content}"), markup=False)
         return response
 
 

@@ -19,18 +19,28 @@ _STATUS = {
     "missing_in_b": "[magenta]only in a[/]",
 }
 _UNBOUNDED = 10_000
+_CONTROLS = {code: "\ufffd" for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"}
+
+
+def printable(text: str) -> str:
+    """The text without what would steer a terminal: data and models may hold anything."""
+    return text.translate(_CONTROLS)
 
 
 def show_call(console: Console, tool: str, arguments: Mapping[str, Any]) -> None:
     """A tool call with its arguments."""
     console.print(f"→ {tool}", style="bold cyan", end=" ", markup=False)
-    console.print(json.dumps(arguments, ensure_ascii=False), markup=False, highlight=False)
+    console.print(
+        printable(json.dumps(arguments, ensure_ascii=False)), markup=False, highlight=False
+    )
 
 
 def show_result(console: Console, tool: str, result: Mapping[str, Any]) -> None:
     """What a tool gave, as a table where it is one."""
     if result.get("error"):
-        console.print(f"{result['type']}: {result['message']}", style="red", markup=False)
+        console.print(
+            printable(f"{result['type']}: {result['message']}"), style="red", markup=False
+        )
     elif tool == "compare_sources":
         show_differences(console, result)
     elif tool == "query_source":
@@ -88,4 +98,4 @@ def _print_whole(console: Console, table: Table) -> None:
 
 def _cell(value: object) -> str:
     """A value as it stands; its text is data, not markup."""
-    return "-" if value is None else str(value).replace("[", "\\[")
+    return "-" if value is None else printable(str(value)).replace("[", "\\[")

@@ -11,27 +11,23 @@ from contextlib import aclosing
 from enum import IntEnum
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
-from rich.console import Console
 
 from tinyagent.agents.react import ReactAgent
 from tinyagent.core.errors import CallerError, ConfigurationError
 from tinyagent.core.events import (
     Event,
-    ReplyRejected,
     RunFinished,
-    TextDelta,
-    ToolFinished,
-    ToolStarted,
 )
 from tinyagent.core.json_shape import as_array
 from tinyagent.core.types import RunResult
+from tinyagent.middleware.approval import Approval
+from tinyagent.terminal import Display, ask_person, notes
 from tinyagent.tools.tool import Tool
 
 DEFAULT_MODEL = "openai:gpt-4.1-mini"
-_SHOWN = 300
 
 app = typer.Typer(
     help="Run agents from the command line.",
@@ -39,7 +35,6 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-notes = Console(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 
 class ExitCode(IntEnum):
@@ -79,9 +74,14 @@ def run(
     if stream and as_json:
         raise typer.BadParameter("--stream and --json exclude each other")
     try:
-        agent = ReactAgent(model, _load_tools(tools or []), max_steps=max_steps)
-        show = _Display(stream=stream, quiet=as_json)
-        result = asyncio.run(_run(agent, task, show))
+        agent = ReactAgent(
+            model,
+            _load_tools(tools or []),
+            max_steps=max_steps,
+            middleware=[Approval(ask_person)],
+        )
+        show = Display(stream=stream, quiet=as_json)
+        result = asyncio.run(_run(agent, task, show.show))
     except CallerError as error:
         notes.print(f"Error: {error}", style="red")
         raise typer.Exit(ExitCode.BAD_USAGE) from None
@@ -104,66 +104,6 @@ async def _run(agent: ReactAgent[str], task: str, show: Callable[[Event], None])
     if result is None:
         raise AssertionError("a run always ends with RunFinished")
     return result
-
-
-class _Display:
-    """Shows a run: the answer on standard output, all else on standard error."""
-
-    def __init__(self, *, stream: bool, quiet: bool) -> None:
-        self._stream = stream
-        self._quiet = quiet
-        self._written = ""
-
-    def __call__(self, event: Event) -> None:
-        if self._quiet:
-            return
-        match event:
-            case TextDelta(kind="text", text=text) if self._stream:
-                self._write(text)
-            case TextDelta(kind="restart"):
-                self._break_line()
-                notes.print("(the connection broke; the answer starts again)", style="yellow")
-            case ToolStarted(call=call):
-                self._break_line()
-                notes.print(f"→ {call.name}({json.dumps(dict(call.arguments))})", style="cyan")
-            case ToolFinished(result=result):
-                style = "red" if result.is_error else "dim"
-                notes.print(f"← {_shorten(result.content)}", style=style)
-            case ReplyRejected(reason=reason):
-                self._break_line()
-                notes.print(f"! {_shorten(reason)}", style="yellow")
-            case _:
-                pass
-
-    def end(self, result: RunResult[Any]) -> None:
-        """Print what is left to say of the run."""
-        self._break_line()
-        if not self._quiet and not self._stream and result.final_answer is not None:
-            typer.echo(str(result))
-        if result.error is not None:
-            notes.print(f"Error: {result.error}", style="red")
-        if not self._quiet:
-            used = result.usage
-            notes.print(
-                f"[{result.state}] {result.steps_taken} steps, {result.duration_seconds:.1f} s,"
-                f" {used.input_tokens} tokens in, {used.output_tokens} out",
-                style="dim",
-            )
-
-    def _write(self, text: str) -> None:
-        sys.stdout.write(text)
-        sys.stdout.flush()
-        self._written = text or self._written
-
-    def _break_line(self) -> None:
-        if self._written and not self._written.endswith("\n"):
-            self._write("\n")
-        self._written = ""
-
-
-def _shorten(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _SHOWN else f"{line[:_SHOWN]}…"
 
 
 def _as_json(result: RunResult[str]) -> dict[str, Any]:
@@ -203,6 +143,6 @@ def _load_tools(references: list[str]) -> list[Tool | Callable[..., Any]]:
 
 def main() -> None:
     """The entry point of the `tinyagent` command."""
-    if isinstance(sys.stdout, TextIOWrapper):  # a model may write what no encoding can say
-        sys.stdout.reconfigure(errors="replace")
+    # A model may write what no encoding can say.
+    cast("TextIOWrapper", sys.stdout).reconfigure(errors="replace")
     app()

@@ -81,17 +81,14 @@ async def test_a_stream_comes_in_many_pieces_that_are_the_answer(small_model: st
     assert "".join(pieces) == result.output
 
 
-async def test_the_answer_is_the_same_plain_streamed_and_through_a_client(small_model: str) -> None:
-    own = _short(OpenAIModel("smollm", base_url=small_model))
+async def test_a_callers_client_speaks_to_the_same_server(small_model: str) -> None:
     async with AsyncOpenAI(base_url=small_model, api_key="none") as client:
-        through = _short(OpenAIModel("smollm", client=client))
-        answers = [(await agent.run(TASK)).output for agent in (own, through)]
-        for agent in (own, through):
-            pieces, result = await _stream(agent)
-            _assert_answered(result)
-            assert len(pieces) > 3
-            answers.append(result.output)
-    assert len(set(answers)) == 1
+        agent = _short(OpenAIModel("smollm", client=client))
+        _assert_answered(await agent.run(TASK))
+        pieces, result = await _stream(agent)
+    _assert_answered(result)
+    assert len(pieces) > 3
+    assert "".join(pieces) == result.output
 
 
 async def test_a_typed_answer_is_asked_for_again_until_the_tries_are_over(small_model: str) -> None:

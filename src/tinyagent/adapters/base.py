@@ -13,11 +13,16 @@ class ToolCallingAdapter(Protocol):
     """Offers tools to a model and reads its calls. Stateless: one object serves all runs."""
 
     def format_request(
-        self, tools: Sequence[ToolSpec], output_schema: Mapping[str, Any] | None = None
+        self,
+        tools: Sequence[ToolSpec],
+        output_schema: Mapping[str, Any] | None = None,
+        *,
+        answer_only: bool = False,
     ) -> RequestFormat:
         """What to add to each request so that the model can call `tools`.
 
-        `output_schema` is the JSON Schema of the answer, where one is wanted.
+        `output_schema` is the JSON Schema of the answer, where one is wanted. `answer_only` keeps
+        the model from calling them for now.
         """
         ...
 

@@ -7,65 +7,96 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from tinyagent.core.json_shape import as_array, as_object
+from tinyagent.core.json_shape import as_object
 
-_TAGGED = re.compile(r"<(tool_call|function_call|answer)>(.*?)</\1>", re.DOTALL)
+_TAG = re.compile(r"<(/?)(tool_call|function_call|answer)>")
 _FENCED = re.compile(r"```[\w-]*[ \t]*\n(.*?)```", re.DOTALL)
+_STRING = re.compile(r"""(["'])(?:\\.|(?!\1)[^\\])*(?:\1|$)""", re.DOTALL)
+_BRACE = re.compile("[{}]")
 _MAX_STARTS = 50
+_MAX_REPAIRED = 100_000
 _decode = json.JSONDecoder().raw_decode
 
 
 def find_object(text: str) -> dict[str, Any] | None:
-    """The first JSON object in `text`: between tags, in a fence, bare, or among words.
+    """The first JSON object in `text`: bare, between tags, in a fence, or among words.
 
     Near-JSON (single quotes, trailing commas, Python's constants) is repaired, but only where its
-    brackets are all closed: a cut-off object may be a valid and wrong one.
+    quotes and brackets are all closed: a cut-off object may be a valid and wrong one, and so may
+    what stands inside it.
     """
-    for candidate in _candidates(text):
-        found = _strict(candidate)
-        if found is not None:
-            return found
-    for candidate in _candidates(text):
-        found = _repaired(candidate)
-        if found is not None:
-            return found
+    candidates = list(_candidates(_without_thoughts(text)))
+    for read in (_strict, _repaired):
+        for candidate in candidates:
+            found = read(candidate)
+            if found is not None:
+                return found
     return None
+
+
+def _without_thoughts(text: str) -> str:
+    """The text behind the `<think>` block with which some models begin: drafts are no actions."""
+    text = text.strip()
+    return text.partition("</think>")[2].strip() if text.startswith("<think>") else text
 
 
 def _candidates(text: str) -> Iterator[str]:
-    for match in _TAGGED.finditer(text):
-        yield match[2].strip()
-    for match in _FENCED.finditer(text):
-        yield match[1].strip()
-    yield text.strip()
+    if not text.startswith("{"):  # else tags and fences would stand inside its own texts
+        yield from _tagged(text)
+        for match in _FENCED.finditer(text):
+            yield match[1].strip()
+    yield text
+
+
+def _tagged(text: str) -> Iterator[str]:
+    opened: re.Match[str] | None = None
+    for tag in _TAG.finditer(text):
+        if not tag[1]:
+            opened = tag
+        elif opened is not None and opened[2] == tag[2]:
+            yield text[opened.end() : tag.start()].strip()
+            opened = None
 
 
 def _strict(text: str) -> dict[str, Any] | None:
-    """The first whole JSON object that starts at a brace of `text`."""
-    position = -1
+    """The first whole JSON object of `text`; what stands inside a broken one does not count."""
+    start = text.find("{")
     for _ in range(_MAX_STARTS):
-        position = text.find("{", position + 1)
-        if position < 0:
+        if start < 0:
             return None
         try:
-            value, _end = _decode(text, position)
+            value, _end = _decode(text, start)
         except (ValueError, RecursionError):
-            continue
-        return as_object(value)
+            start = text.find("{", _behind(text, start))
+        else:
+            return as_object(value)
     return None
 
 
+def _behind(text: str, start: int) -> int:
+    """Where what the brace at `start` opens is closed again; the end if it is not."""
+    depth = 0
+    for brace in _BRACE.finditer(text, start):
+        depth += 1 if brace[0] == "{" else -1
+        if depth == 0:
+            return brace.end() if _is_closed(text[start : brace.end()]) else len(text)
+    return len(text)
+
+
 def _repaired(text: str) -> dict[str, Any] | None:
-    start, end = text.find("{"), text.rfind("}")
-    if start < 0 or end < start or not _is_closed(text[start : end + 1]):
+    piece = text[text.find("{") : text.rfind("}") + 1]
+    if not piece.startswith("{") or len(piece) > _MAX_REPAIRED or not _is_closed(piece):
         return None
     import json_repair  # noqa: PLC0415 - only for models that need it
 
-    value: object = json_repair.loads(text[start : end + 1])
-    items = as_array(value)
-    return as_object(items[0] if items else value)
+    try:
+        return as_object(json_repair.loads(piece, strict=True))
+    except (ValueError, RecursionError):
+        return None
 
 
-def _is_closed(text: str) -> bool:
-    """Whether as many brackets close as open, those in texts counted too."""
-    return all(text.count(a) == text.count(b) for a, b in ("{}", "[]"))
+def _is_closed(piece: str) -> bool:
+    """Whether all texts end, and as many brackets close as open outside them."""
+    bare = _STRING.sub(lambda text: "" if text[0].endswith(text[1]) else text[1], piece)
+    pairs = (("{", "}"), ("[", "]"))
+    return not {'"', "'"} & set(bare) and all(bare.count(a) == bare.count(b) for a, b in pairs)

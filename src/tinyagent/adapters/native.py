@@ -16,11 +16,16 @@ class NativeToolAdapter:
     """Declares the tools as functions; several calls in one answer are run side by side."""
 
     def format_request(
-        self, tools: Sequence[ToolSpec], output_schema: Mapping[str, Any] | None = None
+        self,
+        tools: Sequence[ToolSpec],
+        output_schema: Mapping[str, Any] | None = None,
+        *,
+        answer_only: bool = False,
     ) -> RequestFormat:
         """The tools as function declarations of chat completions; a schema is only described."""
         del output_schema
         return RequestFormat(
+            tool_choice="none" if answer_only and tools else None,
             tools=tuple(
                 {
                     "type": "function",
@@ -31,7 +36,7 @@ class NativeToolAdapter:
                     },
                 }
                 for tool in tools
-            )
+            ),
         )
 
     def format_messages(self, messages: Sequence[Message]) -> Sequence[Message]:

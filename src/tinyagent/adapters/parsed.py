@@ -13,8 +13,12 @@ class ParsedAdapter(OpenAIStructuredAdapter):
     """Asks for the JSON form in the prompt only, and reads it however it comes."""
 
     def format_request(
-        self, tools: Sequence[ToolSpec], output_schema: Mapping[str, Any] | None = None
+        self,
+        tools: Sequence[ToolSpec],
+        output_schema: Mapping[str, Any] | None = None,
+        *,
+        answer_only: bool = False,
     ) -> RequestFormat:
         """The tools and the form, in words."""
-        structured = super().format_request(tools, output_schema)
+        structured = super().format_request(tools, output_schema, answer_only=answer_only)
         return RequestFormat(instructions=structured.instructions)

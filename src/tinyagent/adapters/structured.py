@@ -7,6 +7,7 @@ from typing import Any
 
 from tinyagent.adapters.actions import (
     WANTED,
+    WANTED_ANSWER,
     action_schema,
     answer_text,
     as_plain_messages,
@@ -24,16 +25,21 @@ class OpenAIStructuredAdapter:
     """Sends `response_format` with a schema that admits only the given tools and an answer."""
 
     def format_request(
-        self, tools: Sequence[ToolSpec], output_schema: Mapping[str, Any] | None = None
+        self,
+        tools: Sequence[ToolSpec],
+        output_schema: Mapping[str, Any] | None = None,
+        *,
+        answer_only: bool = False,
     ) -> RequestFormat:
         """The schema for the server, the tools in words for the model."""
-        schema = action_schema(tools, output_schema)
+        admitted = () if answer_only else tools
+        schema = action_schema(admitted, output_schema)
         return RequestFormat(
             response_format={
                 "type": "json_schema",
                 "json_schema": {"name": "action", "schema": schema},
             },
-            instructions=f"{describe_tools(tools)}\n\n{WANTED}",
+            instructions=f"{describe_tools(admitted)}\n\n{WANTED if admitted else WANTED_ANSWER}",
         )
 
     def format_messages(self, messages: Sequence[Message]) -> Sequence[Message]:
@@ -59,14 +65,14 @@ class OpenAIStructuredAdapter:
 
 def _action(response: ModelResponse) -> Mapping[str, Any]:
     """The action in the text of a reply; strict JSON, fences and words around it aside."""
-    if response.tool_calls and not response.content:
+    text = response.content or ""
+    found = find_object(text)
+    if found is not None:
+        return found
+    if response.tool_calls:  # some servers find calls in the text and take them out of it
         call = response.tool_calls[0]
         return {"tool": call.name, "arguments": call.arguments}
-    text = response.content or ""
     if not text.strip():
         raise MalformedReply(f"Your reply was empty. {WANTED}")
-    found = find_object(text)
-    if found is None:
-        cut = " It looks cut off." if response.finish_reason == "length" else ""
-        raise MalformedReply(f"Your reply holds no readable JSON object.{cut} {WANTED}")
-    return found
+    cut = " It looks cut off." if response.finish_reason == "length" else ""
+    raise MalformedReply(f"Your reply holds no readable JSON object.{cut} {WANTED}")

@@ -1,8 +1,9 @@
 """Tool calls that a model wrote into its text instead of calling.
 
-Small models and servers without a tool parser do that. Two spellings count: a JSON object between
-`<tool_call>` tags, and a text that is, fences aside, nothing but such an object. The object is
+Small models and servers without a tool parser do that. Three spellings count: a JSON object between
+`<tool_call>` tags, one that fills a fence, and a text that is nothing but one. The object is
 `{"name": …, "arguments": {…}}`; some models say `tool` for the name and `parameters` for the rest.
+Outside tags it must name a tool there is.
 """
 
 from __future__ import annotations
@@ -17,8 +18,7 @@ from tinyagent.core.json_shape import as_object
 from tinyagent.core.messages import ToolCall
 
 _TAGGED = re.compile(r"<tool_call>(.*?)(?:</tool_call>|$)", re.DOTALL)
-_FENCE = "```"
-_LANGUAGES = {"", "json", "tool_call"}
+_FENCED = re.compile(r"```(?:json|tool_call)?[ \t\r]*\n(.*?)```", re.DOTALL | re.IGNORECASE)
 
 
 def find_text_calls(text: str, names: Collection[str]) -> tuple[ToolCall, ...]:
@@ -32,16 +32,9 @@ def find_text_calls(text: str, names: Collection[str]) -> tuple[ToolCall, ...]:
     tagged = _TAGGED.findall(text)
     if tagged:
         return tuple(_read_tagged(body) for body in tagged)
-    call = _as_call(_without_fence(text.strip()))
-    return (call,) if call is not None and call.name in names else ()
-
-
-def _without_fence(text: str) -> str:
-    head, _, rest = text.partition("\n")
-    language = head.removeprefix(_FENCE).strip().lower()
-    if head.startswith(_FENCE) and rest.endswith(_FENCE) and language in _LANGUAGES:
-        return rest.removesuffix(_FENCE).strip()
-    return text
+    bodies = [match.strip() for match in _FENCED.findall(text)] or [text.strip()]
+    calls = [call for body in bodies if (call := _as_call(body)) is not None]
+    return tuple(call for call in calls if call.name in names)
 
 
 def _read_tagged(body: str) -> ToolCall:

@@ -22,10 +22,14 @@ class ValidatedAdapter:
         self._base = base
 
     def format_request(
-        self, tools: Sequence[ToolSpec], output_schema: Mapping[str, Any] | None = None
+        self,
+        tools: Sequence[ToolSpec],
+        output_schema: Mapping[str, Any] | None = None,
+        *,
+        answer_only: bool = False,
     ) -> RequestFormat:
         """As the wrapped adapter."""
-        return self._base.format_request(tools, output_schema)
+        return self._base.format_request(tools, output_schema, answer_only=answer_only)
 
     def format_messages(self, messages: Sequence[Message]) -> Sequence[Message]:
         """As the wrapped adapter."""

@@ -235,7 +235,7 @@ class LoopAgent(BaseAgent, ABC, Generic[T]):
         settings = self._settings
         if max_steps is not None:
             settings = replace(settings, max_steps=max_steps)
-        context = RunContext(task=task, max_steps=settings.max_steps, tools=self._tool_map)
+        context = RunContext(task, settings.max_steps, self._tool_map, self._model.name)
         if listener is not None:
             context.emit = listener
         conversation = Memory() if memory is None else memory.copy()

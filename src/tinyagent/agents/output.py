@@ -17,6 +17,8 @@ T = TypeVar("T")
 class OutputReader(Generic[T]):
     """Reads answers as `output_type`; None and `str` take the text as it is.
 
+    `schema` is the JSON Schema of the type, None for a text; `instruction` says it to the model.
+
     Raises:
         ConfigurationError: no JSON can be read as this type.
     """
@@ -31,13 +33,15 @@ class OutputReader(Generic[T]):
 
         try:
             self._adapter = TypeAdapter(output_type)
-            schema = json.dumps(tidy_schema(self._adapter.json_schema()))
+            self.schema = tidy_schema(self._adapter.json_schema())
         except PydanticUserError as error:
             raise ConfigurationError(
                 f"output_type {output_type!r} cannot be described as JSON"
                 f" ({str(error).splitlines()[0]})"
             ) from None
-        self.instruction = f"Give your answer as JSON only, matching this JSON Schema: {schema}"
+        self.instruction = (
+            f"Your answer must be JSON that matches this JSON Schema: {json.dumps(self.schema)}"
+        )
 
     def read(self, text: str) -> T:
         """The answer.

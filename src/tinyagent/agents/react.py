@@ -61,9 +61,12 @@ class ReactAgent(LoopAgent[T]):
     def request(self, run: Run) -> ModelRequest:
         """The conversation so far, with the tools on offer."""
         form = self._format
-        if run.results.is_used:
-            offered = (*self._tools, run.results.tool)
-            form = self._adapter.format_request(offered, self._output.schema)
+        if run.results.is_used or run.context.answer_only:
+            form = self._adapter.format_request(
+                tuple(run.tools.values()),
+                self._output.schema,
+                answer_only=run.context.answer_only,
+            )
         messages = self._adapter.format_messages(run.memory.messages)
         return ModelRequest(
             messages=_with_instructions(messages, form.instructions),
@@ -88,7 +91,7 @@ class ReactAgent(LoopAgent[T]):
 
     async def act(self, run: Run, response: ModelResponse) -> None:
         """Run the calls of the answer side by side; an answer without calls is the final one."""
-        calls = self._adapter.extract_tool_calls(response, self._tools)
+        calls = self._adapter.extract_tool_calls(response, tuple(run.tools.values()))
         said = response.content or ""
         if not calls:
             answer = self._adapter.extract_answer(response)

@@ -65,11 +65,17 @@ class Run:
         self.rejected_outputs = 0
         self.results = ResultStore(taken=tools)
         self._model = model
-        self._tools = {**tools, self.results.tool.name: self.results.tool}
+        self._tools = tools
         bound = [layer.bind(context) for layer in middleware]
         context.emit = with_listeners(bound, context.emit)
         self._model_call = chain_model_call(bound, self._stream if streaming else self._complete)
         self._tool_call = chain_tool_call(bound, self._call_tool)
+
+    @property
+    def tools(self) -> Mapping[str, Tool]:
+        """The tools on offer now: the agent's, and one to read on where a result was cut."""
+        reader = self.results.tool
+        return {**self._tools, reader.name: reader} if self.results.is_used else self._tools
 
     async def call_model(self, request: ModelRequest) -> ModelResponse:
         """Ask the model, through the middleware."""
@@ -134,4 +140,4 @@ class Run:
         raise ModelReplyError(f"{self._model.name} ended its stream without a whole answer")
 
     async def _call_tool(self, call: ToolCall) -> ToolResult:
-        return await call_tool(self._tools, call, self.context)
+        return await call_tool(self.tools, call, self.context)

@@ -20,16 +20,19 @@ class RunContext:
     """The state of one run that others may read.
 
     A tool with a parameter of this type is given the run's own; the model does not see it.
+    `answer_only` keeps the model from calling tools: it is to answer from what it has.
     """
 
     task: str
     max_steps: int
     tools: Mapping[str, ToolSpec]
+    model: str = ""
     run_id: str = field(default_factory=lambda: os.urandom(16).hex())
     step: int = 0
     usage: Usage = field(default_factory=Usage)
     started: float = field(default_factory=time.monotonic)
     waited_seconds: float = 0.0
+    answer_only: bool = False
     emit: Callable[[Event], None] = _no_listener
 
     @property

@@ -16,16 +16,17 @@ TinyAgentError
 │   ├── StepLimitReached      `max_steps` are used up
 │   └── UsageLimitReached     requests, tokens, tool calls or seconds are used up
 │       └── NoProgress        the same call gave the same result again and again
-└── ModelError                the model's server failed
-    ├── ModelAuthenticationError   the key is refused
-    ├── ModelConnectionError       no connection, or it broke
-    ├── ModelRateLimited           too many requests
-    ├── ModelRefused               the server refuses this request
-    │   ├── ModelContextTooLong    the conversation is longer than the model can take
-    │   └── ModelFormatRefused     it takes no `tools`, or no `response_format`
-    ├── ModelReplyError            the server's reply cannot be read
-    ├── ModelServerError           the server failed
-    └── ModelTimeout               the server did not answer in time
+├── ModelError                the model's server failed
+│   ├── ModelAuthenticationError   the key is refused
+│   ├── ModelConnectionError       no connection, or it broke
+│   ├── ModelRateLimited           too many requests
+│   ├── ModelRefused               the server refuses this request
+│   │   ├── ModelContextTooLong    the conversation is longer than the model can take
+│   │   └── ModelFormatRefused     it takes no `tools`, or no `response_format`
+│   ├── ModelReplyError            the server's reply cannot be read
+│   ├── ModelServerError           the server failed
+│   └── ModelTimeout               the server did not answer in time
+└── ToolServerError           an MCP server failed or cannot be reached
 """
 
 from __future__ import annotations
@@ -163,3 +164,7 @@ class ModelTimeout(ModelError):
     """The server did not answer in time."""
 
     retryable: ClassVar[bool] = True
+
+
+class ToolServerError(TinyAgentError):
+    """A server of tools (MCP) cannot be reached, does not answer in time, or sends rubbish."""

@@ -90,27 +90,37 @@ def _calibrated(strategy: Function, estimate: TokenEstimate) -> Function:
 def _put_right(before: Sequence[Item], kept: Iterable[Kept]) -> list[Item | Kept]:
     """The kept items in the order of `before`, each once, with every pinned one among them.
 
-    A new item (a shortened one, a summary) stays behind the one that it follows in `kept`, and
-    behind the first task.
+    A new item (a shortened one, a summary) stays before the known one that it precedes in `kept`;
+    one that precedes none comes last, but behind the first task.
     """
-    pins = pinned(before)
-    opening = min((at for at in pins if before[at].kind == "task"), default=len(pins) - 1)
+    entries = list(kept)
+    pins = sorted(pinned(before))
+    found = _find(before, pins, entries)
+    placed: dict[tuple[int, int, int], Item | Kept] = {(at, 0, 0): before[at] for at in pins}
+    opening = next((at for at in pins if before[at].kind == "task"), len(pins) - 1)
+    last = next((at for at in reversed(found) if at is not None), opening)
+    spot, side = max(last, opening), 1
+    for order, at in reversed(list(enumerate(found))):
+        if at is None:
+            placed[spot, side, order] = entries[order]
+        else:
+            placed[at, 0, 0] = before[at]
+            spot, side = at, -1
+    return [placed[key] for key in sorted(placed)]
+
+
+def _find(
+    before: Sequence[MemoryItem], pins: Iterable[int], kept: Iterable[MemoryItem]
+) -> list[int | None]:
+    """Where each kept item was: one object may be there twice, a pinned one may come as a copy."""
     known: dict[int, list[int]] = {}
     for at, item in enumerate(before):
         known.setdefault(id(item), []).append(at)
-    placed: dict[tuple[int, int], Item | Kept] = {(at, 0): before[at] for at in pins}
-    last = opening
-    for order, entry in enumerate(kept, start=1):
-        spots = known.get(id(entry))
-        if spots is None:
-            twin = next((at for at in pins if before[at] == entry), None)
-            if twin is None:
-                placed[last, order] = entry
-            else:
-                last = max(twin, opening)
-        elif spots:
-            at = next((at for at in spots if at > last), spots[0])
-            spots.remove(at)
-            placed[at, 0] = before[at]
-            last = max(at, opening)
-    return [placed[at] for at in sorted(placed)]
+    found: list[int | None] = []
+    last = -1
+    for entry in kept:
+        spots = known.get(id(entry)) or [at for at in pins if before[at] == entry]
+        if spots:
+            last = next((at for at in spots if at > last), spots[0])
+        found.append(last if spots else None)
+    return found

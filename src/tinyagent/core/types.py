@@ -1,6 +1,6 @@
 """What travels through a run: messages, tool calls, requests, responses, results.
 
-All types are immutable, and all but `ModelRequest` have a JSON form that loses nothing.
+All types are frozen. What outlives a run, its memory and usage, has a JSON form.
 """
 
 from __future__ import annotations
@@ -84,11 +84,12 @@ class Usage:
 class RequestFormat:
     """What an adapter adds to a request so that the model can call tools.
 
-    `tools` are function declarations and `response_format` is what chat completions takes by
-    these names; `instructions` are added to the system prompt.
+    `tools` (function declarations), `tool_choice` and `response_format` are what chat completions
+    takes by these names; `instructions` are added to the system prompt.
     """
 
     tools: tuple[Mapping[str, Any], ...] = ()
+    tool_choice: Literal["none"] | None = None
     response_format: Mapping[str, Any] | None = None
     instructions: str = ""
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from tinyagent.core.context import RunContext
@@ -52,15 +53,29 @@ class _Gate(Middleware):
     def __init__(self, ask: Ask, run: RunContext) -> None:
         self._ask = ask
         self._run = run
+        self._questions = 0
+        self._since = 0.0
+
+    @contextmanager
+    def _waiting(self) -> Generator[None]:
+        """Count the time as waited; that of questions side by side only once."""
+        if not self._questions:
+            self._since = time.monotonic()
+        self._questions += 1
+        try:
+            yield
+        finally:
+            self._questions -= 1
+            if not self._questions:
+                self._run.waited_seconds += time.monotonic() - self._since
 
     async def tool_call(self, call: ToolCall, call_next: ToolCallHandler) -> ToolResult:
         tool = self._run.tools.get(call.name)
         if tool is None or not tool.requires_approval or call.fault is not None:
             return await call_next(call)
-        asked = time.monotonic()
-        answer = await self._ask(call)
-        self._run.waited_seconds += time.monotonic() - asked
-        decision = answer if isinstance(answer, Decision) else Decision(answer)
+        with self._waiting():
+            answer = await self._ask(call)
+        decision = answer if isinstance(answer, Decision) else Decision(answer is True)
         if decision.approved:
             return await call_next(call)
         reason = decision.reason or "no reason was given"

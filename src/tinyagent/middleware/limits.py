@@ -15,7 +15,7 @@ from tinyagent.core.messages import ToolCall
 from tinyagent.core.types import ModelRequest, ModelResponse, ToolResult
 from tinyagent.middleware.base import Middleware, ModelCall, ToolCallHandler
 
-_TELL_FROM = 3
+_TELL_AT = 3
 
 A = TypeVar("A")
 R = TypeVar("R")
@@ -30,8 +30,8 @@ class UsageLimits(Middleware):
         total_tokens: input and output tokens of one run, as the server counts them.
         tool_calls: tool calls of one run.
         wall_seconds: seconds from the start of the run; a call under way is cut off.
-        same_results: how often the same call may give the same result; from the third time on the
-            model is told, with the last one the run ends (`NoProgress`).
+        same_results: how often the same call may give the same result. The third time the model
+            is told, the fourth it may only answer, with the last one the run ends (`NoProgress`).
 
     A call that would pass a limit is not made: `UsageLimitReached` ends the run instead.
     Agents that are given none have one with these defaults.
@@ -73,7 +73,8 @@ class _Meter(Middleware):
     def _told_of_repeats(self, result: ToolResult) -> ToolResult:
         """The result, with a note where the same call has given it again and again."""
         call = result.call
-        seen = f"{call.name}\n{json.dumps(call.arguments, sort_keys=True)}\n{result.content}"
+        arguments = json.dumps(dict(call.arguments), sort_keys=True, default=str)
+        seen = f"{call.name}\n{arguments}\n{result.content}"
         self._seen[seen] += 1
         times = self._seen[seen]
         if times >= self._limits.same_results:
@@ -81,7 +82,8 @@ class _Meter(Middleware):
                 f"{call.name} was called {times} times with the same arguments and the same result"
                 " (allow more with UsageLimits(same_results=...))"
             )
-        if times < _TELL_FROM:
+        self._run.answer_only = times > _TELL_AT
+        if times != _TELL_AT:
             return result
         note = (
             f"[You have made this very call {times} times, with this very result. Do something"

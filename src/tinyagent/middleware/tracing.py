@@ -7,35 +7,15 @@ invoke_agent {agent}
 
 from __future__ import annotations
 
-import time
-from collections.abc import Generator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+import importlib.util
+from typing import TYPE_CHECKING
 
 from tinyagent.core.context import RunContext
 from tinyagent.core.errors import ConfigurationError
-from tinyagent.core.events import Event, RunFinished, RunStarted, TextDelta
-from tinyagent.core.messages import Message, ToolCall
-from tinyagent.core.types import ModelRequest, ModelResponse, RunResult, ToolResult
-from tinyagent.middleware import gen_ai
-from tinyagent.middleware.base import Middleware, ModelCall, ToolCallHandler
-from tinyagent.middleware.trace_content import ContentWriter
+from tinyagent.middleware.base import Middleware
 
 if TYPE_CHECKING:
-    from opentelemetry.context import Context
-    from opentelemetry.trace import Span, SpanKind, Tracer, TracerProvider
-
-_Value = str | int | float | bool | list[str]
-
-
-@dataclass(frozen=True, slots=True)
-class _Names:
-    """What a middleware cannot see of the run; an empty one is left out."""
-
-    agent: str
-    model: str
-    provider: str
+    from opentelemetry.trace import TracerProvider
 
 
 class Tracing(Middleware):
@@ -48,7 +28,6 @@ class Tracing(Middleware):
         content: whether messages, arguments, results and the texts of errors are recorded too.
         max_chars: how much of each text is recorded.
         agent: the agent's name.
-        model: the model's name in the requests; by default spans are named by the answer's.
         provider: the provider's name, such as `"openai"`.
         tracer_provider: where the spans go; by default the program's global one.
 
@@ -62,185 +41,25 @@ class Tracing(Middleware):
         content: bool = False,
         max_chars: int = 4_000,
         agent: str = "",
-        model: str = "",
         provider: str = "",
         tracer_provider: TracerProvider | None = None,
     ) -> None:
-        try:
-            from opentelemetry import trace  # noqa: PLC0415 - an extra
-        except ImportError:
+        if importlib.util.find_spec("opentelemetry") is None:
             raise ConfigurationError(
                 "Tracing needs OpenTelemetry; install it with: pip install opentelemetry-api"
                 " (and opentelemetry-sdk in the program that exports the spans)"
-            ) from None
-        self._names = _Names(agent, model, provider)
-        self._tracer = trace.get_tracer("tinyagent", tracer_provider=tracer_provider)
-        self._writer = ContentWriter(max_chars) if content else None
+            )
+        from tinyagent.middleware.spans import Spans  # noqa: PLC0415 - loads OpenTelemetry
+
+        self._spans = Spans(
+            agent=agent,
+            provider=provider,
+            max_chars=max_chars if content else None,
+            tracer_provider=tracer_provider,
+        )
 
     def bind(self, run: RunContext) -> Middleware:
         """Trace one run."""
-        return _RunTrace(self._tracer, self._names, self._writer, run)
+        from tinyagent.middleware.spans import RunTrace  # noqa: PLC0415 - loads OpenTelemetry
 
-
-class _RunTrace(Middleware):
-    """The spans of one run."""
-
-    def __init__(
-        self, tracer: Tracer, names: _Names, writer: ContentWriter | None, run: RunContext
-    ) -> None:
-        self._tracer = tracer
-        self._names = names
-        self._writer = writer
-        self._run = run
-        self._span: Span | None = None
-        self._parent: Context | None = None
-        self._unanswered: tuple[Span, float] | None = None
-
-    def on_event(self, event: Event) -> None:
-        match event:
-            case RunStarted():
-                self._begin()
-            case TextDelta() if self._unanswered is not None:
-                span, asked = self._unanswered
-                self._unanswered = None
-                span.set_attribute(gen_ai.REQUEST_STREAM, value=True)
-                span.set_attribute(gen_ai.RESPONSE_TIME_TO_FIRST_CHUNK, time.monotonic() - asked)
-            case RunFinished(result=result):
-                self._end(result)
-            case _:
-                pass
-
-    async def model_call(self, request: ModelRequest, call_next: ModelCall) -> ModelResponse:
-        from opentelemetry.trace import SpanKind  # noqa: PLC0415 - an extra
-
-        attributes = _present(
-            {
-                gen_ai.OPERATION_NAME: gen_ai.CHAT,
-                gen_ai.PROVIDER_NAME: self._names.provider,
-                gen_ai.REQUEST_MODEL: self._names.model,
-                gen_ai.REQUEST_TEMPERATURE: request.temperature,
-                gen_ai.REQUEST_MAX_TOKENS: request.max_tokens,
-            }
-        )
-        name = _named(gen_ai.CHAT, self._names.model)
-        with self._child(name, SpanKind.CLIENT, attributes) as span:
-            if self._writer is not None:
-                span.set_attribute(gen_ai.INPUT_MESSAGES, self._writer.messages(request.messages))
-            self._unanswered = (span, time.monotonic())
-            response = await call_next(request)
-            self._tell_answer(span, response)
-            return response
-
-    async def tool_call(self, call: ToolCall, call_next: ToolCallHandler) -> ToolResult:
-        from opentelemetry.trace import SpanKind  # noqa: PLC0415 - an extra
-
-        attributes = _present(
-            {
-                gen_ai.OPERATION_NAME: gen_ai.EXECUTE_TOOL,
-                gen_ai.TOOL_NAME: call.name,
-                gen_ai.TOOL_TYPE: gen_ai.TOOL_TYPE_FUNCTION,
-                gen_ai.TOOL_CALL_ID: call.id,
-            }
-        )
-        name = _named(gen_ai.EXECUTE_TOOL, call.name)
-        with self._child(name, SpanKind.INTERNAL, attributes) as span:
-            if self._writer is not None:
-                arguments = self._writer.arguments(call.arguments)
-                span.set_attribute(gen_ai.TOOL_CALL_ARGUMENTS, arguments)
-            result = await call_next(call)
-            if self._writer is not None:
-                span.set_attribute(gen_ai.TOOL_CALL_RESULT, self._writer.text(result.content))
-            if result.is_error:
-                self._mark_failed(span, gen_ai.TOOL_ERROR, result.content)
-            return result
-
-    def _begin(self) -> None:
-        from opentelemetry.trace import SpanKind, set_span_in_context  # noqa: PLC0415 - an extra
-
-        attributes = _present(
-            {
-                gen_ai.OPERATION_NAME: gen_ai.INVOKE_AGENT,
-                gen_ai.AGENT_NAME: self._names.agent,
-                gen_ai.REQUEST_MODEL: self._names.model,
-                gen_ai.RUN_ID: self._run.run_id,
-            }
-        )
-        name = _named(gen_ai.INVOKE_AGENT, self._names.agent)
-        span = self._tracer.start_span(name, kind=SpanKind.INTERNAL, attributes=attributes)
-        if self._writer is not None:
-            task = self._writer.messages([Message("user", self._run.task)])
-            span.set_attribute(gen_ai.INPUT_MESSAGES, task)
-        self._span = span
-        self._parent = set_span_in_context(span)
-
-    def _end(self, result: RunResult[Any]) -> None:
-        span, self._span = self._span, None
-        if span is None:
-            return
-        span.set_attributes(
-            {
-                gen_ai.USAGE_INPUT_TOKENS: result.usage.input_tokens,
-                gen_ai.USAGE_OUTPUT_TOKENS: result.usage.output_tokens,
-                gen_ai.RUN_STATE: result.state,
-                gen_ai.RUN_STEPS: result.steps_taken,
-            }
-        )
-        if self._writer is not None and result.final_answer is not None:
-            answer = self._writer.response(ModelResponse(str(result)))
-            span.set_attribute(gen_ai.OUTPUT_MESSAGES, answer)
-        if result.state != "completed":
-            kind = result.state if result.error is None else type(result.error).__qualname__
-            self._mark_failed(span, kind, str(result.error or ""))
-        span.end()
-
-    def _tell_answer(self, span: Span, response: ModelResponse) -> None:
-        span.set_attributes(
-            _present(
-                {
-                    gen_ai.RESPONSE_MODEL: response.model,
-                    gen_ai.RESPONSE_ID: response.id,
-                    gen_ai.RESPONSE_FINISH_REASONS: [response.finish_reason],
-                    gen_ai.USAGE_INPUT_TOKENS: response.usage.input_tokens,
-                    gen_ai.USAGE_OUTPUT_TOKENS: response.usage.output_tokens,
-                    gen_ai.USAGE_CACHE_READ_INPUT_TOKENS: response.usage.cached_tokens or None,
-                }
-            )
-        )
-        if not self._names.model:
-            span.update_name(_named(gen_ai.CHAT, response.model))
-        if self._writer is not None:
-            span.set_attribute(gen_ai.OUTPUT_MESSAGES, self._writer.response(response))
-
-    @contextmanager
-    def _child(
-        self, name: str, kind: SpanKind, attributes: Mapping[str, _Value]
-    ) -> Generator[Span]:
-        """A span under the run's, current for whatever is called inside."""
-        from opentelemetry.trace import use_span  # noqa: PLC0415 - an extra
-
-        # The run's span is named as the parent, not found as the current one: calls of one answer
-        # run in tasks of their own, and a middleware may run them anywhere.
-        span = self._tracer.start_span(name, self._parent, kind, attributes)
-        with use_span(
-            span, end_on_exit=True, record_exception=False, set_status_on_exception=False
-        ):
-            try:
-                yield span
-            except BaseException as error:
-                self._mark_failed(span, type(error).__qualname__, str(error))
-                raise
-
-    def _mark_failed(self, span: Span, kind: str, message: str) -> None:
-        from opentelemetry.trace import Status, StatusCode  # noqa: PLC0415 - an extra
-
-        span.set_attribute(gen_ai.ERROR_TYPE, kind)
-        text = None if self._writer is None else self._writer.text(message)
-        span.set_status(Status(StatusCode.ERROR, text))
-
-
-def _named(operation: str, what: str) -> str:
-    return f"{operation} {what}".rstrip()
-
-
-def _present(attributes: Mapping[str, _Value | None]) -> dict[str, _Value]:
-    return {name: value for name, value in attributes.items() if value is not None and value != ""}
+        return RunTrace(self._spans, run)

@@ -63,7 +63,10 @@ class AnthropicEndpoint:
         with self._as_model_error():
             async with await self._send(body) as reply:
                 kind = reply.headers.get("Content-Type", "")
-                async with aclosing(read_events(reply.iter_bytes(), kind, self.where)) as events:
+                async with (
+                    aclosing(reply.iter_bytes()) as chunks,
+                    aclosing(read_events(chunks, kind, self.where)) as events,
+                ):
                     async for event in events:
                         yield self._checked(event)
 

@@ -45,6 +45,11 @@ def get_model(model: Model | str) -> Model:
         ConfigurationError: the key is missing, or the package that the provider needs.
     """
     if not isinstance(model, str):
+        if not hasattr(model, "complete"):
+            raise ConfigurationError(
+                f"{model!r} is no model; give a name such as 'openai:gpt-4.1', or an object with"
+                " name, complete and stream"
+            )
         return model
     from tinyagent.models.anthropic import AnthropicModel  # noqa: PLC0415 - see the next line
     from tinyagent.models.openai import OpenAIModel  # noqa: PLC0415 - loads no provider unasked

@@ -32,6 +32,8 @@ def encode_request(model: str, request: ModelRequest, *, stream: bool) -> dict[s
     }
     if request.format.tools:
         body["tools"] = request.format.tools
+    if request.format.tool_choice is not None:
+        body["tool_choice"] = request.format.tool_choice
     if request.format.response_format is not None:
         body["response_format"] = request.format.response_format
     if request.temperature is not None:

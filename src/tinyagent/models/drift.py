@@ -5,14 +5,17 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from difflib import unified_diff
+from difflib import SequenceMatcher
+from itertools import zip_longest
 from typing import Any
 
 from tinyagent.core.types import ModelRequest
 from tinyagent.models.recording import request_to_dict
 
-_WIDTH = 100
-_SHOWN = 24
+_WIDTH = 100  # of a line
+_BEFORE = 40  # characters of a long line that stand before the difference
+_SIDE = 6  # lines of each side of one change
+_SHOWN = 24  # lines in all
 
 
 def digest(request: ModelRequest) -> str:
@@ -34,12 +37,38 @@ def nearest(request: ModelRequest, recorded: Sequence[ModelRequest]) -> int:
 
 
 def difference(recorded: ModelRequest, request: ModelRequest) -> str:
-    """A short unified diff of two requests, for people."""
+    """A short unified diff of two requests, for people; long lines are cut around the change."""
     before, after = list(_lines(recorded)), list(_lines(request))
-    diff = list(unified_diff(before, after, "recorded", "asked now", n=1, lineterm=""))
-    if len(diff) > _SHOWN:
-        diff[_SHOWN:] = [f"… ({len(diff) - _SHOWN} more lines)"]
-    return "\n".join(diff)
+    out: list[str] = []
+    for group in SequenceMatcher(None, before, after).get_grouped_opcodes(1):
+        out.append("@@")
+        for tag, start, end, new_start, new_end in group:
+            if tag == "equal":
+                out += [f" {_cut(line, 0)}" for line in before[start:end]]
+            else:
+                out += _change(before[start:end], after[new_start:new_end])
+    if len(out) > _SHOWN:
+        out[_SHOWN:] = [f"… ({len(out) - _SHOWN} more lines)"]
+    return "\n".join(["--- recorded", "+++ asked now", *out]) if out else ""
+
+
+def _change(old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
+    places = [_same(*pair) for pair in zip_longest(old, new, fillvalue="")]
+    for sign, lines in (("-", old), ("+", new)):
+        yield from (
+            f"{sign}{_cut(line, at)}" for line, at in zip(lines[:_SIDE], places, strict=False)
+        )
+        if len(lines) > _SIDE:
+            yield f"{sign}  … ({len(lines) - _SIDE} more lines)"
+
+
+def _cut(line: str, at: int) -> str:
+    """At most 100 characters of a line, those around the character `at`."""
+    if len(line) <= _WIDTH:
+        return line
+    start = max(0, min(at - _BEFORE, len(line) - _WIDTH))
+    head, tail = "…" if start else "", "…" if start + _WIDTH < len(line) else ""
+    return f"{head}{line[start : start + _WIDTH]}{tail}"
 
 
 def _comparable(request: ModelRequest) -> dict[str, Any]:
@@ -57,27 +86,25 @@ def _comparable(request: ModelRequest) -> dict[str, Any]:
 
 
 def _lines(request: ModelRequest) -> Iterator[str]:
-    """A request for people to read, its parts in lines of at most 100 characters."""
+    """A request for people to read: parts with a heading, their lines indented."""
     parts = _comparable(request)
     for message in parts.pop("messages"):
         answered = message.get("tool_call_id")
         yield f"[{message['role']}]" if answered is None else f"[result of {answered}]"
-        yield from _wrap(message["content"])
+        yield from _indented(message["content"])
         for call in message.get("tool_calls", ()):
             fault = f" (faulty: {call['fault']})" if "fault" in call else ""
-            yield from _wrap(f"{call['id']}: {call['name']} {_json(call['arguments'])}{fault}")
+            yield from _indented(f"{call['id']}: {call['name']} {_json(call['arguments'])}{fault}")
     for tool in parts.pop("tools", ()):
         yield "[tool on offer]"
-        yield from _wrap(_json(tool))
+        yield from _indented(_json(tool))
     for name, part in parts.items():
         yield f"[{name}]"
-        yield from _wrap(part if isinstance(part, str) else _json(part))
+        yield from _indented(part if isinstance(part, str) else _json(part))
 
 
-def _wrap(text: str) -> Iterator[str]:
-    for line in text.split("\n"):
-        for start in range(0, max(len(line), 1), _WIDTH):
-            yield f"  {line[start : start + _WIDTH]}"
+def _indented(text: str) -> Iterator[str]:
+    return (f"  {line}" for line in text.split("\n"))
 
 
 def _json(value: Any) -> str:
@@ -85,7 +112,7 @@ def _json(value: Any) -> str:
 
 
 def _same(left: Iterable[str], right: Iterable[str]) -> int:
-    """How many lines two texts have in common at their beginning."""
+    """How many items two rows have in common at their beginning."""
     count = 0
     for one, other in zip(left, right, strict=False):
         if one != other:

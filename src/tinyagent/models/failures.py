@@ -60,6 +60,8 @@ def status_error(status: int, headers: Mapping[str, str], body: str, where: str)
         return ModelRefused(f"{said}; {_REDIRECT}")
     server_failed = status >= HTTPStatus.INTERNAL_SERVER_ERROR
     refused = _refused_kind(detail, body)
+    if status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
+        return ModelContextTooLong(said)
     if status < HTTPStatus.TOO_MANY_REQUESTS and refused is not ModelRefused:
         return refused(said)
     passing = _MAY_PASS.get(status, ModelServerError if server_failed else None)

@@ -75,6 +75,8 @@ def _encode_format(wanted: RequestFormat) -> dict[str, Any]:
     out: dict[str, Any] = {}
     if wanted.tools:
         out["tools"] = [_encode_tool(tool["function"]) for tool in wanted.tools]
+    if wanted.tool_choice is not None:
+        out["tool_choice"] = {"type": wanted.tool_choice}
     if wanted.response_format is not None:
         kind = wanted.response_format.get("type")
         if kind != "json_schema":

@@ -14,7 +14,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, Literal, TypeVar, cast
 
 from tinyagent.core import errors
 from tinyagent.core.errors import ConfigurationError, ModelError
@@ -111,6 +111,7 @@ def request_to_dict(request: ModelRequest) -> dict[str, Any]:
     parts = {
         "messages": [message.to_dict() for message in request.messages],
         "tools": list(request.format.tools) or None,
+        "tool_choice": request.format.tool_choice,
         "response_format": request.format.response_format,
         "instructions": request.format.instructions or None,
         "temperature": request.temperature,
@@ -184,12 +185,19 @@ def _read_request(entry: dict[str, Any]) -> ModelRequest:
         messages=tuple(_read_message(_object(each)) for each in _list(entry, "messages")),
         format=RequestFormat(
             tools=tuple(_object(tool) for tool in _list(entry, "tools", optional=True)),
+            tool_choice=_read_choice(entry.get("tool_choice")),
             response_format=_dict(entry, "response_format") if "response_format" in entry else None,
             instructions=_optional(entry, "instructions", str) or "",
         ),
         temperature=temperature if isinstance(temperature, int | float) else None,
         max_tokens=_optional(entry, "max_tokens", int),
     )
+
+
+def _read_choice(value: object) -> Literal["none"] | None:
+    if value is None or value == "none":
+        return "none" if value else None
+    raise ValueError(f"'tool_choice' is {describe(value)}, not 'none'")
 
 
 def _read_message(entry: dict[str, Any]) -> Message:

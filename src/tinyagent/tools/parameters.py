@@ -36,7 +36,7 @@ class Parameters:
         fields: dict[str, Any] = {}
         for parameter in inspect.signature(fn).parameters.values():
             _check_parameter(parameter, hints, name)
-            if hints[parameter.name] is RunContext:
+            if hints[parameter.name] in (RunContext, RunContext | None):
                 self.context_name = parameter.name
                 continue
             # Fields are numbered and only aliased: any name is a good one for a parameter, while

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Container
 from typing import Any
 
@@ -36,7 +37,8 @@ class ResultStore:
         """The text, or its beginning and end with the handle of the whole in between."""
         if len(text) <= self._max_chars:
             return text
-        handle = f"r{len(self._texts) + 1}"
+        # Named by the content: a handle of an earlier run must never find another text here.
+        handle = hashlib.sha256(text.encode(errors="replace")).hexdigest()[:8]
         self._texts[handle] = text
         half = self._max_chars // 2
         left_out = len(text) - 2 * half
@@ -44,7 +46,7 @@ class ResultStore:
             f"\n[... {left_out:,} of {len(text):,} characters are left out here; read them with"
             f' {self.tool.name}(handle="{handle}", offset={half}) ...]\n'
         )
-        return text[:half] + note + text[-half:]
+        return text[:half] + note + text[len(text) - half :]
 
 
 def _reader(texts: dict[str, str], name: str) -> Tool:
@@ -57,7 +59,10 @@ def _reader(texts: dict[str, str], name: str) -> Tool:
             limit: how many characters, at most 10000.
         """
         if handle not in texts:
-            raise ToolRetry(f"there is no result {handle!r}; there are: {', '.join(texts)}")
+            raise ToolRetry(
+                f"this run has no result {handle!r}, only: {', '.join(texts)};"
+                " to see one of an earlier run, make its call again"
+            )
         text = texts[handle]
         start = max(offset, 0)
         end = start + min(max(limit, 1), PAGE_CHARS)

@@ -71,6 +71,10 @@ class Tool:
                 f"tool {self.name!r}: a name has letters, digits and underscores, starts with no"
                 " digit and has at most 64 characters; give one with @tool(name=...)"
             )
+        if self.retries < 0:
+            raise ToolDefinitionError(
+                f"tool {self.name!r}: retries must be 0 or more, got {self.retries}"
+            )
 
     @property
     def description(self) -> str:

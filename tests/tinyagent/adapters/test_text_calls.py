@@ -28,6 +28,7 @@ ADD = ToolCall("", "add", {"a": 1})
         f"<tool_call>{CALL}</tool_call>",
         f"I will add.\n<tool_call>\n{CALL}\n</tool_call> Done.",
         f"<tool_call>{CALL}",
+        f"I will add.\n```json\n{CALL}\n```\nThen I will see.",
         '{"tool": "add", "parameters": {"a": 1}}',
         '{"name": "add", "arguments": "{\\"a\\": 1}"}',
     ],
@@ -40,7 +41,7 @@ def test_a_call_written_as_text_is_found(text: str) -> None:
     "text",
     [
         "The answer is 3.",
-        f"For example:\n```json\n{CALL}\n```",
+        'For example:\n```json\n{"name": "other", "arguments": {}}\n```',
         "```python\nprint(1)\n```",
         '{"name": "Ada", "arguments": {}}',
         '{"name": "add"}',

@@ -52,7 +52,7 @@ def test_an_answer_takes_its_type(output_type: type[Any], text: str, value: obje
 
 def test_the_model_is_told_the_type_that_is_wanted() -> None:
     instruction = OutputReader(Pair).instruction
-    assert instruction.startswith("Give your answer as JSON only, matching this JSON Schema: {")
+    assert instruction.startswith("Your answer must be JSON that matches this JSON Schema: {")
     assert '"required": ["left", "right"]' in instruction
     assert "title" not in instruction
 

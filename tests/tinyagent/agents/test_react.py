@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import re
 import threading
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
@@ -19,6 +21,7 @@ from tinyagent import (
     RunContext,
     RunResult,
     ScriptedModel,
+    Tool,
     ToolCall,
     ToolFinished,
     ToolResult,
@@ -283,3 +286,55 @@ async def test_middleware_may_answer_in_place_of_the_model_and_the_tools(ask: As
         ReactStep(1, "", (ToolResult(ToolCall("1", "missing"), "from the cache too"),)),
     )
     assert model.requests == []
+
+
+async def test_a_sequential_tool_runs_alone_and_in_its_place() -> None:
+    log: list[str] = []
+
+    async def free(name: str) -> str:
+        """Run beside others."""
+        log.append(f"{name} begins")
+        await asyncio.sleep(0)
+        log.append(f"{name} ends")
+        return name
+
+    alone = Tool.from_function(free, name="alone", sequential=True)
+    order = [("free", "a"), ("free", "b"), ("alone", "c"), ("alone", "d"), ("free", "e")]
+    calls = [scripted_call(tool, name=name) for tool, name in order]
+    result = await ReactAgent(ScriptedModel([calls, "done"]), [free, alone]).run("go")
+    assert [r.content for r in result.steps[0].results] == list("abcde")
+    assert log == [
+        "a begins", "b begins", "a ends", "b ends",
+        "c begins", "c ends", "d begins", "d ends", "e begins", "e ends",
+    ]  # fmt: skip
+
+
+def long_text() -> str:
+    """Give a long text."""
+    return "".join(f"{number:6}" for number in range(10_000))
+
+
+async def test_a_long_result_is_cut_and_read_on_even_by_a_call_written_as_text() -> None:
+    def answer(request: ModelRequest) -> Any:
+        last = request.messages[-1]
+        found = re.search(r'handle="(\w+)", offset=(\d+)', last.content)
+        if found is not None:
+            arguments = {"handle": found[1], "offset": int(found[2]), "limit": 12}
+            return json.dumps({"name": "read_result", "arguments": arguments})
+        return last.content if last.role == "tool" else scripted_call("long_text")
+
+    model = ScriptedModel(answer)
+    result = await ReactAgent(model, [long_text]).run("go")
+    assert json.loads(result.output)["text"] == long_text()[10_000:10_012]
+    offered = [[t["function"]["name"] for t in r.format.tools] for r in model.requests]
+    assert offered == [["long_text"], ["long_text", "read_result"], ["long_text", "read_result"]]
+    assert len(result.memory.messages[3].content) < 21_000
+    assert len(result.steps[0].results[0].content) == 60_000
+
+
+async def test_reading_on_is_not_offered_while_there_is_nothing_to_read() -> None:
+    model = ScriptedModel([scripted_call("read_result", handle="x"), "done"])
+    result = await ReactAgent(model, [add]).run("go")
+    assert result.steps[0].results[0].content == (
+        "Error: there is no tool 'read_result'; Tools: add"
+    )

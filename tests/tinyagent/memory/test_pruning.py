@@ -5,10 +5,17 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tinyagent import ConfigurationError, Memory, Message, ToolCall
+from tinyagent import (
+    ConfigurationError,
+    Memory,
+    Message,
+    ModelServerError,
+    ScriptedModel,
+    ToolCall,
+)
 from tinyagent.core.items import MemoryItem, pinned
 from tinyagent.core.turns import Turn
 from tinyagent.memory.manager import MemoryManager
@@ -21,11 +28,12 @@ from tinyagent.memory.pruning import (
     token_budget,
 )
 from tinyagent.memory.steps import ActionStep, ScratchpadStep, Step, SystemPromptStep, TaskStep
+from tinyagent.memory.summary import summarize
 
-I = TypeVar("I", bound=MemoryItem)  # noqa: E741 - an item
+AnyItem = TypeVar("AnyItem", bound=MemoryItem)
 
 texts = st.text(max_size=10)
-numbers = st.integers(min_value=0, max_value=8)
+numbers = st.integers(min_value=0, max_value=4)
 observations = st.builds(
     "".join,
     st.tuples(st.sampled_from(["", "Error: "]), st.sampled_from(["x", "é" * 70, "y" * 400])),
@@ -104,10 +112,11 @@ def _bare(item: MemoryItem) -> object:
     return item
 
 
-def _pins(items: Sequence[I]) -> list[I]:
+def _pins(items: Sequence[AnyItem]) -> list[AnyItem]:
     return [items[at] for at in sorted(pinned(items))]
 
 
+@settings(max_examples=500)
 @given(conversations, strategies)
 def test_a_pruned_conversation_is_one_that_a_server_takes(
     memory: Memory, strategy: Strategy
@@ -124,6 +133,7 @@ def test_a_pruned_conversation_is_one_that_a_server_takes(
     assert Memory.from_list(json.loads(json.dumps(memory.to_list()))) == memory
 
 
+@settings(max_examples=500)
 @given(histories, strategies)
 def test_pruned_steps_are_a_part_of_the_history(manager: MemoryManager, strategy: Strategy) -> None:
     before = manager.steps
@@ -143,27 +153,34 @@ def test_pruning_twice_prunes_no_more(memory: Memory, strategy: Strategy) -> Non
     assert memory == once
 
 
+@settings(max_examples=200)
+@given(conversations, numbers, numbers, st.sampled_from(["Seen.", "", ModelServerError("down")]))
+async def test_a_summary_parts_nothing_either(
+    memory: Memory, keep: int, after: int, answer: str | Exception
+) -> None:
+    before = memory.turns()
+    await memory.prune_async(summarize(ScriptedModel([answer]), keep=keep, after=after))
+    turns = memory.turns()
+    rest = [turn for turn in turns if turn.kind != "note"]
+    free = len(before) - len(pinned(before))
+    assert _is_well_formed(memory.messages)
+    assert _is_part(rest, before)
+    assert _pins(turns) == _pins(before)
+    assert len(rest) == len(pinned(before)) + (min(free, keep) if free > after else free)
+    assert len(turns) - len(rest) == (answer == "Seen." and free > max(after, keep))
+
+
 @given(conversations, st.integers(min_value=0, max_value=600), st.floats(0.5, 8))
 def test_a_budget_is_kept_where_the_pinned_part_allows(
     memory: Memory, max_tokens: int, chars_per_token: float
 ) -> None:
-    pins = sum(turn.size for turn in _pins(memory.turns()))
     before = memory.turns()
+    room = max_tokens * chars_per_token
     memory.prune(token_budget(max_tokens, chars_per_token=chars_per_token))
-    size = sum(turn.size for turn in memory.turns())
-    assert size <= max(max_tokens * chars_per_token, pins)
-    dropped = len(before) - len(memory.turns())
-    assert (dropped == 0) == (sum(map(_size, before)) <= int(max_tokens * chars_per_token)) or (
-        dropped == 0 and _were_cut(before, memory.turns())
-    )
-
-
-def _size(item: MemoryItem) -> int:
-    return item.size
-
-
-def _were_cut(before: Sequence[Turn], after: Sequence[Turn]) -> bool:
-    return len(before) == len(after) and before != after
+    after = memory.turns()
+    assert sum(turn.size for turn in after) <= max(room, sum(turn.size for turn in _pins(before)))
+    if sum(turn.size for turn in before) <= int(room):
+        assert after == before
 
 
 @given(histories, numbers)
@@ -243,6 +260,14 @@ def test_a_budget_that_was_told_the_length_of_a_token_does_not_learn() -> None:
     assert len(memory) == 4
     other.prune(token_budget(1_000))
     assert len(other) == 1
+
+
+def test_what_came_before_the_first_task_stays_before_it() -> None:
+    system, task, action = _seen("x" * 400)
+    manager = MemoryManager([system, action, task, action])
+    manager.prune(prune_old_observations(keep=0, max_chars=100))
+    assert [step.kind for step in manager.steps] == ["system", "action", "task", "action"]
+    assert all(step.size < 200 for step in manager.steps)
 
 
 def test_a_strategy_of_ones_own_is_a_function() -> None:

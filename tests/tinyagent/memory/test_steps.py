@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, timedelta, timezone
 
 import pytest
 from hypothesis import given
@@ -45,7 +45,7 @@ def test_a_step_survives_json(step: Step) -> None:
 
 
 def test_a_step_of_another_kind_is_refused() -> None:
-    with pytest.raises(ValueError, match="'dream'.*action"):
+    with pytest.raises(ValueError, match=r"'dream'.*action"):
         step_from_dict({"type": "dream"})
 
 

@@ -86,7 +86,7 @@ async def test_without_a_summary_the_old_items_go_all_the_same(
     memory = _memory(5)
     with caplog.at_level(logging.WARNING, "tinyagent"):
         await memory.prune_async(summarize(ScriptedModel([answer]), keep=2, after=4))
-    assert memory.messages == _memory(5).messages[:2] + _memory(5).messages[-4:]
+    assert memory.messages == (*_memory(5).messages[:2], *_memory(5).messages[-4:])
     assert "without a summary" in caplog.text
 
 

@@ -4,6 +4,7 @@ import asyncio
 import itertools
 import time
 from collections.abc import Awaitable, Callable
+from datetime import date
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from tinyagent import (
     ModelRequest,
     ModelResponse,
+    NoProgress,
     ReactAgent,
     RunContext,
     ScriptedModel,
@@ -135,9 +137,7 @@ async def test_no_call_is_begun_when_the_time_is_over(kind: str) -> None:
 
 async def test_runs_side_by_side_do_not_share_a_count() -> None:
     agent = ReactAgent(
-        ScriptedModel(
-            lambda r: "ok" if len(r.messages) > 5 else scripted_call("count", number=1)
-        ),
+        ScriptedModel(lambda r: "ok" if len(r.messages) > 5 else scripted_call("count", number=1)),
         [count],
         middleware=[UsageLimits(requests=3, tool_calls=2)],
     )
@@ -150,3 +150,78 @@ async def test_an_agent_that_is_given_no_limits_has_them_all_the_same() -> None:
     result = await ReactAgent(model, [count], max_steps=10_000).run("count", return_result=True)
     assert result.state == "usage_limit_reached"
     assert len(model.requests) == UsageLimits().requests
+
+
+async def _same(times: int, limits: UsageLimits, **call: Any) -> list[ToolResult]:
+    """The results of the same call made so often."""
+    meter = limits.bind(RunContext("go", 1, {}))
+    made = ToolCall("1", "look", call)
+
+    async def look(call: ToolCall) -> ToolResult:
+        return ToolResult(call, "nothing")
+
+    return [await meter.tool_call(made, look) for _ in range(times)]
+
+
+async def test_the_third_time_the_model_is_told_beside_the_result() -> None:
+    results = await _same(5, UsageLimits())
+    assert {result.content for result in results} == {"nothing"}
+    assert [bool(result.note) for result in results] == [False, False, True, False, False]
+    assert results[2].note == (
+        "[You have made this very call 3 times, with this very result. Do something else, or give"
+        " your answer.]"
+    )
+
+
+@pytest.mark.parametrize("limit", [4, 6])
+async def test_the_last_time_ends_the_run(limit: int) -> None:
+    limits = UsageLimits(same_results=limit)
+    assert len(await _same(limit - 1, limits, a=1, b=2)) == limit - 1
+    with pytest.raises(NoProgress, match=f"look was called {limit} times with the same arguments"):
+        await _same(limit, limits, a=1, b=2)
+
+
+async def test_a_model_that_goes_round_in_circles_is_told_and_then_stopped() -> None:
+    model = ScriptedModel(lambda _: scripted_call("count", number=1))
+    result = await _run(model, UsageLimits())
+    assert result.state == "usage_limit_reached"
+    assert isinstance(result.error, NoProgress)
+    assert len(model.requests) == UsageLimits().same_results
+    told = [m.content for m in result.memory.messages if m.role == "tool"]
+    assert [text.startswith("counted 1\n[You have made this") for text in told] == [
+        False, False, True, False, False,
+    ]  # fmt: skip
+
+
+async def test_after_being_told_the_model_may_only_answer() -> None:
+    model = ScriptedModel(
+        lambda request: (
+            "It is 1." if request.format.tool_choice == "none" else scripted_call("count", number=1)
+        )
+    )
+    result = await _run(model, UsageLimits())
+    assert (result.output, len(model.requests)) == ("It is 1.", 5)
+    assert [tool["function"]["name"] for tool in model.requests[-1].format.tools] == ["count"]
+
+
+@given(st.lists(st.sampled_from(["a", "b", "c"]), max_size=15))
+def test_other_arguments_and_other_results_are_progress(results: list[str]) -> None:
+    context = RunContext("go", 1, {})
+    meter = UsageLimits(same_results=100).bind(context)
+
+    async def go() -> None:
+        for at, text in enumerate(results):
+
+            async def give(call: ToolCall, text: str = text) -> ToolResult:
+                return ToolResult(call, text)
+
+            result = await meter.tool_call(ToolCall("1", "look"), give)
+            assert bool(result.note) is (results[: at + 1].count(text) == 3)
+            assert context.answer_only is (results[: at + 1].count(text) > 3)
+
+    asyncio.run(go())
+
+
+async def test_arguments_that_only_a_middleware_can_make_are_compared_too() -> None:
+    results = await _same(3, UsageLimits(), day=date(2026, 1, 31))
+    assert [bool(result.note) for result in results] == [False, False, True]

@@ -18,6 +18,7 @@ from tinyagent import (
     StepLimitReached,
     Tool,
     ToolCall,
+    ToolDefinitionError,
     ToolResult,
     ToolRetry,
     UsageLimitReached,
@@ -157,6 +158,87 @@ async def test_cancelling_the_caller_is_not_a_failed_tool() -> None:
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
+
+
+def _failing(times: int, error: BaseException) -> tuple[Callable[[], Any], list[int]]:
+    """A tool that fails so often and then does not, and its tries."""
+    tries: list[int] = []
+
+    async def work() -> str:
+        """Work."""
+        tries.append(len(tries))
+        if len(tries) <= times:
+            raise error
+        return "done"
+
+    return work, tries
+
+
+@pytest.mark.parametrize(
+    "error", [ValueError("no luck"), TimeoutError("slow"), asyncio.CancelledError()]
+)
+async def test_a_call_that_failed_is_made_again_as_often_as_it_may(
+    error: BaseException, caplog: pytest.LogCaptureFixture
+) -> None:
+    work, tries = _failing(2, error)
+    result = await _call(work, retries=2)
+    assert (result.content, result.is_error, len(tries)) == ("done", False, 3)
+    assert caplog.records == []
+
+
+async def test_the_model_is_told_once_when_all_tries_have_failed(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    work, tries = _failing(9, ValueError("no luck"))
+    result = await _call(work, retries=2)
+    assert (result.content, len(tries)) == ("Error: t failed: ValueError: no luck", 3)
+    assert len(caplog.records) == 1
+
+
+async def test_a_call_that_ran_out_of_time_is_made_again() -> None:
+    tries: list[int] = []
+
+    async def work() -> str:
+        """Work."""
+        tries.append(1)
+        if len(tries) == 1:
+            await asyncio.Event().wait()
+        return "done"
+
+    result = await _call(work, timeout=0.05, retries=1)
+    assert (result.content, len(tries)) == ("done", 2)
+
+
+async def test_what_the_model_must_mend_is_told_at_once() -> None:
+    work, tries = _failing(9, ToolRetry("use ISO dates"))
+    assert (await _call(work, retries=5)).content == "Try again: use ISO dates"
+    assert len(tries) == 1
+    assert "there is no such argument" in (await _call(work, {"a": 1}, retries=5)).content
+    assert len(tries) == 1
+
+
+async def test_a_cancelled_call_is_not_made_again() -> None:
+    entered = asyncio.Event()
+    tries: list[int] = []
+
+    async def wait() -> None:
+        """Wait for ever."""
+        tries.append(1)
+        entered.set()
+        await asyncio.Event().wait()
+
+    task = asyncio.create_task(_call(wait, retries=5))
+    await entered.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert len(tries) == 1
+
+
+def test_fewer_than_no_retries_are_refused() -> None:
+    work, _ = _failing(0, ValueError())
+    with pytest.raises(ToolDefinitionError, match="tool 't': retries must be 0 or more, got -1"):
+        Tool.from_function(work, name="t", retries=-1)
 
 
 @dataclass

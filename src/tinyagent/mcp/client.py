@@ -1,0 +1,105 @@
+"""Tools of MCP servers as tools of an agent."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+from tinyagent.core.logs import logger
+from tinyagent.mcp.sdk import require_sdk
+from tinyagent.tools.tool import Tool
+
+if TYPE_CHECKING:
+    from mcp import StdioServerParameters, types
+    from mcp.client import Transport
+    from mcp.server import MCPServer, Server
+
+    from tinyagent.mcp.connection import Connection
+
+_NAME_CHARS = 64
+
+
+@asynccontextmanager
+async def mcp_tools(
+    *servers: str | Sequence[str] | StdioServerParameters | Transport | Server[Any] | MCPServer,
+    timeout: float = 60.0,  # noqa: ASYNC109 - it is each call's, not this function's
+    connect_timeout: float = 30.0,
+    max_tools: int = 200,
+) -> AsyncGenerator[list[Tool]]:
+    """The tools of one or more MCP servers, for as long as the block lasts.
+
+    Use it as `async with mcp_tools("http://127.0.0.1:8000/mcp") as tools` and give `tools` to an
+    agent that runs inside the block. Names are changed where a model could not call them, and made
+    unique. A server's descriptions are shortened, but they are the server's words: connect only to
+    servers that you would let instruct the model.
+
+    Args:
+        servers: each a URL (streamable HTTP), a command as a list (stdio; it gets PATH, HOME and
+            the like, not the rest of the environment, and is ended with the block), or what the
+            SDK's `Client` takes: `StdioServerParameters`, a transport, a server object.
+        timeout: seconds that one call of a tool may take.
+        connect_timeout: seconds to connect and list the tools.
+        max_tools: tools of one server, at most.
+
+    Raises:
+        ToolServerError: a server cannot be reached, does not answer in time, has too many tools or
+            sends rubbish. A call raises it too; the model then reads it.
+        ConfigurationError: an address is none, a command cannot be run, or the SDK is missing.
+    """
+    require_sdk()
+    from tinyagent.mcp.connection import Limits, connected  # noqa: PLC0415 - loads the SDK
+
+    async with connected(servers, Limits(timeout, connect_timeout, max_tools)) as connections:
+        tools: dict[str, Tool] = {}
+        for connection, listed in connections:
+            for entry in listed:
+                made = _as_tool(connection, entry, _unique(_callable(entry.name), tools))
+                if made is not None:
+                    tools[made.name] = made
+        yield list(tools.values())
+
+
+def _as_tool(connection: Connection, listed: types.Tool, name: str) -> Tool | None:
+    """A tool that calls the server; None where the server's schema is too long for a model."""
+    from tinyagent.mcp.content import result_text  # noqa: PLC0415 - loads the SDK
+    from tinyagent.mcp.schema import (  # noqa: PLC0415 - loads jsonschema, a part of the SDK
+        MAX_DESCRIPTION_CHARS,
+        MAX_SCHEMA_CHARS,
+        argument_check,
+        bounded_schema,
+        visible,
+    )
+
+    schema = bounded_schema(listed.input_schema)
+    if schema is None:
+        logger.warning(
+            "the tool %s of %s is left out: its schema is longer than %d characters",
+            name,
+            connection.label,
+            MAX_SCHEMA_CHARS,
+        )
+        return None
+
+    async def call(**arguments: Any) -> str:
+        return result_text(await connection.call(listed.name, arguments))
+
+    doc = visible(listed.description or listed.title or listed.name, MAX_DESCRIPTION_CHARS)
+    return Tool(name, call, doc, schema, argument_check(schema))
+
+
+def _callable(name: str) -> str:
+    """The name as a model may call it."""
+    clean = re.sub(r"[^a-zA-Z0-9_]", "_", name)[:_NAME_CHARS]
+    return clean if re.match(r"[a-zA-Z_]", clean) else f"tool_{clean}"[:_NAME_CHARS]
+
+
+def _unique(name: str, taken: dict[str, Tool]) -> str:
+    """The name, or with a number behind it that makes it another."""
+    number, candidate = 1, name
+    while candidate in taken:
+        number += 1
+        suffix = f"_{number}"
+        candidate = f"{name[: _NAME_CHARS - len(suffix)]}{suffix}"
+    return candidate

@@ -1,0 +1,71 @@
+"""What a model reads of an MCP server's result."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from mcp import types
+
+from tinyagent.core.errors import ToolRetry
+from tinyagent.core.json_shape import as_object
+
+
+def result_text(result: types.CallToolResult) -> str:
+    """The texts of a result, its structured content as JSON, and what else there is by name.
+
+    Raises:
+        ToolRetry: the result is an error; the message is the server's.
+    """
+    texts = [block.text for block in result.content if isinstance(block, types.TextContent)]
+    parts = [_block_text(block) for block in result.content]
+    structured: Any = result.structured_content
+    if structured is not None and not _says_the_same(texts, structured):
+        parts.append(json.dumps(structured, ensure_ascii=False))
+    text = "\n".join(parts)
+    if result.is_error:
+        raise ToolRetry(text or "the tool reported an error and did not say which")
+    return text or "(no content)"
+
+
+def _block_text(block: types.ContentBlock) -> str:
+    match block:
+        case types.TextContent():
+            return block.text
+        case types.ImageContent() | types.AudioContent():
+            return f"[{block.type} {block.mime_type}, {_size(block.data)}]"
+        case types.ResourceLink():
+            return f"[link {block.name}: {block.uri}]"
+        case types.EmbeddedResource(resource=types.TextResourceContents() as resource):
+            return f"[resource {resource.uri}]\n{resource.text}"
+        case types.EmbeddedResource(resource=types.BlobResourceContents() as resource):
+            kind = resource.mime_type or "of no stated type"
+            return f"[resource {resource.uri} {kind}, {_size(resource.blob)}]"
+        case _:
+            return f"[{block.type}]"
+
+
+def _size(base64_text: str) -> str:
+    return f"{len(base64_text.rstrip('=')) * 3 // 4:,} bytes"
+
+
+def _says_the_same(texts: Sequence[str], structured: Any) -> bool:
+    """Whether the texts already say what the structured content does.
+
+    Servers are told to send it as text too, for clients of old; those that wrap a plain value as
+    `{"result": value}` send the plain value as text, a list in one text an item.
+    """
+    entries = as_object(structured)
+    bare = entries["result"] if entries is not None and set(entries) == {"result"} else structured
+    if len(texts) == 1 and texts[0] == bare:
+        return True
+    read = [_read(text) for text in texts]
+    return read in ([structured], [bare]) or (bool(read) and bare in (read, list(texts)))
+
+
+def _read(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text

@@ -1,0 +1,128 @@
+"""What a person at a terminal sees of a run, and is asked."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.status import Status
+
+from tinyagent.core.events import (
+    Event,
+    ModelRequested,
+    ReplyRejected,
+    TextDelta,
+    ToolFinished,
+    ToolStarted,
+)
+from tinyagent.core.messages import ToolCall
+from tinyagent.core.threads import run_in_thread
+from tinyagent.core.types import RunResult
+from tinyagent.middleware.approval import Decision
+
+_SHOWN = 300
+_CONTROLS = {code: "\ufffd" for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"}
+
+notes = Console(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
+
+
+class Display:
+    """Shows a run: the answer on standard output, all else on standard error."""
+
+    def __init__(self, *, stream: bool, quiet: bool) -> None:
+        self._stream = stream
+        self._quiet = quiet
+        self._line = ""
+        self._streamed = ""
+        self._status: Status | None = None
+
+    def show(self, event: Event) -> None:
+        """Show one event."""
+        if self._quiet:
+            return
+        self._settle()
+        match event:
+            case ModelRequested(step=step):
+                self._streamed = ""
+                self._status = notes.status(f"step {step}: waiting for the model")
+                self._status.start()
+            case TextDelta(kind="text", text=text) if self._stream:
+                self._write(printable(text))
+            case TextDelta(kind="restart"):
+                self._break_line()
+                notes.print("(the connection broke; the answer starts again)", style="yellow")
+            case ToolStarted(call=call):
+                self._break_line()
+                notes.print(_shorten(f"→ {_as_code(call)}"), style="cyan")
+            case ToolFinished(result=result):
+                style = "red" if result.is_error else "dim"
+                notes.print(f"← {_shorten(result.content)}", style=style)
+            case ReplyRejected(reason=reason):
+                self._break_line()
+                notes.print(f"! {_shorten(reason)}", style="yellow")
+            case _:
+                pass
+
+    def end(self, result: RunResult[Any]) -> None:
+        """Print what is left to say of the run."""
+        self._settle()
+        self._break_line()
+        answer = printable(str(result))
+        # A server may not stream, and some models stream an answer in its JSON form.
+        if not self._quiet and answer and answer.strip() != self._streamed.strip():
+            typer.echo(answer)
+        if result.error is not None:
+            notes.print(f"Error: {result.error}", style="red")
+        if not self._quiet:
+            used = result.usage
+            notes.print(
+                f"[{result.state}] {result.steps_taken} steps, {result.duration_seconds:.1f} s,"
+                f" {used.input_tokens} tokens in, {used.output_tokens} out",
+                style="dim",
+            )
+
+    def _settle(self) -> None:
+        """Take the progress line away."""
+        if self._status is not None:
+            self._status.stop()
+            self._status = None
+
+    def _write(self, text: str) -> None:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+        self._line = text or self._line
+        self._streamed += text
+
+    def _break_line(self) -> None:
+        if self._line and not self._line.endswith("\n"):
+            self._write("\n")
+        self._line = ""
+
+
+def printable(text: str) -> str:
+    """The text without what would steer a terminal: models and tools may send anything."""
+    return text.translate(_CONTROLS)
+
+
+def _shorten(text: str) -> str:
+    line = " ".join(printable(text).split())
+    return line if len(line) <= _SHOWN else f"{line[:_SHOWN]}…"
+
+
+def _as_code(call: ToolCall) -> str:
+    return f"{call.name}({json.dumps(dict(call.arguments))})"
+
+
+async def ask_person(call: ToolCall) -> Decision:
+    """Ask at the terminal whether a tool may be called; where there is none, the answer is no."""
+    if not sys.stdin.isatty():
+        return Decision(approved=False, reason="nobody is at the terminal to approve it")
+    notes.print(printable(f"? {_as_code(call)}"), style="bold yellow")
+    notes.print("  Allow it? y, or n, or a reason against it: ", end="")
+    answer = str(await run_in_thread(sys.stdin.readline)).strip()
+    if answer.lower() in {"y", "yes"}:
+        return Decision(approved=True)
+    return Decision(approved=False, reason="" if answer.lower() in {"", "n", "no"} else answer)

@@ -1,0 +1,129 @@
+"""What models and their servers do wrong, by name: scripts for `MockServer`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from tinyagent.core.errors import ConfigurationError
+from tinyagent.core.types import ModelResponse, RawToolCall
+from tinyagent.testing.completions import completion_json, completion_sse
+from tinyagent.testing.server import Answer, Reply, error_reply
+
+Mode = Literal["native", "structured", "parsed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """What a reply is made of: the right call, how calls are written, how the reply is sent."""
+
+    call: RawToolCall
+    mode: Mode
+    stream: bool
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The arguments of the right call."""
+        arguments: dict[str, Any] = json.loads(self.call.arguments)
+        return arguments
+
+    def calling(
+        self,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        name: str = "",
+        edit: Callable[[str], str] = str,
+    ) -> ModelResponse:
+        """A call of the tool; `edit` changes the JSON that the model wrote for it."""
+        name = name or self.call.name
+        given = self.arguments if arguments is None else arguments
+        if self.mode == "native":
+            call = RawToolCall(self.call.id, name, edit(json.dumps(given)))
+            return ModelResponse(None, (call,))
+        action = {"scratchpad": "I need the tool.", "tool": name, "arguments": given}
+        return ModelResponse(edit(json.dumps(action)))
+
+    def tagged(self) -> str:
+        """The call as models write it that are offered no functions."""
+        call = json.dumps({"name": self.call.name, "arguments": self.arguments})
+        return f"<tool_call>{call}</tool_call>"
+
+    def answering(self, text: str) -> ModelResponse:
+        """An answer."""
+        if self.mode == "native":
+            return ModelResponse(text)
+        return ModelResponse(json.dumps({"scratchpad": "I have it.", "answer": text}))
+
+    def broken_off(self) -> Reply:
+        """The call, and the connection lost in the middle of it."""
+        if self.stream:
+            whole, kind = completion_sse(self.calling()), "text/event-stream"
+        else:
+            whole, kind = json.dumps(completion_json(self.calling())).encode(), "application/json"
+        return Reply(whole[: len(whole) // 2], content_type=kind, ending="cut")
+
+
+Fault = Callable[[Scene], Sequence[Answer]]
+
+_TOO_LONG = "This model's maximum context length is 8192 tokens; your messages have 9000 tokens."
+
+FAULTS: Mapping[str, Fault] = {
+    "cut-off JSON": lambda scene: [scene.calling(edit=lambda text: text[:-2])],
+    "wrong types": lambda scene: [scene.calling({name: {"a": []} for name in scene.arguments})],
+    "missing argument": lambda scene: [scene.calling(dict([*scene.arguments.items()][:-1]))],
+    "fenced JSON": lambda scene: [scene.calling(edit="```json\n{}\n```".format)],
+    "unknown tool": lambda scene: [scene.calling(name=f"{scene.call.name}_all")],
+    "duplicate ids": lambda scene: [ModelResponse(None, (scene.call, scene.call))],
+    "call as text": lambda scene: [scene.tagged()],
+    "empty reply": lambda _: [""],
+    "null content": lambda _: [ModelResponse(None)],
+    "two objects in a row": lambda scene: [scene.calling(edit=lambda text: f"{text}\n{text}")],
+    "extra prose": lambda scene: [scene.calling(edit="Here it is:\n{}\nAnything else?".format)],
+    "429": lambda _: [error_reply(429, "slow down", Retry_After="0")],
+    "500": lambda _: [error_reply(500, "the model has crashed", Retry_After="0")],
+    "connection cut mid-stream": lambda scene: [scene.broken_off()],
+    "context overflow": lambda scene: [scene.calling(), error_reply(400, _TOO_LONG)],
+    "prose where a schema was asked": lambda _: ["I would say that it is a number."],
+}
+"""The first replies of a server with that fault. The prose is one only to a typed agent."""
+
+
+def fault(
+    name: str, call: RawToolCall, *, mode: Mode = "native"
+) -> Callable[[dict[str, Any]], Answer]:
+    """A script for `MockServer`: the fault first, then all is well.
+
+    A server that is well makes `call` until it has its result, and answers with that.
+
+    Args:
+        name: one of `FAULTS`.
+        call: the right call, as `scripted_call(...)` makes it.
+        mode: the agent's `tool_calling_mode`.
+
+    Raises:
+        ConfigurationError: there is no such fault.
+    """
+    if name not in FAULTS:
+        raise ConfigurationError(f"there is no fault {name!r}; there are: {', '.join(FAULTS)}")
+    asked = 0
+
+    def answer(body: dict[str, Any]) -> Answer:
+        nonlocal asked
+        asked += 1
+        own = RawToolCall(f"call_{asked}", call.name, call.arguments)
+        scene = Scene(own, mode, stream=bool(body.get("stream")))
+        first = FAULTS[name](scene)
+        return first[asked - 1] if asked <= len(first) else _when_well(scene, body["messages"][-1])
+
+    return answer
+
+
+def _when_well(scene: Scene, last: Mapping[str, Any]) -> ModelResponse:
+    """An answer from the last message if that is a result, else the call."""
+    said = str(last["content"])
+    if last["role"] != "tool":
+        said = said.partition(":\n")[2] if said.startswith("Result of ") else ""
+    failed = said.startswith(("Error: ", "Try again: "))
+    return scene.calling() if failed or not said else scene.answering(said)
