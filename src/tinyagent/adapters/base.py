@@ -47,3 +47,7 @@ class ToolCallingAdapter(Protocol):
             MalformedReply: there is none.
         """
         ...
+
+    def text_beside_calls(self, response: ModelResponse) -> str:
+        """What to remember of the text of an answer that has calls."""
+        ...

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tinyagent.adapters.arguments import read_call, with_own_ids
-from tinyagent.adapters.text_calls import find_text_calls
+from tinyagent.adapters.text_calls import find_text_calls, without_text_calls
 from tinyagent.core.errors import MalformedReply
 from tinyagent.core.messages import Message, ToolCall
 from tinyagent.core.types import ModelResponse, RequestFormat, ToolSpec
@@ -64,3 +64,8 @@ class NativeToolAdapter:
     def extract_answer(self, response: ModelResponse) -> str:
         """The text."""
         return response.content or ""
+
+    def text_beside_calls(self, response: ModelResponse) -> str:
+        """The text, without the calls that were written into it: they are remembered as calls."""
+        text = response.content or ""
+        return text if response.tool_calls else without_text_calls(text)

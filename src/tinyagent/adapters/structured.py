@@ -62,6 +62,10 @@ class OpenAIStructuredAdapter:
         """The action's answer; raises `MalformedReply` where it is empty."""
         return answer_text(_action(response))
 
+    def text_beside_calls(self, response: ModelResponse) -> str:
+        """The text: here it is the action itself."""
+        return response.content or ""
+
 
 def _action(response: ModelResponse) -> Mapping[str, Any]:
     """The action in the text of a reply; strict JSON, fences and words around it aside."""

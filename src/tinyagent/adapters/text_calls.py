@@ -37,6 +37,12 @@ def find_text_calls(text: str, names: Collection[str]) -> tuple[ToolCall, ...]:
     return tuple(call for call in calls if call.name in names)
 
 
+def without_text_calls(text: str) -> str:
+    """What stands before the first call that is written into `text`."""
+    tagged = _TAGGED.search(text) or _FENCED.search(text)
+    return text[: tagged.start()].strip() if tagged else ""
+
+
 def _read_tagged(body: str) -> ToolCall:
     call = _as_call(body.strip())
     if call is None:

@@ -47,6 +47,10 @@ class ValidatedAdapter:
         """As the wrapped adapter."""
         return self._base.extract_answer(response)
 
+    def text_beside_calls(self, response: ModelResponse) -> str:
+        """As the wrapped adapter."""
+        return self._base.text_beside_calls(response)
+
 
 def _checked(call: ToolCall, tool: ToolSpec | None) -> ToolCall:
     if tool is None or call.fault is not None:

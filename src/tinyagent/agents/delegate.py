@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any
 
 from tinyagent.core.context import RunContext
-from tinyagent.core.errors import ToolRetry
+from tinyagent.core.errors import ToolDefinitionError, ToolRetry
 from tinyagent.core.types import RunResult
 from tinyagent.tools.tool import Tool
 
@@ -18,14 +19,24 @@ def agent_tool(run: RunTask, name: str, description: str) -> Tool:
 
     What the inner run used is added to the outer run's usage. An inner run without an answer is
     told to the outer model with the reason.
+
+    Raises:
+        ToolDefinitionError: the name cannot be called, or the description is empty.
     """
+    if not description.strip():
+        raise ToolDefinitionError(f"tool {name!r} has no description; say what the agent can do")
 
     async def delegate(task: str, context: RunContext) -> Any:
+        """Give a task to an agent.
+
+        Args:
+            task: what to do, in words.
+            context: the outer run.
+        """
         result = await run(task)
         context.usage += result.usage
         if result.error is not None:
             raise ToolRetry(f"{name} found no answer: {result.error}")
         return result.output
 
-    delegate.__doc__ = f"{description}\n\nArgs:\n    task: what to do, in words.\n"
-    return Tool.from_function(delegate, name=name)
+    return replace(Tool.from_function(delegate, name=name), doc=description)

@@ -99,7 +99,7 @@ class ReactAgent(LoopAgent[T]):
             run.memory.add("assistant", said)
             return
         results = await _run_calls(run, calls)
-        run.memory.add("assistant", said, tool_calls=calls)
+        run.memory.add("assistant", self._adapter.text_beside_calls(response), tool_calls=calls)
         for result in results:
             text = "\n".join(filter(None, (run.results.bounded(result.content), result.note)))
             run.memory.add("tool", text, tool_call_id=result.call.id)

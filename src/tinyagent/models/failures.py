@@ -26,6 +26,7 @@ _REFUSED = {
     403: (ModelAuthenticationError, "check OPENAI_API_KEY"),
     404: (ModelRefused, "check the model's name and OPENAI_BASE_URL"),
 }
+_KEYS = {401, 403}
 _MAY_PASS = {408: ModelTimeout, 429: ModelRateLimited, 504: ModelTimeout}
 _TOO_LONG = (
     "context_length_exceeded",
@@ -53,13 +54,13 @@ def status_error(status: int, headers: Mapping[str, str], body: str, where: str)
     """The error for an HTTP status that is not 200; `where` is the address without secrets."""
     detail = read_error(body)
     said = f"{where} answered {status} {_phrase(status)}" + (f": {detail}" if detail else "")
-    if status in _REFUSED:
+    refused = _refused_kind(detail, body)
+    if status in _KEYS or (status in _REFUSED and refused is ModelRefused):
         kind, mend = _REFUSED[status]
         return kind(f"{said}; {mend}")
     if HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.BAD_REQUEST:
         return ModelRefused(f"{said}; {_REDIRECT}")
     server_failed = status >= HTTPStatus.INTERNAL_SERVER_ERROR
-    refused = _refused_kind(detail, body)
     if status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
         return ModelContextTooLong(said)
     if status < HTTPStatus.TOO_MANY_REQUESTS and refused is not ModelRefused:

@@ -91,3 +91,14 @@ def test_any_reply_is_calls_or_an_answer_or_rejected(
         return
     assert len(calls) == len(raw) or not raw
     assert len({call.id for call in calls}) == len(calls)
+
+
+def test_a_call_written_as_text_is_remembered_once() -> None:
+    adapter = NativeToolAdapter()
+    call = '{"name": "add", "arguments": {}}'
+    written = ModelResponse(f"I will add.\n```json\n{call}\n```\nThen we see.")
+    assert adapter.text_beside_calls(written) == "I will add."
+    assert adapter.text_beside_calls(ModelResponse(f"<tool_call>{call}</tool_call>")) == ""
+    assert adapter.text_beside_calls(ModelResponse(call)) == ""
+    called = ModelResponse("I will add.", (RawToolCall("1", "add", "{}"),))
+    assert adapter.text_beside_calls(called) == "I will add."

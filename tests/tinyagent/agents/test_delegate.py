@@ -95,8 +95,13 @@ async def test_a_typed_answer_is_given_as_json() -> None:
 
 
 def test_an_agent_without_a_description_is_no_tool() -> None:
-    with pytest.raises(ToolDefinitionError, match="has no docstring"):
-        ReactAgent(ScriptedModel([])).as_tool("expert", "")
+    with pytest.raises(ToolDefinitionError, match="tool 'expert' has no description; say what"):
+        ReactAgent(ScriptedModel([])).as_tool("expert", " ")
+
+
+def test_a_description_is_told_word_for_word() -> None:
+    said = "Knows colours.\n\nReturns:\n    the nearest\nWarning:\n    slow"
+    assert ReactAgent(ScriptedModel([])).as_tool("expert", said).doc == said
 
 
 async def test_cancelling_the_outer_run_cancels_the_inner_one() -> None:

@@ -30,7 +30,7 @@ def read(page: int) -> str:
 
 def read_all() -> str:
     """Read everything."""
-    return "x" * 19_000
+    return "x" * 17_000
 
 
 def _size(request: ModelRequest) -> int:
@@ -45,7 +45,7 @@ def _reading(pages: int, tool: str = "read") -> ScriptedModel:
         if _size(request) > ROOM:
             return ModelContextTooLong("too long")
         number = next(numbers)
-        arguments = {"page": number} if tool == "read" else {}
+        arguments: dict[str, Any] = {"page": number} if tool == "read" else {}
         return scripted_call(tool, **arguments) if number <= pages else "I have read it."
 
     return ScriptedModel(answer)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
@@ -9,7 +10,9 @@ from hypothesis import strategies as st
 
 from tinyagent.core.errors import (
     ModelAuthenticationError,
+    ModelContextTooLong,
     ModelError,
+    ModelFormatRefused,
     ModelRateLimited,
     ModelRefused,
     ModelServerError,
@@ -68,6 +71,58 @@ def test_the_wait_that_the_server_asks_for_is_kept() -> None:
     assert status_error(429, {"Retry-After": "7"}, "", "here").retry_after == 7
     assert status_error(503, {"Retry-After": "7"}, "", "here").retry_after == 7
     assert status_error(503, {}, "", "here").retry_after is None
+
+
+@pytest.mark.parametrize("status", [400, 413, 422])
+@pytest.mark.parametrize(
+    "said",
+    [
+        "This model's maximum context length is 8192 tokens. However, you requested 9000 tokens",
+        "the request exceeds the available context size; type: exceed_context_size_error",
+        "prompt is too long: 210000 tokens > 200000 maximum",
+        "Your input exceeds the context window of this model",
+    ],
+)
+def test_too_long_a_conversation_is_known_by_its_words(status: int, said: str) -> None:
+    error = status_error(status, {}, json.dumps({"error": {"message": said}}), "here")
+    assert type(error) is ModelContextTooLong
+    assert said in str(error)
+
+
+def test_too_long_a_conversation_is_known_by_its_code() -> None:
+    body = '{"error": {"message": "no", "code": "context_length_exceeded"}}'
+    assert type(status_error(400, {}, body, "here")) is ModelContextTooLong
+
+
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        (400, "smol does not support tools"),
+        (400, "`tool_choice` is not supported by this model"),
+        (400, "Unrecognized request argument supplied: response_format"),
+        (400, "Invalid parameter: 'response_format' of type 'json_schema' is not supported"),
+        (404, "No endpoints found that support tool use"),
+        (422, "tools: Extra inputs are not permitted"),
+    ],
+)
+def test_a_form_that_is_not_taken_is_known_by_its_words(status: int, said: str) -> None:
+    error = status_error(status, {}, json.dumps({"error": {"message": said}}), "here")
+    assert type(error) is ModelFormatRefused
+    assert said in str(error)
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [
+        (401, ModelAuthenticationError),
+        (403, ModelAuthenticationError),
+        (429, ModelRateLimited),
+        (500, ModelServerError),
+    ],
+)
+def test_such_words_mean_nothing_in_other_failures(status: int, kind: type[ModelError]) -> None:
+    for said in ("this key does not support tools", "maximum context length"):
+        assert type(status_error(status, {}, said, "here")) is kind
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any, get_args
 
 import pytest
@@ -115,3 +116,9 @@ async def test_the_script_is_one_for_the_server() -> None:
         reply = await OpenAIModel("mock", base_url=server.base_url).complete(request)
     assert [call.name for call in reply.tool_calls] == ["add"]
     assert len(server.requests) == 2
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_each_fault_is_documented(name: str) -> None:
+    page = Path(__file__).parents[3] / "docs" / "testing.md"
+    assert f"`{name}`" in page.read_text(encoding="utf-8")
