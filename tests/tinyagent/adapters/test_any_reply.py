@@ -25,18 +25,19 @@ def search(query: str, limit: int = 10, tags: tuple[str, ...] = ()) -> str:
 
 TOOLS = (Tool.from_function(search),)
 
+words = st.text(max_size=12) | st.text(st.sampled_from("{}[]\"'\\:, ab"), max_size=12)
 arguments = st.fixed_dictionaries(
-    {"query": st.text(max_size=12)},
+    {"query": words},
     optional={"limit": st.integers(), "tags": st.lists(st.text(max_size=3), max_size=2)},
 )
 names = st.sampled_from(["search", "serch", ""])
 actions = st.builds(
     lambda name, given: {"scratchpad": "so", "tool": name, "arguments": given}, names, arguments
 )
-answers = st.builds(lambda answer: {"scratchpad": "so", "answer": answer}, st.text(max_size=12))
+answers = st.builds(lambda answer: {"scratchpad": "so", "answer": answer}, words)
 native_texts = st.builds(lambda given: {"name": "search", "arguments": given}, arguments)
 written = st.one_of(actions, answers, native_texts, arguments)
-texts = written.map(json.dumps) | written.map(repr) | st.text(max_size=20)
+texts = written.map(json.dumps) | written.map(repr) | words
 
 
 def _cut(at: float) -> Edit:

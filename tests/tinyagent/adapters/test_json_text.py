@@ -13,12 +13,13 @@ from tinyagent.adapters.json_text import find_object
 TEXT = '{"tool": "add", "arguments": {"a": 1}}'
 FOUND = {"tool": "add", "arguments": {"a": 1}}
 
+words = st.text() | st.text(st.sampled_from("{}[]\"'\\:, ab"))
 values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(),
+    st.none() | st.booleans() | st.integers() | words,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
     max_leaves=6,
 )
-objects = st.dictionaries(st.text(), values, min_size=1, max_size=4)
+objects = st.dictionaries(words, values, min_size=1, max_size=4)
 
 
 @pytest.mark.parametrize(

@@ -71,5 +71,6 @@ def test_all_else_is_as_in_the_wrapped_adapter() -> None:
         )
     assert wrapped.extract_tool_calls(answer, TOOLS) == ()
     assert wrapped.extract_answer(answer) == "3"
+    assert wrapped.text_beside_calls(answer) == base.text_beside_calls(answer) == answer.content
     with pytest.raises(MalformedReply):
         wrapped.extract_tool_calls(ModelResponse("prose"), TOOLS)
