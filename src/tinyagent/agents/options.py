@@ -50,8 +50,10 @@ class Settings:
 
         Approval stands outside the limits: waiting for a person is no use of the run's time.
         """
-        given = tuple(self.middleware)
-        defaults = (Approval(), UsageLimits())
-        kinds = [type(layer) for layer in given]
-        missing = [d for d in defaults if not any(issubclass(k, type(d)) for k in kinds)]
-        return (*missing, *given)
+        layers = list(self.middleware)
+        if not any(isinstance(layer, Approval) for layer in layers):
+            layers.insert(0, Approval())
+        if not any(isinstance(layer, UsageLimits) for layer in layers):
+            last_gate = max(at for at, layer in enumerate(layers) if isinstance(layer, Approval))
+            layers.insert(last_gate + 1, UsageLimits())
+        return tuple(layers)

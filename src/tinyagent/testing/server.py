@@ -71,7 +71,7 @@ class MockServer:
         return f"http://127.0.0.1:{port}/v1"
 
     async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, backlog=1024)
         return self
 
     async def __aexit__(

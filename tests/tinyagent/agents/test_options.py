@@ -4,7 +4,7 @@ import typing
 
 import pytest
 
-from tinyagent import ConfigurationError
+from tinyagent import Approval, ConfigurationError, Middleware, ToolCall, UsageLimits
 from tinyagent.agents.options import AgentOptions, Settings
 
 
@@ -17,3 +17,24 @@ def test_each_option_has_a_default() -> None:
 def test_a_run_has_at_least_one_step(max_steps: int) -> None:
     with pytest.raises(ConfigurationError, match=f"max_steps must be 1 or more, got {max_steps}"):
         Settings(max_steps=max_steps)
+
+
+async def _yes(_: ToolCall) -> bool:
+    return True
+
+
+@pytest.mark.parametrize(
+    ("given", "kinds"),
+    [
+        ([], [Approval, UsageLimits]),
+        ([UsageLimits()], [Approval, UsageLimits]),
+        ([Approval(_yes)], [Approval, UsageLimits]),
+        ([Middleware(), Approval(_yes)], [Middleware, Approval, UsageLimits]),
+        ([UsageLimits(), Approval(_yes)], [UsageLimits, Approval]),
+    ],
+)
+def test_limits_stand_inside_approval_unless_the_caller_orders_both(
+    given: list[Middleware], kinds: list[type[Middleware]]
+) -> None:
+    layers = Settings(middleware=given).layers()
+    assert [type(layer) for layer in layers] == kinds
