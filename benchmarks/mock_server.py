@@ -8,10 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from collections.abc import Mapping
 from typing import Any
+
+from floor import ANSWER
 
 from tinyagent import ModelResponse, RawToolCall, Usage
 from tinyagent.testing import MockServer
+
+FINAL_ANSWER = "final_answer"
 
 
 def answer(body: dict[str, Any]) -> ModelResponse:
@@ -20,11 +25,21 @@ def answer(body: dict[str, Any]) -> ModelResponse:
     usage = Usage(1, input_tokens=100, output_tokens=20)
     if kind == "deltas":
         return ModelResponse(" ".join(["word"] * int(count)), usage=usage)
-    done = sum(1 for message in body["messages"] if message["role"] == "tool")
+    done = sum(holds_result(message) for message in body["messages"])
     if done < int(count):
         call = RawToolCall(f"call_{done}", "add", f'{{"a": {done}, "b": 1}}')
         return ModelResponse(None, (call,), usage, "tool_calls")
-    return ModelResponse("The sum is done.", usage=usage)
+    if any(tool["function"]["name"] == FINAL_ANSWER for tool in body.get("tools", ())):
+        call = RawToolCall("call_end", FINAL_ANSWER, f'{{"answer": "{ANSWER}"}}')
+        return ModelResponse(None, (call,), usage, "tool_calls")
+    return ModelResponse(ANSWER, usage=usage)
+
+
+def holds_result(message: Mapping[str, Any]) -> bool:
+    """Whether it gives a tool's result. smolagents sends results as a user's, and marks them."""
+    if message["role"] != "user" or isinstance(message["content"], str):
+        return bool(message["role"] == "tool")
+    return any(str(part.get("text")).startswith("Observation:") for part in message["content"])
 
 
 async def serve() -> None:
@@ -32,7 +47,10 @@ async def serve() -> None:
     async with MockServer(answer) as server:
         sys.stdout.write(f"{server.base_url}\n")
         sys.stdout.flush()
-        await asyncio.Event().wait()
+        while True:
+            await asyncio.sleep(1)
+            server.requests.clear()  # it keeps them for tests; here they would only pile up
+            server.keys.clear()
 
 
 if __name__ == "__main__":

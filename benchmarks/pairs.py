@@ -33,6 +33,35 @@ class Pair:
         return f"{min(self.ratios):.3f} to {max(self.ratios):.3f}"
 
 
+@dataclass(frozen=True)
+class Row:
+    """One line of a printed table, and whether its target is met (where it has one)."""
+
+    case: str
+    figure: str
+    floor: str
+    ratio: str
+    target: str = "-"
+    is_met: bool = True
+
+    def __str__(self) -> str:
+        """The line as Markdown."""
+        cells = (self.case, self.figure, self.floor, self.ratio, self.target)
+        return f"| {' | '.join(cells)} |"
+
+
+def ratio_row(case: str, pair: Pair, target: float | None = None) -> Row:
+    """The line of a pair; `target` is the highest ratio that is good enough."""
+    return Row(
+        case,
+        f"{pair.ours_ms:,.1f} ms",
+        f"{pair.floor_ms:,.1f} ms",
+        f"{pair.ratio:.3f} ({pair.spread})",
+        "-" if target is None else f"<= {target}",
+        target is None or pair.ratio <= target,
+    )
+
+
 async def cpu_ms(loop: Loop, repeats: int) -> float:
     """CPU milliseconds of one go of `loop`, over `repeats` goes."""
     gc.collect()

@@ -1,16 +1,22 @@
-"""`make bench`: all cases, each beside its floor and its target; fails when a target is missed."""
+"""`make bench`: all cases, each beside its floor and its target; fails when a target is missed.
+
+With `--peers`, other frameworks beside the same floor instead, each in an environment of its own.
+"""
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
-from agent_loop import deltas, tool_turns
+from agent_loop import deltas, side_by_side, tool_turns
+from fault_matrix import print_matrix
+from pairs import Row
+from peer_table import peer_rows
 
 HERE = Path(__file__).parent
 
@@ -29,33 +35,43 @@ def mock_server() -> Iterator[str]:
             server.terminate()
 
 
-async def all_cases(base_url: str) -> list[dict[str, Any]]:
+async def all_cases(base_url: str) -> list[Row]:
     """The rows of all cases."""
-    rows: list[dict[str, Any]] = []
+    rows: list[Row] = []
     for name, case in (
-        ("ten tool turns", tool_turns(base_url, 10, pairs=12)),
-        ("fifty tool turns", tool_turns(base_url, 50, pairs=5)),
-        ("streamed deltas", deltas(base_url, 400, pairs=8)),
+        ("ten tool turns", tool_turns(base_url, 10, pairs=12, target=0.35)),
+        ("fifty tool turns", tool_turns(base_url, 50, pairs=5, target=0.15)),
+        ("200 runs at once", side_by_side(base_url, 200, 5, pairs=3, target=0.45)),
+        ("streamed deltas", deltas(base_url, 400, pairs=8, target=60)),
     ):
         print(f"measuring {name} ...", file=sys.stderr, flush=True)
         rows += await case
     return rows
 
 
-def main() -> int:
-    """Run, print a Markdown table, say whether all targets are met."""
-    with mock_server() as base_url:
-        rows = asyncio.run(all_cases(base_url))
-    print("| case | CPU | vendor's AsyncOpenAI | ratio (lowest to highest) | target |")
+def show(what: str, rows: Iterable[Row]) -> bool:
+    """Print a Markdown table; says whether all targets are met."""
+    print(f"| {what} | CPU | vendor's AsyncOpenAI | ratio (lowest to highest) | target |")
     print("|---|--:|--:|--:|--:|")
-    missed = False
+    is_met = True
     for row in rows:
-        target = row["target"]
-        missed |= target is not None and row["value"] > target
-        goal = "-" if target is None else f"<= {target}"
-        print(f"| {row['case']} | {row['figure']} | {row['floor']} | {row['shown']} | {goal} |")
-    print("\nA target is missed." if missed else "\nAll targets are met.")
-    return int(missed)
+        print(row, flush=True)
+        is_met &= row.is_met
+    print("\nAll targets are met." if is_met else "\nA target is missed.")
+    return is_met
+
+
+def main() -> int:
+    """Measure, print a table, say whether all targets are met."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--peers", action="store_true", help="measure other frameworks instead")
+    peers: bool = parser.parse_args().peers
+    with mock_server() as base_url:
+        if peers:
+            is_met = show("ten tool turns", peer_rows(base_url))
+        else:
+            is_met = show("case", asyncio.run(all_cases(base_url))) and print_matrix()
+    return int(not is_met)
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ from tinyagent.core.events import (
 from tinyagent.core.json_shape import as_array
 from tinyagent.core.types import RunResult
 from tinyagent.middleware.approval import Approval
-from tinyagent.terminal import Display, ask_person, notes
+from tinyagent.terminal import Display, ask_person, notes, printable
 from tinyagent.tools.tool import Tool
 
 DEFAULT_MODEL = "openai:gpt-4.1-mini"
@@ -83,7 +83,7 @@ def run(
         show = Display(stream=stream, quiet=as_json)
         result = asyncio.run(_run(agent, task, show.show))
     except CallerError as error:
-        notes.print(f"Error: {error}", style="red")
+        notes.print(printable(f"Error: {error}"), style="red")
         raise typer.Exit(ExitCode.BAD_USAGE) from None
     except KeyboardInterrupt:
         notes.print("Interrupted; the run was cancelled.", style="yellow")
@@ -126,7 +126,9 @@ def _exit_code(result: RunResult[Any]) -> ExitCode:
 
 def _load_tools(references: list[str]) -> list[Tool | Callable[..., Any]]:
     """The tools that `module:name` refers to; the working folder is searched too."""
-    sys.path.insert(0, str(Path.cwd()))
+    if references:
+        # Behind all else: a file of the working folder must not stand in for an installed package.
+        sys.path.append(str(Path.cwd()))
     found: list[Tool | Callable[..., Any]] = []
     for reference in references:
         module_name, _, name = reference.partition(":")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
 from typing import Any
@@ -75,7 +76,7 @@ class Display:
         if not self._quiet and answer and answer.strip() != self._streamed.strip():
             typer.echo(answer)
         if result.error is not None:
-            notes.print(f"Error: {result.error}", style="red")
+            notes.print(printable(f"Error: {result.error}"), style="red")
         if not self._quiet:
             used = result.usage
             notes.print(
@@ -116,10 +117,19 @@ def _as_code(call: ToolCall) -> str:
     return f"{call.name}({json.dumps(dict(call.arguments))})"
 
 
+_asking = asyncio.Lock()
+
+
 async def ask_person(call: ToolCall) -> Decision:
     """Ask at the terminal whether a tool may be called; where there is none, the answer is no."""
     if not sys.stdin.isatty():
         return Decision(approved=False, reason="nobody is at the terminal to approve it")
+    # Calls of one answer ask at once, but a person answers the question that they see.
+    async with _asking:
+        return await _ask_now(call)
+
+
+async def _ask_now(call: ToolCall) -> Decision:
     notes.print(printable(f"? {_as_code(call)}"), style="bold yellow")
     notes.print("  Allow it? y, or n, or a reason against it: ", end="")
     answer = str(await run_in_thread(sys.stdin.readline)).strip()

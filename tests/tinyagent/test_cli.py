@@ -248,3 +248,11 @@ async def test_names_between_colons_stay_what_they_are(folder: Path) -> None:
     async with MockServer([call, ANSWER]) as server:
         done = await _ask(server, "--tools", "smile:smile", cwd=folder)
     assert done.err.splitlines()[1] == "← :smile: " + "x" * 200
+
+
+async def test_a_file_of_the_working_folder_stands_in_for_no_package(tmp_path: Path) -> None:
+    (tmp_path / "aiohttp.py").write_text("raise SystemExit('taken over')\n")
+    (tmp_path / "mine.py").write_text("def f() -> str:\n    'Do it.'\n    return 'done'\n")
+    async with MockServer(["Here I am."]) as server:
+        done = await _ask(server, "--tools", "mine:f", cwd=tmp_path)
+    assert (done.code, done.out.strip()) == (0, "Here I am.")

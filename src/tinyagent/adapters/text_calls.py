@@ -1,7 +1,7 @@
 """Tool calls that a model wrote into its text instead of calling.
 
 Small models and servers without a tool parser do that. Three spellings count: a JSON object between
-`<tool_call>` tags, one that fills a fence, and a text that is nothing but one. The object is
+`<tool_call>` tags, one that fills a fence at the end, and a text that is nothing but one. It is
 `{"name": …, "arguments": {…}}`; some models say `tool` for the name and `parameters` for the rest.
 Outside tags it must name a tool there is.
 """
@@ -32,7 +32,8 @@ def find_text_calls(text: str, names: Collection[str]) -> tuple[ToolCall, ...]:
     tagged = _TAGGED.findall(text)
     if tagged:
         return tuple(_read_tagged(body) for body in tagged)
-    bodies = [match.strip() for match in _FENCED.findall(text)] or [text.strip()]
+    ends_fenced = text.rstrip().endswith("```")
+    bodies = [match.strip() for match in _FENCED.findall(text)] if ends_fenced else [text.strip()]
     calls = [call for body in bodies if (call := _as_call(body)) is not None]
     return tuple(call for call in calls if call.name in names)
 

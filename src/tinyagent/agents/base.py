@@ -239,8 +239,7 @@ class LoopAgent(BaseAgent, ABC, Generic[T]):
         if listener is not None:
             context.emit = listener
         conversation = Memory() if memory is None else memory.copy()
-        if not conversation:
-            conversation.add("system", self._system_prompt)
+        conversation.set_system(self._system_prompt)
         conversation.add("user", task)
         return Run(
             self._model,

@@ -51,9 +51,11 @@ class Settings:
         Approval stands outside the limits: waiting for a person is no use of the run's time.
         """
         layers = list(self.middleware)
-        if not any(isinstance(layer, Approval) for layer in layers):
-            layers.insert(0, Approval())
-        if not any(isinstance(layer, UsageLimits) for layer in layers):
-            last_gate = max(at for at, layer in enumerate(layers) if isinstance(layer, Approval))
-            layers.insert(last_gate + 1, UsageLimits())
+        gates = [at for at, layer in enumerate(layers) if isinstance(layer, Approval)]
+        limits = [at for at, layer in enumerate(layers) if isinstance(layer, UsageLimits)]
+        if not gates:
+            gates = [limits[0] if limits else len(layers)]
+            layers.insert(gates[0], Approval())
+        if not limits:
+            layers.insert(gates[-1] + 1, UsageLimits())
         return tuple(layers)

@@ -7,7 +7,14 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from itertools import groupby
 from typing import Any, Unpack
 
-from tinyagent.adapters import ToolCallingAdapter, ToolCallingMode, get_adapter, step_down
+from tinyagent.adapters import (
+    NativeToolAdapter,
+    ToolCallingAdapter,
+    ToolCallingMode,
+    ValidatedAdapter,
+    get_adapter,
+    step_down,
+)
 from tinyagent.agents.base import LoopAgent, T
 from tinyagent.agents.options import AgentOptions
 from tinyagent.agents.run import Run
@@ -18,6 +25,8 @@ from tinyagent.core.types import ModelRequest, ModelResponse, ReactStep, ToolRes
 from tinyagent.models.base import Model
 from tinyagent.prompts.templates import REACT_SYSTEM
 from tinyagent.tools.tool import Tool
+
+_NATIVE = (NativeToolAdapter, ValidatedAdapter)
 
 
 class ReactAgent(LoopAgent[T]):
@@ -60,14 +69,15 @@ class ReactAgent(LoopAgent[T]):
 
     def request(self, run: Run) -> ModelRequest:
         """The conversation so far, with the tools on offer."""
+        adapter = run.adapter or self._adapter
         form = self._format
         if run.results.is_used or run.context.answer_only:
-            form = self._adapter.format_request(
+            form = adapter.format_request(
                 tuple(run.tools.values()),
                 self._output.schema,
                 answer_only=run.context.answer_only,
             )
-        messages = self._adapter.format_messages(run.memory.messages)
+        messages = adapter.format_messages(run.memory.messages)
         return ModelRequest(
             messages=_with_instructions(messages, form.instructions),
             format=form,
@@ -78,10 +88,13 @@ class ReactAgent(LoopAgent[T]):
     async def ask(self, run: Run) -> ModelResponse:
         """Ask the model; a form of tool calling that its server refuses is not used again."""
         while True:
-            used = self._adapter
+            used = run.adapter = self._adapter
             try:
                 return await super().ask(run)
             except ModelFormatRefused as refused:
+                if run.context.answer_only:  # refused for that, perhaps, and not for the tools
+                    run.context.answer_only = False
+                    continue
                 lower = step_down(used) if self._steps_down else None
                 if lower is None:
                     raise
@@ -91,15 +104,20 @@ class ReactAgent(LoopAgent[T]):
 
     async def act(self, run: Run, response: ModelResponse) -> None:
         """Run the calls of the answer side by side; an answer without calls is the final one."""
-        calls = self._adapter.extract_tool_calls(response, tuple(run.tools.values()))
+        adapter = run.adapter or self._adapter
+        calls = adapter.extract_tool_calls(response, tuple(run.tools.values()))
         said = response.content or ""
+        run.calls_natively = run.calls_natively or bool(response.tool_calls)
+        if run.calls_natively and not response.tool_calls and isinstance(adapter, _NATIVE):
+            # It knows how to call: what looks like a call in its text is a quotation.
+            calls = ()
         if not calls:
-            answer = self._adapter.extract_answer(response)
+            answer = adapter.extract_answer(response)
             self._answer(run, answer, "text", response.finish_reason)
             run.memory.add("assistant", said)
             return
         results = await _run_calls(run, calls)
-        run.memory.add("assistant", self._adapter.text_beside_calls(response), tool_calls=calls)
+        run.memory.add("assistant", adapter.text_beside_calls(response), tool_calls=calls)
         for result in results:
             text = "\n".join(filter(None, (run.results.bounded(result.content), result.note)))
             run.memory.add("tool", text, tool_call_id=result.call.id)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from typing import Any
 
+from tinyagent.adapters import ToolCallingAdapter
 from tinyagent.core.context import RunContext
 from tinyagent.core.errors import ModelReplyError, TinyAgentError
 from tinyagent.core.events import (
@@ -63,6 +64,8 @@ class Run:
         self.finalizer = Finalizer()
         self.steps: list[ReactStep] = []
         self.rejected_outputs = 0
+        self.adapter: ToolCallingAdapter | None = None
+        self.calls_natively = False
         self.results = ResultStore(taken=tools)
         self._model = model
         self._tools = tools

@@ -32,10 +32,13 @@ class RunContext:
     usage: Usage = field(default_factory=Usage)
     started: float = field(default_factory=time.monotonic)
     waited_seconds: float = 0.0
+    waiting_since: float | None = None
     answer_only: bool = False
     emit: Callable[[Event], None] = _no_listener
 
     @property
     def seconds(self) -> float:
         """How long the run has been working, the time it waited for people left out."""
-        return time.monotonic() - self.started - self.waited_seconds
+        now = time.monotonic()
+        waiting = 0.0 if self.waiting_since is None else now - self.waiting_since
+        return now - self.started - self.waited_seconds - waiting

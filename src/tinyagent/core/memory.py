@@ -36,6 +36,11 @@ class Memory:
         """Append one message."""
         self._messages.append(Message(role, content, tuple(tool_calls), tool_call_id))
 
+    def set_system(self, content: str) -> None:
+        """Make `content` the one system prompt, in front, whatever stood there."""
+        rest = [message for message in self._messages if message.role != "system"]
+        self._messages = [Message("system", content), *rest]
+
     def turns(self, task: str | None = None) -> tuple[Turn, ...]:
         """The messages grouped so that a call is never parted from its results.
 

@@ -59,7 +59,8 @@ class _Meter(Middleware):
         self._seen: Counter[str] = Counter()
 
     async def model_call(self, request: ModelRequest, call_next: ModelCall) -> ModelResponse:
-        self._admit("requests", self._requests, self._limits.requests)
+        used = max(self._requests, self._run.usage.requests)  # agents as tools ask too
+        self._admit("requests", used, self._limits.requests)
         self._admit("total_tokens", self._run.usage.total_tokens, self._limits.total_tokens)
         self._requests += 1
         return await self._in_time(request, call_next, "the model's answer")
@@ -82,7 +83,8 @@ class _Meter(Middleware):
                 f"{call.name} was called {times} times with the same arguments and the same result"
                 " (allow more with UsageLimits(same_results=...))"
             )
-        self._run.answer_only = times > _TELL_AT
+        if times > _TELL_AT:
+            self._run.answer_only = True
         if times != _TELL_AT:
             return result
         note = (

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from http import HTTPStatus
 from typing import Any
 
-from tinyagent.core.errors import ModelReplyError, ModelServerError
+from tinyagent.core.errors import ModelReplyError
 from tinyagent.core.json_shape import as_array, as_object, describe
 from tinyagent.core.messages import Message, ToolCall
 from tinyagent.core.types import (
@@ -19,9 +20,10 @@ from tinyagent.core.types import (
     RawToolCall,
     Usage,
 )
-from tinyagent.models.failures import error_detail
+from tinyagent.models.failures import status_error
 
 _MAX_PARALLEL_CALLS = 128
+_LAST_STATUS = 600
 
 
 def encode_request(model: str, request: ModelRequest, *, stream: bool) -> dict[str, Any]:
@@ -100,6 +102,7 @@ class StreamAssembler:
     def __init__(self) -> None:
         self._text: list[str] = []
         self._calls: dict[int, dict[str, str]] = {}
+        self._arguments: dict[int, list[str]] = {}
         self._usage: Any = None
         self._head: dict[str, str] = {"id": "", "model": ""}
         self._finish_reason: str | None = None
@@ -133,8 +136,8 @@ class StreamAssembler:
     def response(self) -> ModelResponse:
         """The whole answer so far."""
         calls = tuple(
-            RawToolCall(call["id"], call["name"], call["arguments"])
-            for _, call in sorted(self._calls.items())
+            RawToolCall(call["id"], call["name"], "".join(self._arguments[index]))
+            for index, call in sorted(self._calls.items())
         )
         return ModelResponse(
             content="".join(self._text) if self._text else None,
@@ -155,11 +158,13 @@ class StreamAssembler:
 
     def _add_call(self, piece: Mapping[str, Any]) -> None:
         index = self._index_of(piece)
-        call = self._calls.setdefault(index, {"id": "", "name": "", "arguments": ""})
+        call = self._calls.setdefault(index, {"id": "", "name": ""})
         function = _as_object(piece.get("function") or {})
         call["id"] = call["id"] or str(piece.get("id") or "")
         call["name"] = call["name"] or str(function.get("name") or "")
-        call["arguments"] += str(function.get("arguments") or "")
+        written = function.get("arguments") or ""
+        text = written if isinstance(written, str) else json.dumps(written)
+        self._arguments.setdefault(index, []).append(text)
 
     def _index_of(self, piece: Mapping[str, Any]) -> int:
         """The call that a piece belongs to; some servers leave the index out or repeat it."""
@@ -210,7 +215,10 @@ def _as_text(value: Any) -> str | None:
 def _without_error(data: Any) -> dict[str, Any]:
     body = _as_object(data)
     if body.get("error"):
-        raise ModelServerError(f"the server reports an error: {error_detail(body)}")
+        code: object = (as_object(body["error"]) or {}).get("code")
+        if not isinstance(code, int) or not HTTPStatus.BAD_REQUEST <= code < _LAST_STATUS:
+            code = HTTPStatus.INTERNAL_SERVER_ERROR
+        raise status_error(code, {}, json.dumps(body), "the server")
     return body
 
 

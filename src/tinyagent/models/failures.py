@@ -73,8 +73,8 @@ def status_error(status: int, headers: Mapping[str, str], body: str, where: str)
 
 def _refused_kind(detail: str, body: str) -> type[ModelRefused]:
     """What a server has against a request, from its words: there is no standard code for it."""
-    words = f"{detail} {body}".lower()
-    if any(phrase in words for phrase in _TOO_LONG):
+    words = detail.lower()
+    if any(phrase in words or phrase in body.lower() for phrase in _TOO_LONG):
         return ModelContextTooLong
     if any(name in words for name in _FORMATS) and any(word in words for word in _NOT_TAKEN):
         return ModelFormatRefused

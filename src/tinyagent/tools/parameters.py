@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 _SHOWN = 200
+_MAX_FAULTS = 20
 
 
 class Parameters:
@@ -64,14 +65,17 @@ class Parameters:
 def describe_faults(error: ValidationError) -> str:
     """One line a fault, for a model to read: field, what was expected, what came."""
     lines: list[str] = []
-    for fault in error.errors(include_url=False, include_context=False):
-        where = ".".join(str(part) for part in fault["loc"]) or "(the whole)"
+    faults = error.errors(include_url=False, include_context=False)
+    for fault in faults[:_MAX_FAULTS]:
+        where = _shorten(".".join(str(part) for part in fault["loc"])) or "(the whole)"
         if fault["type"] == "missing":
             lines.append(f"{where}: required, but missing")
         elif fault["type"] == "extra_forbidden":
             lines.append(f"{where}: there is no such argument")
         else:
             lines.append(f"{where}: {fault['msg']}, got {_shorten(repr(fault['input']))}")
+    if len(faults) > _MAX_FAULTS:
+        lines.append(f"and {len(faults) - _MAX_FAULTS} more faults")
     return "\n".join(lines)
 
 

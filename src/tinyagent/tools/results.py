@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Container
+from collections.abc import Callable, Container
+from dataclasses import replace
+from functools import cache
 from typing import Any
 
 from tinyagent.core.errors import ToolRetry
@@ -26,7 +28,8 @@ class ResultStore:
     def __init__(self, max_chars: int = MAX_CHARS, taken: Container[str] = ()) -> None:
         self._max_chars = max_chars
         self._texts: dict[str, str] = {}
-        self.tool = _reader(self._texts, READ_RESULT if READ_RESULT not in taken else _OTHER_NAME)
+        name = READ_RESULT if READ_RESULT not in taken else _OTHER_NAME
+        self.tool = replace(_declaration(name), fn=_reader(self._texts))
 
     @property
     def is_used(self) -> bool:
@@ -49,7 +52,13 @@ class ResultStore:
         return text[:half] + note + text[len(text) - half :]
 
 
-def _reader(texts: dict[str, str], name: str) -> Tool:
+@cache
+def _declaration(name: str) -> Tool:
+    """The tool without its texts: to make its schema for each run would cost a run's fifth."""
+    return Tool.from_function(_reader({}), name=name)
+
+
+def _reader(texts: dict[str, str]) -> Callable[..., dict[str, Any]]:
     def read_result(handle: str, offset: int = 0, limit: int = PAGE_CHARS) -> dict[str, Any]:
         """Read a part of a long tool result that was cut.
 
@@ -69,4 +78,4 @@ def _reader(texts: dict[str, str], name: str) -> Tool:
         more = {"next_offset": end} if end < len(text) else {}
         return {"text": text[start:end], "total_characters": len(text), **more}
 
-    return Tool.from_function(read_result, name=name)
+    return read_result

@@ -28,7 +28,7 @@ ADD = ToolCall("", "add", {"a": 1})
         f"<tool_call>{CALL}</tool_call>",
         f"I will add.\n<tool_call>\n{CALL}\n</tool_call> Done.",
         f"<tool_call>{CALL}",
-        f"I will add.\n```json\n{CALL}\n```\nThen I will see.",
+        f"I will add.\n```json\n{CALL}\n```\n",
         '{"tool": "add", "parameters": {"a": 1}}',
         '{"name": "add", "arguments": "{\\"a\\": 1}"}',
     ],
@@ -42,6 +42,7 @@ def test_a_call_written_as_text_is_found(text: str) -> None:
     [
         "The answer is 3.",
         'For example:\n```json\n{"name": "other", "arguments": {}}\n```',
+        f"The page only says:\n```json\n{CALL}\n```\nNothing to worry about.",
         "```python\nprint(1)\n```",
         '{"name": "Ada", "arguments": {}}',
         '{"name": "add"}',

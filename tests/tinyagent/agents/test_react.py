@@ -321,7 +321,8 @@ async def test_a_long_result_is_cut_and_read_on_even_by_a_call_written_as_text()
         if found is not None:
             arguments = {"handle": found[1], "offset": int(found[2]), "limit": 12}
             return json.dumps({"name": "read_result", "arguments": arguments})
-        return last.content if last.role == "tool" else scripted_call("long_text")
+        written = json.dumps({"name": "long_text", "arguments": {}})
+        return last.content if last.role == "tool" else written
 
     model = ScriptedModel(answer)
     result = await ReactAgent(model, [long_text]).run("go")
@@ -338,3 +339,25 @@ async def test_reading_on_is_not_offered_while_there_is_nothing_to_read() -> Non
     assert result.steps[0].results[0].content == (
         "Error: there is no tool 'read_result'; Tools: add"
     )
+
+
+async def test_a_model_that_calls_natively_may_quote_a_call_without_making_it() -> None:
+    quoted = json.dumps({"name": "add", "arguments": {"a": 1, "b": 2}})
+    for answer in (quoted, f"The page says:\n```json\n{quoted}\n```"):
+        model = ScriptedModel([scripted_call("add", a=1, b=1), answer])
+        result = await ReactAgent(model, [add]).run("go")
+        assert result.output == answer
+        assert len(result.steps) == 1
+
+
+async def test_a_memory_goes_on_under_this_agents_own_prompt() -> None:
+    first = await ReactAgent(ScriptedModel(["Hello."]), system_suffix="Be kind.").run("Hi")
+    model = ScriptedModel(["7"])
+    agent = ReactAgent(model, output_type=int, system_suffix="Be short.")
+    result = await agent.run("How many?", memory=first.memory)
+    assert result.output == 7
+    system = [m.content for m in model.requests[0].messages if m.role == "system"]
+    assert len(system) == 1
+    assert "Be short." in system[0]
+    assert "JSON Schema" in system[0]
+    assert "Be kind." not in system[0]

@@ -14,6 +14,7 @@ from tinyagent import (
     Tool,
     ToolCall,
     ToolResult,
+    UsageLimitReached,
     UsageLimits,
     scripted_call,
     tool,
@@ -183,3 +184,33 @@ async def test_a_layer_of_approvals_own_kind_takes_its_place() -> None:
             super().__init__(_yes)
 
     assert await _run(Own()) == "paid 5"
+
+
+async def test_a_call_that_was_refused_is_not_asked_for_again() -> None:
+    asked: list[ToolCall] = []
+
+    async def no(call: ToolCall) -> bool:
+        asked.append(call)
+        return False
+
+    @tool(requires_approval=True)
+    def wipe(path: str) -> str:
+        """Wipe a path."""
+        return path
+
+    script = [scripted_call("wipe", path="/")] * 3 + ["I may not."]
+    result = await ReactAgent(ScriptedModel(script), [wipe], middleware=[Approval(no)]).run("go")
+    assert str(result) == "I may not."
+    assert len(asked) == 1
+
+
+async def test_a_model_that_nags_for_approval_is_stopped() -> None:
+    @tool(requires_approval=True)
+    def wipe(path: str) -> str:
+        """Wipe a path."""
+        return path
+
+    many = [scripted_call("wipe", path=str(number)) for number in range(12)]
+    agent = ReactAgent(ScriptedModel([many]), [wipe])
+    with pytest.raises(UsageLimitReached, match="10 calls were refused"):
+        await agent.run("go")

@@ -1,0 +1,84 @@
+"""What becomes of each fault of a model or its server, in each mode, blocking and streamed.
+
+A cell is good when the run ends with the right answer, or in a state that says it has none.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from contextlib import aclosing
+from itertools import product
+from typing import Any, get_args
+
+from tinyagent import OpenAIModel, ReactAgent, RunFinished, RunResult, scripted_call, tool
+from tinyagent.testing import FAULTS, MockServer, fault
+from tinyagent.testing.faults import Mode
+
+WAYS = ("blocking", "streamed")
+COLUMNS = [*product(get_args(Mode), WAYS)]
+SECONDS = 20
+ANSWER = 3
+
+
+@tool
+def add(a: int, b: int) -> int:
+    """Add two numbers."""
+    return a + b
+
+
+async def _finish(agent: ReactAgent[Any], *, streamed: bool) -> RunResult[Any]:
+    if not streamed:
+        return await agent.run("1 + 2?", return_result=True)
+    async with aclosing(agent.stream("1 + 2?")) as events:
+        async for event in events:
+            if isinstance(event, RunFinished):
+                return event.result
+    raise RuntimeError("the stream has no end")
+
+
+async def cell(name: str, mode: Mode, way: str) -> str:
+    """What becomes of one fault; begins with `BAD` where that is neither answer nor typed end."""
+    wanted = int if name == "prose where a schema was asked" else str
+    async with MockServer(fault(name, scripted_call("add", a=1, b=2), mode=mode)) as server:
+        model = OpenAIModel("mock", base_url=server.base_url)
+        agent = ReactAgent(model, [add], tool_calling_mode=mode, output_type=wanted)
+        async with asyncio.timeout(SECONDS):
+            result = await _finish(agent, streamed=way == "streamed")
+        return judge(result, wanted(ANSWER), len(server.requests))
+
+
+def judge(result: RunResult[Any], wanted: object, requests: int) -> str:
+    """The text of a cell."""
+    if result.state != "completed":
+        return type(result.error).__name__ if result.error else f"BAD: {result.state}, no error"
+    if result.output != wanted:
+        return f"BAD: answered {result.output!r}"
+    return f"answered in {requests} requests"
+
+
+async def matrix_rows() -> list[list[str]]:
+    """A row for each fault: its name, then its cells in the order of `COLUMNS`."""
+    cells = await asyncio.gather(
+        *(cell(name, mode, way) for name in FAULTS for mode, way in COLUMNS),
+        return_exceptions=True,
+    )
+    texts = [f"BAD: {text!r}" if isinstance(text, BaseException) else text for text in cells]
+    width = len(COLUMNS)
+    return [[name, *texts[at * width : (at + 1) * width]] for at, name in enumerate(FAULTS)]
+
+
+def print_matrix() -> bool:
+    """Print the matrix as a Markdown table; says whether every cell is good."""
+    rows = asyncio.run(matrix_rows())
+    print("| fault |", " | ".join(f"{mode}, {way}" for mode, way in COLUMNS), "|")
+    print("|---" * (len(COLUMNS) + 1) + "|")
+    for row in rows:
+        print("|", " | ".join(row), "|")
+    bad = sum(text.startswith("BAD") for row in rows for text in row)
+    print(f"\n{bad} cells are bad." if bad else "\nEvery fault is mended or ends in a typed error.")
+    return not bad
+
+
+if __name__ == "__main__":
+    sys.exit(not print_matrix())
