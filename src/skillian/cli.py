@@ -79,7 +79,7 @@ def demo(
 ) -> None:
     """Make a small ledger and its planning copy, ask a question about them, show the answer."""
     with _demo_folder(keep) as folder:
-        sources = write_demo(folder)
+        sources = _write_demo(folder)
         out.print("Question: ", style="bold", end="")
         out.print(DEMO_QUESTION, markup=False)
         response = _run(_ask(DEMO_QUESTION, sources, Settings().model))
@@ -105,7 +105,9 @@ def compare(  # noqa: PLR0913 - a command's options are its arguments
     source_b: Annotated[str, typer.Argument(help="Compared with it.")],
     measure: Annotated[list[str], typer.Option(help="What to compare; repeatable.")],
     by: Annotated[list[str] | None, typer.Option(help="Dimensions to align on.")] = None,
-    where: Annotated[list[str] | None, typer.Option(help="dimension=value; repeatable.")] = None,
+    where: Annotated[
+        list[str] | None, typer.Option(help="dimension=value; of several, any.")
+    ] = None,
     *,
     output: Annotated[Format, typer.Option("--format", help="How to print.")] = Format.TABLE,
     fail_on: Annotated[FailOn, typer.Option(help="What counts as a finding.")] = FailOn.MINOR,
@@ -113,9 +115,11 @@ def compare(  # noqa: PLR0913 - a command's options are its arguments
 ) -> None:
     """Compare two sources without a model.
 
-    Exit codes: 0 equal, 1 findings, 2 could not compare.
+    Exit codes: 0 equal, 1 findings, 2 could not compare (also: no rows on either side).
     """
-    filters = dict(_split_filter(entry) for entry in where or ())
+    filters: dict[str, list[str]] = {}
+    for name, value in map(_split_filter, where or ()):
+        filters.setdefault(name, []).append(value)
     path = sources or Settings().sources
 
     async def work() -> ComparisonResult:
@@ -131,8 +135,10 @@ def compare(  # noqa: PLR0913 - a command's options are its arguments
     else:
         show_differences(out, data)
         for sentence in result.interpretation:
-            out.print(sentence, markup=False)
+            out.print(printable(sentence), markup=False)
     classes = result.summary.classes
+    if not classes.groups:
+        raise typer.Exit(ExitCode.COULD_NOT)
     minor = classes.minor_diff if fail_on is FailOn.MINOR else 0
     findings = classes.major_diff + classes.missing_in_a + classes.missing_in_b + minor
     raise typer.Exit(ExitCode.FINDINGS if findings else ExitCode.OK)
@@ -148,12 +154,15 @@ def list_sources(sources: SourcesFile = None) -> None:
             return [source.to_dict() for source in await services.catalogue.sources()]
 
     for source in _run(work()):
-        out.print(source["name"], style="bold", markup=False)
-        out.print(f"  {source['description']}", markup=False)
-        out.print(f"  dimensions: {', '.join(source['dimensions'])}", markup=False)
-        out.print(f"  measures: {', '.join(source['measures'])}", markup=False)
         freshness = f", up to {source['freshness']}" if source["freshness"] else ""
-        out.print(f"  {source['row_count']} rows{freshness}", markup=False)
+        lines = (
+            source["name"],
+            f"  {source['description']}",
+            f"  dimensions: {', '.join(source['dimensions'])}",
+            f"  measures: {', '.join(source['measures'])}",
+            f"  {source['row_count']} rows{freshness}",
+        )
+        out.print(printable("\n".join(lines)), markup=False)
 
 
 async def _ask(question: str, sources: Path, model: str | None) -> AgentResponse:
@@ -183,11 +192,27 @@ def _run(work: Coroutine[Any, Any, R]) -> R:
     try:
         return asyncio.run(work)
     except (SkillianError, tinyagent.TinyAgentError) as error:
-        notes.print(f"Error: {error}", style="red", markup=False)
+        notes.print(printable(f"Error: {error}"), style="red", markup=False)
         raise typer.Exit(ExitCode.COULD_NOT) from None
     except KeyboardInterrupt:
         notes.print("Interrupted.", style="yellow")
         raise typer.Exit(ExitCode.INTERRUPTED) from None
+
+
+def _write_demo(folder: Path) -> Path:
+    """Write the demo's files; what is there already is never replaced."""
+    taken = [name for name in ("sources.yaml", "ledger.duckdb") if (folder / name).exists()]
+    if taken:
+        raise typer.BadParameter(
+            f"{folder} holds {' and '.join(taken)} already; name a folder without",
+            param_hint="--keep",
+        )
+    try:
+        return write_demo(folder)
+    except OSError as error:
+        raise typer.BadParameter(
+            f"{folder} cannot be written: {error.strerror}", param_hint="--keep"
+        ) from None
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.segment import Segments
 from rich.table import Table
+from rich.text import Text
 
 _STATUS = {
     "match": "[green]match[/]",
@@ -51,7 +52,8 @@ def show_differences(console: Console, comparison: Mapping[str, Any]) -> None:
     """The largest differences of a comparison (the JSON form of `ComparisonResult`)."""
     differences: Sequence[Mapping[str, Any]] = comparison["top_differences"]
     if not differences:
-        console.print("No differences.", style="green")
+        if comparison["summary"]["groups"]:
+            console.print("No differences beyond the limits.", style="green")
         return
     console.print(
         f"\nLargest differences (a: {comparison['source_a']}, b: {comparison['source_b']})",
@@ -85,7 +87,7 @@ def show_rows(console: Console, columns: Sequence[str], rows: Sequence[Sequence[
 def _table(headings: Iterable[str]) -> Table:
     table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     for heading in headings:
-        table.add_column(heading, no_wrap=True)
+        table.add_column(_cell(heading), no_wrap=True)
     return table
 
 
@@ -96,6 +98,6 @@ def _print_whole(console: Console, table: Table) -> None:
     console.print(Segments(console.render(table, wide)), soft_wrap=True, end="")
 
 
-def _cell(value: object) -> str:
-    """A value as it stands; its text is data, not markup."""
-    return "-" if value is None else printable(str(value)).replace("[", "\\[")
+def _cell(value: object) -> Text:
+    """A value as it stands: its text is data, neither markup nor more than one line."""
+    return Text("-" if value is None else " ".join(printable(str(value)).split("\n")))

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 
 from skillian.demo.ledger import write_demo
@@ -60,10 +61,64 @@ def test_compare_says_by_its_exit_code_what_it_found(demo: Path, tmp_path: Path)
     at = {"SKILLIAN_SOURCES": str(demo)}
     assert skillian(*compare, cwd=tmp_path, **at).returncode == 1
     equal = skillian(*compare, "--where", "company=1002", cwd=tmp_path, **at)
-    assert (equal.returncode, "No differences." in equal.stdout) == (0, True)
+    assert (equal.returncode, "No differences beyond the limits." in equal.stdout) == (0, True)
     minor = ("--where", "company=1001", "--where", "period=2024006")
     assert skillian(*compare, *minor, cwd=tmp_path, **at).returncode == 1
     assert skillian(*compare, *minor, "--fail-on", "major", cwd=tmp_path, **at).returncode == 0
+
+
+def test_comparing_nothing_is_no_agreement(demo: Path, tmp_path: Path) -> None:
+    done = skillian(
+        *("compare", "fi_reporting", "bpc_reporting", "--measure", "amount"),
+        *("--where", "company=typo", "--sources", str(demo)),
+        cwd=tmp_path,
+    )
+    assert done.returncode == 2
+    assert "No differences" not in done.stdout
+    assert "nothing to compare" in done.stdout
+
+
+def test_several_values_of_one_dimension_mean_any_of_them(demo: Path, tmp_path: Path) -> None:
+    done = skillian(
+        *("compare", "fi_reporting", "bpc_reporting", "--measure", "amount", "--by", "company"),
+        *("--where", "company=1001", "--where", "company=1003", "--format", "json"),
+        *("--sources", str(demo)),
+        cwd=tmp_path,
+    )
+    assert json.loads(done.stdout)["summary"]["groups"] == 2
+
+
+def test_the_demo_replaces_no_file_of_the_users(tmp_path: Path) -> None:
+    mine = tmp_path / "sources.yaml"
+    mine.write_text("connections: {}\n")
+    done = skillian("demo", "--keep", ".", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "sources.yaml" in done.stderr
+    assert mine.read_text() == "connections: {}\n"
+    blocked = skillian("demo", "--keep", "sources.yaml/x", cwd=tmp_path)
+    assert blocked.returncode == 2
+    assert "Traceback" not in blocked.stderr
+
+
+def test_values_steer_neither_the_table_nor_the_terminal(tmp_path: Path) -> None:
+    with duckdb.connect(tmp_path / "t.duckdb") as connection:
+        connection.execute("CREATE TABLE ta (k VARCHAR, v INTEGER)")
+        connection.execute("CREATE TABLE tb (k VARCHAR, v INTEGER)")
+        evil = ["\x1b]0;pwned\x07\x1b[31mX", "\\[/x]", "[red]a"]
+        connection.executemany("INSERT INTO ta VALUES (?, 1)", [[value] for value in evil])
+    source = (
+        "connection: c, dimensions: {k: {column: k}}, measures: {v: {column: v, aggregation: sum}}"
+    )
+    (tmp_path / "sources.yaml").write_text(
+        "connections: {c: 'duckdb:///t.duckdb'}\n"
+        f"sources:\n  ta: {{table: ta, {source}}}\n  tb: {{table: tb, {source}}}\n"
+        "comparison: {default_align_on: [k]}\n"
+    )
+    done = skillian("compare", "ta", "tb", "--measure", "v", cwd=tmp_path)
+    assert done.returncode == 1, done.stderr
+    assert "\x1b" not in done.stdout
+    assert "[red]a" in done.stdout
+    assert "\\[/x]" in done.stdout
 
 
 def test_compare_gives_json_with_amounts_as_text(demo: Path, tmp_path: Path) -> None:

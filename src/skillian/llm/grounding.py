@@ -13,10 +13,25 @@ from skillian.llm.vocabulary import Vocabulary
 _WORD = re.compile(r"'[^']+'|\"[^\"]+\"|[\w./-]*\w")
 _BREAKDOWN = {"by", "per", "each", "every", "across"}
 _BETWEEN = re.compile(
-    r"\bbetween\s+(?P<a>\S+)\s+and\s+(?P<b>[\w.-]+)"
-    r"|(?P<c>\S+)\s+(?:with|to|and|against|vs\.?|versus)\s+(?P<d>[\w.-]+)",
+    r"\bbetween\s+(?P<a>[^\W\d][\w.-]*)\s+and\s+(?P<b>[^\W\d][\w.-]*)"
+    r"|(?P<c>[^\W\d][\w.-]*)\s+(?:with|to|against|vs\.?|versus)\s+(?P<d>[^\W\d][\w.-]*)",
     re.IGNORECASE,
 )
+_RANGES = {"to", "through", "thru", "until", "till", "up"}
+# Words that carry a question without changing what it asks for, in the form of `plain`.
+_CARRYING = {
+    *("a", "an", "the", "this", "that", "these", "those", "thi", "there", "it", "they", "them"),
+    *("i", "me", "my", "we", "us", "our", "you", "your", "their", "who"),
+    *("is", "are", "be", "was", "were", "been", "being", "do", "doe", "did", "has", "have", "had"),
+    *("can", "could", "would", "should", "will", "want", "please", "let", "say", "tell", "give"),
+    *("show", "see", "look", "find", "get", "list", "check", "query", "how", "much", "many"),
+    *("what", "which", "where", "when", "if", "so", "then", "and", "or", "as", "at", "in", "on"),
+    *("of", "off", "to", "for", "from", "with", "between", "by", "per", "across", "each", "every"),
+    *("all", "any", "both", "data", "figure", "number", "value", "amount", "total", "sum"),
+    *("source", "system", "available", "compare", "compared", "comparing", "comparison", "agree"),
+    *("difference", "differ", "different", "match", "gap", "deviate", "deviation", "versu", "vs"),
+    *("versus", "against", "reconcile", "reconciliation"),
+}
 _LONGEST_PHRASE = 3
 _SURE = 90.0
 _FUZZY_FROM = 4
@@ -28,16 +43,27 @@ class Word:
 
     text: str
     plain: str
+    is_quoted: bool = False
+
+    @property
+    def is_value_like(self) -> bool:
+        """Whether it can be a value without its dimension being named: not an everyday word."""
+        return self.is_quoted or any(letter.isdigit() for letter in self.text)
 
 
 @dataclass(slots=True)
 class Grounding:
-    """What was found, in the order of the question; `filters` maps a dimension to its value."""
+    """What was found, in the order of the question.
+
+    `filters` maps a dimension to its values; `unread` holds the words that say something which was
+    not understood: a plan that leaves them out would answer another question.
+    """
 
     sources: list[str] = field(default_factory=list[str])
     measures: list[str] = field(default_factory=list[str])
     breakdown: list[str] = field(default_factory=list[str])
-    filters: dict[str, str] = field(default_factory=dict[str, str])
+    filters: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    unread: list[str] = field(default_factory=list[str])
 
 
 def ground(question: str, vocabulary: Vocabulary) -> Grounding:
@@ -47,14 +73,21 @@ def ground(question: str, vocabulary: Vocabulary) -> Grounding:
 
 def split(question: str) -> list[Word]:
     """The words of a question, quoted ones without their quotes."""
-    texts = (match.strip("'\"") for match in _WORD.findall(question))
-    return [Word(text, plain(text)) for text in texts]
+    return [
+        Word(text := match.strip("'\""), plain(text), is_quoted=text != match)
+        for match in _WORD.findall(question)
+    ]
 
 
 def plain(text: str) -> str:
     """The form in which names are compared: lower case, no underscores, singular."""
-    words = re.split(r"[\s_]+", text.strip().lower())
-    return " ".join(w.removesuffix("s") if len(w) >= _FUZZY_FROM else w for w in words)
+    return " ".join(_singular(word) for word in re.split(r"[\s_]+", text.strip().lower()))
+
+
+def _singular(word: str) -> str:
+    if len(word) < _FUZZY_FROM:
+        return word
+    return f"{word[:-3]}y" if word.endswith("ies") else word.removesuffix("s")
 
 
 def named_sources(question: str) -> list[str]:
@@ -88,7 +121,7 @@ class _Reader:
             elif kind == "dimension":
                 length += self._take_dimension(name, position, position + length)
             elif not kind:
-                self._take_value(self._words[position].text)
+                self._take_word(self._words[position])
             position += length
         return self._found
 
@@ -106,11 +139,9 @@ class _Reader:
 
         Gives the number of further words taken.
         """
-        value = self._words[end].text if end < len(self._words) else ""
-        known = name in self._vocabulary.dimensions_with(value)
-        if known or any(letter.isdigit() for letter in value):
-            self._found.filters[name] = value
-            return 1
+        taken = self._take_values(name, end)
+        if taken:
+            return taken
         before = self._words[start - 1].plain if start else ""
         listed = before == "and" and self._listed_until == start - 1
         if (before in _BREAKDOWN or listed) and name not in self._found.breakdown:
@@ -118,11 +149,34 @@ class _Reader:
             self._listed_until = end
         return 0
 
-    def _take_value(self, text: str) -> None:
-        """Note a value that only one dimension has ("1001")."""
-        dimensions = self._vocabulary.dimensions_with(text)
+    def _take_values(self, name: str, start: int) -> int:
+        """Note the values that follow a dimension: "1001", "1001 and 1003", "1001, 1003"."""
+        position = start
+        while position < len(self._words):
+            word = self._words[position]
+            if name in self._vocabulary.dimensions_with(word.text) or word.is_value_like:
+                self._found.filters.setdefault(name, []).append(word.text)
+            elif position == start or word.plain not in {"and", "or"}:
+                if position > start and word.plain in _RANGES:
+                    self._found.unread.append(word.text)
+                break
+            elif not self._is_value(name, position + 1):
+                break
+            position += 1
+        return position - start
+
+    def _is_value(self, name: str, position: int) -> bool:
+        text = self._words[position].text if position < len(self._words) else ""
+        return name in self._vocabulary.dimensions_with(text)
+
+    def _take_word(self, word: Word) -> None:
+        """Note a value that only one dimension has ("1001"), or a word that was not understood."""
+        dimensions = self._vocabulary.dimensions_with(word.text) if word.is_value_like else ()
         if len(dimensions) == 1:
-            self._found.filters.setdefault(dimensions[0], text)
+            values = self._found.filters.setdefault(dimensions[0], [])
+            values += [] if word.text in values else [word.text]
+        elif word.plain not in _CARRYING:
+            self._found.unread.append(word.text)
 
 
 def _phrases(vocabulary: Vocabulary) -> dict[str, tuple[str, str]]:

@@ -11,6 +11,8 @@ import json
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Any, cast
 
+from rapidfuzz import fuzz, utils
+
 from skillian.llm.grounding import Grounding, ground, named_sources, plain, split
 from skillian.llm.vocabulary import Vocabulary
 from skillian.llm.wording import word_help, word_result
@@ -24,6 +26,7 @@ _COMPARING = {
     *("against", "versus", "vs", "gap", "between", "deviation", "deviate"),
 }
 _PAIR = 2
+_LIKE = 80.0
 
 
 class OfflinePlanner:
@@ -65,24 +68,21 @@ class OfflinePlanner:
             return _call("list_sources", {})
         if words & _COMPARING or len(found.sources) >= _PAIR:
             return self._plan_comparison(question, found)
-        if len(found.sources) == 1:
+        if len(found.sources) == 1 and not found.unread:
             return self._plan_query(found)
         return _say(word_help(self._vocabulary, found))
 
     def _plan_comparison(self, question: str, found: Grounding) -> ModelResponse:
         sources = found.sources if len(found.sources) >= _PAIR else named_sources(question)
-        if len(sources) < _PAIR:
-            return _say(word_help(self._vocabulary, found))
+        unread = [word for word in found.unread if word not in sources]
         measures = found.measures or self._shared_measures(sources)
-        if not measures:
+        if len(sources) != _PAIR or unread or not measures:
             return _say(word_help(self._vocabulary, found))
         arguments: dict[str, Any] = {"source_a": sources[0], "source_b": sources[1]}
         arguments["measures"] = measures
         if found.breakdown:
             arguments["align_on"] = found.breakdown
-        if found.filters:
-            arguments["filters"] = found.filters
-        return _call("compare_sources", arguments)
+        return _call("compare_sources", arguments | _filters(found))
 
     def _plan_query(self, found: Grounding) -> ModelResponse:
         source = found.sources[0]
@@ -90,9 +90,7 @@ class OfflinePlanner:
         arguments: dict[str, Any] = {"source": source, "measures": measures}
         if found.breakdown:
             arguments["dimensions"] = found.breakdown
-        if found.filters:
-            arguments["filters"] = found.filters
-        return _call("query_source", arguments)
+        return _call("query_source", arguments | _filters(found))
 
     def _after(self, turn: Sequence[Message]) -> ModelResponse:
         """Word the result, or mend a call whose source was not found, once."""
@@ -112,8 +110,11 @@ class OfflinePlanner:
         used = {value for value in arguments.values() if isinstance(value, str)}
         free = [name for name in result.get("available_sources", ()) if name not in used]
         for key in ("source_a", "source_b", "source"):
-            if free and arguments.get(key, free[0]) not in self._vocabulary.sources:
-                return {**arguments, key: free[0]}
+            asked = arguments.get(key)
+            if isinstance(asked, str) and asked not in self._vocabulary.sources:
+                near = (name for name in free if _is_like(asked, name))
+                mended = next(near, None)
+                return None if mended is None else {**arguments, key: mended}
         return None
 
     def _shared_measures(self, sources: Sequence[str]) -> list[str]:
@@ -128,6 +129,19 @@ class OfflinePlanner:
 
     def __repr__(self) -> str:
         return "OfflinePlanner()"
+
+
+def _filters(found: Grounding) -> dict[str, Any]:
+    """The filters as an argument: one value as it is, several as a list."""
+    if not found.filters:
+        return {}
+    one = {name: v[0] if len(v) == 1 else v for name, v in found.filters.items()}
+    return {"filters": one}
+
+
+def _is_like(asked: str, name: str) -> bool:
+    """Whether a name may be what was meant by another: a part or a misspelling of it."""
+    return fuzz.WRatio(asked, name, processor=utils.default_process) >= _LIKE
 
 
 def _current_turn(messages: Sequence[Message]) -> Sequence[Message]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from skillian.errors import UnavailableError
 from skillian.llm.planner import OfflinePlanner
 from skillian.llm.vocabulary import Vocabulary
 from tinyagent import Model, OpenAIModel
@@ -15,8 +16,14 @@ def make_model(name: str | None, vocabulary: Vocabulary) -> Model:
         vocabulary: what the planner can speak about.
 
     Raises:
+        UnavailableError: this version does not speak to that provider.
         tinyagent.ConfigurationError: the model's key is missing.
     """
     if name is None:
         return OfflinePlanner(vocabulary)
+    if name.startswith(("anthropic:", "ollama:")):
+        raise UnavailableError(
+            f"the model {name!r} cannot be used yet; write openai:NAME, with OPENAI_BASE_URL for a"
+            " server of your own (Ollama has one too)"
+        )
     return OpenAIModel(name.removeprefix("openai:"))

@@ -9,6 +9,7 @@ from skillian.llm.grounding import Grounding
 from skillian.llm.vocabulary import Vocabulary
 
 _SHOWN = 5
+_LOST = "I did not understand the question."
 
 
 def word_result(tool: str, result: Mapping[str, Any], raw: str) -> str:
@@ -20,18 +21,17 @@ def word_result(tool: str, result: Mapping[str, Any], raw: str) -> str:
         "query_source": _rows,
         "list_sources": _sources,
     }.get(tool)
-    return raw if worded is None or not result else worded(result)
+    if worded is None or not result:
+        # A result that was too long for the conversation is cut, and no JSON any more.
+        cut = raw.startswith("{")
+        return "The result is too long to put in words; ask for less at once." if cut else raw
+    return worded(result)
 
 
 def word_help(vocabulary: Vocabulary, found: Grounding) -> str:
     """What was understood, and what can be asked."""
     names = list(vocabulary.sources)
-    understood = [*found.sources, *found.measures, *found.filters.values()]
-    lines = [
-        f"I understood only: {', '.join(understood)}."
-        if understood
-        else "I did not understand the question."
-    ]
+    lines = [f"I did not understand: {', '.join(found.unread)}." if found.unread else _LOST]
     for name, words in vocabulary.sources.items():
         lines.append(f"- {name}: {', '.join(words.measures)} by {', '.join(words.dimensions)}")
     first, second = names[0] if names else "A", names[1] if len(names) > 1 else "B"

@@ -26,7 +26,7 @@ def test_sources_measure_and_filter_of_the_mission_question() -> None:
     )
     assert found.sources == ["fi_reporting", "bpc_reporting"]
     assert found.measures == ["amount"]
-    assert found.filters == {"company": "1001"}
+    assert found.filters == {"company": ["1001"]}
     assert found.breakdown == []
 
 
@@ -51,11 +51,11 @@ def test_a_dimension_that_is_only_mentioned_is_no_breakdown() -> None:
 
 
 def test_a_value_that_one_dimension_has_is_a_filter_without_its_name() -> None:
-    assert ground("and for 1002?", VOCABULARY).filters == {"company": "1002"}
+    assert ground("and for 1002?", VOCABULARY).filters == {"company": ["1002"]}
 
 
 def test_a_value_that_no_dimension_has_is_kept_only_behind_its_dimension() -> None:
-    assert ground("company 9999", VOCABULARY).filters == {"company": "9999"}
+    assert ground("company 9999", VOCABULARY).filters == {"company": ["9999"]}
     assert ground("9999", VOCABULARY).filters == {}
 
 
@@ -66,6 +66,8 @@ def test_a_value_that_no_dimension_has_is_kept_only_behind_its_dimension() -> No
         ("compare ledger with plan", ["ledger", "plan"]),
         ("fi vs. bpc?", ["fi", "bpc"]),
         ("what is the weather", []),
+        ("amounts by company and period", []),
+        ("from 2024001 to 2024002", []),
     ],
 )
 def test_the_form_of_a_question_names_sources(question: str, pair: list[str]) -> None:
@@ -75,5 +77,37 @@ def test_the_form_of_a_question_names_sources(question: str, pair: list[str]) ->
 @given(st.text(max_size=200))
 def test_nothing_is_found_that_the_question_does_not_say(question: str) -> None:
     found = ground(question, VOCABULARY)
-    for value in found.filters.values():
-        assert value in question
+    for values in found.filters.values():
+        assert all(value in question for value in values)
+
+
+def test_several_values_of_a_dimension() -> None:
+    for question in ("companies 1001 and 1002", "company 1001, 1002", "company 1001 or 1002"):
+        assert ground(question, VOCABULARY).filters == {"company": ["1001", "1002"]}
+
+
+def test_an_everyday_word_is_no_value_unless_it_is_quoted() -> None:
+    words = SourceWords({"v": ()}, {"k": DimensionWords((), ("in", "all"))})
+    vocabulary = Vocabulary({"ta": words})
+    assert ground("Is there a gap in all of ta", vocabulary).filters == {}
+    assert ground("ta for 'in'", vocabulary).filters == {"k": ["in"]}
+
+
+@pytest.mark.parametrize(
+    ("question", "unread"),
+    [
+        ("amount of fi_reporting excluding company 1001", ["excluding"]),
+        ("Show fi_reporting without company 1001", ["without"]),
+        ("fi_reporting for periods 2024001 to 2024002", ["to"]),
+        ("fi_reporting, period after 2024001", ["after"]),
+        ("Compare fi_reporting with bpc_reporting for company ACME", ["ACME"]),
+        ("fi_reporting by month for 2024", ["2024"]),
+        ("Compare profit between fi_reporting and bpc_reporting", ["profit"]),
+        ("average amount of fi_reporting", ["average"]),
+        ("Please show me the amounts of fi_reporting by company", []),
+    ],
+)
+def test_what_says_something_that_is_not_understood_is_kept(
+    question: str, unread: list[str]
+) -> None:
+    assert ground(question, VOCABULARY).unread == unread

@@ -11,7 +11,10 @@ from tinyagent import Memory, ModelDelta, ModelRequest, ModelResponse, ToolCall
 
 WORDS = SourceWords(
     {"amount": (), "documents": ()},
-    {"company": DimensionWords((), ("1001",)), "period": DimensionWords((), ("2024001",))},
+    {
+        "company": DimensionWords((), ("1001", "1002")),
+        "period": DimensionWords((), ("2024001", "2024002")),
+    },
 )
 PLANNER = OfflinePlanner(Vocabulary({"fi_reporting": WORDS, "bpc_reporting": WORDS}))
 
@@ -101,6 +104,52 @@ async def test_a_source_that_is_not_found_is_replaced_by_the_nearest() -> None:
     response = await PLANNER.complete(answered(question, call, not_found))
     mended = json.loads(response.tool_calls[0].arguments)
     assert mended == {**arguments, "source_a": "fi_reporting"}
+
+
+async def test_a_source_that_is_like_none_is_not_replaced() -> None:
+    not_found = {
+        "error": True,
+        "type": "not_found",
+        "message": "there is no source 'sales'",
+        "available_sources": ["fi_reporting", "bpc_reporting"],
+    }
+    name, arguments = await plan("Compare amounts between sales and inventory")
+    call = ToolCall("1", name, arguments)
+    response = await PLANNER.complete(answered("Compare ...", call, not_found))
+    assert not response.tool_calls
+    assert response.content is not None
+    assert "there is no source 'sales'" in response.content
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Compare amounts between fi_reporting and bpc_reporting excluding company 1001",
+        "Compare profit between fi_reporting and bpc_reporting",
+        "average amount of fi_reporting",
+        "amount of fi_reporting for periods 2024001 to 2024002",
+        "Compare amounts by company and period",
+    ],
+)
+async def test_another_question_than_was_asked_is_never_answered(question: str) -> None:
+    response = await PLANNER.complete(asked(question))
+    assert not response.tool_calls
+    assert response.content is not None
+    assert "did not understand" in response.content
+
+
+async def test_several_values_become_a_list() -> None:
+    _, arguments = await plan("amount of fi_reporting for companies 1001 and 1002")
+    assert arguments["filters"] == {"company": ["1001", "1002"]}
+
+
+async def test_a_result_that_was_cut_is_not_shown_as_broken_json() -> None:
+    memory = Memory(asked("Compare fi_reporting with bpc_reporting").messages)
+    memory.add("assistant", "", tool_calls=[ToolCall("1", "compare_sources", {})])
+    memory.add("tool", '{"summary": {"gro [... left out ...] }}', tool_call_id="1")
+    response = await PLANNER.complete(ModelRequest(memory.messages))
+    assert response.content is not None
+    assert "too long to put in words" in response.content
 
 
 async def test_mending_ends() -> None:
