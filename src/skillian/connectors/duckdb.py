@@ -3,6 +3,7 @@
 import asyncio
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from threading import Lock
 from typing import Any, TypeVar, cast
@@ -22,16 +23,17 @@ TIMEOUT_SECONDS = 30.0
 
 _BATCH_ROWS = 8192
 _STOP_AGAIN_SECONDS = 0.01
-# No file but the database itself, no extension from the network, no Python variable as a table,
-# and nothing of this can be changed by a statement.
+# No file but the database itself, no extension from the network, no Python variable as a table.
 _LOCKED_DOWN = {
     "enable_external_access": "false",
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
     "python_enable_replacements": "false",
     "memory_limit": "2GB",
-    "lock_configuration": "true",
 }
+# A time with its zone reads the same on every machine (`connect` refuses this setting), and
+# nothing of all this can be changed by a statement.
+_SETTLED = "SET GLOBAL TimeZone = 'UTC'; SET lock_configuration = true"
 _CATALOG = """
 SELECT table_schema, table_name, column_name, data_type
 FROM information_schema.columns
@@ -144,9 +146,9 @@ class DuckDBConnector:
         # DuckDB refuses a second call on a connection that is busy, rather than wait for it.
         with self._lock:
             if self._connection is None:
-                self._connection = duckdb.connect(
-                    self._path, read_only=True, config={**_LOCKED_DOWN}
-                )
+                connection = duckdb.connect(self._path, read_only=True, config={**_LOCKED_DOWN})
+                connection.execute(_SETTLED)
+                self._connection = connection
             return self._connection.cursor()
 
     def _explain(self, error: duckdb.Error) -> str:
@@ -154,6 +156,11 @@ class DuckDBConnector:
             return (
                 f"connection {self._name!r}: its database cannot be opened or read; check that"
                 " the file is there, is a DuckDB database and is not being written to"
+            )
+        if isinstance(error, duckdb.PermissionException):
+            return (
+                f"connection {self._name!r}: the statement reads a file outside the database,"
+                " which is not allowed"
             )
         text = str(error).partition("\n")[0].replace(str(self._path), self._name)
         return f"connection {self._name!r}: {text.replace(str(self._path.parent), '…')}"
@@ -175,7 +182,9 @@ class _Statement:
     def interrupt(self) -> None:
         self._stopped = True
         if self._cursor is not None:
-            self._cursor.interrupt()
+            # The statement may have ended, and closed its cursor, a moment ago.
+            with suppress(duckdb.ConnectionException):
+                self._cursor.interrupt()
 
 
 def column_type(name: str) -> ColumnType:

@@ -7,7 +7,7 @@ from time import monotonic
 from cachetools import TTLCache
 from sqlglot import exp
 
-from skillian.data import sql
+from skillian.data import arrow, sql
 from skillian.data.binding import BoundSource, bind
 from skillian.data.connections import Connections
 from skillian.data.definitions import Measure
@@ -112,7 +112,7 @@ async def _extent(source: BoundSource) -> tuple[int, object]:
         newest = source.dimension(source.definition.freshness, parameters).value
         columns.append(sql.named(exp.Max(this=newest), "freshness"))
     statement = source.rows(exp.Select(expressions=columns)).sql(source.connector.dialect)
-    row = (await source.connector.run(statement, parameters.values)).to_pylist()[0]
+    row = arrow.rows(await source.connector.run(statement, parameters.values))[0]
     return int(row["row_count"]), row.get("freshness")
 
 
@@ -123,7 +123,7 @@ async def _dimension(source: BoundSource, name: str) -> DimensionInfo:
     rows = filtered_rows(source, {"value": term.value}, (), parameters).distinct()
     statement = rows.limit(MAX_VALUES + 1).sql(source.connector.dialect)
     table = await source.connector.run(statement, parameters.values)
-    values = [row["value"] for row in table.to_pylist()]
+    values = [row["value"] for row in arrow.rows(table)]
     few = len(values) <= MAX_VALUES
     return DimensionInfo(
         name=name,

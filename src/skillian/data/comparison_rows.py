@@ -5,6 +5,7 @@ from decimal import Decimal
 from typing import Any
 
 from skillian.connectors.base import ArrowTable
+from skillian.data import arrow
 from skillian.data.comparison_plan import ComparisonPlan, MeasurePlan
 from skillian.data.results import STATUSES, Classes, Difference, MeasureSummary, Summary
 
@@ -13,7 +14,7 @@ _ADDITIVE = frozenset({"sum", "count"})
 
 def read_rows(table: ArrowTable, plan: ComparisonPlan) -> tuple[Summary, tuple[Difference, ...]]:
     """Return what the statement found: the summary is the same in every row."""
-    rows = table.to_pylist()
+    rows = arrow.rows(table)
     first = rows[0]
     summary = Summary(
         classes=Classes(**{status: int(first[status]) for status in STATUSES}),
@@ -56,8 +57,8 @@ def _measure(row: Mapping[str, Any], index: int, measure: MeasurePlan) -> Measur
         gross_difference=total("gross") or Decimal(0),
         null_in_a=count("null_in_a"),
         null_in_b=count("null_in_b"),
-        doubled_in_a=count("doubled_in_a"),
-        doubled_in_b=count("doubled_in_b"),
+        doubled_in_a=count("doubled_in_a") if measure.aggregation == "sum" else 0,
+        doubled_in_b=count("doubled_in_b") if measure.aggregation == "sum" else 0,
         opposite_sign=count("opposite"),
     )
 

@@ -3,7 +3,7 @@
 from sqlglot import exp
 
 from skillian.data import sql
-from skillian.data.comparison_plan import ComparisonPlan
+from skillian.data.comparison_plan import ComparisonPlan, MeasurePlan
 from skillian.data.results import STATUSES
 
 _MATCH, _, _, _MISSING_IN_A, _MISSING_IN_B = STATUSES
@@ -20,18 +20,17 @@ def summary_select(plan: ComparisonPlan) -> exp.Select:
     both = [exp.GT(this=a, expression=zero), exp.GT(this=b, expression=zero.copy())]
     uneven = sql.all_of([*both, exp.NEQ(this=a.copy(), expression=b.copy())])
     columns = [
-        sql.named(exp.Count(this=exp.Star()), "groups"),
         *(_count(sql.is_text(sql.bare("status"), status), status) for status in STATUSES),
         sql.named(sql.decimal(exp.Sum(this=a.copy()), 0), "all_rows_a"),
         sql.named(sql.decimal(exp.Sum(this=b.copy()), 0), "all_rows_b"),
         _count(uneven, "uneven"),
     ]
     for index, measure in enumerate(plan.measures):
-        columns += _measure_summary(index, measure.scale)
+        columns += _measure_summary(index, measure)
     return exp.Select(expressions=columns).from_(sql.table("rated"), copy=False)
 
 
-def _measure_summary(index: int, scale: int) -> list[exp.Expr]:
+def _measure_summary(index: int, measure: MeasurePlan) -> list[exp.Expr]:
     a, b, gap = sql.bare(f"a_{index}"), sql.bare(f"b_{index}"), sql.bare(f"gap_{index}")
     status = sql.bare(f"status_{index}")
     sums = {"total_a": a, "total_b": b, "net": gap, "gross": exp.Abs(this=gap.copy())}
@@ -40,14 +39,18 @@ def _measure_summary(index: int, scale: int) -> list[exp.Expr]:
     counts = {
         "null_in_a": sql.all_of([*present, sql.is_null(a), sql.negated(sql.is_null(b))]),
         "null_in_b": sql.all_of([*present, sql.is_null(b), sql.negated(sql.is_null(a))]),
-        "doubled_in_a": sql.all_of([_twice("rows_a", "rows_b"), _twice(a.name, b.name)]),
-        "doubled_in_b": sql.all_of([_twice("rows_b", "rows_a"), _twice(b.name, a.name)]),
         "opposite": sql.all_of([sql.negated(sql.equals(a, 0)), minus_a]),
     }
+    if measure.aggregation == "sum":
+        # Twice the rows make twice a count by themselves, and nothing of an average.
+        counts |= {
+            "doubled_in_a": sql.all_of([_twice("rows_a", "rows_b"), _twice(a.name, b.name)]),
+            "doubled_in_b": sql.all_of([_twice("rows_b", "rows_a"), _twice(b.name, a.name)]),
+        }
     return [
         *(_count(sql.is_text(status, known), f"{known}_{index}") for known in STATUSES),
         *(
-            sql.named(sql.decimal(exp.Sum(this=value.copy()), scale), f"{name}_{index}")
+            sql.named(sql.decimal(exp.Sum(this=value.copy()), measure.scale), f"{name}_{index}")
             for name, value in sums.items()
         ),
         *(_count(test, f"{name}_{index}") for name, test in counts.items()),

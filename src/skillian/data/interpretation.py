@@ -69,24 +69,22 @@ class _Interpreter:
         largest = next((item for item in self._top if item.measure == measure.name), None)
         if largest is not None and largest.gap:
             yield (
-                f"The largest difference in {measure.name} is"
+                f"The largest difference beyond the match limits in {measure.name} is"
                 f" {self._number(largest.gap, measure)}, at {_key(largest)}."
             )
 
     def _missing(self, status: Status, other: str, count: int) -> Iterator[str]:
         if count:
             groups = (item for item in self._top if item.status == status)
-            yield f"Only {other} has {_counted(count)}{_examples(groups)}."
+            yield f"Only {other} has {_counted(count, groups)}."
 
     def _causes(self, measure: MeasureSummary) -> Iterator[str]:
         named = [item for item in self._top if item.measure == measure.name]
-        if measure.total_a is not None:
-            # Twice the rows do not make twice an average.
-            yield from self._doubled(measure, named)
+        yield from self._doubled(measure, named)
         if measure.opposite_sign:
             groups = (item for item in named if item.opposite_sign)
             yield (
-                f"In {_counted(measure.opposite_sign)}{_examples(groups)} {measure.name} has the"
+                f"In {_counted(measure.opposite_sign, groups)} {measure.name} has the"
                 " same size and the opposite sign."
             )
         for count, source, reason in (
@@ -95,7 +93,7 @@ class _Interpreter:
         ):
             if count:
                 groups = (item for item in named if item.reason == reason)
-                where = f"{_counted(count)}{_examples(groups)}"
+                where = _counted(count, groups)
                 yield f"{source} has no value of {measure.name} in {where}."
 
     def _doubled(self, measure: MeasureSummary, named: Sequence[Difference]) -> Iterator[str]:
@@ -106,7 +104,7 @@ class _Interpreter:
             if count:
                 groups = (item for item in named if item.doubled(in_a=twice is self._a))
                 yield (
-                    f"In {_counted(count)}{_examples(groups)} {twice} has exactly twice the rows"
+                    f"In {_counted(count, groups)} {twice} has exactly twice the rows"
                     f" and twice the {measure.name} of {once}, as if a load had run twice."
                 )
 
@@ -114,14 +112,16 @@ class _Interpreter:
         return f"{jsonable(value)} {measure.unit}" if measure.unit else f"{jsonable(value)}"
 
 
-def _counted(count: int) -> str:
-    return "1 group" if count == 1 else f"{count} groups"
-
-
-def _examples(differences: Iterable[Difference]) -> str:
+def _counted(count: int, differences: Iterable[Difference]) -> str:
+    """Return how many groups there are, and the first of those that are known."""
+    groups = "1 group" if count == 1 else f"{count} groups"
     keys = list(dict.fromkeys(_key(item) for item in differences))[:_NAMED]
-    return f" ({'; '.join(keys)})" if keys else ""
+    some = "such as " if len(keys) < count else ""
+    return f"{groups} ({some}{'; '.join(keys)})" if keys else groups
 
 
 def _key(difference: Difference) -> str:
-    return ", ".join(f"{name} {jsonable(value)}" for name, value in difference.key.items())
+    return ", ".join(
+        f"{name} without a value" if value is None else f"{name} {jsonable(value)}"
+        for name, value in difference.key.items()
+    )

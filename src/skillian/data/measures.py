@@ -15,6 +15,8 @@ AVERAGE_DIGITS = 6
 
 _COUNTS = frozenset({"count", "count_distinct"})
 _NUMBERS = frozenset({"integer", "decimal"})
+# Types of whole numbers whose sum DuckDB returns as a binary float.
+_INEXACT_SUMS = frozenset({"UHUGEINT"})
 
 
 def result_scale(term: MeasureTerm) -> int:
@@ -39,9 +41,9 @@ def aggregate(term: MeasureTerm, value: exp.Expr, scale: int) -> exp.Expr:
     """Return the aggregate of `value` as a decimal with this scale (at least `result_scale`)."""
     match term.definition.aggregation:
         case "avg":
-            return _average(value, term.type.scale, scale)
+            return _average(_sum(term, value), value, term.type.scale, scale)
         case "sum":
-            result: exp.Expr = exp.Sum(this=value)
+            result: exp.Expr = _sum(term, value)
         case "min":
             result = exp.Min(this=value)
         case "max":
@@ -53,11 +55,16 @@ def aggregate(term: MeasureTerm, value: exp.Expr, scale: int) -> exp.Expr:
     return sql.decimal(result, scale)
 
 
-def _average(value: exp.Expr, scale: int, result_scale: int) -> exp.Expr:
+def _sum(term: MeasureTerm, value: exp.Expr) -> exp.Expr:
+    inexact = term.type.sql in _INEXACT_SUMS
+    return exp.Sum(this=sql.decimal(value.copy(), term.type.scale) if inexact else value.copy())
+
+
+def _average(total: exp.Expr, value: exp.Expr, scale: int, result_scale: int) -> exp.Expr:
     # In whole numbers, because a quotient of decimals is a binary float in DuckDB:
     # sign(n) * ((2 * |n| + count) // (2 * count)) with n = sum * 10 ** result_scale.
-    total = sql.decimal(exp.Sum(this=value), scale)
-    numerator = exp.cast(exp.Mul(this=total, expression=_power(result_scale)), "INT128")
+    exact = sql.decimal(total, scale)
+    numerator = exp.cast(exp.Mul(this=exact, expression=_power(result_scale)), "INT128")
     count = exp.Nullif(this=exp.Count(this=value.copy()), expression=exp.Literal.number(0))
     doubled = exp.Add(this=_twice(exp.Abs(this=numerator)), expression=count)
     quotient = exp.IntDiv(

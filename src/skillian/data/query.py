@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from skillian.data import sql
+from skillian.data import arrow, sql
 from skillian.data.binding import BoundSource, MeasureTerm, Term, bind
 from skillian.data.connections import Connections
 from skillian.data.filters import Condition, Filters
@@ -109,7 +109,7 @@ class QueryEngine:
         )
         statement = _statement(bound, question, limit, parameters).sql(bound.connector.dialect)
         table = await bound.connector.run(statement, parameters.values)
-        rows = tuple(tuple(row.values()) for row in table.to_pylist())
+        rows = tuple(tuple(row.values()) for row in arrow.rows(table))
         return QueryResult(
             source=source,
             columns=(*names[0], *names[1]),

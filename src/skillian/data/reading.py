@@ -59,7 +59,9 @@ def _got(details: ErrorDetails) -> str:
     given = details.get("input")
     secret = details["loc"][:1] == ("connections",)
     return (
-        f", got '{given}'" if isinstance(given, str) and len(given) <= _SHOWN and not secret else ""
+        f", got '{_shown(given)}'"
+        if isinstance(given, str) and len(given) <= _SHOWN and not secret
+        else ""
     )
 
 
@@ -175,4 +177,9 @@ def _unknown(
 ) -> None:
     choices = nearest(name, known)
     mend = f"did you mean `{choices[0]}`? known: {', '.join(choices)}" if choices else "declare it"
-    document.fault(document.line_of(path), f"there is no `{name}`", mend)
+    document.fault(document.line_of(path), f"there is no `{_shown(name)}`", mend)
+
+
+def _shown(text: str) -> str:
+    """Return a text for a message; of a URL only its scheme, the rest may hold a password."""
+    return f"{scheme(text)}://…" if scheme(text) else text

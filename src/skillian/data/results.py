@@ -66,8 +66,8 @@ class MeasureSummary:
     Totals are those of sums and counts; of an average, a minimum or a maximum there is none.
     The net difference adds up b - a over the groups, the gross difference |b - a|, a missing or
     NULL side as 0. `doubled_in_b` counts groups where b has exactly twice the rows and twice the
-    value of a, `opposite_sign` groups where b = -a; `null_in_a` and `null_in_b` groups that are on
-    both sides, where only that side has no value.
+    sum of a (0 for what is no sum), `opposite_sign` groups where b = -a; `null_in_a` and
+    `null_in_b` groups that are on both sides, where only that side has no value.
     """
 
     name: str

@@ -30,7 +30,7 @@ def coerce(name: str, value: object, kind: ColumnType) -> Value:
     """
     try:
         return _COERCIONS[kind.kind](value)
-    except (ValueError, TypeError, KeyError, InvalidOperation):
+    except (ValueError, OverflowError, TypeError, KeyError, InvalidOperation):
         wanted = _WANTED.get(kind.kind, "no value")
         raise InvalidInputError(f"{name!r} ({kind.sql}) takes {wanted}, not {value!r}") from None
 
@@ -67,7 +67,8 @@ def _decimal(value: object) -> Decimal:
     # The text of a float is the number that was written in the JSON it came from.
     number = Decimal(str(value).strip()) if isinstance(value, str | float) else Decimal(value)
     # 38 digits are what a decimal of a database holds, before and after the point together.
-    fits = number.is_finite() and abs(number) < Decimal(10) ** MAX_DIGITS
+    # The exponent goes first: written out, 1e-999999999 fills the memory.
+    fits = number.is_finite() and -MAX_DIGITS <= number.adjusted() < MAX_DIGITS
     if not fits or len(format(number, "f").strip("-").replace(".", "")) > MAX_DIGITS:
         raise ValueError
     return number

@@ -1,4 +1,5 @@
 import asyncio
+import os
 import re
 import subprocess
 import sys
@@ -112,6 +113,33 @@ async def test_neither_files_nor_python_variables_can_be_read(
 ) -> None:
     with pytest.raises(QueryError):
         await connector.run(statement, {})
+
+
+async def test_a_refused_file_is_not_named(connector: DuckDBConnector) -> None:
+    with pytest.raises(QueryError) as refused:
+        await connector.run("SELECT * FROM read_csv('/etc/passwd')", {})
+    assert str(refused.value) == (
+        "connection 'books': the statement reads a file outside the database, which is not allowed"
+    )
+
+
+def test_the_time_zone_of_the_machine_changes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "x.duckdb"
+    duckdb.connect(path).close()
+    script = f"""
+import asyncio
+from pathlib import Path
+from skillian.connectors.duckdb import DuckDBConnector
+statement = "SELECT CAST(TIMESTAMPTZ '2024-01-31 23:00:00+00' AS VARCHAR) AS x"
+table = asyncio.run(DuckDBConnector(Path({str(path)!r}), "x").run(statement, {{}}))
+print(table.to_pylist()[0]["x"])
+"""
+    command = [sys.executable, "-W", "ignore", "-c", script]
+    zone = {**os.environ, "TZ": "Asia/Tokyo"}
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=30, check=False, env=zone
+    )
+    assert done.stdout == "2024-01-31 23:00:00+00\n"
 
 
 async def test_the_database_is_read_only(connector: DuckDBConnector) -> None:
@@ -233,6 +261,13 @@ print("leaving", flush=True)
     command = [sys.executable, "-W", "ignore", "-c", script]
     done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
     assert done.stdout == "leaving\n"
+
+
+def test_a_statement_that_has_just_ended_may_be_interrupted() -> None:
+    statement = connector_module._Statement()
+    with statement.on(duckdb.connect()):
+        pass
+    statement.interrupt()
 
 
 async def test_many_statements_at_once_all_answer(connector: DuckDBConnector) -> None:

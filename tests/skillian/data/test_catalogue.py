@@ -3,7 +3,7 @@ from collections.abc import Callable
 import pytest
 
 from skillian.data.services import DataServices
-from skillian.errors import SourceNotFoundError
+from skillian.errors import QueryError, SourceNotFoundError
 
 MakeServices = Callable[[str, str], DataServices]
 
@@ -76,3 +76,14 @@ async def test_an_unknown_source_tells_the_nearest(services: DataServices) -> No
     with pytest.raises(SourceNotFoundError) as refused:
         await services.catalogue.source("ful")
     assert refused.value.available_sources == ("full", "empty")
+
+
+@pytest.mark.parametrize("freshness", ["    freshness: day\n", ""])
+async def test_a_date_outside_the_years_of_python_tells_the_mend(
+    make_services: MakeServices, freshness: str
+) -> None:
+    script = "CREATE TABLE t AS SELECT 'x' AS g, DATE 'infinity' AS d, 1 AS n; CREATE TABLE empty"
+    script += " (g VARCHAR, n INTEGER)"
+    services = make_services(script, SOURCES.replace("    freshness: day\n", freshness))
+    with pytest.raises(QueryError, match="outside the years 1 to 9999; declare `type: text`"):
+        await services.catalogue.source("full")

@@ -333,3 +333,46 @@ async def test_the_proof_holds_what_ran(compared: Callable[..., Any]) -> None:
     assert "o'neil" not in proof["sql"]
     assert "o'neil" in proof["parameters"].values()
     assert proof["snapshot"].endswith("+00:00")
+
+
+@pytest.mark.parametrize("aggregation", ["sum", "avg"])
+async def test_unsigned_huge_integers_are_added_exactly(
+    make_services: MakeServices, aggregation: str
+) -> None:
+    script = """
+    CREATE TABLE a (k VARCHAR, v UHUGEINT); INSERT INTO a VALUES ('x', 1180591620717411303425);
+    CREATE TABLE b (k VARCHAR, v UHUGEINT); INSERT INTO b VALUES ('x', 1180591620717411303426);
+    """
+    services = make_services(script, SOURCES.replace("sum", aggregation))
+    result = await services.comparison.compare("a", "b", ["amount"])
+    assert [item.gap for item in result.top_differences] == [Decimal(1)]
+
+
+@pytest.mark.parametrize("day", ["12000-01-01", "infinity", "0044-01-01 (BC)"])
+async def test_a_key_outside_the_years_of_python_tells_the_mend(
+    make_services: MakeServices, day: str
+) -> None:
+    tables = TABLES.replace("k VARCHAR", "k DATE")
+    script = tables + rows("a", f"(DATE '{day}', 1)")
+    services = make_services(script, SOURCES)
+    with pytest.raises(QueryError, match="outside the years 1 to 9999; declare `type: text`"):
+        await services.comparison.compare("a", "b", ["amount"])
+    services = make_services(script, SOURCES.replace("{column: k}", "{column: k, type: text}"))
+    result = await services.comparison.compare("a", "b", ["amount"])
+    assert [item.key for item in result.top_differences] == [{"key": day}]
+
+
+@pytest.mark.parametrize("aggregation", ["count", "max"])
+async def test_only_a_sum_can_be_that_of_a_load_run_twice(
+    compared: Callable[..., Any], aggregation: str
+) -> None:
+    sources = SOURCES.replace("sum", aggregation)
+    result = await compared(["('x', 1)"], ["('x', 2)", "('x', 2)"], sources)
+    [amount] = result.summary.measures
+    assert (amount.doubled_in_a, amount.doubled_in_b) == (0, 0)
+    assert "twice" not in "".join(result.interpretation)
+
+
+async def test_no_column_of_the_statement_goes_unread(compared: Callable[..., Any]) -> None:
+    result = await compared(["('x', 1)"], [])
+    assert '"summary"."groups"' not in result.proof.sql

@@ -191,3 +191,11 @@ async def test_wrong_questions_say_what_is_wrong(
 ) -> None:
     with pytest.raises(InvalidInputError, match=message):
         await services.query.query("weird", **arguments)
+
+
+async def test_a_date_outside_the_years_of_python_tells_the_mend(
+    make_services: MakeServices,
+) -> None:
+    services = make_services(SCRIPT.replace("2024-01-31", "12000-01-01"), SOURCES)
+    with pytest.raises(QueryError, match="outside the years 1 to 9999; declare `type: text`"):
+        await services.query.query("elsewhere", ["day"])

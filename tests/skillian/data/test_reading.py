@@ -106,6 +106,14 @@ def test_secrets_and_values_never_show() -> None:
     assert "x.duckdb" not in repr(read_definitions(GOOD, "s.yaml"))
 
 
+@pytest.mark.parametrize("url", ["duckdb://user:hunter2@host/x", '"duckdb://user:hunter2@\\t/x"'])
+@pytest.mark.parametrize("other_fault", ["", "tables: {}\n"])
+def test_a_url_in_place_of_a_connection_never_shows(url: str, other_fault: str) -> None:
+    told = "".join(faults(GOOD.replace("connection: db", f"connection: {url}") + other_fault))
+    assert "hunter2" not in told
+    assert "`duckdb://…`" in told or "'duckdb://…'" in told
+
+
 @pytest.mark.parametrize("text", ["", "[]", "just text", "sources: {}\nconnections: {}\n"])
 def test_files_that_hold_something_else(text: str) -> None:
     assert faults(text)

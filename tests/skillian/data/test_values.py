@@ -51,6 +51,8 @@ def test_values_take_the_type_of_the_column(kind: str, given: object, typed: Val
         ("decimal", "NaN"),
         ("decimal", "1e999999"),
         ("decimal", "1e-40"),
+        ("decimal", "1e-30000000000"),
+        ("decimal", "0e30000000000"),
         ("decimal", True),
         ("integer", "1.5"),
         ("integer", "9" * 39),
@@ -63,6 +65,7 @@ def test_values_take_the_type_of_the_column(kind: str, given: object, typed: Val
         ("date", 20240131),
         ("timestamp", "2024-01-31T10:00+02:00"),
         ("timestamptz", "2024-01-31T10:00"),
+        ("timestamptz", "0001-01-01T00:00:00+05:00"),
         ("other", b"x"),
     ],
 )
