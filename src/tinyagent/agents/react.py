@@ -116,17 +116,26 @@ class ReactAgent(LoopAgent[T]):
             self._answer(run, answer, "text", response.finish_reason)
             run.memory.add("assistant", said)
             return
-        results = await _run_calls(run, calls)
-        run.memory.add("assistant", adapter.text_beside_calls(response), tool_calls=calls)
-        for result in results:
-            text = "\n".join(filter(None, (run.results.bounded(result.content), result.note)))
-            run.memory.add("tool", text, tool_call_id=result.call.id)
-        run.steps.append(ReactStep(run.context.step, said, tuple(results)))
+        done: dict[str, ToolResult] = {}
+        try:
+            await _run_calls(run, calls, done)
+        finally:
+            # A limit may end the run in the middle: what was done is remembered all the same.
+            results = tuple(done.get(call.id) or _not_finished(call) for call in calls)
+            run.memory.add("assistant", adapter.text_beside_calls(response), tool_calls=calls)
+            for result in results:
+                text = "\n".join(filter(None, (run.results.bounded(result.content), result.note)))
+                run.memory.add("tool", text, tool_call_id=result.call.id)
+            run.steps.append(ReactStep(run.context.step, said, results))
 
     def _use(self, adapter: ToolCallingAdapter) -> None:
         """Offer the tools by this adapter from now on, in all runs of this agent."""
         self._adapter = adapter
         self._format = adapter.format_request(self._tools, self._output.schema)
+
+
+def _not_finished(call: ToolCall) -> ToolResult:
+    return ToolResult(call, "Error: not finished: the run ended", is_error=True)
 
 
 def _with_instructions(messages: Sequence[Message], instructions: str) -> Sequence[Message]:
@@ -139,25 +148,28 @@ def _with_instructions(messages: Sequence[Message], instructions: str) -> Sequen
     return (Message("system", f"{first.content}\n\n{instructions}"), *rest)
 
 
-async def _run_calls(run: Run, calls: Sequence[ToolCall]) -> list[ToolResult]:
-    """All results in the order of the calls; calls of sequential tools run alone."""
-    results: list[ToolResult] = []
+async def _run_calls(run: Run, calls: Sequence[ToolCall], done: dict[str, ToolResult]) -> None:
+    """Run the calls side by side, those of sequential tools alone; results go into `done`."""
+
+    async def run_one(call: ToolCall) -> None:
+        done[call.id] = await run.call_tool(call)
+
     for alone, group in groupby(calls, run.is_sequential):
         batch = list(group)
         for part in [[call] for call in batch] if alone else [batch]:
-            results += await _side_by_side(run.call_tool, part)
-    return results
+            await _side_by_side(run_one, part)
 
 
 async def _side_by_side(
-    call_tool: Callable[[ToolCall], Awaitable[ToolResult]], calls: Sequence[ToolCall]
-) -> list[ToolResult]:
-    """All results in the order of the calls; the first end of the run cancels the other calls."""
+    run_one: Callable[[ToolCall], Awaitable[None]], calls: Sequence[ToolCall]
+) -> None:
+    """Run all; the first end of the run cancels the others."""
     if len(calls) == 1:
-        return [await call_tool(calls[0])]
-    tasks = [asyncio.ensure_future(call_tool(call)) for call in calls]
+        await run_one(calls[0])
+        return
+    tasks = [asyncio.ensure_future(run_one(call)) for call in calls]
     try:
-        return list(await asyncio.gather(*tasks))
+        await asyncio.gather(*tasks)
     finally:
         for task in tasks:
             task.cancel()

@@ -144,7 +144,8 @@ async def test_a_limit_reached_by_one_call_ends_the_others(ask: Ask) -> None:
     assert sorted(cancelled) == ["a", "b"]
     assert asyncio.all_tasks() <= before | {asyncio.current_task()}
     roles = [message.role for message in result.memory.messages]
-    assert roles == ["system", "user"]  # no call without its result
+    # No call without its result.
+    assert roles == ["system", "user", "assistant", "tool", "tool", "tool"]
 
 
 @pytest.mark.parametrize("side_by_side", [1, 3])
@@ -361,3 +362,16 @@ async def test_a_memory_goes_on_under_this_agents_own_prompt() -> None:
     assert "Be short." in system[0]
     assert "JSON Schema" in system[0]
     assert "Be kind." not in system[0]
+
+
+async def test_calls_that_were_made_are_remembered_when_a_limit_ends_the_run() -> None:
+    calls = [RawToolCall(str(n), "add", json.dumps({"a": n, "b": 0})) for n in range(3)]
+    agent = ReactAgent(ScriptedModel([calls]), [add], middleware=[UsageLimits(tool_calls=2)])
+    result = await agent.run("go", return_result=True)
+    assert result.state == "usage_limit_reached"
+    made = {r.call.id: r.is_error for step in result.steps for r in step.results}
+    assert sorted(made) == ["0", "1", "2"]
+    assert made["2"]
+    tools = [m for m in result.memory.messages if m.role == "tool"]
+    assert [m.tool_call_id for m in tools] == ["0", "1", "2"]
+    assert tools[2].content == "Error: not finished: the run ended"

@@ -189,8 +189,9 @@ async def test_a_model_that_goes_round_in_circles_is_told_and_then_stopped() -> 
     assert len(model.requests) == UsageLimits().same_results
     told = [m.content for m in result.memory.messages if m.role == "tool"]
     assert [text.startswith("counted 1\n[You have made this") for text in told] == [
-        False, False, True, False, False,
+        False, False, True, False, False, False,
     ]  # fmt: skip
+    assert told[-1] == "Error: not finished: the run ended"
 
 
 async def test_after_being_told_the_model_may_only_answer() -> None:
