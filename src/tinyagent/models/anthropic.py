@@ -145,7 +145,6 @@ def _endpoint(client: AsyncAnthropic | None, key: str, timeout: float) -> Anthro
         )
     except ModuleNotFoundError as error:
         raise ConfigurationError(
-            f"AnthropicModel needs the package {error.name!r}:"
-            " pip install 'tinyagent-skillian[anthropic]'"
+            f"AnthropicModel needs the package {error.name!r}: pip install anthropic"
         ) from None
     return AnthropicEndpoint(client, key, timeout)
