@@ -22,7 +22,7 @@ class ToolCallingAdapter(Protocol):
         """What to add to each request so that the model can call `tools`.
 
         `output_schema` is the JSON Schema of the answer, where one is wanted. `answer_only` keeps
-        the model from calling them for now.
+        the model from calling them in this request.
         """
         ...
 

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncGenerator
-from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
-from tinyagent.core.errors import ConfigurationError, ModelConnectionError
-from tinyagent.core.types import ModelDelta, ModelRequest, ModelResponse
-from tinyagent.models.body import hiding
+from tinyagent.core.errors import ConfigurationError
+from tinyagent.core.types import ModelRequest
 from tinyagent.models.messages_api import (
     StreamAssembler,
     decode_response,
     encode_request,
     is_whole_reply,
 )
-from tinyagent.models.retry import attempts
+from tinyagent.models.remote import RemoteModel, ReplyFormat
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic
@@ -24,7 +21,10 @@ if TYPE_CHECKING:
     from tinyagent.models.anthropic_client import AnthropicEndpoint
 
 
-class AnthropicModel:
+_REPLIES = ReplyFormat(decode_response, is_whole_reply, StreamAssembler)
+
+
+class AnthropicModel(RemoteModel):
     """Claude behind Anthropic's messages API. Needs the extra `anthropic`.
 
     The address is `ANTHROPIC_BASE_URL`, by default Anthropic's own. A request's temperature is
@@ -59,72 +59,13 @@ class AnthropicModel:
             raise ConfigurationError(
                 "the model's name is empty; give one such as 'claude-sonnet-5'"
             )
-        self._name = name
         self._max_tokens = max_tokens
-        self._retries = retries
         key = "" if client is not None else _checked_key(api_key)
-        self._endpoint = _endpoint(client, key, timeout)
+        super().__init__(name, _endpoint(client, key, timeout), _REPLIES, retries)
 
-    @property
-    def name(self) -> str:
-        """The model's name as the server knows it."""
-        return self._name
-
-    async def complete(self, request: ModelRequest) -> ModelResponse:
-        """The whole answer; raises `ModelError`."""
-        body = self._body(request, stream=False)
-        async for attempt in attempts(self._retries):
-            with attempt, hiding(self._endpoint.key):
-                return decode_response(await self._endpoint.post(body))
-        raise AssertionError("the last attempt returns or raises")
-
-    async def stream(
-        self, request: ModelRequest
-    ) -> AsyncGenerator[ModelDelta | ModelResponse, None]:
-        """The answer as it is written, then whole; raises `ModelError`.
-
-        When the connection breaks in the middle and is made again, a delta of kind `restart`
-        says that what came before is void.
-        """
-        body = self._body(request, stream=True)
-        begun = False
-        async for attempt in attempts(self._retries):
-            with attempt, hiding(self._endpoint.key):
-                if begun:
-                    yield ModelDelta("", "restart")
-                    begun = False
-                async with aclosing(self._stream_once(body)) as items:
-                    async for item in items:
-                        begun = True
-                        yield item
-                return
-
-    async def _stream_once(
-        self, body: dict[str, Any]
-    ) -> AsyncGenerator[ModelDelta | ModelResponse, None]:
-        assembler = StreamAssembler()
-        async with aclosing(self._endpoint.stream(body)) as events:
-            async for event in events:
-                if is_whole_reply(event):  # the server does not stream
-                    response = decode_response(event)
-                    if response.content:
-                        yield ModelDelta(response.content)
-                    yield response
-                    return
-                delta = assembler.add(event)
-                if delta is not None:
-                    yield delta
-        if not assembler.is_whole:
-            raise ModelConnectionError(
-                f"the stream from {self._endpoint.where} ended before the answer was whole"
-            )
-        yield assembler.response()
-
-    def _body(self, request: ModelRequest, *, stream: bool) -> dict[str, Any]:
+    def body(self, request: ModelRequest, *, stream: bool) -> dict[str, Any]:
+        """The body of `POST /v1/messages`."""
         return encode_request(self._name, request, max_tokens=self._max_tokens, stream=stream)
-
-    def __repr__(self) -> str:
-        return f"AnthropicModel({self._name!r}, {self._endpoint.where!r})"
 
 
 def _checked_key(api_key: str | None) -> str:

@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager
+from typing import Any
 
 import pytest
 from anthropic import AsyncAnthropic
@@ -279,9 +280,10 @@ def test_one_model_serves_one_loop_after_another(monkeypatch: pytest.MonkeyPatch
     with _server_in_a_thread() as url:
         monkeypatch.setenv("ANTHROPIC_BASE_URL", url)
         model = AnthropicModel(NAME, api_key=KEY, retries=0)
+        endpoint: Any = model._endpoint
         for _ in range(2):
             assert asyncio.run(model.complete(REQUEST)) == BLUE
-            assert not model._endpoint._made
+            assert not endpoint._made
 
 
 async def test_leaving_a_stream_early_lets_the_connection_go() -> None:
