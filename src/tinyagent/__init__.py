@@ -1,5 +1,8 @@
 """tinyagent: a small agent framework. What is named here is public, the rest may change."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from tinyagent.adapters import (
     NativeToolAdapter,
     OpenAIStructuredAdapter,
@@ -14,6 +17,8 @@ from tinyagent.core.context import RunContext
 from tinyagent.core.errors import (
     CallerError,
     ConfigurationError,
+    ExecutionError,
+    ExecutionTimeout,
     InvalidFinalAnswer,
     MalformedReply,
     ModelAuthenticationError,
@@ -31,6 +36,7 @@ from tinyagent.core.errors import (
     NoProgress,
     RecordingMismatch,
     RunEnded,
+    SandboxUnavailable,
     StepLimitReached,
     TinyAgentError,
     ToolArgumentsError,
@@ -41,18 +47,23 @@ from tinyagent.core.errors import (
     UsageLimitReached,
 )
 from tinyagent.core.events import (
+    CodeFinished,
+    CodeStarted,
     Event,
     ModelRequested,
     ModelResponded,
+    OutputDelta,
     ReplyRejected,
     RunFinished,
     RunStarted,
+    SignalGiven,
     StepFinished,
     StepStarted,
     TextDelta,
     ToolFinished,
     ToolStarted,
 )
+from tinyagent.core.execution import Artifact, ExecutionResult
 from tinyagent.core.finalizer import Finalizer
 from tinyagent.core.items import MemoryItem
 from tinyagent.core.memory import Memory
@@ -72,6 +83,8 @@ from tinyagent.core.types import (
     ToolResult,
     Usage,
 )
+from tinyagent.execution.limits import ExecutionLimits, TrustLevel
+from tinyagent.execution.protocol import Executor, Guarantee
 from tinyagent.memory.manager import MemoryManager
 from tinyagent.memory.pruning import (
     Strategy,
@@ -105,20 +118,51 @@ from tinyagent.prompts.loader import get_prompt_fallback
 from tinyagent.tools.registry import ToolRegistry, get_registry
 from tinyagent.tools.tool import Tool, tool
 
+# What runs code is loaded when it is asked for: `import tinyagent` would cost half as much again.
+if TYPE_CHECKING:
+    from tinyagent.agents.code import TinyCodeAgent
+    from tinyagent.execution.choose import get_executor
+    from tinyagent.execution.local import LocalExecutor
+    from tinyagent.execution.process import ProcessExecutor
+else:
+    _LATER = {
+        "LocalExecutor": "tinyagent.execution.local",
+        "ProcessExecutor": "tinyagent.execution.process",
+        "TinyCodeAgent": "tinyagent.agents.code",
+        "get_executor": "tinyagent.execution.choose",
+    }
+
+    def __getattr__(name: str) -> object:
+        if name not in _LATER:
+            raise AttributeError(f"module 'tinyagent' has no attribute {name!r}")
+        item = globals()[name] = getattr(import_module(_LATER[name]), name)
+        return item
+
+
 __all__ = [
     "ActionStep",
     "AgentMemory",
     "AnthropicModel",
     "Approval",
+    "Artifact",
     "BaseAgent",
     "CallerError",
+    "CodeFinished",
+    "CodeStarted",
     "ConfigurationError",
     "Decision",
     "Event",
+    "ExecutionError",
+    "ExecutionLimits",
+    "ExecutionResult",
+    "ExecutionTimeout",
+    "Executor",
     "FallbackModel",
     "FinalAnswer",
     "Finalizer",
+    "Guarantee",
     "InvalidFinalAnswer",
+    "LocalExecutor",
     "MalformedReply",
     "Memory",
     "MemoryItem",
@@ -147,7 +191,9 @@ __all__ = [
     "NoProgress",
     "OpenAIModel",
     "OpenAIStructuredAdapter",
+    "OutputDelta",
     "ParsedAdapter",
+    "ProcessExecutor",
     "RawToolCall",
     "ReactAgent",
     "ReactStep",
@@ -160,9 +206,11 @@ __all__ = [
     "RunFinished",
     "RunResult",
     "RunStarted",
+    "SandboxUnavailable",
     "ScratchpadStep",
     "ScriptedModel",
     "Signal",
+    "SignalGiven",
     "SignalType",
     "Step",
     "StepFinished",
@@ -173,6 +221,7 @@ __all__ = [
     "TaskStep",
     "TextDelta",
     "TinyAgentError",
+    "TinyCodeAgent",
     "TokenEstimate",
     "Tool",
     "ToolArgumentsError",
@@ -186,6 +235,7 @@ __all__ = [
     "ToolServerError",
     "ToolStarted",
     "Tracing",
+    "TrustLevel",
     "Turn",
     "UnknownToolError",
     "Unrestored",
@@ -194,6 +244,7 @@ __all__ = [
     "UsageLimits",
     "ValidatedAdapter",
     "get_adapter",
+    "get_executor",
     "get_model",
     "get_prompt_fallback",
     "get_registry",

@@ -12,13 +12,18 @@ from rich.console import Console
 from rich.status import Status
 
 from tinyagent.core.events import (
+    CodeFinished,
+    CodeStarted,
     Event,
     ModelRequested,
+    OutputDelta,
     ReplyRejected,
+    SignalGiven,
     TextDelta,
     ToolFinished,
     ToolStarted,
 )
+from tinyagent.core.execution import ExecutionResult
 from tinyagent.core.messages import ToolCall
 from tinyagent.core.threads import run_in_thread
 from tinyagent.core.types import RunResult
@@ -31,9 +36,16 @@ notes = Console(stderr=True, highlight=False, markup=False, emoji=False, soft_wr
 
 
 class Display:
-    """Shows a run: the answer on standard output, all else on standard error."""
+    """Shows a run: the answer on standard output, all else on standard error.
 
-    def __init__(self, *, stream: bool, quiet: bool) -> None:
+    Args:
+        stream: show the model's text as it is written.
+        quiet: show errors only.
+        code: the run is a code agent's: the model's text is no answer.
+    """
+
+    def __init__(self, *, stream: bool, quiet: bool, code: bool = False) -> None:
+        self._code = code
         self._stream = stream
         self._quiet = quiet
         self._line = ""
@@ -51,10 +63,12 @@ class Display:
                 self._status = notes.status(f"step {step}: waiting for the model")
                 self._status.start()
             case TextDelta(kind="text", text=text) if self._stream:
-                self._write(printable(text))
+                (self._write_beside if self._code else self._write)(printable(text))
             case TextDelta(kind="restart"):
                 self._break_line()
                 notes.print("(the connection broke; the answer starts again)", style="yellow")
+            case CodeStarted() | OutputDelta() | CodeFinished() | SignalGiven():
+                self._show_code(event)
             case ToolStarted(call=call):
                 self._break_line()
                 notes.print(_shorten(f"→ {_as_code(call)}"), style="cyan")
@@ -84,6 +98,35 @@ class Display:
                 f" {used.input_tokens} tokens in, {used.output_tokens} out",
                 style="dim",
             )
+
+    def _show_code(self, event: CodeStarted | OutputDelta | CodeFinished | SignalGiven) -> None:
+        self._break_line()
+        match event:
+            case CodeStarted(code=code):
+                if not self._stream:  # else it has been seen as it was written
+                    notes.print(printable(code), style="cyan")
+            case OutputDelta(text=text):
+                self._write_beside(printable(text))
+            case CodeFinished(result=result):
+                self._end_code(result)
+            case SignalGiven(signal=signal):
+                notes.print(f"({signal.type}: {_shorten(signal.message)})", style="dim")
+
+    def _write_beside(self, text: str) -> None:
+        """What is no answer goes beside it."""
+        sys.stderr.write(text)
+        sys.stderr.flush()
+
+    def _end_code(self, result: ExecutionResult) -> None:
+        if result.output and not result.output.endswith("\n"):
+            self._write_beside("\n")
+        if result.error is not None:
+            notes.print(printable(result.error.rstrip()), style="red")
+        elif not result.output and result.value_text:
+            notes.print(_shorten(result.value_text), style="dim")
+        for artifact in result.artifacts:
+            size = f"{len(artifact.data):,} bytes"
+            notes.print(printable(f"made {artifact.name} ({size})"), style="green")
 
     def _settle(self) -> None:
         """Take the progress line away."""

@@ -15,7 +15,7 @@ from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Generic, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, cast
 
 from tinyagent.agents.delegate import agent_tool
 from tinyagent.agents.options import AgentOptions, Settings
@@ -39,8 +39,9 @@ from tinyagent.core.events import (
     StepFinished,
     StepStarted,
 )
-from tinyagent.core.memory import Memory
+from tinyagent.core.logs import logger
 from tinyagent.core.types import ModelRequest, ModelResponse, RunResult, RunState
+from tinyagent.memory.pruning import token_budget
 from tinyagent.models.base import Model, get_model
 from tinyagent.prompts.loader import get_prompt_fallback
 from tinyagent.tools.collection import collect_tools
@@ -54,6 +55,9 @@ else:
     from typing import TypeVar
 
     T = TypeVar("T")
+
+R = TypeVar("R", bound=Run[Any])
+M = TypeVar("M")
 
 
 class BaseAgent:
@@ -70,8 +74,11 @@ class BaseAgent:
         self._tool_map: dict[str, Tool] = collect_tools(tools)
 
 
-class LoopAgent(BaseAgent, ABC, Generic[T]):
+class LoopAgent(BaseAgent, ABC, Generic[R, M, T]):
     """An agent that asks a model again and again until there is an answer."""
+
+    answers_by_call: ClassVar[bool] = False
+    """Whether the answer is given to a function, rather than as the text of a reply."""
 
     def __init__(
         self,
@@ -84,9 +91,9 @@ class LoopAgent(BaseAgent, ABC, Generic[T]):
         super().__init__(tools)
         self._model = get_model(model)
         self._settings = Settings(**options)
-        self._output: OutputReader[T] = OutputReader(output_type)
+        self._output: OutputReader[T] = OutputReader(output_type, by_call=self.answers_by_call)
         prompt = get_prompt_fallback(self._settings.prompt_file, system_prompt)
-        parts = (prompt, self._output.instruction, self._settings.system_suffix)
+        parts = (prompt, self.environment(), self._output.instruction, self._settings.system_suffix)
         self._system_prompt = "\n\n".join(part for part in parts if part)
 
     async def run(
@@ -95,7 +102,7 @@ class LoopAgent(BaseAgent, ABC, Generic[T]):
         *,
         max_steps: int | None = None,
         return_result: bool = False,
-        memory: Memory | None = None,
+        memory: M | None = None,
     ) -> RunResult[T]:
         """Work on `task` until there is an answer.
 
@@ -123,7 +130,7 @@ class LoopAgent(BaseAgent, ABC, Generic[T]):
         *,
         max_steps: int | None = None,
         return_result: bool = False,
-        memory: Memory | None = None,
+        memory: M | None = None,
     ) -> RunResult[T]:
         """`run` for programs without an event loop.
 
@@ -140,7 +147,7 @@ class LoopAgent(BaseAgent, ABC, Generic[T]):
         )
 
     async def stream(
-        self, task: str, *, max_steps: int | None = None, memory: Memory | None = None
+        self, task: str, *, max_steps: int | None = None, memory: M | None = None
     ) -> AsyncGenerator[Event, None]:
         """The run as events while it happens; the last is `RunFinished`, whatever the end.
 
@@ -159,19 +166,35 @@ class LoopAgent(BaseAgent, ABC, Generic[T]):
             driver.cancel()
             await asyncio.wait([driver])
 
+    def environment(self) -> str:
+        """The part of the system prompt that tells of the agent's tools; adapters tell of them."""
+        return ""
+
     @abstractmethod
-    def request(self, run: Run) -> ModelRequest:
+    def begin(self, task: str, memory: M | None, context: RunContext, *, streaming: bool) -> R:
+        """The state of a new run: the conversation so far, if there was one, and the task."""
+
+    @abstractmethod
+    def request(self, run: R) -> ModelRequest:
         """What to ask the model now."""
 
     @abstractmethod
-    async def act(self, run: Run, response: ModelResponse) -> None:
+    async def act(self, run: R, response: ModelResponse) -> None:
         """Do what the model wants, and remember it.
 
         Raises:
             MalformedReply: the reply cannot be used; the loop tells the model.
         """
 
-    async def ask(self, run: Run) -> ModelResponse:
+    @abstractmethod
+    def reject(self, run: R, response: ModelResponse, reason: str) -> None:
+        """Remember a reply that cannot be used, and why."""
+
+    @abstractmethod
+    def shorten(self, run: R, strategy: Callable[..., Any]) -> int:
+        """Prune the conversation; gives the number of characters saved."""
+
+    async def ask(self, run: R) -> ModelResponse:
         """Ask the model; a conversation that is too long for it is shortened and asked again, once.
 
         Raises:
@@ -180,7 +203,10 @@ class LoopAgent(BaseAgent, ABC, Generic[T]):
         try:
             return await run.call_model(self.request(run))
         except ModelContextTooLong:
-            if not run.shorten():
+            # The system prompt and the task stay, and no call is parted from its result.
+            saved = self.shorten(run, token_budget(run.memory.tokens // 2))
+            logger.info("the conversation was too long for the model: %d characters saved", saved)
+            if saved <= 0:
                 raise
             return await run.call_model(self.request(run))
 
@@ -193,7 +219,7 @@ class LoopAgent(BaseAgent, ABC, Generic[T]):
         """
         return agent_tool(partial(self.run, return_result=True), name, description)
 
-    async def _loop(self, run: Run) -> None:
+    async def _loop(self, run: R) -> None:
         context = run.context
         while context.step < context.max_steps:
             context.step += 1
@@ -202,7 +228,8 @@ class LoopAgent(BaseAgent, ABC, Generic[T]):
             try:
                 await self.act(run, response)
             except MalformedReply as fault:
-                self._reject(run, response, str(fault))
+                self.reject(run, response, str(fault))
+                context.emit(ReplyRejected(context.step, str(fault)))
             context.emit(StepFinished(context.step))
             if run.finalizer.is_set:
                 return
@@ -210,11 +237,12 @@ class LoopAgent(BaseAgent, ABC, Generic[T]):
             f"no answer after {context.max_steps} steps (raise it with max_steps=...)"
         )
 
-    async def _drive(self, run: Run) -> RunResult[T]:
+    async def _drive(self, run: R) -> RunResult[T]:
         """Run the loop to whatever end, and tell it."""
         run.context.emit(RunStarted(run.context.run_id, run.context.task))
         try:
-            await self._loop(run)
+            async with run.resources:
+                await self._loop(run)
         except RunEnded as end:
             return self._finish(run, end.state, end)
         except TinyAgentError as error:
@@ -229,45 +257,28 @@ class LoopAgent(BaseAgent, ABC, Generic[T]):
         self,
         task: str,
         max_steps: int | None,
-        memory: Memory | None,
+        memory: M | None,
         listener: Callable[[Event], None] | None = None,
-    ) -> Run:
+    ) -> R:
         settings = self._settings
         if max_steps is not None:
             settings = replace(settings, max_steps=max_steps)
         context = RunContext(task, settings.max_steps, self._tool_map, self._model.name)
         if listener is not None:
             context.emit = listener
-        conversation = Memory() if memory is None else memory.copy()
-        conversation.set_system(self._system_prompt)
-        conversation.add("user", task)
-        return Run(
-            self._model,
-            self._tool_map,
-            self._settings.layers(),
-            context,
-            conversation,
-            streaming=listener is not None,
-        )
+        return self.begin(task, memory, context, streaming=listener is not None)
 
-    def _finish(self, run: Run, state: RunState, error: TinyAgentError | None) -> RunResult[T]:
+    def _finish(self, run: R, state: RunState, error: TinyAgentError | None) -> RunResult[T]:
         result = cast("RunResult[T]", run.result(state, error))
         if error is not None:
             error.result = result
         run.context.emit(RunFinished(result))
         return result
 
-    def _reject(self, run: Run, response: ModelResponse, reason: str) -> None:
-        """Tell the model what was wrong with its reply."""
-        if response.content and response.content.strip():
-            run.memory.add("assistant", response.content)
-        run.memory.add("user", reason)
-        run.context.emit(ReplyRejected(run.context.step, reason))
-
-    def _answer(self, run: Run, text: str, source: str, finish_reason: str) -> None:
-        """Take the answer, or raise `MalformedReply` with what is wrong with its type."""
+    def _read_answer(self, run: R, read: Callable[[], T]) -> T:
+        """The answer in its type; `MalformedReply` tells the model what is wrong with it."""
         try:
-            value = self._output.read(text)
+            return read()
         except MalformedReply as fault:
             run.rejected_outputs += 1
             if run.rejected_outputs > self._settings.output_retries:
@@ -275,4 +286,3 @@ class LoopAgent(BaseAgent, ABC, Generic[T]):
                     f"the answer did not take its type in {run.rejected_outputs} tries: {fault}"
                 ) from None
             raise
-        run.finalizer.set_answer(value, source, {"finish_reason": finish_reason})

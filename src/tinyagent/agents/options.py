@@ -2,27 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypedDict
 
 from tinyagent.core.errors import ConfigurationError
+from tinyagent.execution.limits import ExecutionLimits, TrustLevel
+from tinyagent.execution.protocol import Executor
+from tinyagent.memory.manager import MemoryManager
+from tinyagent.memory.pruning import Strategy
 from tinyagent.middleware.approval import Approval
 from tinyagent.middleware.base import Middleware
 from tinyagent.middleware.limits import UsageLimits
 
 
-class AgentOptions(TypedDict, total=False):
-    """The options as an agent's constructor takes them; `ReactAgent` says what each means."""
+class CommonOptions(TypedDict, total=False):
+    """The options that all agents take; `ReactAgent` says what each means."""
 
     max_steps: int
     prompt_file: str | Path | None
     system_suffix: str
     middleware: Sequence[Middleware]
     max_tokens: int | None
-    temperature: float | None
     output_retries: int
+
+
+class AgentOptions(CommonOptions, total=False):
+    """The options as the constructor of `ReactAgent` takes them."""
+
+    temperature: float | None
+
+
+class CodeOptions(CommonOptions, total=False):
+    """The options as the constructor of `TinyCodeAgent` takes them."""
+
+    executor: Executor | Callable[[], Executor] | None
+    trust_level: TrustLevel | str
+    limits: ExecutionLimits
+    extra_imports: Iterable[str]
+    files: Iterable[str | Path]
+    memory_manager: MemoryManager | None
+    prune: Strategy | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,10 @@ from tinyagent.adapters import (
 from tinyagent.agents.base import LoopAgent, T
 from tinyagent.agents.options import AgentOptions
 from tinyagent.agents.run import Run
+from tinyagent.core.context import RunContext
 from tinyagent.core.errors import ModelFormatRefused
 from tinyagent.core.logs import logger
+from tinyagent.core.memory import Memory
 from tinyagent.core.messages import Message, ToolCall
 from tinyagent.core.types import ModelRequest, ModelResponse, ReactStep, ToolResult
 from tinyagent.models.base import Model
@@ -29,7 +31,7 @@ from tinyagent.tools.tool import Tool
 _NATIVE = (NativeToolAdapter, ValidatedAdapter)
 
 
-class ReactAgent(LoopAgent[T]):
+class ReactAgent(LoopAgent[Run[Memory], Memory, T]):
     """An agent that calls tools until it has the answer.
 
     Args:
@@ -67,7 +69,18 @@ class ReactAgent(LoopAgent[T]):
         self._steps_down = tool_calling_mode == "auto"
         self._use(get_adapter(self._model, self._tools, tool_calling_mode))
 
-    def request(self, run: Run) -> ModelRequest:
+    def begin(
+        self, task: str, memory: Memory | None, context: RunContext, *, streaming: bool
+    ) -> Run[Memory]:
+        """The conversation so far with the task behind it."""
+        conversation = Memory() if memory is None else memory.copy()
+        conversation.set_system(self._system_prompt)
+        conversation.add("user", task)
+        layers = self._settings.layers()
+        tools = self._tool_map
+        return Run(self._model, tools, layers, context, conversation, streaming=streaming)
+
+    def request(self, run: Run[Memory]) -> ModelRequest:
         """The conversation so far, with the tools on offer."""
         adapter = run.adapter or self._adapter
         form = self._format
@@ -85,7 +98,7 @@ class ReactAgent(LoopAgent[T]):
             max_tokens=self._settings.max_tokens,
         )
 
-    async def ask(self, run: Run) -> ModelResponse:
+    async def ask(self, run: Run[Memory]) -> ModelResponse:
         """Ask the model; a form of tool calling that its server refuses is not used again."""
         while True:
             used = run.adapter = self._adapter
@@ -102,7 +115,7 @@ class ReactAgent(LoopAgent[T]):
                     logger.info("%s; going on with %s", refused, type(lower).__name__)
                     self._use(lower)
 
-    async def act(self, run: Run, response: ModelResponse) -> None:
+    async def act(self, run: Run[Memory], response: ModelResponse) -> None:
         """Run the calls of the answer side by side; an answer without calls is the final one."""
         adapter = run.adapter or self._adapter
         calls = adapter.extract_tool_calls(response, tuple(run.tools.values()))
@@ -113,7 +126,8 @@ class ReactAgent(LoopAgent[T]):
             calls = ()
         if not calls:
             answer = adapter.extract_answer(response)
-            self._answer(run, answer, "text", response.finish_reason)
+            run.output = self._read_answer(run, lambda: self._output.read(answer))
+            run.finalizer.set_answer(run.output, "text", {"finish_reason": response.finish_reason})
             run.memory.add("assistant", said)
             return
         done: dict[str, ToolResult] = {}
@@ -127,6 +141,16 @@ class ReactAgent(LoopAgent[T]):
                 text = "\n".join(filter(None, (run.results.bounded(result.content), result.note)))
                 run.memory.add("tool", text, tool_call_id=result.call.id)
             run.steps.append(ReactStep(run.context.step, said, results))
+
+    def reject(self, run: Run[Memory], response: ModelResponse, reason: str) -> None:
+        """Keep what the model said, and what was wrong with it."""
+        if response.content and response.content.strip():
+            run.memory.add("assistant", response.content)
+        run.memory.add("user", reason)
+
+    def shorten(self, run: Run[Memory], strategy: Callable[..., Any]) -> int:
+        """Prune the messages; the task stays."""
+        return run.memory.prune(strategy, task=run.context.task)
 
     def _use(self, adapter: ToolCallingAdapter) -> None:
         """Offer the tools by this adapter from now on, in all runs of this agent."""
@@ -148,7 +172,9 @@ def _with_instructions(messages: Sequence[Message], instructions: str) -> Sequen
     return (Message("system", f"{first.content}\n\n{instructions}"), *rest)
 
 
-async def _run_calls(run: Run, calls: Sequence[ToolCall], done: dict[str, ToolResult]) -> None:
+async def _run_calls(
+    run: Run[Memory], calls: Sequence[ToolCall], done: dict[str, ToolResult]
+) -> None:
     """Run the calls side by side, those of sequential tools alone; results go into `done`."""
 
     async def run_one(call: ToolCall) -> None:

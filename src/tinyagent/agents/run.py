@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import aclosing
-from typing import Any
+from contextlib import AsyncExitStack, aclosing
+from typing import Any, Generic, Protocol, TypeVar
 
 from tinyagent.adapters import ToolCallingAdapter
 from tinyagent.core.context import RunContext
@@ -16,19 +16,18 @@ from tinyagent.core.events import (
     ToolFinished,
     ToolStarted,
 )
+from tinyagent.core.execution import Artifact
 from tinyagent.core.finalizer import Finalizer
 from tinyagent.core.logs import logger
-from tinyagent.core.memory import Memory
 from tinyagent.core.messages import ToolCall
+from tinyagent.core.signals import Signal
 from tinyagent.core.types import (
     ModelRequest,
     ModelResponse,
-    ReactStep,
     RunResult,
     RunState,
     ToolResult,
 )
-from tinyagent.memory.pruning import token_budget
 from tinyagent.middleware.base import (
     Middleware,
     chain_model_call,
@@ -41,7 +40,27 @@ from tinyagent.tools.results import ResultStore
 from tinyagent.tools.tool import Tool
 
 
-class Run:
+class Conversation(Protocol):
+    """What a run needs of its memory, be it of messages or of steps."""
+
+    @property
+    def tokens(self) -> int:
+        """About how many tokens the model is sent of it."""
+        ...
+
+    def learn(self, input_tokens: int) -> None:
+        """Correct the estimate by what the server counted."""
+        ...
+
+    def __len__(self) -> int:
+        """How many messages or steps there are."""
+        ...
+
+
+M = TypeVar("M", bound=Conversation)
+
+
+class Run(Generic[M]):
     """One run. The agent object holds none of this, so it can serve many runs at once.
 
     Args:
@@ -55,21 +74,27 @@ class Run:
         tools: Mapping[str, Tool],
         middleware: Sequence[Middleware],
         context: RunContext,
-        memory: Memory,
+        memory: M,
         *,
         streaming: bool,
     ) -> None:
         self.context = context
         self.memory = memory
         self.finalizer = Finalizer()
-        self.steps: list[ReactStep] = []
+        self.output: Any = None
+        self.steps: list[Any] = []
+        self.signals: list[Signal] = []
+        self.artifacts: list[Artifact] = []
         self.rejected_outputs = 0
         self.adapter: ToolCallingAdapter | None = None
         self.calls_natively = False
         self.results = ResultStore(taken=tools)
+        self.resources = AsyncExitStack()
+        """What is given back when the run ends."""
+        self.layers = [layer.bind(context) for layer in middleware]
         self._model = model
         self._tools = tools
-        bound = [layer.bind(context) for layer in middleware]
+        bound = self.layers
         context.emit = with_listeners(bound, context.emit)
         self._model_call = chain_model_call(bound, self._stream if streaming else self._complete)
         self._tool_call = chain_tool_call(bound, self._call_tool)
@@ -107,20 +132,11 @@ class Run:
         tool = self._tools.get(call.name)
         return tool is not None and tool.sequential
 
-    def shorten(self) -> bool:
-        """Halve a conversation that is too long for the model; says whether that took anything.
-
-        The system prompt and the task stay, and no call is parted from its result.
-        """
-        saved = self.memory.prune(token_budget(self.memory.tokens // 2), task=self.context.task)
-        logger.info("the conversation was too long for the model: %d characters dropped", saved)
-        return saved > 0
-
     def result(self, state: RunState, error: TinyAgentError | None) -> RunResult[Any]:
         """What the run has come to."""
         answer = self.finalizer.answer
         return RunResult(
-            output=None if answer is None else answer.value,
+            output=self.output,
             state=state,
             steps_taken=self.context.step,
             duration_seconds=self.context.seconds,
@@ -128,6 +144,8 @@ class Run:
             memory=self.memory,
             final_answer=answer,
             steps=tuple(self.steps),
+            signals=tuple(self.signals),
+            artifacts=tuple(self.artifacts),
             error=error,
         )
 

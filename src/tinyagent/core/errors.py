@@ -26,7 +26,10 @@ TinyAgentError
 │   ├── ModelReplyError            the server's reply cannot be read
 │   ├── ModelServerError           the server failed
 │   └── ModelTimeout               the server did not answer in time
-└── ToolServerError           an MCP server failed or cannot be reached
+├── ToolServerError           an MCP server failed or cannot be reached
+└── ExecutionError            a model's code could not be run
+    ├── ExecutionTimeout      its time is over
+    └── SandboxUnavailable    this machine cannot give what the trust level promises
 """
 
 from __future__ import annotations
@@ -168,3 +171,15 @@ class ModelTimeout(ModelError):
 
 class ToolServerError(TinyAgentError):
     """A server of tools (MCP) cannot be reached, does not answer in time, or sends rubbish."""
+
+
+class ExecutionError(TinyAgentError):
+    """A model's code could not be run, for a reason that lies outside the code."""
+
+
+class ExecutionTimeout(ExecutionError):
+    """The time of `ExecutionLimits.timeout_seconds` is over."""
+
+
+class SandboxUnavailable(ExecutionError):
+    """This machine cannot give what the trust level promises; the message says what to install."""

@@ -4,6 +4,8 @@
       StepStarted
         ModelRequested, TextDelta…, ModelResponded
         ToolStarted, ToolFinished   (calls of one step overlap; `call.id` tells them apart)
+        CodeStarted, OutputDelta…, CodeFinished   (of a code agent; its tool calls lie within)
+        SignalGiven
         ReplyRejected               (the model is told why and tries again)
       StepFinished
     RunFinished                     (always last, always there)
@@ -16,7 +18,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from tinyagent.core.execution import ExecutionResult
 from tinyagent.core.messages import ToolCall
+from tinyagent.core.signals import Signal
 from tinyagent.core.types import ModelRequest, ModelResponse, RunResult, ToolResult
 
 
@@ -77,6 +81,38 @@ class ToolFinished:
 
 
 @dataclass(frozen=True, slots=True)
+class CodeStarted:
+    """A block of code begins to run."""
+
+    step: int
+    code: str
+
+
+@dataclass(frozen=True, slots=True)
+class OutputDelta:
+    """A piece of what the code prints, as it prints it."""
+
+    step: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class CodeFinished:
+    """The block has ended, however it did."""
+
+    step: int
+    result: ExecutionResult
+
+
+@dataclass(frozen=True, slots=True)
+class SignalGiven:
+    """The code said something of its own thinking."""
+
+    step: int
+    signal: Signal
+
+
+@dataclass(frozen=True, slots=True)
 class ReplyRejected:
     """The reply could not be used; `reason` is what the model is told."""
 
@@ -106,6 +142,10 @@ Event = (
     | ModelResponded
     | ToolStarted
     | ToolFinished
+    | CodeStarted
+    | OutputDelta
+    | CodeFinished
+    | SignalGiven
     | ReplyRejected
     | StepFinished
     | RunFinished

@@ -11,8 +11,9 @@ from datetime import datetime
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from tinyagent.core.errors import TinyAgentError
-from tinyagent.core.memory import Memory
+from tinyagent.core.execution import Artifact
 from tinyagent.core.messages import Message, ToolCall
+from tinyagent.core.signals import Signal
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -138,13 +139,18 @@ class ModelResponse:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What came of one tool call: `content` is its text, `note` a remark on it for the model."""
+    """What came of one tool call: `content` is its text, `note` a remark on it for the model.
+
+    Code that called the tool is given `value`, what it returned, or has `error` raised.
+    """
 
     call: ToolCall
     content: str
     is_error: bool = False
     duration_seconds: float = 0.0
     note: str = ""
+    value: Any = field(default=None, compare=False, repr=False)
+    error: Exception | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +177,9 @@ class RunResult(Generic[T_co]):
     """What a run came to.
 
     `output` is the answer, typed by the agent's `output_type`; it is None unless `state` is
-    `"completed"`, and then `error` says why. `memory` can be passed to the next run to go on.
+    `"completed"`, and then `error` says why. `memory` (a `Memory`, or a code agent's
+    `MemoryManager`) can be passed to the next run of the same agent to go on. `steps` are
+    `ReactStep` or `ActionStep`; `signals` and `artifacts` are a code agent's.
     """
 
     output: T_co
@@ -179,10 +187,12 @@ class RunResult(Generic[T_co]):
     steps_taken: int
     duration_seconds: float
     usage: Usage
-    memory: Memory
+    memory: Any
     final_answer: FinalAnswer | None = None
-    steps: tuple[ReactStep, ...] = ()
+    steps: tuple[Any, ...] = ()
+    signals: tuple[Signal, ...] = ()
+    artifacts: tuple[Artifact, ...] = ()
     error: TinyAgentError | None = None
 
     def __str__(self) -> str:
-        return "" if self.final_answer is None else str(self.final_answer.value)
+        return "" if self.final_answer is None else str(self.output)

@@ -9,7 +9,7 @@ from tinyagent.core.items import prune_items, prune_items_async
 from tinyagent.core.messages import Message
 from tinyagent.core.tokens import TokenEstimate
 from tinyagent.core.turns import count_characters
-from tinyagent.memory.steps import Step, step_from_dict
+from tinyagent.memory.steps import Step, SystemPromptStep, step_from_dict
 
 
 class MemoryManager:
@@ -29,6 +29,11 @@ class MemoryManager:
     def add(self, step: Step) -> None:
         """Append one step."""
         self._steps.append(step)
+
+    def set_system(self, content: str) -> None:
+        """Put this system prompt first, in place of any that is there."""
+        rest = [step for step in self._steps if step.kind != "system"]
+        self._steps = [SystemPromptStep(content), *rest]
 
     def to_messages(self) -> tuple[Message, ...]:
         """What the model is sent."""

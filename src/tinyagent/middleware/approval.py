@@ -94,4 +94,5 @@ class _Gate(Middleware):
                 f"{_MAX_REFUSED} calls were refused; the run does not ask again"
             )
         reason = decision.reason or "no reason was given"
-        return ToolResult(call, f"Error: {call.name} was not approved: {reason}", is_error=True)
+        text = f"{call.name} was not approved: {reason}"
+        return ToolResult(call, f"Error: {text}", is_error=True, error=PermissionError(text))

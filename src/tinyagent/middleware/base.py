@@ -1,4 +1,4 @@
-"""Middleware: one place for everything around a model call or a tool call."""
+"""Middleware: one place for everything around a call of a model, a tool or a block of code."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from typing import TypeVar
 
 from tinyagent.core.context import RunContext
 from tinyagent.core.events import Event
+from tinyagent.core.execution import ExecutionResult
 from tinyagent.core.messages import ToolCall
 from tinyagent.core.types import ModelRequest, ModelResponse, ToolResult
 
 ModelCall = Callable[[ModelRequest], Awaitable[ModelResponse]]
 ToolCallHandler = Callable[[ToolCall], Awaitable[ToolResult]]
+CodeRun = Callable[[str], Awaitable[ExecutionResult]]
 
 A = TypeVar("A")
 R = TypeVar("R")
@@ -43,6 +45,10 @@ class Middleware:
         """Around one tool call, be it of a tool that does not exist."""
         return await call_next(call)
 
+    async def code_run(self, code: str, call_next: CodeRun) -> ExecutionResult:
+        """Around one block of a code agent; the tool calls that it makes lie within."""
+        return await call_next(code)
+
     def on_event(self, event: Event) -> None:
         """Called with each event of the run, before whoever streams it sees it."""
 
@@ -72,6 +78,12 @@ def chain_model_call(layers: Sequence[Middleware], innermost: ModelCall) -> Mode
 def chain_tool_call(layers: Sequence[Middleware], innermost: ToolCallHandler) -> ToolCallHandler:
     """One callable that goes through all layers that override `tool_call`."""
     wrappers = [m.tool_call for m in layers if type(m).tool_call is not Middleware.tool_call]
+    return _chain(wrappers, innermost)
+
+
+def chain_code_run(layers: Sequence[Middleware], innermost: CodeRun) -> CodeRun:
+    """One callable that goes through all layers that override `code_run`."""
+    wrappers = [m.code_run for m in layers if type(m).code_run is not Middleware.code_run]
     return _chain(wrappers, innermost)
 
 

@@ -11,9 +11,10 @@ from typing import TypeVar
 
 from tinyagent.core.context import RunContext
 from tinyagent.core.errors import NoProgress, UsageLimitReached
+from tinyagent.core.execution import ExecutionResult
 from tinyagent.core.messages import ToolCall
 from tinyagent.core.types import ModelRequest, ModelResponse, ToolResult
-from tinyagent.middleware.base import Middleware, ModelCall, ToolCallHandler
+from tinyagent.middleware.base import CodeRun, Middleware, ModelCall, ToolCallHandler
 
 _TELL_AT = 3
 
@@ -30,8 +31,9 @@ class UsageLimits(Middleware):
         total_tokens: input and output tokens of one run, as the server counts them.
         tool_calls: tool calls of one run.
         wall_seconds: seconds from the start of the run; a call under way is cut off.
-        same_results: how often the same call may give the same result. The third time the model
-            is told, the fourth it may only answer, with the last one the run ends (`NoProgress`).
+        same_results: how often the same call, or the same block of code, may give the same
+            result. The third time the model is told, the fourth it may only answer, with the last
+            one the run ends (`NoProgress`). Calls made by code are free to repeat themselves.
 
     A call that would pass a limit is not made: `UsageLimitReached` ends the run instead.
     Agents that are given none have one with these defaults.
@@ -57,6 +59,7 @@ class _Meter(Middleware):
         self._requests = 0
         self._tool_calls = 0
         self._seen: Counter[str] = Counter()
+        self._in_code = False
 
     async def model_call(self, request: ModelRequest, call_next: ModelCall) -> ModelResponse:
         used = max(self._requests, self._run.usage.requests)  # agents as tools ask too
@@ -69,29 +72,45 @@ class _Meter(Middleware):
         self._admit("tool_calls", self._tool_calls, self._limits.tool_calls)
         self._tool_calls += 1
         result = await self._in_time(call, call_next, f"the tool {call.name!r}")
-        return self._told_of_repeats(result)
-
-    def _told_of_repeats(self, result: ToolResult) -> ToolResult:
-        """The result, with a note where the same call has given it again and again."""
-        call = result.call
+        if self._in_code:
+            return result
         arguments = json.dumps(dict(call.arguments), sort_keys=True, default=str)
-        seen = f"{call.name}\n{arguments}\n{result.content}"
+        note = self._remark(f"{call.name}\n{arguments}\n{result.content}", f"call of {call.name}")
+        return replace(result, note=note) if note else result
+
+    async def code_run(self, code: str, call_next: CodeRun) -> ExecutionResult:
+        # Each step of the code has its own time limit, and each of its tool calls this run's.
+        self._in_code = True
+        try:
+            result = await call_next(code)
+        finally:
+            self._in_code = False
+        if result.is_final:
+            return result
+        came = f"{result.output}\n{result.value_text}\n{result.error}"
+        note = self._remark(f"{code}\n{came}", "block of code")
+        if not note:
+            return result
+        shown = result.output.rstrip("\n") or ("" if result.error else result.value_text)
+        return replace(result, output=f"{shown}\n{note}" if shown else note)
+
+    def _remark(self, seen: str, what: str) -> str:
+        """What to tell the model where the same has come of the same again and again."""
         self._seen[seen] += 1
         times = self._seen[seen]
         if times >= self._limits.same_results:
             raise NoProgress(
-                f"{call.name} was called {times} times with the same arguments and the same result"
+                f"the same {what} gave the same result {times} times"
                 " (allow more with UsageLimits(same_results=...))"
             )
         if times > _TELL_AT:
             self._run.answer_only = True
         if times != _TELL_AT:
-            return result
-        note = (
-            f"[You have made this very call {times} times, with this very result. Do something"
-            " else, or give your answer.]"
+            return ""
+        return (
+            f"[This very {what} has given this very result {times} times. Do something else, or"
+            " give your answer.]"
         )
-        return replace(result, note=note)
 
     def _admit(self, name: str, used: int, limit: int) -> None:
         if used >= limit:

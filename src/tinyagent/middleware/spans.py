@@ -21,10 +21,11 @@ from opentelemetry.trace import (
 
 from tinyagent.core.context import RunContext
 from tinyagent.core.events import Event, RunFinished, RunStarted, TextDelta
+from tinyagent.core.execution import ExecutionResult
 from tinyagent.core.messages import Message, ToolCall
 from tinyagent.core.types import ModelRequest, ModelResponse, RunResult, ToolResult
 from tinyagent.middleware import gen_ai
-from tinyagent.middleware.base import Middleware, ModelCall, ToolCallHandler
+from tinyagent.middleware.base import CodeRun, Middleware, ModelCall, ToolCallHandler
 from tinyagent.middleware.trace_content import ContentWriter
 
 _Value = str | int | float | bool | list[str]
@@ -121,6 +122,23 @@ class RunTrace(Middleware):
                 span.set_attribute(gen_ai.TOOL_CALL_RESULT, self._writer.text(result.content))
             if result.is_error:
                 self._mark_failed(span, gen_ai.TOOL_ERROR, result.content)
+            return result
+
+    async def code_run(self, code: str, call_next: CodeRun) -> ExecutionResult:
+        """A span around one block of code; its tool calls lie within."""
+        attributes: dict[str, _Value] = {gen_ai.OPERATION_NAME: gen_ai.EXECUTE_CODE}
+        with self._child(gen_ai.EXECUTE_CODE, SpanKind.INTERNAL, attributes) as span:
+            if self._writer is not None:
+                span.set_attribute(gen_ai.CODE, self._writer.text(code))
+            outer, self._parent = self._parent, set_span_in_context(span)
+            try:
+                result = await call_next(code)
+            finally:
+                self._parent = outer
+            if self._writer is not None:
+                span.set_attribute(gen_ai.CODE_OUTPUT, self._writer.text(result.output))
+            if result.error is not None:
+                self._mark_failed(span, gen_ai.CODE_ERROR, result.error)
             return result
 
     def _begin(self) -> None:

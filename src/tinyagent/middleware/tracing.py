@@ -2,7 +2,9 @@
 
 invoke_agent {agent}
 ├── chat {model}           one a model call
-└── execute_tool {tool}    one a tool call; calls of one answer stand side by side
+├── execute_tool {tool}    one a tool call; calls of one answer stand side by side
+└── execute_code           one a block of a code agent
+    └── execute_tool {tool}    the calls that it makes
 """
 
 from __future__ import annotations
@@ -19,10 +21,11 @@ if TYPE_CHECKING:
 
 
 class Tracing(Middleware):
-    """Tells OpenTelemetry of each run, model call and tool call, under the GenAI conventions.
+    """Tells OpenTelemetry of each run and of its model calls, tool calls and blocks of code.
 
-    Make it the first of an agent's middleware. Without `content=True` a span holds names, numbers
-    and kinds of errors, and no text of a message, argument, result or error.
+    The names are those of the GenAI conventions, where these have one. Make it the first of an
+    agent's middleware. Without `content=True` a span holds names, numbers and kinds of errors, and
+    no text of a message, argument, result or error.
 
     Args:
         content: whether messages, arguments, results and the texts of errors are recorded too.

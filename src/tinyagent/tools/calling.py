@@ -6,7 +6,8 @@ import asyncio
 import dataclasses
 import time
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from tinyagent.core.context import RunContext
 from tinyagent.core.errors import ModelMayRetry, RunEnded, ToolArgumentsError, ToolRetry
@@ -21,6 +22,16 @@ class _TimeLimitOver(Exception):
     """The tool's own `timeout` is over, not one inside the tool."""
 
 
+class _Value(NamedTuple):
+    """What a tool returned, and how the model reads it."""
+
+    text: str
+    raw: Any
+
+
+_NOTHING = _Value("", None)
+
+
 async def call_tool(tools: Mapping[str, Tool], call: ToolCall, context: RunContext) -> ToolResult:
     """Run one call. Whatever goes wrong with it comes back as a result that the model can read.
 
@@ -28,45 +39,45 @@ async def call_tool(tools: Mapping[str, Tool], call: ToolCall, context: RunConte
     cancellation pass through.
     """
     started = time.monotonic()
-    content, is_error = await _attempt(tools, call, context)
-    return ToolResult(call, content, is_error, time.monotonic() - started)
+    result = await _attempt(tools, call, context)
+    return replace(result, duration_seconds=time.monotonic() - started)
 
 
-async def _attempt(
-    tools: Mapping[str, Tool], call: ToolCall, context: RunContext
-) -> tuple[str, bool]:
-    """The text of the result, and whether it is an error."""
+async def _attempt(tools: Mapping[str, Tool], call: ToolCall, context: RunContext) -> ToolResult:
     tool = tools.get(call.name)
     if tool is None:
-        return f"Error: {unknown_tool(call.name, tools)}", True
+        return ToolResult(call, f"Error: {unknown_tool(call.name, tools)}", is_error=True)
     if call.fault is not None:
-        return f"Error: the call of {call.name} was not run: {call.fault}", True
+        fault = f"Error: the call of {call.name} was not run: {call.fault}"
+        return ToolResult(call, fault, is_error=True)
     error: BaseException | None = None
     for _ in range(1 + tool.retries):
-        text, error = await _run_once(tool, call, context)
+        value, error = await _run_once(tool, call, context)
         if error is None:
-            return text, False
+            return ToolResult(call, value.text, value=value.raw)
         if isinstance(error, ModelMayRetry):
             break
-    return _explain(tool, error), True
+    raised = error if isinstance(error, Exception) else None
+    return ToolResult(call, _explain(tool, error), is_error=True, error=raised)
 
 
 async def _run_once(
     tool: Tool, call: ToolCall, context: RunContext
-) -> tuple[str, BaseException | None]:
-    """The text of the result, or the error that the tool ended with."""
+) -> tuple[_Value, BaseException | None]:
+    """What the tool returned, or the error that it ended with."""
     deadline = asyncio.timeout(tool.timeout)
     try:
         async with deadline:
-            return as_text(await tool.run(call.arguments, context)), None
+            raw = await tool.run(call.arguments, context)
+            return _Value(as_text(raw), raw), None
     except asyncio.CancelledError as error:
         if _is_being_cancelled():
             raise
-        return "", error
+        return _NOTHING, error
     except (Exception, SystemExit) as error:  # a tool may fail in any way
         if isinstance(error, RunEnded) and error.result is None:
             raise  # this run's end; one with a result is another run's, made by the tool
-        return "", _TimeLimitOver() if deadline.expired() else error
+        return _NOTHING, _TimeLimitOver() if deadline.expired() else error
 
 
 def _explain(tool: Tool, error: BaseException | None) -> str:

@@ -79,6 +79,6 @@ async def test_a_stream_without_its_answer_is_an_error() -> None:
 def test_a_result_is_what_the_run_has_come_to() -> None:
     run = _run(ScriptedModel([]), [])
     assert run.result("error", None).output is None
-    run.finalizer.set_answer(3)
+    run.output = 3
     result = run.result("completed", None)
     assert (result.output, result.state, result.memory) == (3, "completed", run.memory)

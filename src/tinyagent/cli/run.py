@@ -1,4 +1,4 @@
-"""The command line: `tinyagent run TASK`."""
+"""`tinyagent run TASK`."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ import json
 import sys
 from collections.abc import Callable
 from contextlib import aclosing
-from enum import IntEnum
-from io import TextIOWrapper
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 import typer
 
 from tinyagent.agents.react import ReactAgent
+from tinyagent.cli.exits import ExitCode
 from tinyagent.core.errors import CallerError, ConfigurationError
 from tinyagent.core.events import (
     Event,
@@ -29,30 +28,7 @@ from tinyagent.tools.tool import Tool
 
 DEFAULT_MODEL = "openai:gpt-4.1-mini"
 
-app = typer.Typer(
-    help="Run agents from the command line.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-)
 
-
-class ExitCode(IntEnum):
-    """What the process says to the shell."""
-
-    ANSWERED = 0
-    FAILED = 1
-    BAD_USAGE = 2
-    LIMIT_REACHED = 3
-    INTERRUPTED = 130
-
-
-@app.callback()
-def _commands() -> None:
-    """Keeps `run` a command of its own."""
-
-
-@app.command()
 def run(
     task: Annotated[str, typer.Argument(help="What to do, in words.")],
     model: Annotated[
@@ -141,10 +117,3 @@ def _load_tools(references: list[str]) -> list[Tool | Callable[..., Any]]:
             ) from None
         found += as_array(value) or [value]
     return found
-
-
-def main() -> None:
-    """The entry point of the `tinyagent` command."""
-    # A model may write what no encoding can say.
-    cast("TextIOWrapper", sys.stdout).reconfigure(errors="replace")
-    app()

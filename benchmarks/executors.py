@@ -1,0 +1,194 @@
+"""What a session, a step and a tool call cost, beside plain forms of the same in the same run.
+
+Wall-clock times: what is measured is mostly the kernel's work and the waiting for another process.
+Each round measures all forms once, so that other work on the machine slows them alike; a ratio is
+the median of the rounds' ratios.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import socket
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pairs import Row
+
+from tinyagent import ExecutionLimits, LocalExecutor, ProcessExecutor
+from tinyagent.execution.engines.base import ENVIRONMENT, WORKER_FOLDER
+from tinyagent.execution.preload import ALWAYS
+
+ROUNDS = 9
+STEP = "x = 1"
+_FLOOR = Path(__file__).parent / "fork_floor.py"
+
+Measure = Callable[[], Awaitable[float]]
+"""Gives the median microseconds of one go."""
+
+
+@contextmanager
+def bare_forks() -> Iterator[Measure]:
+    """`os.fork` and `waitpid` in a process that has loaded what the template has."""
+    command = [sys.executable, "-I", str(_FLOOR), str(WORKER_FOLDER), *ALWAYS]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=ENVIRONMENT
+    ) as process:
+        if process.stdin is None or process.stdout is None:
+            raise RuntimeError("the process has no pipes")
+        orders, answers = process.stdin, process.stdout
+
+        async def measure() -> float:
+            orders.write("fork\n")
+            orders.flush()
+            return float(answers.readline())
+
+        try:
+            yield measure
+        finally:
+            orders.close()
+
+
+@contextmanager
+def json_echo() -> Iterator[Measure]:
+    """A small JSON object over a socket pair to another process and back."""
+    ours, theirs = socket.socketpair()
+    child = os.fork()
+    if child == 0:
+        ours.close()
+        while data := theirs.recv(1 << 16):
+            theirs.sendall(json.dumps(json.loads(data)).encode())
+        os._exit(0)
+    theirs.close()
+
+    async def measure() -> float:
+        def go() -> None:
+            ours.sendall(json.dumps({"step": 1, "code": STEP}).encode())
+            json.loads(ours.recv(1 << 16))
+
+        return median_of(go, 200)
+
+    try:
+        yield measure
+    finally:
+        ours.close()
+        os.waitpid(child, 0)
+
+
+def median_of(go: Callable[[], object], times: int) -> float:
+    """Median microseconds of one go."""
+    taken: list[float] = []
+    for _ in range(times):
+        started = time.perf_counter()
+        go()
+        taken.append(time.perf_counter() - started)
+    return statistics.median(taken) * 1e6
+
+
+async def median_of_async(go: Callable[[], Awaitable[object]], times: int) -> float:
+    """Median microseconds of one go."""
+    taken: list[float] = []
+    for _ in range(times):
+        started = time.perf_counter()
+        await go()
+        taken.append(time.perf_counter() - started)
+    return statistics.median(taken) * 1e6
+
+
+def session_and_step(*, keep_ready: bool) -> Measure:
+    """A new session, its first step, and the end of it; the end is not counted."""
+
+    async def go() -> float:
+        executor = ProcessExecutor(keep_ready=keep_ready)
+        started = time.perf_counter()
+        await executor.run(STEP)
+        taken = time.perf_counter() - started
+        await executor.aclose()
+        await asyncio.sleep(0.01)  # a ready one takes as long to get ready
+        return taken * 1e6
+
+    async def measure() -> float:
+        return statistics.median([await go() for _ in range(15)])
+
+    return measure
+
+
+def warm_step(executor: ProcessExecutor, code: str = STEP, times: int = 100) -> Measure:
+    """A step in a session that has run some."""
+
+    async def measure() -> float:
+        return await median_of_async(lambda: executor.run(code), times)
+
+    return measure
+
+
+def tool_call(executor: ProcessExecutor) -> Measure:
+    """One call of an async tool from code, of many in one step."""
+    code = (
+        "import time\nstarted = time.perf_counter()\nfor _ in range(100): add(1, 2)\n"
+        "(time.perf_counter() - started) / 100 * 1e6"
+    )
+
+    async def measure() -> float:
+        result = await executor.run(code)
+        return float(result.value)
+
+    return measure
+
+
+async def _add(a: int, b: int) -> int:
+    return a + b
+
+
+async def executor_rows() -> list[Row]:
+    """The rows of all cases."""
+    with bare_forks() as fork, json_echo() as echo:
+        plain, forking = ProcessExecutor(checkpoints=0), ProcessExecutor()
+        plain.inject("add", _add)
+        cases: dict[str, Measure] = {
+            "fork": fork,
+            "echo": echo,
+            "new": session_and_step(keep_ready=False),
+            "ready": session_and_step(keep_ready=True),
+            "step": warm_step(plain),
+            "fork step": warm_step(forking, times=30),
+            "tool": tool_call(plain),
+        }
+        for measure in cases.values():
+            await measure()
+        rounds = [
+            {name: await measure() for name, measure in cases.items()} for _ in range(ROUNDS)
+        ]
+        await plain.aclose()
+        await forking.aclose()
+    return _rows(rounds)
+
+
+def _rows(rounds: list[dict[str, float]]) -> list[Row]:
+    def row(case: str, ours: str, floor: str, target: float, less: str = "") -> Row:
+        mine = [figures[ours] - (figures[less] if less else 0) for figures in rounds]
+        other = [figures[floor] for figures in rounds]
+        ratios = [a / b for a, b in zip(mine, other, strict=True)]
+        ratio = statistics.median(ratios)
+        return Row(
+            case,
+            f"{statistics.median(mine):,.0f} us",
+            f"{statistics.median(other):,.0f} us",
+            f"{ratio:.2f} ({min(ratios):.2f} to {max(ratios):.2f})",
+            f"<= {target:g}",
+            ratio <= target,
+        )
+
+    return [
+        row("a new session and its first step / bare fork and wait", "new", "fork", 4),
+        row("the same with one kept ready / warm step in a fork", "ready", "fork step", 3),
+        row("a warm step / JSON echo over a socket pair", "step", "echo", 3),
+        row("a tool call from code / warm step", "tool", "step", 1.5),
+        row("what a checkpoint adds to a step / bare fork and wait", "fork step", "fork", 2, "step"),
+    ]

@@ -1,0 +1,274 @@
+"""TinyCodeAgent: an agent that thinks in Python.
+
+The only file that knows executor, scratchpad and signals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any, ClassVar, Unpack, cast
+
+from tinyagent.agents.base import LoopAgent, T
+from tinyagent.agents.code_helpers import HELPERS, code_tool
+from tinyagent.agents.code_prompt import describe_code_environment, observation
+from tinyagent.agents.code_reply import read_code_reply
+from tinyagent.agents.options import AgentOptions, CodeOptions, CommonOptions
+from tinyagent.agents.run import Run
+from tinyagent.core.context import RunContext
+from tinyagent.core.errors import ConfigurationError, MalformedReply, RunEnded
+from tinyagent.core.events import (
+    CodeFinished,
+    CodeStarted,
+    OutputDelta,
+    ReplyRejected,
+    SignalGiven,
+)
+from tinyagent.core.execution import ExecutionResult
+from tinyagent.core.messages import ToolCall
+from tinyagent.core.signals import Signal, SignalType
+from tinyagent.core.types import ModelRequest, ModelResponse, ToolResult
+from tinyagent.execution.choose import get_executor
+from tinyagent.execution.imports import ISOLATED_IMPORTS, LOCAL_IMPORTS
+from tinyagent.execution.limits import ExecutionLimits, TrustLevel
+from tinyagent.execution.process import ProcessOptions
+from tinyagent.execution.protocol import Executor
+from tinyagent.memory.manager import MemoryManager
+from tinyagent.memory.scratchpad import AgentMemory
+from tinyagent.memory.steps import ActionStep, TaskStep
+from tinyagent.middleware.base import chain_code_run
+from tinyagent.models.base import Model
+from tinyagent.prompts.templates import CODE_SYSTEM
+from tinyagent.tools.results import ResultStore
+from tinyagent.tools.tool import Tool
+
+_OBSERVATION_CHARS = 10_000
+_SIGNAL_CHARS = 2_000
+_ANSWER_NOW = "You go round in circles. Give your answer now, by final_answer(...)."
+_LIMITS = ExecutionLimits(max_output_bytes=200_000)  # what is not shown is there to be read on
+
+
+class CodeRun(Run[MemoryManager]):
+    """One run of a code agent: with its sandbox, its scratchpad and its signals."""
+
+    executor: Executor
+
+    def furnish(self, executor: Executor) -> None:
+        """Have the code run by `executor`, which runs no other code meanwhile.
+
+        Its namespace is given the tools and the helpers, but for `final_answer`: that is its own.
+        """
+        self.executor = executor
+        self.scratchpad = pad = AgentMemory()
+        self.results = ResultStore(_OBSERVATION_CHARS, taken={*self.tools, *HELPERS})
+        self._end: RunEnded | None = None
+        self._reads_results = False
+        self._code_run = chain_code_run(self.layers, self._execute)
+        for tool in self.tools.values():
+            self._inject_tool(tool)
+        for helper in (pad.store, pad.recall, pad.observe, pad.fail):
+            executor.inject(helper.__name__, _on_the_loop(helper))
+        for kind in SignalType:
+            executor.inject(kind.value, _on_the_loop(partial(self._signal, kind)))
+
+    async def run_code(self, code: str) -> ExecutionResult:
+        """Run one block, through the middleware.
+
+        Raises:
+            RunEnded: a limit was reached in the middle of it.
+        """
+        if self.results.is_used and not self._reads_results:
+            self._reads_results = True
+            self._inject_tool(self.results.tool)
+        self.context.emit(CodeStarted(self.context.step, code))
+        result = await self._code_run(code)
+        self.artifacts += result.artifacts
+        self.context.emit(CodeFinished(self.context.step, result))
+        return result
+
+    async def _execute(self, code: str) -> ExecutionResult:
+        step, emit = self.context.step, self.context.emit
+        result = None
+        with suppress(_EndOfRun):
+            result = await self.executor.run(
+                code, on_output=lambda text: emit(OutputDelta(step, text))
+            )
+        if self._end is not None or result is None:
+            raise self._end or RunEnded("the run ended in the middle of a block of code")
+        return result
+
+    def _inject_tool(self, tool: Tool) -> None:
+        self.executor.inject(tool.name, code_tool(tool, self._call_from_code))
+
+    async def _call_from_code(self, call: ToolCall) -> ToolResult:
+        try:
+            return await self.call_tool(call)
+        except RunEnded as end:
+            self._end = end
+            raise _EndOfRun from None
+
+    def _signal(self, kind: SignalType, msg: object) -> None:
+        signal = Signal(kind, str(msg)[:_SIGNAL_CHARS], datetime.now(UTC), self.context.step)
+        self.signals.append(signal)
+        self.context.emit(SignalGiven(self.context.step, signal))
+
+
+class _EndOfRun(BaseException):
+    """A limit ended the run in the middle of a block; code that catches its failures must not."""
+
+
+def _on_the_loop(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function as a coroutine function: quick ones need no thread."""
+
+    async def call(*args: Any, **kwargs: Any) -> Any:
+        return function(*args, **kwargs)
+
+    return call
+
+
+class TinyCodeAgent(LoopAgent[CodeRun, MemoryManager, T]):
+    """An agent that writes Python, which an executor runs, until it has the answer.
+
+    Args:
+        model: a `Model`, or a name such as `"openai:gpt-4.1"`; a bare name is served by
+            `OPENAI_BASE_URL`.
+        tools: `Tool` objects, or typed and documented functions; the code calls them as plain
+            functions, and they run here.
+        output_type: the type of the answer, default `str`. Anything that Pydantic can read.
+        trust_level: how far the code is trusted: `"local"`, `"isolated"` (the default) or
+            `"sandboxed"`.
+        limits: what the code may use.
+        extra_imports: modules that the code may import besides the usual ones.
+        files: copied into the code's working folder.
+        executor: in place of these four: an `Executor`, or a function that makes one for each run.
+            One that is given serves one run at a time and is not closed.
+        memory_manager: steps that each run begins with.
+        prune: a strategy that shortens the steps before each request.
+        max_steps, prompt_file, system_suffix, middleware, max_tokens, output_retries: as
+            `ReactAgent` has them. The temperature is always 0.
+
+    Raises:
+        ToolDefinitionError: something given as a tool is none.
+        ConfigurationError: no key for the model, a tool has the name of a helper, or an option is
+            wrong.
+    """
+
+    answers_by_call: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        model: Model | str,
+        tools: Iterable[Tool | Callable[..., Any]] = (),
+        *,
+        output_type: type[T] | None = None,
+        **options: Unpack[CodeOptions],
+    ) -> None:
+        self._code_options = options
+        self._extra = tuple(options.get("extra_imports", ()))
+        common = {name: options[name] for name in CommonOptions.__annotations__ if name in options}  # type: ignore[literal-required]
+        settings = cast("AgentOptions", {**common, "temperature": 0.0})
+        super().__init__(model, tools, output_type, settings, CODE_SYSTEM)
+        taken = sorted(HELPERS.keys() & self._tool_map.keys())
+        if taken:
+            raise ConfigurationError(f"a code agent has a helper {taken[0]!r}: rename the tool")
+
+    def environment(self) -> str:
+        """The tools, the helpers, the imports and the limits."""
+        tools = self._tool_map.values()
+        given = self._code_options.get("executor")
+        if given is not None:  # what it lets the code import is its own affair
+            return describe_code_environment(tools, None, None)
+        local = self._code_options.get("trust_level") == TrustLevel.LOCAL
+        imports = (LOCAL_IMPORTS if local else ISOLATED_IMPORTS) | set(self._extra)
+        return describe_code_environment(tools, imports, self._limits().timeout_seconds)
+
+    def begin(
+        self, task: str, memory: MemoryManager | None, context: RunContext, *, streaming: bool
+    ) -> CodeRun:
+        """The steps so far with the task behind them, and a sandbox of the run's own."""
+        earlier = self._code_options.get("memory_manager") if memory is None else memory
+        conversation = MemoryManager() if earlier is None else earlier.copy()
+        conversation.set_system(self._system_prompt)
+        conversation.add(TaskStep(task))
+        executor, is_own = self._executor()
+        layers = self._settings.layers()
+        tools = self._tool_map
+        run = CodeRun(self._model, tools, layers, context, conversation, streaming=streaming)
+        run.furnish(executor)
+        run.resources.push_async_callback(executor.aclose if is_own else executor.reset)
+        return run
+
+    async def ask(self, run: CodeRun) -> ModelResponse:
+        """Shorten the conversation as the agent was told to, and ask the model."""
+        prune = self._code_options.get("prune")
+        if prune is not None:
+            await run.memory.prune_async(prune)
+        return await super().ask(run)
+
+    def request(self, run: CodeRun) -> ModelRequest:
+        """The steps so far, with the notes of the scratchpad behind the last."""
+        *messages, last = run.memory.to_messages()
+        notes = run.scratchpad.to_context()
+        urgent = _ANSWER_NOW if run.context.answer_only else ""
+        content = "\n\n".join(part for part in (last.content, notes, urgent) if part)
+        return ModelRequest(
+            messages=(*messages, replace(last, content=content)),
+            temperature=self._settings.temperature,
+            max_tokens=self._settings.max_tokens,
+        )
+
+    async def act(self, run: CodeRun, response: ModelResponse) -> None:
+        """Run the first block of code of the reply, and remember what came of it."""
+        reply = read_code_reply(response.content or "")
+        earlier = len(run.signals)
+        seen = "The run ended in the middle of this block."
+        try:
+            result = await run.run_code(reply.code)
+            seen = run.results.bounded(observation(result))
+            if result.is_final:
+                seen = self._take_answer(run, result) or seen
+        finally:
+            signals = tuple(run.signals[earlier:])
+            _remember(run, ActionStep(reply.reasoning, reply.code, seen, signals))
+
+    def reject(self, run: CodeRun, response: ModelResponse, reason: str) -> None:
+        """Keep what the model said, and what was wrong with it."""
+        _remember(run, ActionStep((response.content or "").strip(), "", reason))
+
+    def shorten(self, run: CodeRun, strategy: Callable[..., Any]) -> int:
+        """Prune the steps; the tasks stay."""
+        return run.memory.prune(strategy)
+
+    def _take_answer(self, run: CodeRun, result: ExecutionResult) -> str:
+        """Take what `final_answer` was given; or what to tell the model that is wrong with it."""
+        try:
+            run.output = self._read_answer(run, lambda: self._output.read_value(result.final_value))
+        except MalformedReply as fault:
+            run.context.emit(ReplyRejected(run.context.step, str(fault)))
+            return str(fault)
+        run.finalizer.set_answer(result.final_value, "final_answer", result.final_metadata)
+        return ""
+
+    def _executor(self) -> tuple[Executor, bool]:
+        """The executor of a new run, and whether it is the run's own."""
+        options = self._code_options
+        given = options.get("executor")
+        if given is not None:
+            return (given(), True) if callable(given) else (given, False)
+        level = TrustLevel(options.get("trust_level", TrustLevel.ISOLATED))
+        sandbox: ProcessOptions = {"limits": self._limits(), "extra_imports": self._extra}
+        if "files" in options:
+            sandbox["files"] = options["files"]
+        return get_executor(level, **sandbox), True
+
+    def _limits(self) -> ExecutionLimits:
+        return self._code_options.get("limits", _LIMITS)
+
+
+def _remember(run: CodeRun, step: ActionStep) -> None:
+    step = replace(step, step_number=run.context.step)
+    run.memory.add(step)
+    run.steps.append(step)

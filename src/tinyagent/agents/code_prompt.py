@@ -1,0 +1,63 @@
+"""What a code agent's model is told: its environment, and what came of its code."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from importlib.util import find_spec
+
+from tinyagent.agents.code_helpers import HELPERS
+from tinyagent.core.execution import Artifact, ExecutionResult
+from tinyagent.tools.signature import python_stub
+from tinyagent.tools.tool import Tool
+
+_FEW = 80  # modules of the standard library that are named one by one
+_MOST_OF_PYTHON = "the standard library, but for networks, processes and ctypes"
+
+
+def describe_code_environment(
+    tools: Iterable[Tool], imports: Iterable[str] | None, seconds: float | None
+) -> str:
+    """The part of the system prompt that depends on the agent.
+
+    Args:
+        tools: shown as functions.
+        imports: what may be imported; None says nothing of it.
+        seconds: that a block may run; None says nothing of it.
+    """
+    stubs = "\n\n".join(python_stub(tool) for tool in tools)
+    helpers = "\n".join(f"- {line}" for line in HELPERS.values())
+    parts = [
+        f"These functions are there already:\n\n```python\n{stubs}\n```\n" if stubs else "",
+        f"{'And these' if stubs else 'These'} helpers:\n{helpers}\n",
+        "" if imports is None else f"You may import: {_named(frozenset(imports))}.",
+        "" if seconds is None else f"A block may run for {seconds:g} s.",
+        "There is no network, and no file but those of the working folder.",
+    ]
+    return "\n".join(part for part in parts if part)
+
+
+def observation(result: ExecutionResult) -> str:
+    """What the model reads of its code: the output, or the last value; the error; the files."""
+    parts = [result.output.rstrip("\n")]
+    if result.error is not None:
+        parts.append(result.error.rstrip("\n"))
+    elif not result.output.strip():
+        parts.append(result.value_text or "(no output)")
+    parts.append(_files(result.artifacts))
+    return "\n".join(part for part in parts if part)
+
+
+def _named(imports: frozenset[str]) -> str:
+    """The modules in a line: of a list that has most of the standard library, only the others."""
+    if "*" in imports:
+        return "any installed module"
+    own = {name for name in imports if name.partition(".")[0] not in sys.stdlib_module_names}
+    there = sorted(name for name in own if find_spec(name.partition(".")[0]) is not None)
+    if len(imports) - len(own) < _FEW:
+        return ", ".join(sorted(imports - own) + there)
+    return ", ".join([_MOST_OF_PYTHON, *there])
+
+
+def _files(artifacts: Sequence[Artifact]) -> str:
+    return f"[files: {', '.join(item.name for item in artifacts)}]" if artifacts else ""

@@ -1,0 +1,112 @@
+"""`tinyagent doctor`: what each trust level promises on this machine, tried."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import platform
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from tinyagent.cli.exits import ExitCode
+from tinyagent.execution.advice import advise
+from tinyagent.execution.doctor import Examination, Verdict, as_json, examine_all
+from tinyagent.execution.limits import TrustLevel
+from tinyagent.terminal import notes
+
+_STYLES = {
+    Verdict.HELD: "green",
+    Verdict.BROKEN: "bold red",
+    Verdict.UNTRIED: "yellow",
+    Verdict.NOT_PROMISED: "dim",
+}
+_MEANINGS = {
+    TrustLevel.LOCAL: "a guard against accidents, no boundary",
+    TrustLevel.ISOLATED: "all that can be enforced here",
+    TrustLevel.SANDBOXED: "a whole boundary, or it does not run",
+}
+
+
+def doctor(
+    *, machine: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False
+) -> None:
+    """Try on this machine what each trust level promises, by small attacks in fresh sessions.
+
+    Exit codes: 0 all that is enforced held, 1 something did not, or could not be tried.
+    """
+    try:
+        with notes.status("trying what is promised") as status:
+            examinations = asyncio.run(examine_all(lambda what: status.update(f"trying: {what}")))
+    except KeyboardInterrupt:
+        notes.print("Interrupted.", style="yellow")
+        raise typer.Exit(ExitCode.INTERRUPTED) from None
+    advice = advise(examinations)
+    if machine:
+        typer.echo(json.dumps(_as_json(examinations, advice), ensure_ascii=False, indent=2))
+    else:
+        _show(examinations, advice)
+    sound = all(examination.is_sound for examination in examinations)
+    raise typer.Exit(ExitCode.ANSWERED if sound else ExitCode.FAILED)
+
+
+def _about_here() -> dict[str, str]:
+    return {
+        "system": f"{platform.system()} {platform.release()}",
+        "machine": platform.machine(),
+        "python": platform.python_version(),
+        "user": "root" if sys.platform != "win32" and os.geteuid() == 0 else "ordinary",
+    }
+
+
+def _as_json(examinations: Sequence[Examination], advice: list[str]) -> dict[str, object]:
+    return {
+        "here": _about_here(),
+        "levels": [as_json(examination) for examination in examinations],
+        "how_to_get_more": advice,
+    }
+
+
+def _show(examinations: Sequence[Examination], advice: list[str]) -> None:
+    console = Console(highlight=False, markup=False, emoji=False)
+    here = _about_here()
+    console.print(
+        f"{here['system']} on {here['machine']}, Python {here['python']}, {here['user']} user"
+    )
+    for examination in examinations:
+        console.print()
+        console.print(_table(examination) if examination.trials else _absence(examination))
+    if advice:
+        console.print("\nHow to get more:")
+        for line in advice:
+            console.print(f"- {line}")
+
+
+def _title(examination: Examination) -> str:
+    engine = f" by {examination.engine}" if examination.engine else ""
+    return f"{examination.trust_level}{engine}: {_MEANINGS[examination.trust_level]}"
+
+
+def _absence(examination: Examination) -> str:
+    return f"{_title(examination)}\nNot available: {examination.unavailable}"
+
+
+def _table(examination: Examination) -> Table:
+    table = Table(title=_title(examination), title_justify="left", title_style="bold")
+    for name, ratio in (("promise", 4), ("enforced by", 4), ("tried", 7), ("verdict", 2)):
+        table.add_column(name, ratio=ratio, overflow="fold")
+    for trial in examination.trials:
+        by = (
+            trial.guarantee.by
+            if trial.guarantee.enforced
+            else f"not enforced: {trial.guarantee.by}"
+        )
+        verdict = Text(str(trial.verdict), style=_STYLES[trial.verdict])
+        table.add_row(Text(trial.guarantee.promise), Text(by), Text(trial.tried), verdict)
+    return table

@@ -1,0 +1,155 @@
+"""`tinyagent exec FILE`: run a script in the sandbox."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tinyagent.cli.exits import ExitCode
+from tinyagent.core.errors import CallerError, SandboxUnavailable
+from tinyagent.execution.choose import get_executor
+from tinyagent.execution.limits import ExecutionLimits, TrustLevel
+from tinyagent.execution.process import ProcessOptions
+from tinyagent.execution.protocol import ExecutionResult
+from tinyagent.terminal import notes, printable
+
+_MAX_OUTPUT_BYTES = 1_000_000
+_MAX_ARTIFACT_NAMES = 1_000
+
+
+class _Screen:
+    """Shows what the script prints, as it comes."""
+
+    def __init__(self) -> None:
+        self._is_terminal = sys.stdout.isatty()
+        self._shown: list[str] = []
+
+    def show(self, text: str) -> None:
+        """Print a piece; what would steer a terminal is left out, a file gets it all."""
+        self._shown.append(text)
+        sys.stdout.write(printable(text) if self._is_terminal else text)
+        sys.stdout.flush()
+
+    def finish(self, result: ExecutionResult) -> None:
+        """Print what is left to say: remarks, the final answer, the error."""
+        shown = "".join(self._shown)
+        if result.output.startswith(shown):
+            self.show(result.output[len(shown) :])
+        else:
+            notes.print(f"Output beyond {_MAX_OUTPUT_BYTES:,} bytes was left out.", style="yellow")
+        if result.is_final:
+            if shown and not shown.endswith("\n"):
+                self.show("\n")
+            self.show(f"{result.final_value}\n")
+        if result.error is not None:
+            notes.print(printable(result.error.rstrip()), style="red")
+            if "extra_imports=" in result.error:
+                notes.print("On the command line that is: --allow MODULE", style="yellow")
+
+
+def execute(  # noqa: PLR0913 - one for each option of the command
+    script: Annotated[str, typer.Argument(metavar="FILE", help="A Python script; - reads stdin.")],
+    *,
+    trust: Annotated[TrustLevel, typer.Option(help="What stands around it.")] = TrustLevel.ISOLATED,
+    engine: Annotated[str | None, typer.Option(help="What sandboxed uses.")] = None,
+    timeout: Annotated[float, typer.Option(help="Seconds that it may run.")] = 30.0,
+    memory: Annotated[
+        int | None, typer.Option(help="MiB of memory that it may take; 1024 if not given.")
+    ] = None,
+    allow: Annotated[
+        list[str] | None, typer.Option(help="A module that it may import too, * for all.")
+    ] = None,
+    file: Annotated[
+        list[Path] | None, typer.Option(help="Copied into its working folder; repeatable.")
+    ] = None,
+    artifacts: Annotated[
+        Path | None, typer.Option(help="A folder to save the files that it makes in.")
+    ] = None,
+) -> None:
+    """Run FILE in a sandbox. What it prints comes as it is printed; errors go to standard error.
+
+    Exit codes: 0 it ended well, 1 it failed, 2 bad usage or no such sandbox here, 3 out of time
+    or memory.
+    """
+    screen = _Screen()
+    try:
+        code = _read(script)
+        options = _options(timeout, memory, engine)
+        options["extra_imports"] = allow or ()
+        if trust is TrustLevel.LOCAL:
+            _refuse_at_local({"--memory": memory, "--artifacts": artifacts})
+        else:
+            options["checkpoints"] = 0
+        if file:
+            options["files"] = file
+        result = asyncio.run(_execute(code, trust, options, screen))
+    except (CallerError, SandboxUnavailable) as error:
+        notes.print(printable(f"Error: {error}"), style="red")
+        raise typer.Exit(ExitCode.BAD_USAGE) from None
+    except KeyboardInterrupt:
+        notes.print("Interrupted; the script was ended.", style="yellow")
+        raise typer.Exit(ExitCode.INTERRUPTED) from None
+    screen.finish(result)
+    _deliver(result, artifacts)
+    raise typer.Exit(_exit_code(result))
+
+
+def _options(timeout: float, memory: int | None, engine: str | None) -> ProcessOptions:
+    limits = ExecutionLimits(timeout_seconds=timeout, max_output_bytes=_MAX_OUTPUT_BYTES)
+    if memory is not None:
+        limits = replace(limits, max_memory_bytes=memory * 2**20)
+    options: ProcessOptions = {"limits": limits}
+    if engine is not None:
+        options["engine"] = engine
+    return options
+
+
+def _refuse_at_local(options: dict[str, object]) -> None:
+    for name, value in options.items():
+        if value is not None:
+            raise typer.BadParameter(f"{name} needs a process of its own: --trust isolated")
+
+
+async def _execute(
+    code: str, trust: TrustLevel, options: ProcessOptions, screen: _Screen
+) -> ExecutionResult:
+    async with get_executor(trust, **options) as executor:
+        return await executor.run(code, on_output=screen.show)
+
+
+def _read(script: str) -> str:
+    try:
+        if script == "-":
+            return sys.stdin.buffer.read().decode()
+        return Path(script).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise typer.BadParameter(f"FILE cannot be read: {error}") from None
+
+
+def _deliver(result: ExecutionResult, folder: Path | None) -> None:
+    """Save the files that the script made, or say which there are."""
+    if not result.artifacts:
+        return
+    if folder is None:
+        names = ", ".join(artifact.name for artifact in result.artifacts)[:_MAX_ARTIFACT_NAMES]
+        notes.print(printable(f"Files not saved (see --artifacts): {names}"), style="dim")
+        return
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for artifact in result.artifacts:
+            path = artifact.save(folder)
+            notes.print(printable(f"Saved {path} ({len(artifact.data):,} bytes)"), style="dim")
+    except OSError as error:
+        notes.print(printable(f"Error: a file cannot be saved: {error}"), style="red")
+        raise typer.Exit(ExitCode.FAILED) from None
+
+
+def _exit_code(result: ExecutionResult) -> ExitCode:
+    if result.timed_out or result.out_of_memory:
+        return ExitCode.LIMIT_REACHED
+    return ExitCode.ANSWERED if result.error is None else ExitCode.FAILED

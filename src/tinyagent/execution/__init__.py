@@ -1,0 +1,1 @@
+"""Where a model's code runs: executors of graduated trust."""

@@ -1,0 +1,88 @@
+"""What a person can install or switch on so that more is enforced on this machine."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from tinyagent.execution.doctor import Examination
+from tinyagent.execution.engines import ENGINES
+from tinyagent.execution.limits import TrustLevel
+
+_SYSCTL = Path("/proc/sys")
+_LATEST_LANDLOCK = 6
+_APPARMOR = "an AppArmor profile with `userns,` for this Python, or for everybody"
+_SCOPES = "from Linux 6.12 on, Landlock also holds back signals and abstract sockets"
+
+
+def advise(examinations: Sequence[Examination], settings: Path = _SYSCTL) -> list[str]:
+    """How to get more, a line each; empty when there is nothing to want.
+
+    Args:
+        examinations: what the doctor found.
+        settings: the kernel's settings, as `/proc/sys`.
+    """
+    if sys.platform != "linux":
+        return ["local is all there is here: run the program in a Linux container or machine"]
+    return [
+        *_about_filters(),
+        *_about_landlock(),
+        *_about_namespaces(examinations, settings),
+        *_about_engines(examinations),
+    ]
+
+
+def _about_landlock() -> Iterator[str]:
+    from tinyagent.execution.worker import landlock  # noqa: PLC0415 - it loads on Linux only
+
+    version = landlock.abi()
+    if version == 0:
+        yield (
+            "Landlock: Linux 5.13 or later, with landlock in the kernel's list of security modules "
+            "(boot with lsm=landlock,...); in a container, a seccomp profile that allows it"
+        )
+    elif version < _LATEST_LANDLOCK:
+        yield f"Landlock is of version {version}: {_SCOPES}"
+
+
+def _about_filters() -> Iterator[str]:
+    from tinyagent.execution.worker import syscalls  # noqa: PLC0415 - as above
+
+    try:
+        syscalls.machine()
+    except OSError:
+        known = " and ".join(syscalls.machines())
+        yield (f"the system-call filter: 64-bit Python on {known}; this is {platform.machine()}")
+
+
+def _about_namespaces(examinations: Sequence[Examination], settings: Path) -> Iterator[str]:
+    own = [found for found in examinations if found.trust_level is TrustLevel.ISOLATED]
+    if all(found.enforces("not even the names of host files") for found in own):
+        return
+    reasons = {
+        "kernel/unprivileged_userns_clone": ("0", "sysctl kernel.unprivileged_userns_clone=1"),
+        "user/max_user_namespaces": ("0", "sysctl user.max_user_namespaces=10000"),
+        "kernel/apparmor_restrict_unprivileged_userns": (
+            "1",
+            f"{_APPARMOR}: sysctl kernel.apparmor_restrict_unprivileged_userns=0",
+        ),
+    }
+    found = [mend for name, (bad, mend) in reasons.items() if _setting(settings / name) == bad]
+    inside = "in a container, a seccomp profile that allows unshare, mount and pivot_root"
+    yield f"user namespaces: {'; '.join(found) or inside}"
+
+
+def _about_engines(examinations: Sequence[Examination]) -> Iterator[str]:
+    for examination in examinations:
+        lacking = ENGINES[examination.engine].missing() if examination.engine else ""
+        if lacking and examination.engine != "kernel":
+            yield f"{examination.engine}: {lacking}"
+
+
+def _setting(path: Path) -> str:
+    try:
+        return path.read_text(encoding="ascii").strip()
+    except OSError:  # this kernel has no such setting
+        return ""

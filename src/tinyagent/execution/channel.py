@@ -1,0 +1,148 @@
+"""The host's end of one session process's socket, on the event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections import deque
+from collections.abc import Callable
+
+from tinyagent.execution.frames import check
+from tinyagent.execution.worker.wire import Frame, FrameReader, WireError
+
+_CHUNK = 1 << 18
+
+
+class Channel:
+    """Frames to and from one process that is not to be trusted.
+
+    Args:
+        sock: connected and non-blocking.
+    """
+
+    def __init__(self, sock: socket.socket) -> None:
+        self._sock = sock
+        self._reader = FrameReader()
+        self._frames: deque[Frame] = deque()
+        self._unsent = bytearray()
+        self._drained: asyncio.Event | None = None
+        self._wake: Callable[[], None] | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self.is_open = True
+        self.fault = ""
+        """What was wrong with what the other side sent."""
+
+    def send(self, data: bytes) -> None:
+        """Send a packed frame; what cannot go yet waits here."""
+        if not self.is_open or not data:
+            return
+        if self._unsent:
+            self._unsent += data
+            return
+        try:
+            sent = self._sock.send(data)
+        except BlockingIOError:
+            sent = 0
+        except OSError:
+            self.is_open = False
+            return
+        if sent < len(data):
+            self._unsent += data[sent:]
+            self._drained = asyncio.Event()
+            asyncio.get_running_loop().add_writer(self._sock.fileno(), self._flush)
+
+    async def send_with(self, passing: socket.socket, data: bytes) -> None:
+        """Send a packed frame with a descriptor, as soon as there is room for it."""
+        while self.is_open:
+            await self.drain()
+            try:
+                sent = socket.send_fds(self._sock, [data], [passing.fileno()])
+            except BlockingIOError:
+                await self._room()
+            except OSError:
+                self.is_open = False
+            else:
+                self.send(data[sent:])
+                return
+
+    async def _room(self) -> None:
+        """Wait until the socket takes something again."""
+        self._drained = asyncio.Event()
+        asyncio.get_running_loop().add_writer(self._sock.fileno(), self._stop_sending)
+        await self._drained.wait()
+
+    async def drain(self) -> None:
+        """Wait until all has been sent; the other side may never read it."""
+        if self._drained is not None:
+            await self._drained.wait()
+
+    def take(self) -> Frame | None:
+        """A frame that has arrived, if there is one; never waits."""
+        if not self._frames and self.is_open:
+            self._read()
+        return self._frames.popleft() if self._frames else None
+
+    def listen(self, wake: Callable[[], None]) -> None:
+        """Call `wake` when something has arrived or it is closed, until `unlisten`."""
+        self._wake = wake
+        if self.is_open:
+            self._loop = asyncio.get_running_loop()
+            self._loop.add_reader(self._sock.fileno(), wake)
+        else:
+            wake()
+
+    def unlisten(self) -> None:
+        """Stop listening."""
+        self._wake = None
+        if self._loop is not None and self._sock.fileno() >= 0:
+            self._loop.remove_reader(self._sock.fileno())
+        self._loop = None
+
+    def close(self) -> None:
+        """Hang up; the process at the other end ends by itself if it still listens."""
+        wake = self._wake
+        self.is_open = False
+        self._frames.clear()
+        self.unlisten()
+        self._stop_sending()
+        self._sock.close()
+        if wake is not None:
+            wake()
+
+    def _flush(self) -> None:
+        try:
+            sent = self._sock.send(self._unsent)
+        except BlockingIOError:
+            return
+        except OSError:
+            sent = len(self._unsent)
+        del self._unsent[:sent]
+        if not self._unsent:
+            self._stop_sending()
+
+    def _stop_sending(self) -> None:
+        if self._drained is not None:
+            asyncio.get_running_loop().remove_writer(self._sock.fileno())
+            self._unsent.clear()
+            self._drained.set()
+            self._drained = None
+
+    def _read(self) -> None:
+        try:
+            data = self._sock.recv(_CHUNK)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if not data:
+            self.is_open = False
+            return
+        try:
+            frames = self._reader.feed(data)
+            for frame in frames:
+                check(frame)
+        except WireError as fault:
+            self.is_open = False
+            self.fault = str(fault)
+            return
+        self._frames.extend(frames)

@@ -1,0 +1,153 @@
+"""The doctor: tries on this machine what each trust level promises."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from tinyagent.core.errors import SandboxUnavailable
+from tinyagent.execution.bench import Bench, Probe, ProbeFailed
+from tinyagent.execution.canaries import Canaries
+from tinyagent.execution.choose import get_executor
+from tinyagent.execution.engines import ENGINES
+from tinyagent.execution.limits import ExecutionLimits, TrustLevel
+from tinyagent.execution.local_probes import LOCAL_PROBES
+from tinyagent.execution.probes import PROBES
+from tinyagent.execution.process import ProcessOptions
+from tinyagent.execution.protocol import Executor, Guarantee
+
+
+class Verdict(StrEnum):
+    """What came of trying a promise."""
+
+    HELD = "held"
+    BROKEN = "NOT HELD"
+    UNTRIED = "NOT TRIED"
+    NOT_PROMISED = "not promised here"
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A promise, what is to keep it here, and what came of trying it."""
+
+    guarantee: Guarantee
+    verdict: Verdict
+    tried: str
+
+
+@dataclass(frozen=True, slots=True)
+class Examination:
+    """One trust level by one engine; `unavailable` says why it cannot run here, if it cannot."""
+
+    trust_level: TrustLevel
+    engine: str | None
+    trials: tuple[Trial, ...] = ()
+    unavailable: str = ""
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether everything that is enforced here held."""
+        bad = {Verdict.BROKEN, Verdict.UNTRIED}
+        return not any(trial.verdict in bad for trial in self.trials)
+
+    def enforces(self, promise: str) -> bool:
+        """Whether a promise is kept, by what the level itself says."""
+        return any(
+            trial.guarantee.promise == promise and trial.guarantee.enforced for trial in self.trials
+        )
+
+
+Tell = Callable[[str], None]
+
+
+async def examine_all(tell: Tell) -> list[Examination]:
+    """Try every level and engine; `tell` hears what is tried now.
+
+    The environment variable of the canaries is set meanwhile.
+    """
+    with Canaries() as canaries:
+        return [
+            await examine(level, engine, canaries, tell) for level, engine in levels_and_engines()
+        ]
+
+
+def levels_and_engines() -> Iterator[tuple[TrustLevel, str | None]]:
+    """What there is to examine, weakest first."""
+    yield TrustLevel.LOCAL, None
+    yield TrustLevel.ISOLATED, None
+    for name in ENGINES:
+        yield TrustLevel.SANDBOXED, name
+
+
+async def examine(
+    level: TrustLevel, engine: str | None, canaries: Canaries, tell: Tell
+) -> Examination:
+    """Try each promise of one level, each in a fresh session."""
+
+    def open_executor(limits: ExecutionLimits) -> Executor:
+        options: ProcessOptions = {"limits": limits}
+        if level is not TrustLevel.LOCAL:
+            options["extra_imports"] = ("*",)  # what is tried is not the list of imports
+        if engine is not None:
+            options["engine"] = engine
+        return get_executor(level, **options)
+
+    bench = Bench(level, engine, canaries, open_executor)
+    tell(_name(level, engine))
+    try:
+        async with AsyncExitStack() as stack:
+            executor = await stack.enter_async_context(open_executor(ExecutionLimits()))
+            guarantees = tuple(executor.guarantees)
+    except SandboxUnavailable as error:
+        return Examination(level, engine, unavailable=str(error))
+    trials: list[Trial] = []
+    for guarantee in guarantees:
+        tell(f"{_name(level, engine)}: {guarantee.promise}")
+        trials.append(await _try(guarantee, bench))
+    return Examination(level, engine, tuple(trials))
+
+
+async def _try(guarantee: Guarantee, bench: Bench) -> Trial:
+    if not guarantee.enforced:
+        return Trial(guarantee, Verdict.NOT_PROMISED, "")
+    probe = probe_for(guarantee, bench.trust_level)
+    if probe is None:
+        return Trial(guarantee, Verdict.UNTRIED, "no probe tries it")
+    try:
+        held, tried = await probe(bench)
+    except (ProbeFailed, SandboxUnavailable) as fault:
+        return Trial(guarantee, Verdict.UNTRIED, str(fault))
+    return Trial(guarantee, Verdict.HELD if held else Verdict.BROKEN, tried)
+
+
+def probe_for(guarantee: Guarantee, level: TrustLevel) -> Probe | None:
+    """What tries this promise at this level."""
+    probes = LOCAL_PROBES if level is TrustLevel.LOCAL else PROBES
+    return probes.get(guarantee.promise)
+
+
+def _name(level: TrustLevel, engine: str | None) -> str:
+    return f"{level} by {engine}" if engine else str(level)
+
+
+def as_json(examination: Examination) -> dict[str, Any]:
+    """The examination for machines."""
+    return {
+        "trust_level": str(examination.trust_level),
+        "engine": examination.engine,
+        "unavailable": examination.unavailable or None,
+        "sound": examination.is_sound,
+        "promises": [
+            {
+                "promise": trial.guarantee.promise,
+                "enforced": trial.guarantee.enforced,
+                "by": trial.guarantee.by,
+                "verdict": str(trial.verdict),
+                "tried": trial.tried,
+            }
+            for trial in examination.trials
+        ],
+    }

@@ -1,0 +1,129 @@
+"""Engine: what starts the template process, and what it puts around it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from tinyagent.core.errors import SandboxUnavailable
+
+WORKER_FOLDER = Path(__file__).parents[1]
+"""The folder that the template finds its package `worker` in."""
+
+BOOT = (
+    "import sys, socket; sys.path.insert(0, sys.argv[1]); from worker.template import main;"
+    " del sys.path[0]; main(socket.socket(fileno=int(sys.argv[2])))"
+)
+
+ENVIRONMENT = {
+    "LANG": "C.UTF-8",
+    "MPLBACKEND": "Agg",
+    # One thread each: a process with threads cannot be forked safely.
+    "OPENBLAS_NUM_THREADS": "1",
+    "OMP_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "NUMEXPR_NUM_THREADS": "1",
+    "ARROW_DEFAULT_MEMORY_POOL": "system",
+}
+"""All that the code finds in its environment, besides its working folder's names."""
+
+
+class Started(NamedTuple):
+    """A template that starts: its process, or what stands for it, and the socket to serve it over.
+
+    Its standard error is a pipe; `process.kill()` ends all of it.
+    """
+
+    process: subprocess.Popen[bytes]
+    control: socket.socket
+
+
+class Engine(Protocol):
+    """Starts the template process. Engines compare by value."""
+
+    @property
+    def name(self) -> str:
+        """What `engine=` calls it."""
+        ...
+
+    def missing(self) -> str:
+        """What has to be installed before it can be used; "" when nothing is missing."""
+        ...
+
+    def shortcomings(self, report: Mapping[str, Any]) -> str:
+        """What keeps a running template from a whole boundary, by its report; "" for nothing."""
+        ...
+
+    def start(self) -> Started:
+        """Start a template.
+
+        Raises:
+            SandboxUnavailable: it cannot be started.
+        """
+        ...
+
+
+class Group(subprocess.Popen[bytes]):
+    """A program of ours, with all that it starts, detached from the terminal."""
+
+    def __init__(self, command: list[str], **options: Any) -> None:
+        super().__init__(
+            command,
+            start_new_session=True,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            **options,
+        )
+
+    def kill(self) -> None:
+        """Kill the whole of it."""
+        if self.poll() is None:
+            with suppress(ProcessLookupError):
+                os.killpg(self.pid, signal.SIGKILL)
+
+
+def lacking_within_walls(report: Mapping[str, Any]) -> str:
+    """What keeps sessions inside an engine's own walls from a whole boundary; "" for nothing.
+
+    The walls stand for one lock of the kernel's: what parts the sessions from one another is
+    namespaces or Landlock.
+    """
+    if not report["seccomp"]:
+        return "inside it, this kernel gives no system-call filters"
+    if not (report["namespaces"] or report["landlock"]):
+        return "inside it, this kernel gives neither user namespaces nor Landlock"
+    return ""
+
+
+def last_words(process: subprocess.Popen[bytes]) -> str:
+    """End it, and give what it wrote to its standard error."""
+    process.kill()
+    _, errors = process.communicate()
+    return errors.decode(errors="replace").strip()[-2000:] or "no reason given"
+
+
+def start_with_socket(command: Callable[[int], list[str]]) -> Started:
+    """Start a template that inherits its end of a socket pair.
+
+    Args:
+        command: the command line, for the number of the descriptor.
+
+    Raises:
+        SandboxUnavailable: the program cannot be run.
+    """
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with theirs:
+        line = command(theirs.fileno())
+        try:
+            process = Group(line, pass_fds=[theirs.fileno()], env=ENVIRONMENT, cwd="/")
+        except OSError as error:
+            ours.close()
+            raise SandboxUnavailable(f"{line[0]} cannot be run: {error}") from error
+    return Started(process, ours)

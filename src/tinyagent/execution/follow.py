@@ -1,0 +1,166 @@
+"""Following one step: its frames, its tool calls, its deadline, and how it ended."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from enum import Enum, auto
+
+from tinyagent.execution.channel import Channel
+from tinyagent.execution.turn import Turn
+from tinyagent.execution.worker.wire import Frame, Kind, WireError
+
+FORK_SECONDS = 3.0
+_FINAL_SECONDS = 0.1  # what code that catches everything may still do after `final_answer`
+_FREE_SECONDS = 0.002  # what a tool takes beyond that is not the code's time
+_FRAMES_AT_ONCE = 64
+
+Answer = Callable[[Frame], Awaitable[bytes]]
+
+
+class Ending(Enum):
+    """How a step ended."""
+
+    DONE = auto()
+    TIMED_OUT = auto()
+    DIED = auto()
+    NEVER_STARTED = auto()
+
+
+class Follower:
+    """Follows the step that runs in the process behind `step`.
+
+    Args:
+        turn: what collects its frames.
+        answer: does a tool call and gives the frame to send back.
+        seconds: that the code may take, tool calls apart.
+        step: the process that runs the code.
+        holder: the process that forks it, where it runs in a fork.
+    """
+
+    def __init__(
+        self,
+        turn: Turn,
+        answer: Answer,
+        seconds: float,
+        step: Channel,
+        holder: Channel | None = None,
+    ) -> None:
+        self._turn = turn
+        self._answer = answer
+        self._step = step
+        self._holder = holder
+        self._wake = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
+        self._started = self._loop.time()
+        self._deadline = self._started + seconds
+        self.pid = 0
+        """Of the fork, as it says itself."""
+        self.status: int | None = None
+        """The wait status of the fork, once it has died."""
+        self.fault = ""
+        """Why the step never started, or what was wrong with what it sent."""
+        self.out_of_memory = False
+
+    async def follow(self) -> Ending:
+        """Until the step has ended.
+
+        Raises:
+            BaseException: what a tool raised that is no failure, such as the end of the run.
+        """
+        channels = [channel for channel in (self._step, self._holder) if channel is not None]
+        for channel in channels:
+            channel.listen(self._wake.set)
+        try:
+            while True:
+                ending = await self._take_frames() or self._state()
+                if ending is not None:
+                    return ending
+                await self._wait()
+        finally:
+            for channel in channels:
+                channel.unlisten()
+
+    async def _take_frames(self) -> Ending | None:
+        """Deal with what has arrived; now and then others must have their turn."""
+        for _ in range(_FRAMES_AT_ONCE):
+            frame = self._step.take()
+            if frame is None:
+                return None
+            try:
+                await self._take(frame)
+            except WireError as fault:
+                self.fault = str(fault)
+                return Ending.DIED
+            if self._turn.is_done:
+                return Ending.DONE
+        await asyncio.sleep(0)
+        self._wake.set()
+        return None
+
+    async def _take(self, frame: Frame) -> None:
+        if frame.kind is Kind.FORKED:
+            self.pid = self.pid or frame.body["pid"]
+        elif frame.kind is not Kind.CALL:
+            self._turn.take(frame)
+            if frame.kind is Kind.FINAL:
+                self._deadline = min(self._deadline, self._loop.time() + _FINAL_SECONDS)
+        elif not self._turn.is_final:  # after that, the block has ended
+            asked = self._loop.time()
+            self._step.send(await self._answer(frame))
+            taken = self._loop.time() - asked
+            # Were each call free, code that only calls would never come to its end.
+            self._deadline += taken if taken > _FREE_SECONDS else 0.0
+
+    def _state(self) -> Ending | None:
+        """How things stand beside the frames of the step."""
+        if self._holder is not None:
+            self._hear_holder(self._holder)
+            if self.status is not None:
+                return self._last_frames()
+            if not self.pid and (self.fault or not self._step.is_open or self._fork_is_late()):
+                return Ending.NEVER_STARTED
+        if not self._step.is_open and self._is_last_word():
+            self.fault = self._step.fault
+            return Ending.DIED
+        if self._loop.time() >= self._deadline:
+            if self._holder is not None and not self.pid:
+                return Ending.NEVER_STARTED
+            return Ending.DONE if self._turn.is_final else Ending.TIMED_OUT
+        return None
+
+    def _is_last_word(self) -> bool:
+        """Whether nobody is left who could tell how the process ended."""
+        return self._holder is None or not self._holder.is_open or bool(self._step.fault)
+
+    def _hear_holder(self, holder: Channel) -> None:
+        while (frame := holder.take()) is not None:
+            # Of an earlier step that was killed, it may come this late.
+            if frame.kind is Kind.EXITED and frame.body["pid"] == self.pid:
+                self.status = frame.body["status"]
+            elif frame.kind is Kind.FAILED:
+                self.fault = frame.body["error"]
+            elif frame.kind is Kind.SWEPT and frame.body["memory"]:
+                self.out_of_memory = True
+        if not holder.is_open:
+            self.fault = self.fault or "the process that holds the variables is gone"
+
+    def _fork_is_late(self) -> bool:
+        return self._loop.time() > self._started + FORK_SECONDS
+
+    def _last_frames(self) -> Ending:
+        """The step's process has died: what it sent before is still there."""
+        while (frame := self._step.take()) is not None:
+            if frame.kind is not Kind.CALL:
+                self._turn.take(frame)
+        return Ending.DIED
+
+    async def _wait(self) -> None:
+        late = self._deadline
+        if self._holder is not None and not self.pid:
+            late = min(late, self._started + FORK_SECONDS + 0.01)
+        if not self._wake.is_set():
+            timer = self._loop.call_at(late, self._wake.set)
+            await self._wake.wait()
+            timer.cancel()
+        self._wake.clear()

@@ -1,0 +1,58 @@
+"""What code may import, by how far it is trusted."""
+
+from __future__ import annotations
+
+from tinyagent.execution.worker.imports import Refused, allowed, check_imports, refusal
+
+__all__ = [
+    "ISOLATED_IMPORTS",
+    "LOCAL_IMPORTS",
+    "Refused",
+    "allowed",
+    "check_imports",
+    "refusal",
+]
+
+LOCAL_IMPORTS = frozenset(
+    """
+    __future__ abc ast base64 binascii bisect calendar cmath collections colorsys contextlib copy
+    csv dataclasses datetime decimal difflib enum fractions functools graphlib hashlib heapq hmac
+    html io ipaddress itertools json math numbers operator pprint random re secrets statistics
+    string struct textwrap time types typing unicodedata urllib.parse uuid zlib zoneinfo
+    """.split()  # noqa: SIM905 - a list to read, not a column
+)
+"""At LOCAL: what computes and cannot reach files, the network or the interpreter.
+
+The code does not get these modules but facades with their harmless names (`local_modules.py`).
+"""
+
+# Left out of the list below, though the kernel holds all of it back:
+# - ctypes, _*, mmap: raw memory; nothing that computes needs it, and it is where attacks begin;
+# - socket, ssl, http, subprocess, multiprocessing, signal: refused by the kernel anyway, and
+#   "import refused" tells a model more than "Operation not permitted" after a few lines;
+# - importlib, runpy, builtins: ways around this very list; pickle and marshal are in, for code
+#   that saves its own variables: what they can call, the code can call.
+# In it, as it is harmless behind the kernel's lock: sys, os, gc, inspect (models print signatures).
+ISOLATED_IMPORTS = LOCAL_IMPORTS | frozenset(
+    """
+    argparse array asyncio atexit bz2 cProfile codecs collections concurrent configparser
+    contextvars copyreg dis doctest email encodings errno filecmp fileinput fnmatch gc genericpath
+    getpass gettext glob gzip inspect keyword linecache locale logging lzma marshal
+    mimetypes netrc ntpath optparse os pathlib pickle pickletools pkgutil platform plistlib
+    posixpath profile pstats queue quopri reprlib sched select selectors shelve shlex shutil
+    sqlite3 stat stringprep symtable sys sysconfig tarfile tempfile threading timeit
+    token tokenize tomllib trace traceback tracemalloc typing unittest urllib warnings wave
+    weakref xml zipapp zipfile
+
+    PIL altair attr attrs bokeh bs4 cachetools chardet charset_normalizer cycler dateutil duckdb
+    faker jinja2 joblib jsonschema kiwisolver lxml markdown matplotlib more_itertools mpl_toolkits
+    mpmath msgpack narwhals networkx numba numexpr numpy openpyxl orjson packaging pandas plotly
+    polars pyarrow pydantic pydantic_core pyparsing pytz rapidfuzz regex rich scipy seaborn shapely
+    simplejson six sklearn sqlglot sqlparse statsmodels sympy tabulate threadpoolctl toml tqdm
+    typing_extensions tzdata tzlocal ujson xarray xlrd xlsxwriter yaml
+    """.split()  # noqa: SIM905 - as above
+)
+"""Where the kernel confines: the standard library that computes or keeps files, and data libraries.
+
+A library that is not installed gives an ordinary ModuleNotFoundError.
+"""

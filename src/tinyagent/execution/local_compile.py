@@ -1,0 +1,43 @@
+"""Compiling code of trust level LOCAL."""
+
+from __future__ import annotations
+
+import ast
+from types import CodeType
+
+from tinyagent.execution.imports import check_imports, refusal
+from tinyagent.execution.local_names import LEVEL
+from tinyagent.execution.local_rules import LocalRules
+
+
+class CodeRefused(Exception):
+    """The code holds what this trust level does not run; the message says where, what, the mend."""
+
+
+def compile_local(source: str, filename: str, allow: frozenset[str]) -> CodeType:
+    """Compile statements with their guards.
+
+    Raises:
+        CodeRefused: a construct or an import is not allowed.
+        SyntaxError: it is no Python.
+        ValueError: it holds null bytes.
+        RecursionError: it is nested too deep.
+        MemoryError: the same, for the parser.
+    """
+    tree = ast.parse(source, filename)
+    rules = LocalRules()
+    for line, module in check_imports(tree, allow):
+        rules.refuse(line, refusal(module, allow))
+    rules.visit(tree)
+    if rules.refused:
+        raise CodeRefused(_tell(rules.refused, source))
+    return compile(tree, filename, "exec", dont_inherit=True)
+
+
+def _tell(refused: list[tuple[int, str]], source: str) -> str:
+    lines = source.splitlines()
+    text = f"Not run: the code uses what is not allowed {LEVEL}.\n"
+    for number, why in sorted(set(refused))[:10]:
+        code = lines[number - 1].strip() if 0 < number <= len(lines) else ""
+        text += f"  line {number}: {why}\n    {code}\n"
+    return text

@@ -1,0 +1,287 @@
+"""ProcessExecutor: code in a process of its own, under the kernel's locks."""
+
+from __future__ import annotations
+
+import math
+import os
+import secrets
+import weakref
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypedDict, Unpack
+
+from tinyagent.core.errors import CallerError, ConfigurationError, SandboxUnavailable
+from tinyagent.core.threads import run_in_thread
+from tinyagent.execution.calls import answer_call
+from tinyagent.execution.engines import engines_for
+from tinyagent.execution.engines.base import Engine
+from tinyagent.execution.guarantees import describe_guarantees
+from tinyagent.execution.imports import ISOLATED_IMPORTS
+from tinyagent.execution.limits import ExecutionLimits, TrustLevel
+from tinyagent.execution.preload import modules_for
+from tinyagent.execution.protocol import ExecutionResult, Guarantee
+from tinyagent.execution.session import Order, Session
+from tinyagent.execution.templates import Template, template_for
+from tinyagent.execution.turn import Turn
+from tinyagent.execution.worker.values import encode
+from tinyagent.execution.worker.wire import Frame, WireError
+
+MAX_CODE = 1_000_000
+"""Characters of one step."""
+_PIECE = 1 << 20
+
+
+class ProcessOptions(TypedDict, total=False):
+    """What `ProcessExecutor` can be told besides its trust level."""
+
+    limits: ExecutionLimits
+    extra_imports: Iterable[str]
+    files: Iterable[str | Path]
+    checkpoints: int
+    engine: str | None
+    keep_ready: bool
+
+
+class ProcessExecutor:
+    """Runs code in a session of its own: a process forked from a warm template.
+
+    The time that the code waits for tools of more than 2 ms is not counted as its own.
+
+    Args:
+        trust_level: `TrustLevel.ISOLATED` uses each lock that this kernel has; at
+            `TrustLevel.SANDBOXED` a lock that is missing refuses the run.
+        limits: what the code may use.
+        extra_imports: modules that it may import besides the usual ones; `"*"` allows all.
+        files: copied into its working folder.
+        checkpoints: how many earlier states are kept for `rewind`. Each step then runs in a fork,
+            and one that fails badly loses only itself. 0: steps run in the session itself.
+        engine: what SANDBOXED uses (`"kernel"`, `"bubblewrap"`, `"podman"`, `"docker"`); by default
+            the first of these that is there.
+        keep_ready: keep one more session forked and waiting, for the next executor like this.
+
+    Raises:
+        ConfigurationError: an option is wrong, or a file is not there.
+    """
+
+    def __init__(
+        self,
+        trust_level: TrustLevel | str = TrustLevel.ISOLATED,
+        **options: Unpack[ProcessOptions],
+    ) -> None:
+        self.trust_level = TrustLevel(trust_level)
+        if self.trust_level is TrustLevel.LOCAL:
+            raise ConfigurationError("LOCAL code runs in LocalExecutor (or use get_executor)")
+        self.limits = options.get("limits", ExecutionLimits())
+        self._extra = tuple(options.get("extra_imports", ()))
+        self._files = [_existing(path) for path in options.get("files", ())]
+        self._checkpoints = options.get("checkpoints", 8)
+        if self._checkpoints < 0:
+            raise ConfigurationError(f"checkpoints must be 0 or more, got {self._checkpoints}")
+        self._keep_ready = options.get("keep_ready", False)
+        self._engines = engines_for(self.trust_level, options.get("engine"))
+        self._tools: dict[str, Callable[..., Any]] = {}
+        self._values: dict[str, tuple[int, Any]] = {}
+        self._injections = 0
+        self._session: Session | None = None
+        self._steps = 0
+        self._is_running = False
+        self._finalizer = weakref.finalize(self, _nothing)
+
+    @property
+    def guarantees(self) -> Sequence[Guarantee]:
+        """What is enforced here, and by what; starts the sandbox's template if need be.
+
+        Raises:
+            SandboxUnavailable: this machine cannot give what the trust level promises.
+        """
+        template = self._start(())
+        return describe_guarantees(template.spec.engine.name, template.report, self._kept(template))
+
+    def inject(self, name: str, value: Any) -> None:
+        """Make `value` known to the code as `name`, from the next step on.
+
+        A callable is called on the host, sync or async, while the code waits; all else crosses as
+        data.
+
+        Raises:
+            ConfigurationError: the name is no identifier, or the value is too large to cross.
+        """
+        if not name.isidentifier():
+            raise ConfigurationError(f"{name!r} cannot be a name in Python code")
+        self._tools.pop(name, None)
+        self._values.pop(name, None)
+        if callable(value):
+            self._tools[name] = value
+        else:
+            _encoded(name, value, bytearray())
+            self._injections += 1
+            self._values[name] = (self._injections, value)
+
+    async def run(
+        self, code: str, *, on_output: Callable[[str], None] | None = None
+    ) -> ExecutionResult:
+        """Run one step. What the code does wrong is in the result, never raised.
+
+        Raises:
+            SandboxUnavailable: this machine cannot give what the trust level promises.
+            CallerError: another step is running.
+        """
+        if self._is_running:
+            raise CallerError("this executor runs a step already; use one for each run")
+        self._is_running = True
+        try:
+            return await self._run(code, on_output)
+        finally:
+            self._is_running = False
+
+    def rewind(self, steps: int = 1) -> None:
+        """Go back to the variables as they were `steps` steps ago. Files stay as they are.
+
+        Raises:
+            CallerError: so many steps back are not kept, or a step is running.
+        """
+        session = self._session
+        kept = session.kept if session is not None and session.is_open else 0
+        if self._is_running or not 0 < steps <= kept:
+            raise CallerError(f"cannot rewind {steps} steps: {kept} are kept, and no step may run")
+        if session is not None:
+            session.rewind(steps)
+
+    async def reset(self) -> None:
+        """Forget all variables and files of the code; what was injected stays."""
+        self.kill()
+
+    def kill(self) -> None:
+        """End what runs now, at once, and forget all variables."""
+        self._steps = 0
+        if self._session is not None:
+            self._session.close()
+            self._finalizer.detach()
+
+    async def aclose(self) -> None:
+        """End the session and give everything back."""
+        self.kill()
+        self._session = None
+
+    async def __aenter__(self) -> Self:
+        """The executor itself."""
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close it."""
+        await self.aclose()
+
+    async def _run(self, code: str, on_output: Callable[[str], None] | None) -> ExecutionResult:
+        most = self.limits.max_steps
+        if most is not None and self._steps >= most:
+            return ExecutionResult(error=f"all {most} steps of this session are used up")
+        if len(code) > MAX_CODE:
+            return ExecutionResult(error=f"the code has more than {MAX_CODE:,} characters")
+        session = self._session
+        if session is None or not session.is_open:
+            self._finalizer.detach()
+            session = self._session = await self._open(code)
+        self._steps += 1
+        try:
+            order = self._order(code, session.known)
+            turn = Turn(self.limits, on_output, order.token)
+            return await session.run(order, turn, self._answer)
+        except WireError as fault:
+            raise ConfigurationError(f"the step is too large to cross: {fault}") from None
+
+    def _order(self, code: str, known: frozenset[tuple[str, int]]) -> Order:
+        blobs = bytearray()
+        new = {name: item for name, item in self._values.items() if (name, item[0]) not in known}
+        values = {name: _encoded(name, value, blobs) for name, (_, value) in new.items()}
+        brings = frozenset((name, number) for name, (number, _) in new.items())
+        token = secrets.token_hex(8)
+        return Order(self._steps, code, tuple(self._tools), values, bytes(blobs), brings, token)
+
+    async def _answer(self, call: Frame) -> bytes:
+        return await answer_call(self._tools, call)
+
+    async def _open(self, code: str) -> Session:
+        """A session of a template that has loaded what the code will want."""
+        preload = modules_for(self._extra, code)
+        template = await run_in_thread(self._start, preload=preload)
+        room = self.limits.max_file_bytes + sum(path.stat().st_size for path in self._files)
+        checkpoints = self._kept(template)
+        order = {
+            "limits": {
+                "cpu_seconds": math.ceil(self.limits.timeout_seconds * (os.cpu_count() or 1)) + 2,
+                "max_output_bytes": self.limits.max_output_bytes,
+                "max_memory_bytes": self.limits.max_memory_bytes,
+                "max_processes": self.limits.max_processes,
+                "max_file_bytes": room,
+                "checkpoints": checkpoints,
+            },
+            "imports": sorted(ISOLATED_IMPORTS | frozenset(self._extra)),
+        }
+        number, sock = template.spawn(order, keep_ready=self._keep_ready)
+        session = Session(template, number, sock, self.limits, checkpoints)
+        self._finalizer = weakref.finalize(self, session.close)
+        await session.wait_until_ready()
+        for path in self._files:
+            await _send(session, path)
+        return session
+
+    def _start(self, preload: tuple[str, ...]) -> Template:
+        """The template of the first engine that can give what the trust level promises."""
+        reasons: list[str] = []
+        for engine in self._engines:
+            lacking = engine.missing()
+            if not lacking:
+                try:
+                    template = template_for(engine, preload)
+                except SandboxUnavailable as error:
+                    lacking = str(error)
+                else:
+                    lacking = self._lacking(template, engine)
+                    if not lacking:
+                        return template
+            reasons.append(f"{engine.name}: {lacking}")
+        raise SandboxUnavailable(
+            f"nothing here can run code at {self.trust_level}: " + "; ".join(reasons)
+        )
+
+    def _lacking(self, template: Template, engine: Engine) -> str:
+        if self.trust_level is TrustLevel.ISOLATED:
+            there = template.report["seccomp"]
+            return "" if there else "this kernel, or the container, gives no system-call filters"
+        return engine.shortcomings(template.report)
+
+    def _kept(self, template: Template) -> int:
+        """Steps in forks need a process namespace: else nothing could end what they start."""
+        return self._checkpoints if template.report["namespaces"] else 0
+
+
+def _nothing() -> None:
+    """There is no session to close."""
+
+
+def _encoded(name: str, value: Any, blobs: bytearray) -> Any:
+    try:
+        return encode(value, blobs)
+    except WireError as fault:
+        raise ConfigurationError(f"inject {name!r}: {fault}") from None
+
+
+def _existing(path: str | Path) -> Path:
+    found = Path(path)
+    if not found.is_file():
+        raise ConfigurationError(f"files: there is no file {str(found)!r}")
+    return found
+
+
+async def _send(session: Session, path: Path) -> None:
+    with path.open("rb") as file:
+        piece = file.read(_PIECE)
+        await session.write(path.name, piece, append=False)
+        while piece := file.read(_PIECE):
+            await session.write(path.name, piece, append=True)

@@ -1,0 +1,305 @@
+"""One session on the host: the processes that hold its variables, newest last.
+
+The first process is the pristine session. With checkpoints, each step is run by a fork of the
+newest one; if it ends well, the fork is the newest from then on, and those before it are the
+checkpoints.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tinyagent.core.errors import SandboxUnavailable
+from tinyagent.execution.channel import Channel
+from tinyagent.execution.follow import Answer, Ending, Follower
+from tinyagent.execution.limits import ExecutionLimits
+from tinyagent.execution.protocol import ExecutionResult
+from tinyagent.execution.templates import Template
+from tinyagent.execution.turn import Turn
+from tinyagent.execution.worker.wire import Frame, Kind, pack
+
+_READY_SECONDS = 30.0
+_SWEEP_SECONDS = 0.25
+_WATCH_AFTER_SECONDS = 0.02
+_PASS_SECONDS = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """One step: its number, its code, and what the code is to find.
+
+    Args:
+        tools: names of functions that are called on the host.
+        values: names of data, as encoded; their binary parts are in `blob`.
+        brings: what the variables hold of the injected data once the step has run.
+        token: what the last frame must repeat: a frame that the code itself sends will not.
+    """
+
+    step: int
+    code: str
+    tools: tuple[str, ...]
+    values: dict[str, Any]
+    blob: bytes
+    brings: frozenset[tuple[str, int]]
+    token: str
+
+    def packed(self, *, fork: bool) -> bytes:
+        """What the session is sent.
+
+        Raises:
+            WireError: it is too large.
+        """
+        body = {
+            "step": self.step,
+            "code": self.code,
+            "tools": self.tools,
+            "values": self.values,
+            "fork": fork,
+            "token": self.token,
+        }
+        return pack(Frame(Kind.RUN, body, self.blob))
+
+
+@dataclass(slots=True)
+class Holder:
+    """A process that holds the variables as they were after a step.
+
+    Args:
+        pid: as the session itself counts; 0 for the first.
+        known: the injected data that it has.
+    """
+
+    channel: Channel
+    pid: int = 0
+    known: frozenset[tuple[str, int]] = frozenset()
+
+
+class Session:
+    """The processes of one session, as the host sees them.
+
+    Args:
+        template: what forked it.
+        number: its number there.
+        sock: to its first process.
+        limits: of the code.
+        checkpoints: how many earlier states to keep; 0: steps run in the first process itself.
+    """
+
+    def __init__(
+        self,
+        template: Template,
+        number: int,
+        sock: socket.socket,
+        limits: ExecutionLimits,
+        checkpoints: int,
+    ) -> None:
+        self._template = template
+        self._number = number
+        self._limits = limits
+        self._checkpoints = checkpoints
+        self._chain = [Holder(Channel(sock))]
+        self._sweeps_due = 0
+        self._memory_ran_out = False
+        self._forgot = False
+        self.is_open = True
+
+    @property
+    def known(self) -> frozenset[tuple[str, int]]:
+        """The injected data that the code has already."""
+        return self._chain[-1].known
+
+    @property
+    def kept(self) -> int:
+        """How many steps back it can go."""
+        return len(self._chain) - (2 if self._forgot else 1)
+
+    async def wait_until_ready(self) -> None:
+        """Wait until it has locked itself up.
+
+        Raises:
+            SandboxUnavailable: it could not.
+        """
+        frame = await self._receive(_READY_SECONDS)
+        if frame is None or frame.kind is not Kind.READY:
+            self.close()
+            reason = "it ended" if frame is None else frame.body.get("error")
+            raise SandboxUnavailable(f"a sandbox session does not start: {reason}")
+
+    async def write(self, name: str, data: bytes, *, append: bool) -> None:
+        """Put a piece of a file into its working folder; before the first step only."""
+        self._chain[0].channel.send(pack(Frame(Kind.FILE, {"name": name, "append": append}, data)))
+        await self._chain[0].channel.drain()
+
+    async def run(self, order: Order, turn: Turn, answer: Answer) -> ExecutionResult:
+        """Run one step to whatever end."""
+        if not self._checkpoints:
+            return await self._run_here(order, turn, answer)
+        went_back = False
+        while await self._settle():
+            result = await self._run_in_fork(order, turn, answer)
+            if result is not None:
+                return replace(result, state_lost=True) if went_back else result
+            if len(self._chain) == 1:
+                break
+            self._drop_newest()  # an earlier step broke the process that holds its variables
+            went_back = True
+        return self._lose(turn, "the session broke down")
+
+    def rewind(self, steps: int) -> None:
+        """Go back to the variables as they were `steps` steps ago, of those `kept`."""
+        for _ in range(steps):
+            self._drop_newest()
+        self._end_all_others()
+
+    def close(self) -> None:
+        """End it with all its processes."""
+        if self.is_open:
+            self.is_open = False
+            self._template.kill(self._number)
+            for holder in self._chain:
+                holder.channel.close()
+
+    async def _run_here(self, order: Order, turn: Turn, answer: Answer) -> ExecutionResult:
+        first = self._chain[0]
+        while first.channel.take() is not None:  # what comes before the order is no answer to it
+            pass
+        first.channel.send(order.packed(fork=False))
+        follower = Follower(turn, answer, self._limits.timeout_seconds, first.channel)
+        ending = await self._follow(follower)
+        if ending is Ending.DONE and turn.is_done:
+            first.known |= order.brings
+            return turn.result()
+        if ending is Ending.DONE:  # it called `final_answer` and does not end
+            self.close()
+            return turn.result()
+        if ending is Ending.TIMED_OUT:
+            return self._lose(turn, self._too_late(), timed_out=True)
+        return self._lose(turn, _died(follower))
+
+    async def _run_in_fork(
+        self, order: Order, turn: Turn, answer: Answer
+    ) -> ExecutionResult | None:
+        """The result; None if the newest process could not begin."""
+        holder = self._chain[-1]
+        self._memory_ran_out = False
+        message = order.packed(fork=True)
+        ours, theirs = socket.socketpair()
+        ours.setblocking(False)  # noqa: FBT003 - the socket module's own signature
+        step = Channel(ours)
+        # Most steps have ended before any could have taken too much memory.
+        watch = asyncio.get_running_loop().call_later(_WATCH_AFTER_SECONDS, self._watch_memory)
+        follower = Follower(turn, answer, self._limits.timeout_seconds, step, holder.channel)
+        ending = Ending.NEVER_STARTED
+        try:
+            with theirs:
+                async with asyncio.timeout(_PASS_SECONDS):
+                    await holder.channel.send_with(theirs, message)
+            ending = await self._follow(follower)
+        except TimeoutError:  # a process that does not listen holds nothing that can be used
+            pass
+        finally:
+            watch.cancel()
+            if ending is Ending.DONE and turn.is_done and follower.pid:
+                known = holder.known | order.brings
+                self._chain.append(Holder(step, follower.pid, known))
+                if len(self._chain) > self._checkpoints + 2:
+                    self._chain.pop(1).channel.close()
+                    self._forgot = True
+            else:
+                step.close()
+            self._end_all_others()
+        return await self._tell(ending, follower, turn)
+
+    async def _tell(self, ending: Ending, follower: Follower, turn: Turn) -> ExecutionResult | None:
+        if ending is Ending.DONE:
+            return turn.result()
+        if ending is Ending.NEVER_STARTED:
+            return None
+        if not await self._settle():
+            return self._lose(turn, "the session was ended")
+        if ending is Ending.TIMED_OUT:
+            error, fields = self._too_late(), {"timed_out": True}
+        elif self._memory_ran_out or follower.out_of_memory:
+            most = self._limits.max_memory_bytes
+            error, fields = f"the step took more than {most:,} bytes", {"out_of_memory": True}
+        else:
+            error, fields = _died(follower), {}
+        return turn.result(f"{error}; the variables are as they were before this step", **fields)
+
+    async def _follow(self, follower: Follower) -> Ending:
+        try:
+            return await follower.follow()
+        except BaseException:
+            if not self._checkpoints:
+                self.close()
+            raise
+
+    def _drop_newest(self) -> None:
+        self._chain.pop().channel.close()
+
+    def _watch_memory(self) -> None:
+        self._send_end(sweep=False, watch=True)
+
+    def _end_all_others(self) -> None:
+        """Have every process of the session ended that holds no state that is kept."""
+        self._send_end(sweep=True, watch=False)
+        self._sweeps_due += 1
+
+    def _send_end(self, *, sweep: bool, watch: bool) -> None:
+        keep = [holder.pid for holder in self._chain[1:]]
+        self._chain[0].channel.send(
+            pack(Frame(Kind.END, {"keep": keep, "sweep": sweep, "watch": watch}))
+        )
+
+    async def _settle(self) -> bool:
+        """Wait until all that had to end has ended; if it does not, close the session: False."""
+        while self.is_open and self._sweeps_due:
+            frame = await self._receive(_SWEEP_SECONDS)
+            if frame is None:
+                self.close()
+                return False
+            if frame.kind is Kind.SWEPT and frame.body["memory"]:
+                self._memory_ran_out = True
+            elif frame.kind is Kind.SWEPT:
+                self._sweeps_due -= 1
+        return self.is_open
+
+    async def _receive(self, seconds: float) -> Frame | None:
+        """The next frame of the first process; None if it sends none in time, or never will."""
+        channel = self._chain[0].channel
+        wake = asyncio.Event()
+        channel.listen(wake.set)
+        try:
+            async with asyncio.timeout(seconds):
+                while (frame := channel.take()) is None and channel.is_open:
+                    await wake.wait()
+                    wake.clear()
+                return frame
+        except TimeoutError:
+            return None
+        finally:
+            channel.unlisten()
+
+    def _lose(self, turn: Turn, reason: str, **ending: Any) -> ExecutionResult:
+        self.close()
+        return turn.result(f"{reason}; all variables are lost", state_lost=True, **ending)
+
+    def _too_late(self) -> str:
+        return f"the step was stopped after {self._limits.timeout_seconds:g} s"
+
+
+def _died(follower: Follower) -> str:
+    """What ended the process, in words."""
+    if follower.fault:
+        return f"the step's process was ended: it sent what it must not ({follower.fault})"
+    if follower.status is None:
+        return "the step's process ended before the code did"
+    code = os.waitstatus_to_exitcode(follower.status)
+    if code >= 0:
+        return f"the step's process ended itself (exit code {code})"
+    return f"the step's process was killed by {signal.Signals(-code).name}"

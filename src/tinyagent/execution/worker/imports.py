@@ -1,0 +1,61 @@
+"""Which modules code may import: the same rules on both sides."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+from collections.abc import Iterator
+from typing import NamedTuple
+
+_SHOWN = 60
+
+
+class Refused(NamedTuple):
+    """An import that is not allowed, and its line."""
+
+    line: int
+    module: str
+
+
+def allowed(module: str, allow: frozenset[str]) -> bool:
+    """Whether `module` or a package that holds it is in the list; `"*"` allows all."""
+    if "*" in allow:
+        return True
+    parts = module.split(".")
+    return any(".".join(parts[:count]) in allow for count in range(1, len(parts) + 1))
+
+
+def refusal(module: str, allow: frozenset[str]) -> str:
+    """What is not allowed, which names are near it, what is allowed, and how to add to it."""
+    top = module.partition(".")[0]
+    near = difflib.get_close_matches(module, sorted(allow), n=3, cutoff=0.75)
+    hint = f" Did you mean {' or '.join(near)}?" if near else ""
+    public = sorted(name for name in allow if not name.startswith("_"))
+    listed = ", ".join(public[:_SHOWN]) + (", ..." if len(public) > _SHOWN else "")
+    return (
+        f"import of {module!r} is not allowed here.{hint} Allowed are: {listed}. "
+        f'The calling program can add it: extra_imports=["{top}"]'
+    )
+
+
+def check_imports(tree: ast.AST, allow: frozenset[str]) -> list[Refused]:
+    """The imports anywhere in the code that are not allowed, in the order of their lines."""
+    found = [
+        Refused(node.lineno, module)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for module in _refused(node, allow)
+    ]
+    return sorted(found)
+
+
+def _refused(node: ast.Import | ast.ImportFrom, allow: frozenset[str]) -> Iterator[str]:
+    if isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names if not allowed(alias.name, allow))
+        return
+    module = "." * node.level + (node.module or "")
+    if module == "__future__" or (not node.level and allowed(module, allow)):
+        return
+    parts = [f"{module}.{alias.name}" for alias in node.names]
+    if node.level or not all(allowed(part, allow) for part in parts):
+        yield module

@@ -1,0 +1,154 @@
+"""Linux calls that Python's library lacks, by ctypes. Each raises OSError with the call's name."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+import resource
+import struct
+
+from . import syscalls
+
+CLONE_NEWNS = 0x0002_0000
+CLONE_NEWCGROUP = 0x0200_0000
+CLONE_NEWUTS = 0x0400_0000
+CLONE_NEWIPC = 0x0800_0000
+CLONE_NEWUSER = 0x1000_0000
+CLONE_NEWPID = 0x2000_0000
+CLONE_NEWNET = 0x4000_0000
+
+MS_RDONLY = 0x1
+MS_NOSUID = 0x2
+MS_NODEV = 0x4
+MS_NOEXEC = 0x8
+MS_REMOUNT = 0x20
+MS_BIND = 0x1000
+MS_REC = 0x4000
+MS_PRIVATE = 0x4_0000
+MS_SLAVE = 0x8_0000
+MNT_DETACH = 2
+
+_PR_SET_PDEATHSIG = 1
+_PR_SET_DUMPABLE = 4
+_PR_SET_CHILD_SUBREAPER = 36
+_PR_SET_NO_NEW_PRIVS = 38
+_PR_CAP_AMBIENT = 47
+_PR_CAP_AMBIENT_CLEAR_ALL = 4
+_CAPABILITY_VERSION_3 = 0x2008_0522
+
+Path = str | bytes | os.PathLike[str]
+
+
+@functools.cache
+def libc() -> ctypes.CDLL:
+    """The C library this process runs with."""
+    return ctypes.CDLL(None, use_errno=True)
+
+
+def syscall(name: str, *arguments: int | bytes | None) -> int:
+    """A system call by its name; bytes are passed as a pointer to them, None as NULL.
+
+    Raises:
+        OSError: the call failed, or the machine is none that `syscalls` knows.
+    """
+    values = [
+        value if isinstance(value, bytes) else ctypes.c_long(value or 0) for value in arguments
+    ]
+    return checked(libc().syscall(ctypes.c_long(syscalls.number(name)), *values), name)
+
+
+def checked(outcome: int, call: str) -> int:
+    """What the C function gave, unless that is its sign of failure (a negative number).
+
+    Raises:
+        OSError: it failed: `errno` says why.
+    """
+    if outcome < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{call}: {os.strerror(number)}")
+    return outcome
+
+
+def unshare(flags: int) -> None:
+    """Leave the namespaces named by `CLONE_NEW...` flags for new ones."""
+    checked(libc().unshare(flags), "unshare")
+
+
+def setns(descriptor: int, kind: int = 0) -> None:
+    """Enter the namespace that the descriptor stands for; `kind` is a `CLONE_NEW...` flag."""
+    checked(libc().setns(descriptor, kind), "setns")
+
+
+def mount(
+    source: Path | None,
+    target: Path,
+    kind: str | None = None,
+    flags: int = 0,
+    options: str | None = None,
+) -> None:
+    """Mount `source` on `target`, or change the mount there, as the `MS_...` flags say."""
+    outcome = libc().mount(
+        None if source is None else os.fsencode(source),
+        os.fsencode(target),
+        None if kind is None else kind.encode(),
+        ctypes.c_ulong(flags),
+        None if options is None else options.encode(),
+    )
+    checked(outcome, f"mount {os.fsdecode(target)}")
+
+
+def umount2(target: Path, flags: int = MNT_DETACH) -> None:
+    """Take a mount away; at once from sight, and for good when nobody uses it any longer."""
+    checked(libc().umount2(os.fsencode(target), flags), f"umount2 {os.fsdecode(target)}")
+
+
+def pivot_root(new_root: Path, old_root: Path) -> None:
+    """Make `new_root` the root of this mount namespace and put the present one at `old_root`."""
+    syscall("pivot_root", os.fsencode(new_root), os.fsencode(old_root))
+
+
+def prctl(name: str, option: int, value: int = 0, more: int = 0) -> int:
+    """Set or read an attribute of this process; `name` is for the error."""
+    arguments = [ctypes.c_ulong(number) for number in (value, more, 0, 0)]
+    return checked(libc().prctl(option, *arguments), f"prctl {name}")
+
+
+def set_no_new_privs() -> None:
+    """No program run from here on gains privileges; Landlock and seccomp ask for it."""
+    prctl("PR_SET_NO_NEW_PRIVS", _PR_SET_NO_NEW_PRIVS, 1)
+
+
+def set_dumpable(dumpable: bool) -> None:  # noqa: FBT001 - reads as what it sets
+    """Whether processes of the same user may trace this one and read its memory."""
+    prctl("PR_SET_DUMPABLE", _PR_SET_DUMPABLE, int(dumpable))
+
+
+def set_parent_death_signal(signal_number: int) -> None:
+    """Get this signal when the thread that forked this process ends."""
+    prctl("PR_SET_PDEATHSIG", _PR_SET_PDEATHSIG, signal_number)
+
+
+def set_child_subreaper() -> None:
+    """Become the parent of every descendant whose own parent ends."""
+    prctl("PR_SET_CHILD_SUBREAPER", _PR_SET_CHILD_SUBREAPER, 1)
+
+
+def drop_capabilities() -> None:
+    """Give up every capability of this thread for good.
+
+    What a program that is run could be given besides, `set_no_new_privs` keeps from it.
+    """
+    prctl("PR_CAP_AMBIENT", _PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL)
+    header = struct.pack("=Ii", _CAPABILITY_VERSION_3, 0)
+    syscall("capset", header, bytes(24))
+
+
+def close_range(first: int, last: int = 2**32 - 1) -> None:
+    """Close the descriptors from `first` to `last`, both included, as far as they are open."""
+    try:
+        syscall("close_range", first, last, 0)
+    except OSError:  # before Linux 5.9, or refused by a container's filter
+        hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        most = 2**20 if hard == resource.RLIM_INFINITY else hard
+        os.closerange(first, min(last, most) + 1)

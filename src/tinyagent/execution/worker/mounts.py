@@ -1,0 +1,161 @@
+"""A root of its own for the template: nothing in it but what Python needs, read-only.
+
+The folders are attached with the kernel's file-descriptor mount calls (open_tree(2), move_mount(2),
+mount_setattr(2)), which number the same on all architectures.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+import sysconfig
+from collections.abc import Iterable
+from typing import NamedTuple
+
+SANDBOX = "/sandbox"
+"""The working folder of each session."""
+PROC = SANDBOX
+"""Where the template has its /proc: each session's working folder covers it."""
+
+_OPEN_TREE, _MOVE_MOUNT, _MOUNT_SETATTR = 428, 429, 442
+_FSOPEN, _FSCONFIG, _FSMOUNT = 430, 431, 432
+_FSCONFIG_CMD_CREATE = 6
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+_AT_FDCWD = -100
+_AT_EMPTY_PATH = 0x1000
+_AT_RECURSIVE = 0x8000
+_OPEN_TREE_CLONE = 1
+_OPEN_TREE_CLOEXEC = os.O_CLOEXEC
+_MOVE_MOUNT_F_EMPTY_PATH = 4
+_MOUNT_ATTR_RDONLY, _MOUNT_ATTR_NOSUID = 1, 2
+_MS_REC, _MS_SLAVE = 0x4000, 0x80000
+_MS_NOSUID, _MS_NODEV, _MS_NOEXEC = 2, 4, 8
+_MNT_DETACH = 2
+
+_LIBC = ctypes.CDLL(None, use_errno=True)
+DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
+
+
+class Tree(NamedTuple):
+    """A folder or file of the host, held by a descriptor, and the path it is to have."""
+
+    path: str
+    descriptor: int
+    is_folder: bool
+
+
+def python_paths() -> list[str]:
+    """The folders and files that CPython and its packages are read from at run time."""
+    places = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
+    places += [entry for entry in sys.path if os.path.isdir(entry) and "-packages" in entry]
+    machine = sysconfig.get_config_var("MULTIARCH")
+    places += [f"/lib/{machine}", f"/usr/lib/{machine}"] if machine else ["/lib", "/usr/lib"]
+    places += ["/lib64", "/usr/lib64", "/usr/lib/locale", sysconfig.get_config_var("LIBDIR")]
+    places += ["/etc/ld.so.cache", "/etc/localtime", "/usr/share/zoneinfo", *DEVICES]
+    return _outermost(place for place in places if place and os.path.exists(place))
+
+
+def _outermost(paths: Iterable[str]) -> list[str]:
+    """Without those that lie within another, parents first."""
+    found: list[str] = []
+    for path in sorted({os.path.normpath(path) for path in paths}):
+        if not any(path.startswith(parent + "/") for parent in found):
+            found.append(path)
+    return found
+
+
+def hold(paths: Iterable[str]) -> list[Tree]:
+    """Take hold of the paths as the caller may reach them now."""
+    flags = _OPEN_TREE_CLONE | _OPEN_TREE_CLOEXEC | _AT_RECURSIVE
+    return [
+        Tree(
+            path,
+            _call("open_tree", _OPEN_TREE, _AT_FDCWD, os.fsencode(path), flags),
+            os.path.isdir(path),
+        )
+        for path in paths
+    ]
+
+
+def enter_root(trees: Iterable[Tree]) -> None:
+    """Make a root of the trees alone and leave the host's; everything in it is read-only."""
+    stage = b"/tmp"
+    _mount(b"tmpfs", stage, b"tmpfs", _MS_NOSUID | _MS_NODEV, b"size=1m,mode=755")
+    os.chdir(stage)
+    os.mkdir(SANDBOX[1:])
+    # Now, while the host's is there: the kernel gives no new view of /proc to who has lost the old.
+    _mount(b"proc", PROC[1:].encode(), b"proc", _MS_NOSUID | _MS_NODEV | _MS_NOEXEC, None)
+    for tree in trees:
+        target = tree.path[1:]
+        folder = target if tree.is_folder else os.path.dirname(target)
+        os.makedirs(folder, exist_ok=True)
+        if not tree.is_folder:
+            os.close(os.open(target, os.O_CREAT | os.O_WRONLY, 0o644))
+        _call(
+            "move_mount", _MOVE_MOUNT, tree.descriptor, b"", _AT_FDCWD, os.fsencode(target),
+            _MOVE_MOUNT_F_EMPTY_PATH,
+        )  # fmt: skip
+        os.close(tree.descriptor)
+    _check(_LIBC.syscall(_PIVOT_ROOT, b".", b"."), "pivot_root")
+    _check(_LIBC.umount2(b".", _MNT_DETACH), "umount2")
+    os.chdir("/")
+    _set_attributes(b"/", _AT_RECURSIVE, _MOUNT_ATTR_RDONLY | _MOUNT_ATTR_NOSUID, 0)
+    _set_attributes(PROC.encode(), 0, 0, _MOUNT_ATTR_RDONLY)  # each session maps its user there
+
+
+def keep_to_ourselves() -> None:
+    """No mount of ours reaches the host's namespace."""
+    _mount(None, b"/", None, _MS_REC | _MS_SLAVE, None)
+
+
+def open_proc() -> int:
+    """A descriptor of the /proc that is mounted."""
+    return os.open(PROC if os.path.ismount(PROC) else "/proc", _FOLDER)
+
+
+def open_own_proc() -> int:
+    """A descriptor of a /proc of the own process namespace, which is mounted nowhere."""
+    context = _call("fsopen", _FSOPEN, b"proc", 0)
+    _call("fsconfig", _FSCONFIG, context, _FSCONFIG_CMD_CREATE, None, None, 0)
+    mount = _call("fsmount", _FSMOUNT, context, 0, 0)
+    descriptor = os.open(".", _FOLDER, dir_fd=mount)
+    os.close(mount)
+    os.close(context)
+    return descriptor
+
+
+def make_working_folder(max_bytes: int) -> None:
+    """An empty folder in memory, of this size, at `SANDBOX`, over the template's /proc.
+
+    It is of the session's own mount namespace, and goes with it.
+    """
+    options = f"size={max_bytes},nr_inodes=65536,mode=755".encode()
+    _mount(b"tmpfs", SANDBOX.encode(), b"tmpfs", _MS_NOSUID | _MS_NODEV, options)
+
+
+def _mount(
+    source: bytes | None, target: bytes, kind: bytes | None, flags: int, options: bytes | None
+) -> None:
+    _check(_LIBC.mount(source, target, kind, ctypes.c_ulong(flags), options), f"mount {kind!r}")
+
+
+def _set_attributes(path: bytes, flags: int, add: int, clear: int) -> None:
+    attributes = (ctypes.c_uint64 * 4)(add, clear, 0, 0)
+    size = ctypes.sizeof(attributes)
+    name = "mount_setattr"
+    _call(name, _MOUNT_SETATTR, _AT_FDCWD, path, flags, ctypes.byref(attributes), size)
+
+
+def _call(name: str, number: int, *arguments: object) -> int:
+    return _check(_LIBC.syscall(ctypes.c_long(number), *arguments), name)
+
+
+def _check(outcome: int, name: str) -> int:
+    if outcome < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{name}: {os.strerror(number)}")
+    return outcome
+
+
+_PIVOT_ROOT = 155 if os.uname().machine == "x86_64" else 41

@@ -1,0 +1,123 @@
+"""Numbers, dates and times that JSON has no word for, as tagged text and back."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from datetime import date, datetime, time, timedelta
+from decimal import Context, Decimal, InvalidOperation
+from typing import Any
+
+from .wire import WireError
+
+Reader = Callable[[Any], Any]
+
+_FLOATS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
+_HEX = re.compile(r"-?0x[0-9a-f]+")
+_MAX_ISO = 64
+_LEAST_INT, _MOST_INT = -(2**63), 2**64
+# Of its own: what the running program has set for its thread changes neither text nor refusals.
+_DECIMALS = Context(traps=[InvalidOperation], capitals=1)
+
+
+def write_int(value: int) -> Any:
+    """A number of 64 bits as it is, a larger one in hex: decimal digits cost quadratic time."""
+    exact = int.__int__(value)
+    return exact if _LEAST_INT <= exact < _MOST_INT else {"$": "int", "v": hex(exact)}
+
+
+def write_float(value: float) -> Any:
+    """JSON has finite numbers only."""
+    exact = float.__float__(value)
+    return exact if math.isfinite(exact) else {"$": "float", "v": float.__repr__(exact)}
+
+
+def write_decimal(value: Decimal) -> Any:
+    """All its digits."""
+    return {"$": "decimal", "v": _DECIMALS.to_sci_string(value)}
+
+
+def write_datetime(value: datetime) -> Any:
+    """To the microsecond; a time zone becomes the offset it has at that moment, `fold` is lost."""
+    return {"$": "datetime", "v": datetime.isoformat(value)}
+
+
+def write_date(value: date) -> Any:
+    """ISO 8601."""
+    return {"$": "date", "v": date.isoformat(value)}
+
+
+def write_time(value: time) -> Any:
+    """ISO 8601; a time zone without a fixed offset is left out."""
+    return {"$": "time", "v": time.isoformat(value)}
+
+
+def write_timedelta(value: timedelta) -> Any:
+    """Days, seconds and microseconds, as Python keeps them."""
+    return {"$": "timedelta", "v": [value.days, value.seconds, value.microseconds]}
+
+
+def read_scalar(tag: str, read: Reader, data: Any) -> Any:
+    """What a tag's `v` stands for.
+
+    Raises:
+        WireError: it stands for nothing, or is not written as the other side writes it.
+    """
+    try:
+        return read(data)
+    except (ArithmeticError, LookupError, TypeError, ValueError):
+        raise WireError(f"a value tagged {tag!r} cannot be read") from None
+
+
+def _read_int(text: Any) -> int:
+    if not _HEX.fullmatch(text):
+        raise ValueError
+    return int(text, 16)
+
+
+def _read_float(text: Any) -> float:
+    return _FLOATS[text]
+
+
+def _read_decimal(text: Any) -> Any:
+    if type(text) is not str:
+        raise TypeError
+    value = Decimal(text, _DECIMALS)
+    return _canonical(value, _DECIMALS.to_sci_string(value), text)
+
+
+def _iso_reader(kind: type[date | time]) -> Reader:
+    def read(text: Any) -> Any:
+        if len(text) > _MAX_ISO:
+            raise ValueError
+        value = kind.fromisoformat(text)
+        return _canonical(value, value.isoformat(), text)
+
+    return read
+
+
+def _read_timedelta(parts: Any) -> Any:
+    days, seconds, microseconds = parts
+    if {type(days), type(seconds), type(microseconds)} != {int}:
+        raise TypeError
+    value = timedelta(days, seconds, microseconds)
+    return _canonical(value, [value.days, value.seconds, value.microseconds], parts)
+
+
+def _canonical(value: Any, written: Any, data: Any) -> Any:
+    """The value, if it would be written just so: nothing has two spellings."""
+    if type(written) is not type(data) or written != data:
+        raise ValueError
+    return value
+
+
+READERS: dict[str, Reader] = {
+    "int": _read_int,
+    "float": _read_float,
+    "decimal": _read_decimal,
+    "datetime": _iso_reader(datetime),
+    "date": _iso_reader(date),
+    "time": _iso_reader(time),
+    "timedelta": _read_timedelta,
+}

@@ -1,0 +1,120 @@
+"""seccomp: a process gives up all system calls but those that plain Python makes.
+
+From Linux 5.11 on, the kernel keeps a table of the calls that are allowed whatever their arguments,
+so that the filter is run for the few others only.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import struct
+
+from . import bpf, linux, syscalls
+
+_SET_MODE_FILTER = 1
+_FILTER_FLAG_TSYNC = 1
+
+_ALLOWED = """
+    read write readv writev pread64 pwrite64 preadv pwritev preadv2 pwritev2 lseek close close_range
+    creat stat fstat lstat newfstatat statx access faccessat faccessat2 readlink
+    readlinkat statfs fstatfs getdents getdents64 getcwd chdir fchdir umask mkdir mkdirat rmdir
+    unlink unlinkat rename renameat ftruncate fallocate fadvise64 fsync fdatasync flock dup dup2
+    dup3 pipe pipe2 sendfile copy_file_range poll ppoll select pselect6 epoll_create epoll_create1
+    epoll_ctl epoll_wait epoll_pwait epoll_pwait2 eventfd eventfd2
+    sendto recvfrom recvmsg getsockname getpeername getsockopt
+    mmap munmap mprotect mremap brk madvise msync mbind membarrier
+    futex futex_waitv set_robust_list set_tid_address rseq sched_yield sched_getaffinity getcpu
+    rt_sigaction rt_sigprocmask rt_sigreturn rt_sigpending rt_sigtimedwait rt_sigsuspend sigaltstack
+    restart_syscall alarm getitimer setitimer pause
+    clock_gettime clock_getres clock_nanosleep nanosleep gettimeofday time times
+    getpid gettid getppid getpgrp getpgid getsid getuid geteuid getgid getegid getresuid getresgid
+    getgroups getrlimit getrusage getrandom uname sysinfo
+    exit exit_group wait4 waitid pidfd_open
+"""
+# Whoever calls these falls back to a form that can be filtered, as on a kernel without them.
+_ABSENT = "clone3 openat2"
+
+_WORD = 2**32 - 1
+_THREAD = 0x0001_0000
+_THREAD_FLAGS = 0x007D_0F00  # what the C libraries' pthread_create passes, the thread flag with it
+_FORK_FLAGS = 0x0120_0011  # what glibc's fork passes: SIGCHLD, CHILD_SETTID, CHILD_CLEARTID
+_AF_UNIX, _SOCK_STREAM, _SOCK_OPTIONS = 1, 1, 0o2004000  # the options: CLOEXEC, NONBLOCK
+_O_ACCMODE, _O_TRUNC = 0o3, 0o1000
+_PR_SET_NAME, _PR_GET_NAME = 15, 16
+# TCGETS FIONREAD FIONBIO FIONCLEX FIOCLEX TIOCGWINSZ
+_IOCTLS = (0x5401, 0x541B, 0x5421, 0x5450, 0x5451, 0x5413)
+# DUPFD GETFD SETFD GETFL SETFL GETLK SETLK SETLKW, the same locks by open file, DUPFD_CLOEXEC
+_FCNTLS = (*range(8), 36, 37, 38, 1030)
+
+_ERRNO = 0x0005_0000
+_ALLOW = bpf.verdict(0x7FFF_0000)
+_KILL = bpf.verdict(0x8000_0000)  # the whole process
+_EPERM = bpf.verdict(_ERRNO | errno.EPERM)
+_ENOSYS = bpf.verdict(_ERRNO | errno.ENOSYS)
+_ENOTTY = bpf.verdict(_ERRNO | errno.ENOTTY)
+
+
+def install(filter_program: bytes) -> None:
+    """Put the filter over all threads of this process, and all it starts, for good.
+
+    Raises:
+        OSError: the kernel has no such filters, or a thread has one that this thread lacks.
+    """
+    linux.set_no_new_privs()
+    buffer = ctypes.create_string_buffer(filter_program, len(filter_program))
+    header = struct.pack("@HP", len(filter_program) // bpf.WORD, ctypes.addressof(buffer))
+    outcome = linux.syscall("seccomp", _SET_MODE_FILTER, _FILTER_FLAG_TSYNC, header)
+    if outcome > 0:
+        raise OSError(errno.EBUSY, f"seccomp: thread {outcome} has a filter of its own")
+
+
+def program(*, forks: bool, machine: syscalls.Machine | None = None) -> bytes:
+    """The filter, as the kernel reads it.
+
+    Args:
+        forks: whether the process may fork itself.
+        machine: where it is to run; here, unless given.
+
+    Raises:
+        OSError: the calls of this machine are not known.
+    """
+    machine = machine or syscalls.machine()
+    verdicts = dict.fromkeys(machine.numbers, _EPERM)
+    verdicts |= dict.fromkeys(_ALLOWED.split(), _ALLOW)
+    verdicts |= dict.fromkeys(_ABSENT.split(), _ENOSYS)
+    verdicts |= _rules(forks=forks)
+    # A number without a name is of a newer call, whose callers know how to do without it.
+    numbers = {machine.numbers[name]: verdicts[name] for name in verdicts.keys() & machine.numbers}
+    return bpf.by_architecture(machine.audit, bpf.by_number(numbers, _ENOSYS), _KILL)
+
+
+def _rules(*, forks: bool) -> dict[str, bpf.Block]:
+    """The calls whose verdict hangs on their arguments."""
+    # A datagram socket could be made to send to any socket that has a path, as /dev/log.
+    stream = bpf.one_of(1, (_SOCK_STREAM,), _ALLOW, _EPERM, mask=~_SOCK_OPTIONS & _WORD)
+    sets_nothing = bpf.upper_is_zero(2, bpf.one_of(2, (0,), _ALLOW, _EPERM), _EPERM)
+    return {
+        "clone": _clone(forks=forks),
+        "fcntl": bpf.one_of(1, _FCNTLS, _ALLOW, _EPERM),
+        "ioctl": bpf.one_of(1, _IOCTLS, _ALLOW, _ENOTTY),
+        "open": _open(1),
+        "openat": _open(2),
+        "prctl": bpf.one_of(0, (_PR_SET_NAME, _PR_GET_NAME), _ALLOW, _EPERM),
+        "prlimit64": bpf.one_of(0, (0,), sets_nothing, _EPERM),
+        "socketpair": bpf.one_of(0, (_AF_UNIX,), stream, _EPERM),
+    }
+
+
+def _clone(*, forks: bool) -> bpf.Block:
+    """Threads in the same process and the same namespaces; perhaps a plain fork."""
+    fork = bpf.one_of(0, (_FORK_FLAGS,), _ALLOW, _EPERM) if forks else _EPERM
+    thread = bpf.has_any(0, _THREAD, _ALLOW, _EPERM)
+    either = bpf.one_of(0, (0,), thread, fork, mask=~_THREAD_FLAGS & _WORD)
+    return bpf.upper_is_zero(0, either, _EPERM)
+
+
+def _open(place: int) -> bpf.Block:
+    """Not to empty a file without writing to it, which Landlock lets pass before Linux 6.2."""
+    modes = (_O_TRUNC, _O_TRUNC | _O_ACCMODE)
+    return bpf.one_of(place, modes, _EPERM, _ALLOW, mask=_O_TRUNC | _O_ACCMODE)

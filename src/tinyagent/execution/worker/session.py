@@ -1,0 +1,134 @@
+"""A session: waits for steps, and runs each in itself or in a fork of itself.
+
+With checkpoints, the process that holds the variables gets each step together with a new socket and
+forks. The child runs the step on the new socket and holds the variables from then on; should it be
+lost, the host goes on with the parent. So no frame of a lost step can stand in the way of the next.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import socket
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from .link import HostGone, Link, readable, watch_process
+from .step import Namespace, Rules, run_step
+from .warden import Warden
+from .wire import Frame, Kind
+
+_TICK_SECONDS = 0.02
+
+
+class Session:
+    """One process of a session.
+
+    Args:
+        link: to the host.
+        rules: what the host lays down for the code.
+        harden: locks the process down to what the code may do; called before any code runs.
+        warden: there in the first process only, where steps run in forks.
+    """
+
+    def __init__(
+        self, link: Link, rules: Rules, harden: Callable[[], None], warden: Warden | None
+    ) -> None:
+        self._link = link
+        self._rules = rules
+        self._harden: Callable[[], None] | None = harden
+        self._warden = warden
+        self._namespace = Namespace(rules)
+        self._children: dict[int, int] = {}
+
+    def serve(self) -> None:
+        """Do what the host asks, until it is gone."""
+        self._link.send(Kind.READY, {})
+        with suppress(HostGone, OSError):
+            while True:
+                self._obey(self._next())
+
+    def _obey(self, frame: Frame) -> None:
+        if frame.kind is Kind.RUN:
+            self._run(frame)
+        elif frame.kind is Kind.FILE:
+            self._write(frame)
+        elif frame.kind is Kind.END and self._warden is not None:
+            self._warden.note(frame.body["keep"], watch=frame.body["watch"])
+            if frame.body["sweep"]:
+                killed = self._warden.sweep()
+                self._collect()
+                self._link.send(Kind.SWEPT, {"killed": killed, "memory": False})
+
+    def _next(self) -> Frame:
+        """The next frame; meanwhile children are collected and memory is watched."""
+        own = self._link.sock.fileno()
+        while not self._link.waits():
+            watching = self._warden is not None and self._warden.watching
+            ready = readable([own, *self._children], _TICK_SECONDS if watching else None)
+            if watching and self._warden is not None and self._warden.relieve():
+                self._link.send(Kind.SWEPT, {"killed": 0, "memory": True})
+            self._collect()
+            if own in ready:
+                break
+        return self._link.receive()
+
+    def _collect(self) -> None:
+        """Tell of the steps whose process has ended; the warden collects all others too."""
+        with suppress(ChildProcessError):
+            while True:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+                if not pid:
+                    return
+                for watch, child in list(self._children.items()):
+                    if child == pid:
+                        os.close(watch)
+                        del self._children[watch]
+                        self._link.send(Kind.EXITED, {"pid": pid, "status": status})
+
+    def _run(self, frame: Frame) -> None:
+        order = {**frame.body, "blob": frame.blob}
+        if not order["fork"]:
+            self._run_here(order)
+            return
+        descriptor = self._link.descriptors.popleft()
+        drawn = random.getstate()
+        try:
+            pid = os.fork()
+        except OSError as error:
+            os.close(descriptor)
+            self._link.send(Kind.FAILED, {"error": f"no process for the step: {error}"})
+            return
+        if pid:
+            os.close(descriptor)
+            self._children[watch_process(pid)] = pid
+            return
+        random.setstate(drawn)  # a fork reseeds it; the code's own seed must hold
+        self._become_holder(descriptor)
+        self._link.send(Kind.FORKED, {"pid": os.getpid()})
+        self._run_here(order)
+
+    def _become_holder(self, descriptor: int) -> None:
+        self._link.close()
+        for watch in self._children:
+            os.close(watch)
+        self._children.clear()
+        self._link = Link(socket.socket(fileno=descriptor))
+        if self._warden is not None:
+            self._warden.leave()
+            self._warden = None
+
+    def _run_here(self, order: dict[str, Any]) -> None:
+        if self._harden is not None:
+            self._harden()
+            self._harden = None
+        run_step(self._link, self._namespace, order)
+
+    def _write(self, frame: Frame) -> None:
+        """Put a piece of a file into the working folder, before any code has run."""
+        path = os.path.join(self._rules.folder, frame.body["name"])
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "ab" if frame.body["append"] else "wb") as file:
+            file.write(frame.blob)
+        self._namespace.files.know_all()

@@ -1,0 +1,245 @@
+"""The template: a warm interpreter, one a host, that forks a session at each request.
+
+It loads what sessions will need, moves into namespaces and a root of its own where the kernel lets
+it, and then only forks, kills and collects. It never runs a model's code and ends with its host.
+"""
+
+from __future__ import annotations
+
+import array
+import gc
+import importlib
+import json
+import os
+import select
+import signal
+import socket
+import sys
+import tempfile
+from contextlib import suppress
+from typing import Any
+
+from . import confine, landlock, linux, mounts, namespaces, seccomp
+from .confine import Cell, Limits
+from .folders import remove_folder
+from .link import Link, watch_process
+from .session import Session
+from .step import Rules
+from .warden import Warden
+from .warmup import warm_up
+from .wire import Kind
+
+MAX_MESSAGE = 1 << 16
+_INT = array.array("i").itemsize
+
+
+def main(control: socket.socket) -> None:
+    """Serve the host until it closes `control`, a socket of packets, each a JSON object."""
+    order = json.loads(control.recv(MAX_MESSAGE))
+    try:
+        template = Template(control, _prepare(order))
+    except OSError as error:
+        control.send(json.dumps({"failed": str(error)}).encode())
+        return
+    control.send(json.dumps(template.report(order["preload"])).encode())
+    template.serve()
+
+
+def _prepare(order: dict[str, Any]) -> Cell:
+    """Load what is asked for, and lock the template up as far as it is wanted."""
+    sys.dont_write_bytecode = True
+    without = frozenset[str](order["without"])
+    apart = "namespaces" not in without
+    if apart:
+        namespaces.enter()
+        namespaces.fork_inside()
+    for name in order["preload"]:
+        with suppress(ImportError):
+            importlib.import_module(name)
+    paths = [*mounts.python_paths(), *order["paths"]]
+    if apart:
+        mounts.keep_to_ourselves()
+        trees = mounts.hold(paths)
+        namespaces.drop_root()
+        mounts.enter_root(trees)
+        paths = ["/", *mounts.DEVICES]
+    return Cell(
+        proc=mounts.open_proc(),
+        namespaces=apart,
+        readable=tuple(os.open(path, os.O_PATH | os.O_CLOEXEC) for path in paths),
+        landlock=0 if "landlock" in without else landlock.abi(),
+        filters=None if "seccomp" in without else _filters(),
+    )
+
+
+def _filters() -> tuple[bytes, bytes] | None:
+    """The system-call filters without and with `fork`; None where the kernel takes none."""
+    try:
+        filters = seccomp.program(forks=False), seccomp.program(forks=True)
+    except OSError:  # a machine whose system calls are not known
+        return None
+    child = os.fork()
+    if child == 0:
+        with suppress(OSError):
+            seccomp.install(filters[1])
+            os._exit(0)
+        os._exit(1)
+    return filters if os.waitpid(child, 0)[1] == 0 else None
+
+
+class Template:
+    """Forks sessions, kills them when it is told to, and collects them when they have ended."""
+
+    def __init__(self, control: socket.socket, cell: Cell) -> None:
+        self._control = control
+        self._cell = cell
+        self._sessions: dict[int, int] = {}
+        self._watched: dict[int, int] = {}
+        self._base = "" if cell.namespaces else tempfile.mkdtemp(prefix="tinyagent-")
+        self._own_pids = os.open("self/ns/pid", os.O_RDONLY, dir_fd=cell.proc)
+        if cell.namespaces:
+            _make_home(mounts.SANDBOX)
+        self._null = os.open("/dev/null", os.O_RDWR | os.O_CLOEXEC)
+        self._poll = select.poll()
+        self._poll.register(control, select.POLLIN)
+        warm_up()
+        os.dup2(self._null, 2)
+        gc.collect()
+        gc.freeze()
+
+    def report(self, preload: list[str]) -> dict[str, Any]:
+        """What is in force for each session."""
+        return {
+            "namespaces": self._cell.namespaces,
+            "landlock": self._cell.landlock,
+            "seccomp": self._cell.filters is not None,
+            "folder": self._base,
+            "preloaded": [name for name in preload if name in sys.modules],
+        }
+
+    def serve(self) -> None:
+        """Do what the host asks, until it is gone."""
+        while True:
+            for descriptor, _ in self._poll.poll():
+                if descriptor != self._control.fileno():
+                    self._collect(descriptor)
+                elif not self._obey():
+                    self._end()
+                    return
+
+    def _obey(self) -> bool:
+        room = socket.CMSG_SPACE(_INT)
+        message, ancillary, _flags, _address = self._control.recvmsg(MAX_MESSAGE, room)
+        descriptors = array.array("i")
+        for _level, _kind, payload in ancillary:
+            descriptors.frombytes(payload[: len(payload) - len(payload) % _INT])
+        if not message:
+            return False
+        order = json.loads(message)
+        if "kill" in order:
+            pid = self._sessions.get(order["kill"])
+            if pid is not None:
+                os.kill(pid, signal.SIGKILL)
+        else:
+            self._spawn(order, descriptors[0])
+        return True
+
+    def _spawn(self, order: dict[str, Any], descriptor: int) -> None:
+        parent = os.getpid()
+        try:
+            if self._cell.namespaces:
+                linux.unshare(linux.CLONE_NEWPID)
+            pid = os.fork()
+            if pid == 0:
+                self._become_session(order, descriptor, parent)
+            watch = watch_process(pid)
+            self._poll.register(watch, select.POLLIN)
+            self._sessions[order["id"]] = pid
+            self._watched[watch] = order["id"]
+        except OSError as error:
+            _tell_failure(descriptor, error)
+        finally:
+            if self._cell.namespaces:
+                linux.setns(self._own_pids, linux.CLONE_NEWPID)
+            os.close(descriptor)
+
+    def _become_session(self, order: dict[str, Any], descriptor: int, parent: int) -> None:
+        """In the child: lock up and serve; never returns."""
+        try:
+            confine.die_with_parent(parent)
+            limits = Limits(**order["limits"])
+            _draw_anew()
+            session = self._confine(order, limits, Link(socket.socket(fileno=descriptor)))
+            session.serve()
+        except BaseException as error:  # noqa: BLE001 - told to the host, there is nobody else
+            _tell_failure(descriptor, error)
+        finally:
+            os._exit(0)
+
+    def _confine(self, order: dict[str, Any], limits: Limits, link: Link) -> Session:
+        cell = self._cell
+        own_proc = None
+        if cell.namespaces:
+            folder = mounts.SANDBOX
+            own_proc = confine.part_from_others(cell, limits)
+        else:
+            folder = os.path.join(self._base, str(order["id"]))
+            os.mkdir(folder, 0o700)
+        os.chdir(folder)
+        if not cell.namespaces:
+            _make_home(folder)
+        confine.limit_resources(cell, limits)
+        confine.lock(cell, folder, own_proc)
+        _close_all_but({link.sock.fileno(), *(() if own_proc is None else (own_proc,))})
+        warden = None if own_proc is None else Warden(own_proc, limits.max_memory_bytes * 2)
+        rules = Rules(folder, frozenset(order["imports"]), limits.max_output_bytes)
+
+        def harden() -> None:
+            confine.filter_calls(cell, forks=bool(limits.checkpoints))
+
+        return Session(link, rules, harden, warden)
+
+    def _collect(self, watch: int) -> None:
+        """A session has ended: nothing of it stays."""
+        self._poll.unregister(watch)
+        os.close(watch)
+        session = self._watched.pop(watch)
+        os.waitpid(self._sessions.pop(session), 0)
+        if self._base:
+            remove_folder(os.path.join(self._base, str(session)))
+
+    def _end(self) -> None:
+        for pid in self._sessions.values():
+            os.kill(pid, signal.SIGKILL)
+        for watch in list(self._watched):
+            self._collect(watch)
+        if self._base:
+            remove_folder(self._base)
+
+
+def _draw_anew() -> None:
+    """Python's own random numbers begin anew in each fork, NumPy's do not."""
+    numpy_random: Any = sys.modules.get("numpy.random")
+    if numpy_random is not None:
+        numpy_random.seed(None)
+
+
+def _make_home(folder: str) -> None:
+    """Have everything that looks for a place to write find this folder."""
+    os.environ.update({"HOME": folder, "TMPDIR": folder, "MPLCONFIGDIR": f"{folder}/.config"})
+    tempfile.tempdir = folder
+
+
+def _close_all_but(keep: set[int]) -> None:
+    first = 3
+    for descriptor in sorted(keep):
+        os.closerange(first, descriptor)
+        first = descriptor + 1
+    linux.close_range(first, 2**31 - 1)
+
+
+def _tell_failure(descriptor: int, error: BaseException) -> None:
+    link = Link(socket.socket(fileno=os.dup(descriptor)))
+    with suppress(OSError):
+        link.send(Kind.FAILED, {"error": f"{type(error).__name__}: {error}"})
+    link.close()

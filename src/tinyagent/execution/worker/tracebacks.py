@@ -1,0 +1,127 @@
+"""What went wrong in the code, told by the code's own lines."""
+
+from __future__ import annotations
+
+import itertools
+import linecache
+import re
+import traceback
+from collections.abc import Iterator
+from types import TracebackType
+from typing import NamedTuple, cast
+
+MAX_MESSAGE = 4_000
+"""Characters of one error's message that are kept."""
+_MAX_FRAMES = 24
+_MAX_CHAIN = 4
+_REPEATS = 3
+_STEP = re.compile(r"<step (\d+)>")
+_DIRECTLY = "\nThe above was the direct cause of this:\n\n"
+_MEANWHILE = "\nWhile the above was handled, this happened:\n\n"
+
+
+class _Line(NamedTuple):
+    filename: str
+    number: int
+    function: str
+
+
+def describe(error: BaseException, source: str, filename: str) -> str:
+    """The error and the lines of `source` that led to it, as the code's author wants to read it.
+
+    Lines of other files are left out, but for those of earlier steps (`<step 3>`).
+
+    Args:
+        error: what was raised.
+        source: the code.
+        filename: the name it was compiled under.
+    """
+    parts: list[str] = []
+    current: BaseException | None = error
+    while current is not None and len(parts) < _MAX_CHAIN:
+        earlier, link = _earlier(current)
+        text = _one(current, source, filename)
+        parts.append(text if earlier is None else link + text)
+        current = earlier
+    return "".join(reversed(parts)) if current is None else "".join(["[...]", *reversed(parts)])
+
+
+def _earlier(error: BaseException) -> tuple[BaseException | None, str]:
+    if error.__cause__ is not None:
+        return error.__cause__, _DIRECTLY
+    if error.__context__ is not None and not error.__suppress_context__:
+        return error.__context__, _MEANWHILE
+    return None, ""
+
+
+def _one(error: BaseException, source: str, filename: str) -> str:
+    if isinstance(error, SyntaxError) and error.filename == filename:
+        return _syntax(error)
+    shown = list(_frames(error.__traceback__, source, filename))
+    if len(shown) > _MAX_FRAMES:
+        half = _MAX_FRAMES // 2
+        left_out = f"  [... {len(shown) - 2 * half} more lines ...]\n"
+        shown = [*shown[:half], left_out, *shown[-half:]]
+    head = "Traceback (most recent call last):\n" if shown else ""
+    return head + "".join(shown) + _message(error)
+
+
+def _frames(trace: TracebackType | None, source: str, filename: str) -> Iterator[str]:
+    lines = source.splitlines()
+    for line, repeated in itertools.groupby(_own(trace, filename)):
+        count = sum(1 for _ in repeated)
+        text = _show(line, lines, filename)
+        yield from [text] * min(count, _REPEATS)
+        if count > _REPEATS:
+            yield f"  [... the same {count - _REPEATS} more times ...]\n"
+
+
+def _own(trace: TracebackType | None, filename: str) -> Iterator[_Line]:
+    for frame, number in traceback.walk_tb(trace):
+        code = frame.f_code
+        if code.co_filename == filename or _STEP.fullmatch(code.co_filename):
+            yield _Line(code.co_filename, number or 0, code.co_name)
+
+
+def _show(line: _Line, lines: list[str], filename: str) -> str:
+    where = f"line {line.number}"
+    if line.function != "<module>":
+        where += f", in {line.function}"
+    if line.filename == filename:
+        text = lines[line.number - 1] if 0 < line.number <= len(lines) else ""
+    else:
+        step = _STEP.fullmatch(line.filename)
+        where = f"step {step[1] if step else '?'}, {where}"
+        text = linecache.getline(line.filename, line.number)
+    return f"  {where}\n" + (f"    {_cut(text.strip(), 300)}\n" if text.strip() else "")
+
+
+def _message(error: BaseException) -> str:
+    """The last lines, as Python prints them: type, message, notes; a group's parts below."""
+    text = _cut("".join(traceback.format_exception_only(error)).rstrip("\n"), MAX_MESSAGE) + "\n"
+    if isinstance(error, BaseExceptionGroup):
+        parts = cast("tuple[BaseException, ...]", error.exceptions)  # pyright: ignore[reportUnknownMemberType]
+        inner = "".join(_message(part) for part in parts[:10])
+        text += "".join(f"  | {line}\n" for line in inner.splitlines())
+    return text
+
+
+def _syntax(error: SyntaxError) -> str:
+    number, column = error.lineno or 0, error.offset or 0
+    text = f"  line {number}\n"
+    if error.text and len(error.text) < MAX_MESSAGE:
+        code = error.text.rstrip("\n")
+        shown = code.lstrip()
+        text += f"    {shown}\n"
+        ends = (error.end_offset or 0) if error.end_lineno == number else len(code) + 1
+        at = max(column - 1 - (len(code) - len(shown)), 0)
+        width = max(ends - column, 1)
+        text += " " * (4 + at) + "^" * min(width, max(len(shown) - at, 1)) + "\n"
+    return text + f"{type(error).__name__}: {_cut(str(error.msg), MAX_MESSAGE)}\n"
+
+
+def _cut(text: str, limit: int) -> str:
+    if len(text) <= limit:
+        return text
+    half = limit // 2
+    return f"{text[:half]}[... {len(text) - 2 * half:,} characters ...]{text[-half:]}"

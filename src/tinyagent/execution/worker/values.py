@@ -1,0 +1,306 @@
+"""Values as JSON and bytes, and back: data crosses, anything else as its repr."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from math import isfinite
+from typing import Any
+
+from . import scalars
+from .budget import MAX_DEPTH, Budget
+from .foreign import as_python
+from .members import build_dict, build_set
+from .reprs import REPR_ONLY, attempt, bounded_repr
+from .table_reader import read_table
+from .table_writer import write_table
+from .tables import Layout, is_table
+from .wire import WireError, kind_of
+
+_DICT: Any = dict  # its own methods, not those of a subclass
+_STRINGS = frozenset({str})
+_PLAIN_INT = 2**63
+_INLINE = 256  # bytes of a string that stays in the JSON
+
+
+def encode(value: Any, blobs: bytearray) -> Any:
+    """The value as what JSON can say; its large parts are appended to `blobs`.
+
+    None, bool, int, float, str, bytes, list, tuple, dict, set, frozenset, Decimal, dates, times and
+    data frames (pandas, or a pyarrow table) cross, their subclasses as what they are a kind of,
+    numpy's scalars as Python's, and pandas' NaT and NA as None. Anything else, what contains itself
+    and what is nested deeper than 100 becomes a text that says so and gives the repr.
+
+    Raises:
+        WireError: more than 1,000,000 items, or data frames of more than 4,194,304 cells.
+    """
+    return _Encoder(blobs).value(value, 0)
+
+
+def decode(data: Any, blob: bytes) -> Any:
+    """The value that `encode` was given. The parts in `blob` may be used once, in their order.
+
+    Raises:
+        WireError: the other side's `encode` would never write this.
+    """
+    return _Decoder(blob).value(data, 0)
+
+
+class _Encoder:
+    """One value on its way into JSON and `blobs`."""
+
+    __slots__ = ("_around", "_blobs", "_budget")
+
+    def __init__(self, blobs: bytearray) -> None:
+        self._blobs = blobs
+        self._budget = Budget()
+        self._around: set[int] = set()
+        """The containers that what is being encoded stands in, by identity."""
+
+    def value(self, value: Any, depth: int) -> Any:
+        # What there is most of comes first, and costs no call.
+        kind = kind_of(value)
+        if kind is str:
+            if len(value) < _INLINE and value.isascii():
+                return value
+        elif kind is int:
+            if -_PLAIN_INT < value < _PLAIN_INT:
+                return value
+        elif value is None or kind is bool or (kind is float and isfinite(value)):
+            return value
+        write = _WRITERS.get(kind)
+        if write is None:
+            return self._of_no_plain_type(value, depth)
+        return write(self, value, depth)
+
+    def text(self, value: str, _depth: int) -> Any:
+        exact = str.__str__(value)
+        try:
+            raw = exact.encode()
+        except UnicodeEncodeError:
+            return self._part("str", exact.encode("utf-8", "surrogatepass"))
+        return exact if len(raw) <= _INLINE else self._part("str", raw)
+
+    def binary(self, value: bytes | bytearray, _depth: int) -> Any:
+        return self._part("bytes", value)
+
+    def sequence(self, items: list[Any], value: Any, depth: int) -> list[Any]:
+        self._budget.take_nodes(len(items))
+        self._around.add(id(value))
+        written = [self.value(item, depth + 1) for item in items]
+        self._around.discard(id(value))
+        return written
+
+    def mapping(self, value: dict[Any, Any], depth: int) -> Any:
+        keys: list[Any] = list(_DICT.keys(value))
+        written = self.sequence(list(_DICT.values(value)), value, depth)
+        if _are_plain(keys):
+            return dict(zip(keys, written, strict=True))
+        names = self.sequence(keys, value, depth)
+        return {"$": "dict", "v": [list(pair) for pair in zip(names, written, strict=True)]}
+
+    def is_closed(self, value: Any, depth: int) -> bool:
+        """Whether it may not be gone into: too deep, or around itself."""
+        return depth >= MAX_DEPTH or id(value) in self._around
+
+    def _of_no_plain_type(self, value: Any, depth: int) -> Any:
+        plain = as_python(value)
+        if plain is not value:
+            return self.value(plain, depth)
+        for base, write in _WRITERS.items():
+            if issubclass(type(value), base):
+                return write(self, value, depth)
+        return self._table(value, depth)
+
+    def _table(self, value: Any, depth: int) -> Any:
+        if depth + 1 >= MAX_DEPTH or not is_table(value):
+            return _described(value)
+        written = write_table(value, self._budget)
+        if written is None:
+            return _described(value)
+        layout, data = written
+        return {
+            **self._part("frame", data),
+            "labels": self.sequence(layout.labels, layout, depth + 1),
+            "levels": layout.levels,
+            "names": self.sequence(layout.names, layout, depth + 1),
+            "dtypes": layout.dtypes,
+            "cells": [self.sequence(column, column, depth + 1) for column in layout.cells],
+        }
+
+    def _part(self, tag: str, data: bytes | bytearray | memoryview) -> dict[str, Any]:
+        start = len(self._blobs)
+        self._blobs += data
+        return {"$": tag, "at": start, "n": len(self._blobs) - start}
+
+
+class _Decoder:
+    """One value on its way out of JSON and a blob. Everything is doubted."""
+
+    __slots__ = ("_blob", "_budget", "_used")
+
+    def __init__(self, blob: bytes) -> None:
+        self._blob = blob
+        self._budget = Budget()
+        self._used = 0
+
+    def value(self, data: Any, depth: int) -> Any:
+        kind = kind_of(data)
+        if data is None or kind is str or kind is int or kind is bool:
+            return data
+        if kind is list:
+            return self.items(data, depth)
+        if kind is float and isfinite(data):
+            return data
+        if kind is not dict:
+            raise WireError("a value of no kind that crosses")
+        if "$" in data:
+            return self._tagged(data, depth)
+        self._enter(data, depth)
+        return {key: self.value(item, depth + 1) for key, item in data.items()}
+
+    def items(self, data: Any, depth: int) -> list[Any]:
+        items: list[Any] = _list(data)
+        self._enter(items, depth)
+        return [self.value(item, depth + 1) for item in items]
+
+    def pairs(self, data: Any, depth: int) -> dict[Any, Any]:
+        pairs = [_list(pair) for pair in _list(data)]
+        if any(len(pair) != len(("key", "value")) for pair in pairs):
+            raise WireError("no list of pairs where there must be one")
+        values = self.items([pair[1] for pair in pairs], depth)
+        keys = self.items([pair[0] for pair in pairs], depth)
+        return build_dict(zip(keys, values, strict=True))
+
+    def text(self, data: dict[str, Any], _depth: int) -> str:
+        try:
+            return self._part(data).decode("utf-8", "surrogatepass")
+        except UnicodeDecodeError:
+            raise WireError("a string that is not UTF-8") from None
+
+    def binary(self, data: dict[str, Any], _depth: int) -> bytes:
+        return self._part(data)
+
+    def table(self, data: dict[str, Any], depth: int) -> Any:
+        part = self._part(data)
+        labels = self.items(data["labels"], depth + 1)
+        names = self.items(data["names"], depth + 1)
+        cells = [self.items(column, depth + 1) for column in _list(data["cells"])]
+        layout = Layout(labels, data["levels"], names, data["dtypes"], cells)
+        return read_table(layout, part, self._budget)
+
+    def _tagged(self, data: dict[str, Any], depth: int) -> Any:
+        tag = data["$"]
+        for fields, readers in _READERS.items():
+            if data.keys() == fields and type(tag) is str and tag in readers:
+                return readers[tag](self, data, depth)
+        raise WireError("a tagged value of an unknown kind or with the wrong fields")
+
+    def _enter(self, data: Collection[Any], depth: int) -> None:
+        if depth >= MAX_DEPTH:
+            raise WireError(f"a value nested deeper than {MAX_DEPTH}")
+        self._budget.take_nodes(len(data))
+
+    def _part(self, data: dict[str, Any]) -> bytes:
+        start, size = data["at"], data["n"]
+        if type(start) is not int or type(size) is not int:
+            raise WireError("a part of the data whose place is no number")
+        if not (self._used <= start and size >= 0 and start + size <= len(self._blob)):
+            raise WireError("a part of the data outside of it, or used before")
+        self._used = start + size
+        return self._blob[start : self._used]
+
+
+def _list(data: Any) -> Any:
+    if kind_of(data) is not list:
+        raise WireError("no list where there must be one")
+    return data
+
+
+def _described(value: Any) -> dict[str, Any]:
+    return {"$": "repr", "v": bounded_repr(value)}
+
+
+def _are_plain(keys: list[Any]) -> bool:
+    """Whether a JSON object can have these keys, and would not be taken for a tag."""
+    if not set(map(type, keys)) <= _STRINGS or "$" in keys:
+        return False
+    together = "".join(keys)
+    return together.isascii() or attempt(str.encode, together) is not None
+
+
+_Write = Callable[[_Encoder, Any, int], Any]
+_Read = Callable[[_Decoder, dict[str, Any], int], Any]
+
+
+def _scalar(write: Callable[[Any], Any]) -> _Write:
+    def handle(_encoder: _Encoder, value: Any, _depth: int) -> Any:
+        written = attempt(write, value)
+        return _described(value) if written is None else written
+
+    return handle
+
+
+def _sequence(base: Any, tag: str) -> _Write:
+    def handle(encoder: _Encoder, value: Any, depth: int) -> Any:
+        if encoder.is_closed(value, depth):
+            return _described(value)
+        items = encoder.sequence(list(base.__iter__(value)), value, depth)
+        return {"$": tag, "v": items} if tag else items
+
+    return handle
+
+
+def _mapping(encoder: _Encoder, value: Any, depth: int) -> Any:
+    return _described(value) if encoder.is_closed(value, depth) else encoder.mapping(value, depth)
+
+
+# In this order for subclasses: a datetime is a date.
+_WRITERS: dict[type, _Write] = {
+    int: lambda _encoder, value, _depth: scalars.write_int(value),
+    float: lambda _encoder, value, _depth: scalars.write_float(value),
+    str: _Encoder.text,
+    dict: _mapping,
+    list: _sequence(list, ""),
+    tuple: _sequence(tuple, "tuple"),
+    set: _sequence(set, "set"),
+    frozenset: _sequence(frozenset, "frozenset"),
+    bytes: _Encoder.binary,
+    bytearray: _Encoder.binary,
+    Decimal: _scalar(scalars.write_decimal),
+    datetime: _scalar(scalars.write_datetime),
+    date: _scalar(scalars.write_date),
+    time: _scalar(scalars.write_time),
+    timedelta: _scalar(scalars.write_timedelta),
+}
+
+
+def _described_text(_decoder: _Decoder, data: dict[str, Any], _depth: int) -> str:
+    text = data["v"]
+    if type(text) is not str:
+        raise WireError("a repr that is no text")
+    return REPR_ONLY + text
+
+
+def _scalar_reader(tag: str, read: scalars.Reader) -> _Read:
+    return lambda _decoder, data, _depth: scalars.read_scalar(tag, read, data["v"])
+
+
+# By their fields, then by their tags.
+_READERS: dict[frozenset[str], dict[str, _Read]] = {
+    frozenset({"$", "v"}): {
+        "tuple": lambda decoder, data, depth: tuple(decoder.items(data["v"], depth)),
+        "set": lambda decoder, data, depth: build_set(decoder.items(data["v"], depth)),
+        "frozenset": lambda decoder, data, depth: frozenset(
+            build_set(decoder.items(data["v"], depth))
+        ),
+        "dict": lambda decoder, data, depth: decoder.pairs(data["v"], depth),
+        "repr": _described_text,
+        **{tag: _scalar_reader(tag, read) for tag, read in scalars.READERS.items()},
+    },
+    frozenset({"$", "at", "n"}): {"str": _Decoder.text, "bytes": _Decoder.binary},
+    frozenset({"$", "at", "n", "labels", "levels", "names", "dtypes", "cells"}): {
+        "frame": _Decoder.table
+    },
+}

@@ -1,0 +1,120 @@
+"""The warden of a session: the first process of its process namespace.
+
+It ends what a step leaves running, and watches how much memory all processes take together. It
+never runs the code, so the view of /proc that it holds cannot be reached from there.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+from contextlib import suppress
+
+_SWEEP_SECONDS = 0.2
+_OWN_FIELDS = (b"RssAnon:", b"RssShmem:")
+_SHARED_FIELDS = (b"Pss_Anon:", b"Pss_Shmem:")
+
+
+class Warden:
+    """Watches the processes of one session.
+
+    Args:
+        proc: a descriptor of the namespace's /proc.
+        max_bytes: the memory of all its processes together.
+    """
+
+    def __init__(self, proc: int, max_bytes: int) -> None:
+        self.proc = proc
+        self._max_bytes = max_bytes
+        self._keep: list[int] = []
+        self.watching = False
+
+    def note(self, keep: list[int], *, watch: bool) -> None:
+        """Which processes are to be kept, oldest first, and whether to watch the memory."""
+        self._keep = keep
+        self.watching = watch
+
+    def leave(self) -> None:
+        """In a child that is to run code: let go of the view of /proc."""
+        os.close(self.proc)
+
+    def relieve(self) -> bool:
+        """If too much memory is taken, end earlier states; none left, end the running step.
+
+        Gives back whether the step was ended.
+        """
+        if not self._is_over():
+            return False
+        if len(self._keep) > 1:
+            for pid in self._keep[:-1]:
+                _kill(pid, signal.SIGKILL)
+            self._keep = self._keep[-1:]
+            return False
+        return self.sweep() > 0
+
+    def sweep(self) -> int:
+        """End all processes that are not to be kept; gives back how many there were.
+
+        All are stopped at once first, so that none can fork meanwhile.
+        """
+        strangers = self._strangers()
+        if not strangers:
+            return 0
+        _kill(-1, signal.SIGSTOP)
+        ended = 0
+        pauses = select.poll()
+        for _ in range(int(_SWEEP_SECONDS * 1000)):
+            strangers = self._strangers()
+            if not strangers:
+                break
+            for pid in strangers:
+                _kill(pid, signal.SIGKILL)
+            ended = max(ended, len(strangers))
+            for pid in self._keep:  # a parent that is kept collects its child
+                _kill(pid, signal.SIGCONT)
+            pauses.poll(1)
+        for pid in self._keep:
+            _kill(pid, signal.SIGCONT)
+        return ended
+
+    def _strangers(self) -> list[int]:
+        """Living processes that are neither the warden nor to be kept."""
+        known = {1, *self._keep}
+        return [pid for pid in self._members() if pid not in known and not self._is_zombie(pid)]
+
+    def _members(self) -> list[int]:
+        return [int(name) for name in os.listdir(self.proc) if name.isdigit()]
+
+    def _is_zombie(self, pid: int) -> bool:
+        status = self._read(f"{pid}/stat")
+        return not status or status.rpartition(b")")[2].split()[0] in {b"Z", b"X"}
+
+    def _is_over(self) -> bool:
+        """First by what the kernel counts anyway; then, exactly, with shared pages shared out."""
+        members = self._members()
+        if sum(self._private(pid) for pid in members) <= self._max_bytes:
+            return False
+        return sum(self._share(pid) for pid in members) > self._max_bytes
+
+    def _private(self, pid: int) -> int:
+        """Memory that stands for no file of the host, be it shared with its parent."""
+        lines = self._read(f"{pid}/status").splitlines()
+        return sum(int(line.split()[1]) for line in lines if line.startswith(_OWN_FIELDS)) * 1024
+
+    def _share(self, pid: int) -> int:
+        lines = self._read(f"{pid}/smaps_rollup").splitlines()
+        return sum(int(line.split()[1]) for line in lines if line.startswith(_SHARED_FIELDS)) * 1024
+
+    def _read(self, path: str) -> bytes:
+        """The file of /proc; empty where its process has ended."""
+        with suppress(FileNotFoundError, ProcessLookupError):
+            descriptor = os.open(path, os.O_RDONLY, dir_fd=self.proc)
+            with open(descriptor, "rb") as file:
+                return file.read()
+        return b""
+
+
+def _kill(pid: int, number: signal.Signals) -> None:
+    with suppress(ProcessLookupError):
+        os.kill(pid, number)

@@ -1,0 +1,184 @@
+"""Frames: what the host and a session say to each other over a stream."""
+
+from __future__ import annotations
+
+import json
+import re
+import struct
+import sys
+from collections.abc import Callable
+from enum import IntEnum
+from typing import Any, NamedTuple, NoReturn
+
+MAX_JSON = 4 << 20
+MAX_BLOB = 32 << 20
+
+# `type` itself would make type checkers take what is in a list from outside for unknown.
+kind_of: Callable[[Any], Any] = type
+
+_HEADER = struct.Struct(">BII")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+# A string whole, so that its brackets do not count, or a bracket.
+_BRACKET = re.compile(rb'"(?:[^"\\]++|\\.)*+"?|[\[\]{}]', re.DOTALL)
+_MAX_NESTING = 500
+_LONGEST_INT = 20  # digits of 64 bits, or one less and a sign: what is larger goes as a tag
+
+
+class Kind(IntEnum):
+    """What a frame says: to the session below 16, to the host from there on."""
+
+    RUN = 1
+    RETURN = 2
+    FILE = 3
+    END = 4
+    READY = 16
+    FORKED = 17
+    OUTPUT = 18
+    CALL = 19
+    FINAL = 20
+    ARTIFACT = 21
+    DONE = 22
+    EXITED = 23
+    SWEPT = 24
+    FAILED = 25
+
+
+_KINDS = {kind.value: kind for kind in Kind}
+
+
+class Frame(NamedTuple):
+    """One message: a JSON object and raw bytes."""
+
+    kind: Kind
+    body: dict[str, Any]
+    blob: bytes = b""
+
+
+class WireError(Exception):
+    """The other side sent what no frame can be, or what is to be sent fits into none."""
+
+
+def pack(frame: Frame) -> bytes:
+    r"""The frame as bytes. Lone surrogates in its texts become their escapes (`\udc80`).
+
+    Raises:
+        WireError: it is too large, or its body is no JSON.
+    """
+    kind, body, blob = frame
+    try:
+        text = _ENCODER.encode(body)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise WireError(f"the body of a {kind.name} frame is no JSON: {error}") from error
+    try:
+        raw = text.encode()
+    except UnicodeEncodeError:
+        raw = _SURROGATE.sub(_escape, text).encode()
+    if len(raw) > MAX_JSON or len(blob) > MAX_BLOB:
+        raise WireError(
+            f"too large for one message: {len(raw):,} bytes of JSON and {len(blob):,} of data, "
+            f"at most {MAX_JSON:,} and {MAX_BLOB:,} may cross; hand over a part of it"
+        )
+    return b"".join((_HEADER.pack(kind, len(raw), len(blob)), raw, blob))
+
+
+class FrameReader:
+    """Frames out of a stream of bytes; holds no more than one frame that has yet to end.
+
+    Args:
+        max_json: bytes of JSON in one frame.
+        max_blob: bytes of data in one frame.
+    """
+
+    def __init__(self, max_json: int = MAX_JSON, max_blob: int = MAX_BLOB) -> None:
+        self._max_json = max_json
+        self._max_blob = max_blob
+        self._buffer = bytearray()
+        self._fault = ""
+
+    def feed(self, data: bytes) -> list[Frame]:
+        """The frames that end within `data`; what comes after them waits for more.
+
+        Raises:
+            WireError: this is no frame, now or in an earlier call: end the session.
+        """
+        if self._fault:
+            raise WireError(self._fault)
+        self._buffer += data
+        frames: list[Frame] = []
+        try:
+            with memoryview(self._buffer) as view:
+                start = self._cut(view, frames)
+        except WireError as error:
+            self._fault = str(error)
+            self._buffer = bytearray()
+            raise
+        del self._buffer[:start]
+        return frames
+
+    def _cut(self, view: memoryview, frames: list[Frame]) -> int:
+        """Append all whole frames; gives back where the rest starts."""
+        start = 0
+        size = len(view)
+        while start + _HEADER.size <= size:
+            number, json_size, blob_size = _HEADER.unpack_from(view, start)
+            kind = _KINDS.get(number)
+            if kind is None:
+                raise WireError(f"a frame of an unknown kind, {number}")
+            if json_size > self._max_json or blob_size > self._max_blob:
+                raise WireError(
+                    f"a {kind.name} frame of {json_size:,} bytes of JSON and {blob_size:,} of "
+                    f"data, at most {self._max_json:,} and {self._max_blob:,} are taken"
+                )
+            middle = start + _HEADER.size + json_size
+            end = middle + blob_size
+            if end > size:
+                break
+            body = _parse(kind, bytes(view[start + _HEADER.size : middle]))
+            frames.append(Frame(kind, body, bytes(view[middle:end])))
+            start = end
+        return start
+
+
+def _parse(kind: Kind, raw: bytes) -> Any:
+    try:
+        if sys.getrecursionlimit() > 20 * _MAX_NESTING:
+            _check_nesting(raw)
+        text = raw.decode()
+        body, end = _DECODER.raw_decode(text)
+    except (ValueError, RecursionError) as error:
+        raise WireError(f"the JSON of a {kind.name} frame cannot be read: {error}") from None
+    if kind_of(body) is not dict or end != len(text):
+        raise WireError(f"the JSON of a {kind.name} frame is no object, or more than one")
+    return body
+
+
+def _check_nesting(raw: bytes) -> None:
+    """Under a raised recursion limit, deep JSON overflows the C stack instead of raising."""
+    if raw.count(b"[") + raw.count(b"{") <= _MAX_NESTING:
+        return
+    depth = 0
+    for found in _BRACKET.finditer(raw):
+        token = found[0]
+        depth += (token in b"[{") - (token in b"]}")
+        if depth > _MAX_NESTING:
+            raise ValueError("nested too deep")
+
+
+def _escape(found: re.Match[str]) -> str:
+    return f"\\\\u{ord(found[0]):04x}"
+
+
+def _refuse_constant(text: str) -> NoReturn:
+    raise ValueError(f"{text} is no JSON")
+
+
+def _parse_int(text: str) -> int:
+    if len(text) > _LONGEST_INT:
+        raise ValueError(f"an integer of {len(text):,} digits")
+    return int(text)
+
+
+_ENCODER = json.JSONEncoder(
+    ensure_ascii=False, check_circular=False, allow_nan=False, separators=(",", ":")
+)
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant, parse_int=_parse_int)

@@ -1,0 +1,1 @@
+"""Signals that code gives of its own thinking."""

@@ -1,0 +1,103 @@
+"""A tool as code sees it: its signature and docstring."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from typing import Any, get_args
+
+from tinyagent.core.errors import ToolArgumentsError
+from tinyagent.core.json_shape import as_array
+from tinyagent.tools.tool import Tool
+
+_TYPES = {
+    "string": "str",
+    "integer": "int",
+    "number": "float",
+    "boolean": "bool",
+    "array": "list",
+    "object": "dict",
+    "null": "None",
+}
+
+
+def python_signature(tool: Tool) -> str:
+    """The line `name(parameters) -> result` by which code calls it."""
+    return f"{tool.name}({', '.join(_parameters(tool))}){_result(tool)}"
+
+
+def python_stub(tool: Tool) -> str:
+    """The tool as a function without a body: its signature and what it does."""
+    doc = tool.doc.replace('"""', "'''")
+    lines = "\n".join(f"    {line}".rstrip() for line in _described(tool, doc).splitlines())
+    return f'def {python_signature(tool)}:\n    """{lines.strip()}"""'
+
+
+def bind_arguments(
+    tool: Tool, args: tuple[Any, ...] | list[Any], kwargs: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Arguments by name, as a call in code gives them by place or name.
+
+    Raises:
+        ToolArgumentsError: there are more than parameters, or one is given twice.
+    """
+    names = list(_properties(tool))
+    if len(args) > len(names):
+        raise ToolArgumentsError(f"{len(args)} arguments by place, at most {len(names)} are taken")
+    given = dict(zip(names, args, strict=False))
+    twice = sorted(given.keys() & kwargs.keys())
+    if twice:
+        raise ToolArgumentsError(f"{', '.join(twice)} is given both by place and by name")
+    return {**given, **kwargs}
+
+
+def _properties(tool: Tool) -> Mapping[str, Any]:
+    properties: Mapping[str, Any] = tool.json_schema.get("properties", {})
+    return properties
+
+
+def _parameters(tool: Tool) -> list[str]:
+    required = tool.json_schema.get("required", ())
+    shown: list[str] = []
+    for name, schema in _properties(tool).items():
+        text = f"{name}: {_type(schema)}"
+        if name not in required:
+            text += f" = {schema.get('default')!r}"
+        shown.append(text)
+    return shown
+
+
+def _type(schema: Mapping[str, Any]) -> str:
+    """The Python type of a JSON Schema, as far as one line can say it."""
+    if "enum" in schema:
+        return f"Literal[{', '.join(repr(value) for value in schema['enum'])}]"
+    for key in ("anyOf", "oneOf"):
+        if key in schema:
+            return " | ".join(dict.fromkeys(_type(option) for option in schema[key]))
+    kind = schema.get("type", "")
+    several = as_array(kind)
+    if several is not None:
+        return " | ".join(_TYPES.get(str(name), "Any") for name in several)
+    if kind == "array" and isinstance(schema.get("items"), Mapping):
+        return f"list[{_type(schema['items'])}]"
+    return _TYPES.get(str(kind), "Any")
+
+
+def _result(tool: Tool) -> str:
+    """What the function says it returns; nothing for tools of a server, which return text."""
+    returns = inspect.signature(tool.fn).return_annotation
+    if returns is inspect.Signature.empty:
+        return ""
+    if isinstance(returns, type) and not get_args(returns):
+        return f" -> {returns.__name__}"
+    return f" -> {str(returns).replace('typing.', '')}"
+
+
+def _described(tool: Tool, doc: str) -> str:
+    """The docstring, with what is known of each parameter."""
+    lines = [
+        f"    {name}: {schema['description']}"
+        for name, schema in _properties(tool).items()
+        if schema.get("description")
+    ]
+    return doc if not lines else "\n".join([doc, "", "Args:", *lines])

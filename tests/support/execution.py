@@ -1,0 +1,56 @@
+"""Short ways to an executor and its results."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Unpack
+
+from tests.support.processes import descendants
+
+from tinyagent.execution.limits import ExecutionLimits
+from tinyagent.execution.process import ProcessExecutor, ProcessOptions
+from tinyagent.execution.protocol import ExecutionResult
+
+SPARE_SECONDS = 0.3
+"""How long after its time limit a step may take to be over, and the next one to be done."""
+
+
+def within(seconds: float = 20.0, **limits: Any) -> ExecutionLimits:
+    """Limits with a time of `seconds`."""
+    return ExecutionLimits(timeout_seconds=seconds, **limits)
+
+
+def isolated(
+    bounds: ExecutionLimits | None = None, **options: Unpack[ProcessOptions]
+) -> ProcessExecutor:
+    """An executor at ISOLATED; 20 seconds a step unless `bounds` say otherwise."""
+    options["limits"] = bounds or within()
+    return ProcessExecutor(**options)
+
+
+async def value_of(executor: ProcessExecutor, code: str) -> Any:
+    """The value of the code's last expression; it must go well."""
+    result = await executor.run(code)
+    assert result.error is None, result.error
+    assert not result.state_lost
+    return result.value
+
+
+def hurry(executor: ProcessExecutor, seconds: float) -> None:
+    """Change the time limit of its steps, the session's that is open too.
+
+    Steps that are to end well can so have all the time that a busy machine needs.
+    """
+    executor.limits = within(seconds)
+    if executor._session is not None:
+        executor._session._limits = executor.limits
+
+
+def ended_well(result: ExecutionResult) -> bool:
+    """Whether nothing went wrong."""
+    return result.error is None and not result.timed_out and not result.state_lost
+
+
+def sandbox_processes() -> set[int]:
+    """All living processes that this one has started, and theirs."""
+    return descendants(os.getpid())

@@ -1,0 +1,35 @@
+"""What the host's /proc says of processes."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+
+
+def _parents() -> dict[int, int]:
+    """Each living process and its parent; zombies have ended."""
+    found: dict[int, int] = {}
+    for folder in Path("/proc").iterdir():
+        if not folder.name.isdigit():
+            continue
+        with suppress(OSError):  # it ended meanwhile
+            fields = (folder / "stat").read_bytes().rpartition(b")")[2].split()
+            if fields[0] not in {b"Z", b"X"}:
+                found[int(folder.name)] = int(fields[1])
+    return found
+
+
+def descendants(pid: int) -> set[int]:
+    """All living processes that stem from this one, as far as their parents live."""
+    parents = _parents()
+    found: set[int] = set()
+    new = {pid}
+    while new:
+        new = {child for child, parent in parents.items() if parent in new} - found
+        found |= new
+    return found
+
+
+def is_running(pid: int) -> bool:
+    """Whether it lives and is no zombie."""
+    return pid in _parents()

@@ -1,0 +1,173 @@
+"""Files that the code reads, and what it makes of them; executors that the caller gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.coding import (
+    block,
+    coder,
+    each_level,
+    each_process_level,
+    observed,
+    seconds,
+)
+
+from tinyagent import (
+    ConfigurationError,
+    ExecutionResult,
+    LocalExecutor,
+    ProcessExecutor,
+    SandboxUnavailable,
+    ScriptedModel,
+    TinyCodeAgent,
+    TrustLevel,
+    get_executor,
+)
+
+SALES = "month,amount\n2026-01,120\n2026-02,80\n2026-03,190\n"
+SUM_UP = """
+    import csv
+    with open('sales.csv', newline='') as file:
+        rows = list(csv.DictReader(file))
+    print(len(rows))
+    with open('sum.txt', 'w') as file:
+        file.write(str(sum(int(row['amount']) for row in rows)))
+"""
+PLOT = """
+    import matplotlib.pyplot as plt
+    plt.plot([1, 2, 3], [120, 80, 190])
+    plt.title('Sales')
+"""
+
+
+@pytest.fixture
+def sales(tmp_path: Path) -> Path:
+    path = tmp_path / "sales.csv"
+    path.write_text(SALES)
+    return path
+
+
+@each_process_level
+async def test_files_are_read_and_what_is_written_comes_back(
+    level: TrustLevel, sales: Path, tmp_path: Path
+) -> None:
+    model = coder(SUM_UP, "final_answer(int(open('sum.txt').read()))")
+    agent = TinyCodeAgent(model, output_type=int, trust_level=level, files=[sales])
+    result = await agent.run("go")
+    assert result.output == 390
+    assert observed(model) == "3\n[files: sum.txt]"
+    assert [(artifact.name, artifact.data) for artifact in result.artifacts] == [
+        ("sum.txt", b"390")
+    ]
+    assert result.artifacts[0].save(tmp_path).read_text() == "390"
+
+
+@each_process_level
+@pytest.mark.timeout(120)
+async def test_a_plot_is_returned(level: TrustLevel, tmp_path: Path) -> None:
+    agent = TinyCodeAgent(coder(PLOT, "final_answer('drawn')"), trust_level=level)
+    result = await agent.run("go")
+    assert result.output == "drawn"
+    (figure,) = result.artifacts
+    assert figure.media_type == "image/png"
+    assert figure.name.endswith(".png")
+    assert figure.save(tmp_path).read_bytes().startswith(b"\x89PNG\r\n")
+
+
+async def test_a_plot_of_the_last_block_is_returned_too() -> None:
+    result = await TinyCodeAgent(coder(f"{PLOT}\n    final_answer('drawn')")).run("go")
+    assert [artifact.media_type for artifact in result.artifacts] == ["image/png"]
+
+
+async def test_each_run_has_a_folder_of_its_own(sales: Path) -> None:
+    model = coder(
+        "open('sales.csv', 'a').write('x')\nfinal_answer(1)",
+        "import os\nfinal_answer([sorted(os.listdir()), open('sales.csv').read()])",
+    )
+    agent = TinyCodeAgent(model, output_type=list[Any], files=[sales])
+    await TinyCodeAgent(model, files=[sales]).run("one")
+    assert (await agent.run("two")).output == [["sales.csv"], SALES]
+
+
+async def test_a_data_frame_is_an_answer(sales: Path) -> None:
+    model = coder(
+        "import pandas\namounts = pandas.read_csv('sales.csv').amount",
+        "final_answer(amounts.agg(['sum', 'max']).to_dict())",
+    )
+    result = await TinyCodeAgent(model, output_type=dict[str, int], files=[sales]).run("go")
+    assert result.output == {"sum": 390, "max": 190}
+
+
+def test_a_file_that_is_not_there_is_said(tmp_path: Path) -> None:
+    agent = TinyCodeAgent(coder("1"), files=[tmp_path / "missing.csv"])
+    with pytest.raises(ConfigurationError, match=r"there is no file .*missing\.csv"):
+        agent.run_sync("go")
+
+
+def test_files_need_a_process(sales: Path) -> None:
+    agent = TinyCodeAgent(coder("1"), files=[sales], trust_level="local")
+    with pytest.raises(ConfigurationError, match="no option files"):
+        agent.run_sync("go")
+
+
+def test_a_trust_level_that_is_none_is_said() -> None:
+    with pytest.raises((ConfigurationError, ValueError), match="safe"):
+        TinyCodeAgent(coder("1"), trust_level="safe").run_sync("go")
+
+
+@each_level
+async def test_an_executor_that_is_given_serves_one_run_after_the_other(level: TrustLevel) -> None:
+    executor = get_executor(level, limits=seconds(20))
+    model = coder("x = 1", "final_answer(x)", "final_answer(x)", "final_answer('second')")
+    async with executor:
+        agent = TinyCodeAgent(model, executor=executor)
+        assert (await agent.run("one")).output == "1"
+        assert (await agent.run("two")).output == "second"
+        assert "name 'x' is not defined" in observed(model)
+        assert (await executor.run("1 + 1")).value == 2  # not closed by the agent
+
+
+@each_level
+async def test_a_function_makes_an_executor_for_each_run(level: TrustLevel) -> None:
+    made: list[Any] = []
+
+    def make() -> Any:
+        made.append(get_executor(level, limits=seconds(20)))
+        return made[-1]
+
+    model = ScriptedModel(lambda _: block("final_answer('ok')"))
+    agent = TinyCodeAgent(model, executor=make)
+    assert not made
+    for _ in range(2):
+        assert (await agent.run("go")).output == "ok"
+    assert len(made) == 2
+
+
+class Engine(ProcessExecutor):
+    """One that this machine does not have."""
+
+    async def run(
+        self, code: str, *, on_output: Callable[[str], None] | None = None
+    ) -> ExecutionResult:
+        del code, on_output
+        raise SandboxUnavailable("nothing here can run code at sandboxed: install bubblewrap")
+
+
+async def test_a_sandbox_that_is_not_there_ends_the_run_and_is_said() -> None:
+    agent = TinyCodeAgent(coder("1"), executor=Engine)
+    result = await agent.run("go", return_result=True)
+    assert result.state == "error"
+    with pytest.raises(SandboxUnavailable, match="install bubblewrap"):
+        await TinyCodeAgent(coder("1"), executor=Engine).run("go")
+
+
+@pytest.mark.parametrize("executor", [LocalExecutor(), LocalExecutor], ids=["one", "a factory"])
+def test_the_model_is_told_nothing_wrong_of_an_executor_that_is_given(executor: Any) -> None:
+    prompt = TinyCodeAgent(coder("1"), executor=executor)._system_prompt
+    assert "You may import" not in prompt
+    assert "may run for" not in prompt
+    assert "final_answer(value, **metadata)" in prompt

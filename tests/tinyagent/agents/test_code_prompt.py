@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import pytest
+
+from tinyagent import Artifact, ExecutionResult, Tool
+from tinyagent.agents.code_helpers import HELPERS
+from tinyagent.agents.code_prompt import describe_code_environment, observation
+from tinyagent.execution.imports import ISOLATED_IMPORTS, LOCAL_IMPORTS
+
+PNG = Artifact("figure.png", b"", "image/png")
+
+
+def stock(item: str) -> int:
+    """Look up how many are left."""
+    return len(item)
+
+
+@pytest.mark.parametrize(
+    ("result", "seen"),
+    [
+        (ExecutionResult(), "(no output)"),
+        (ExecutionResult(output="a\n"), "a"),
+        (ExecutionResult(output="  indented\n  table\n"), "  indented\n  table"),
+        (ExecutionResult(value=3, value_text="3"), "3"),
+        (ExecutionResult(output="a\n", value=3, value_text="3"), "a"),
+        (ExecutionResult(output=" \n", value=3, value_text="3"), " \n3"),
+        (ExecutionResult(error="Traceback\nOSError: no\n"), "Traceback\nOSError: no"),
+        (ExecutionResult(output="a", error="OSError: no"), "a\nOSError: no"),
+        (ExecutionResult(artifacts=(PNG, PNG)), "(no output)\n[files: figure.png, figure.png]"),
+        (ExecutionResult(output="a\n", artifacts=(PNG,)), "a\n[files: figure.png]"),
+    ],
+)
+def test_what_the_model_sees_of_its_code(result: ExecutionResult, seen: str) -> None:
+    assert observation(result).split() == seen.split()
+    assert observation(result).startswith(seen.partition("\n")[0])
+
+
+def test_the_model_is_told_its_tools_helpers_imports_and_time() -> None:
+    text = describe_code_environment([Tool.from_function(stock)], ["math", "json"], 2.5)
+    assert 'def stock(item: str) -> int:\n    """Look up how many are left."""' in text
+    assert all(f"- {line}" in text for line in HELPERS.values())
+    assert "You may import: json, math.\nA block may run for 2.5 s." in text
+
+
+def test_without_tools_none_are_spoken_of() -> None:
+    text = describe_code_environment([], ["math"], 1)
+    assert "```" not in text
+    assert "final_answer" in text
+
+
+@pytest.mark.parametrize(
+    ("imports", "said", "unsaid"),
+    [
+        (LOCAL_IMPORTS, "urllib.parse", "numpy"),
+        (ISOLATED_IMPORTS, "the standard library, but for networks, ", "tqdm"),
+        (ISOLATED_IMPORTS | {"numpy"}, "numpy", "no_such_module"),
+        (ISOLATED_IMPORTS | {"no_such_module"}, "pandas", "no_such_module"),
+        ({"*"}, "any installed module", "numpy"),
+    ],
+)  # fmt: skip
+def test_imports_are_named_in_a_line(imports: frozenset[str], said: str, unsaid: str) -> None:
+    text = describe_code_environment([], imports, 1)
+    (line,) = [line for line in text.splitlines() if line.startswith("You may import")]
+    assert said in line
+    assert unsaid not in line

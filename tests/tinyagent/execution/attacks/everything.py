@@ -1,0 +1,40 @@
+"""All attacks."""
+
+from __future__ import annotations
+
+from tests.tinyagent.execution.attacks.cases import Attack
+from tests.tinyagent.execution.attacks.corpus import (
+    frames,
+    helpers,
+    inputs,
+    kernel,
+    libraries,
+    lingering,
+    local_host,
+    local_modules,
+    local_walks,
+    network,
+    objects,
+    reads,
+    resources,
+    signals,
+    walks,
+    writes,
+)
+
+ALL: tuple[Attack, ...] = (
+    *(reads.FILES + reads.HIDDEN + reads.PROCESSES + reads.DESCRIPTORS),
+    *(writes.WRITES + network.NETWORK),
+    *(signals.SIGNALS + signals.BOMBS + lingering.LINGERING),
+    *(frames.FRAMES + helpers.ANSWERS + helpers.HELPERS + objects.OBJECTS + objects.TOOLS),
+    *(walks.WALKS + walks.IMPORTS + walks.LOADING),
+    *(resources.MEMORY + resources.FILLING + resources.PROCESSOR),
+    *(inputs.OUTPUT + inputs.PARSER + inputs.STACK),
+    *(kernel.CALLS + kernel.MAPPED),
+    *(libraries.NUMPY + libraries.PANDAS + libraries.FIGURES + libraries.DATABASES),
+)
+
+LOCAL: tuple[Attack, ...] = (
+    *(local_walks.ATTRIBUTES + local_walks.FORMATS + local_modules.MODULES),
+    *(local_host.SHARED + local_host.ENDING + local_host.ENDLESS),
+)

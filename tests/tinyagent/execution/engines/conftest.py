@@ -1,0 +1,135 @@
+"""The engines that this machine has, each with what it needs."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Generator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from tests.support.rootfs import write_rootfs
+
+from tinyagent.execution.engines.container import IMAGE_VARIABLE
+from tinyagent.execution.templates import close_templates
+
+_IMAGE = "tinyagent-tests"
+_CONTAINERS = """
+[engine]
+runtime = "runc"
+cgroup_manager = "cgroupfs"
+events_logger = "file"
+lock_type = "file"
+tmp_dir = "{folder}/state"
+[containers]
+default_ulimits = ["nofile=1024:1024", "nproc=4096:4096"]
+"""
+_STORAGE = """
+[storage]
+driver = "vfs"
+graphroot = "{folder}/kept"
+runroot = "{folder}/running"
+"""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "podman: needs podman (apt-get install podman runc uidmap)")
+    config.addinivalue_line("markers", "docker: needs a running Docker engine")
+
+
+class Program(NamedTuple):
+    """A container engine that has the image, and the variables that it is to be run with."""
+
+    name: str
+    environment: dict[str, str]
+
+    def run(self, *arguments: str) -> str:
+        """What the command prints; it must go well."""
+        done = subprocess.run(
+            [self.name, *arguments],
+            env={**os.environ, **self.environment},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
+    def containers(self) -> set[str]:
+        """The identifiers of all that there are."""
+        return set(self.run("ps", "--all", "--quiet", "--no-trunc").split())
+
+    def pid(self, container: str) -> int:
+        """Of its first process, on the host."""
+        return int(self.run("inspect", "--format", "{{.State.Pid}}", container))
+
+
+@pytest.fixture(scope="session")
+def rootfs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("rootfs") / "rootfs.tar"
+    write_rootfs(path)
+    return path
+
+
+@pytest.fixture(scope="session")
+def podman(rootfs: Path, tmp_path_factory: pytest.TempPathFactory) -> Generator[Program]:
+    """Podman with a store of its own, as it runs on machines without systemd."""
+    if shutil.which("podman") is None:
+        pytest.skip("there is no podman: apt-get install podman runc uidmap")
+    folder = tmp_path_factory.mktemp("podman")
+    settings = {"CONTAINERS_CONF": _CONTAINERS, "CONTAINERS_STORAGE_CONF": _STORAGE}
+    for variable, text in settings.items():
+        (folder / variable).write_text(text.format(folder=folder))
+    files = {variable: str(folder / variable) for variable in settings}
+    program = Program("podman", {**files, IMAGE_VARIABLE: f"localhost/{_IMAGE}"})
+    program.run("import", str(rootfs), _IMAGE)
+    yield program
+    close_templates()
+
+
+@pytest.fixture(scope="session")
+def docker(rootfs: Path) -> Generator[Program]:
+    program = Program("docker", {IMAGE_VARIABLE: _IMAGE})
+    try:
+        program.run("info")
+    except (OSError, AssertionError, subprocess.TimeoutExpired) as error:
+        pytest.skip(f"no Docker engine answers: {str(error).splitlines()[-1]}")
+    program.run("import", str(rootfs), _IMAGE)
+    yield program
+    close_templates()
+    program.run("image", "rm", "--force", _IMAGE)
+
+
+def _use(program: Program, monkeypatch: pytest.MonkeyPatch) -> Program:
+    for variable, value in program.environment.items():
+        monkeypatch.setenv(variable, value)
+    return program
+
+
+@pytest.fixture(
+    params=[
+        pytest.param("podman", marks=pytest.mark.podman),
+        pytest.param("docker", marks=pytest.mark.docker),
+    ]
+)
+def container_program(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Program:
+    return _use(request.getfixturevalue(request.param), monkeypatch)
+
+
+@pytest.fixture(
+    params=[
+        "kernel",
+        "bubblewrap",
+        pytest.param("podman", marks=pytest.mark.podman),
+        pytest.param("docker", marks=pytest.mark.docker),
+    ]
+)
+def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The name of each engine in turn, ready for use."""
+    if request.param in {"podman", "docker"}:
+        _use(request.getfixturevalue(request.param), monkeypatch)
+    return str(request.param)

@@ -1,0 +1,206 @@
+"""A step while it runs: its deadline, its tool calls, being cancelled."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Any
+
+import pytest
+from tests.support.execution import SPARE_SECONDS, isolated, sandbox_processes, value_of, within
+from tests.support.waits import soon
+
+from tinyagent.execution.process import ProcessExecutor
+
+
+async def until_printed(executor: ProcessExecutor, code: str) -> asyncio.Task[Any]:
+    """The step, running, once it has printed."""
+    printed: list[str] = []
+    task = asyncio.create_task(executor.run(code, on_output=printed.append))
+    await soon(lambda: printed)
+    return task
+
+
+@pytest.mark.parametrize("checkpoints", [0, 8])
+async def test_a_cancelled_step_is_gone_at_once(checkpoints: int) -> None:
+    async with isolated(checkpoints=checkpoints) as executor:
+        await value_of(executor, "n = 1")
+        before = sandbox_processes()
+        code = "n = 2\nprint('on')\nimport os\nwhile True: pass"
+        if checkpoints:
+            code = code.replace("import os", "import os\nos.fork()\nos.fork()")
+        step = await until_printed(executor, code)
+        if checkpoints:
+            assert len(sandbox_processes() - before) >= 1
+        step.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await step
+        took = await soon(lambda: sandbox_processes() <= before, 5)
+        assert took < SPARE_SECONDS
+        if checkpoints:
+            assert await value_of(executor, "n") == 1
+        else:
+            assert "NameError" in ((await executor.run("n")).error or "")
+
+
+async def test_time_in_a_tool_does_not_count() -> None:
+    async with isolated(within(0.3)) as executor:
+        executor.inject("wait", lambda: asyncio.sleep(0.5))
+        result = await executor.run("wait()\nwait()\n'done'")
+        assert (result.error, result.value) == (None, "done")
+        assert result.duration_seconds > 1
+        assert (await executor.run("wait()\nwhile True: pass")).timed_out
+
+
+async def test_a_tool_that_never_ends_is_left_when_the_run_is_cancelled() -> None:
+    async with isolated() as executor:
+        await value_of(executor, "n = 1")
+        before = sandbox_processes()
+        called, ended = asyncio.Event(), asyncio.Event()
+
+        async def tool() -> None:
+            called.set()
+            try:
+                await asyncio.Event().wait()
+            finally:
+                ended.set()
+
+        executor.inject("tool", tool)
+        step = asyncio.create_task(executor.run("n = 2\ntool()"))
+        await called.wait()
+        step.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await step
+        assert ended.is_set()
+        assert await soon(lambda: sandbox_processes() <= before, 5) < SPARE_SECONDS
+        assert await value_of(executor, "n") == 1
+
+
+async def test_what_a_tool_raises_that_is_no_failure_ends_the_run() -> None:
+    class RunIsOver(BaseException):
+        pass
+
+    async def tool() -> None:
+        raise RunIsOver
+
+    async with isolated() as executor:
+        await value_of(executor, "n = 1")
+        executor.inject("tool", tool)
+        with pytest.raises(RunIsOver):
+            await executor.run("n = 2\ntool()")
+        assert await value_of(executor, "n") == 1
+
+
+FINALS = {
+    "plain": "final_answer(42)\nx = 'not reached'",
+    "in a function": "def f():\n    final_answer(42)\nf()\nx = 'not reached'",
+    "in a loop": "for n in range(9):\n    if n == 3: final_answer(42)\n    assert n < 3",
+    "in try and except": (
+        "try:\n    final_answer(42)\nexcept Exception:\n    x = 'not reached'\nx = 'not reached'"
+    ),
+    "in try and finally": "try:\n    final_answer(42)\nfinally:\n    print('done')",
+    "in a comprehension": "[final_answer(n) for n in [42, 43]]",
+    "by name": "final_answer(value=42)",
+    "as the last expression": "final_answer(42)",
+}
+
+
+@pytest.mark.parametrize("code", FINALS.values(), ids=FINALS)
+async def test_final_answer_ends_the_step(code: str) -> None:
+    async with isolated() as executor:
+        await value_of(executor, "x = 1")
+        result = await executor.run(code)
+        assert (result.is_final, result.final_value, result.error) == (True, 42, None)
+        assert (result.final_metadata, result.value, result.timed_out) == ({}, None, False)
+        assert await value_of(executor, "x") == 1
+
+
+async def test_only_the_first_final_answer_counts_whatever_the_code_catches() -> None:
+    async with isolated() as executor:
+        code = "try:\n    final_answer(1)\nexcept:\n    x = 2\nfinal_answer(3)"
+        result = await executor.run(code)
+        assert (result.is_final, result.final_value, result.error) == (True, 1, None)
+
+
+async def test_code_that_catches_the_final_answer_does_nothing_more() -> None:
+    calls: list[str] = []
+    async with isolated(within(10)) as executor:
+        executor.inject("tool", lambda: calls.append("called"))
+        await value_of(executor, "n = 1")
+        started = time.monotonic()
+        code = "try:\n    final_answer(1)\nexcept BaseException:\n    pass\nn = 2\n"
+        result = await executor.run(
+            code + "try:\n    tool()\nexcept BaseException: pass\nwhile True: pass"
+        )
+        assert time.monotonic() - started < 1
+        assert (result.is_final, result.final_value, result.error) == (True, 1, None)
+        assert not result.timed_out
+        assert calls == []
+        assert await value_of(executor, "n") == 1
+
+
+async def test_a_final_answer_has_metadata_and_data() -> None:
+    async with isolated() as executor:
+        code = "final_answer({'rows': [1, (2,)]}, confidence=0.5, source='a')"
+        result = await executor.run("print('text')\n" + code)
+    assert result.final_value == {"rows": [1, (2,)]}
+    assert result.final_metadata == {"confidence": 0.5, "source": "a"}
+    assert result.output == "text\n"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "_final_result = 42",
+        "final_answer = lambda value: value\nfinal_answer(1)",
+        "class FinalAnswerGiven(BaseException): pass\nraise FinalAnswerGiven(1)",
+        "print('FINAL ANSWER: 42')",
+        "is_final = True\nfinal_value = 1",
+        "final_answer",
+    ],
+)
+async def test_nothing_but_the_helper_gives_a_final_answer(code: str) -> None:
+    async with isolated() as executor:
+        result = await executor.run(code)
+        assert not result.is_final
+        assert result.final_value is None
+        real = await executor.run("final_answer(2)")
+        assert (real.is_final, real.final_value) == (True, 2)
+
+
+async def test_a_wrong_call_of_final_answer_is_the_codes_error() -> None:
+    async with isolated() as executor:
+        result = await executor.run("final_answer()")
+        assert "TypeError" in (result.error or "")
+        assert not result.is_final
+
+
+async def test_without_checkpoints_a_final_answer_may_be_followed_by_an_endless_loop() -> None:
+    async with isolated(checkpoints=0) as executor:
+        code = "try:\n    final_answer(1)\nexcept BaseException:\n    while True: pass"
+        result = await executor.run(code)
+        assert (result.is_final, result.final_value, result.error) == (True, 1, None)
+        assert await value_of(executor, "2") == 2
+
+
+async def test_the_loop_stays_free_while_code_prints_without_end() -> None:
+    async with isolated(within(0.5)) as executor:
+        await value_of(executor, "n = 1")
+        step = asyncio.create_task(executor.run("while True: print('x')"))
+        longest, last = 0.0, time.monotonic()
+        while not step.done():
+            await asyncio.sleep(0.001)
+            longest, last = max(longest, time.monotonic() - last), time.monotonic()
+        assert (await step).timed_out
+        assert longest < 0.25
+
+
+async def test_many_executors_side_by_side_do_not_wait_for_each_other() -> None:
+    async with isolated(within(0.3)) as one, isolated(within(0.3)) as other:
+        await asyncio.gather(one.run("n = 1"), other.run("n = 2"))
+        started = time.monotonic()
+        results = await asyncio.gather(one.run("while True: pass"), other.run("n + 1"))
+        assert results[0].timed_out
+        assert results[1].value == 3
+        assert results[1].duration_seconds < 0.3
+        assert time.monotonic() - started < 0.3 + SPARE_SECONDS

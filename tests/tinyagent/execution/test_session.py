@@ -1,0 +1,254 @@
+"""What is lost when a step goes wrong, and what is not; going back; no checkpoints."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from tests.support.execution import (
+    SPARE_SECONDS,
+    ended_well,
+    isolated,
+    sandbox_processes,
+    value_of,
+    within,
+)
+from tests.support.waits import soon
+
+from tinyagent.core.errors import CallerError
+from tinyagent.execution.protocol import ExecutionResult
+
+MIB = 2**20
+
+TOO_LONG = {
+    "an endless loop": "while True: pass",
+    "a long calculation in C": "10 ** 10 ** 8",
+    "a loop that catches everything": (
+        "while True:\n    try:\n        while True: pass\n    except BaseException: pass"
+    ),
+    "endless printing": "while True: print('x' * 1000)",
+    "waiting": "import select\nwhile True: select.select([], [], [], 5)",
+    "a thread that goes on": (
+        "import threading\ndef spin():\n    while True: pass\n"
+        "threading.Thread(target=spin).start()\nwhile True: pass"
+    ),
+    "a backtracking pattern": "import re\nre.match('(a+)+$', 'a' * 50 + 'b')",
+    "children that go on": (
+        "import os\nfor _ in range(4):\n    if os.fork() == 0:\n        while True: pass\n"
+        "while True: pass"
+    ),
+}
+CRASHES = {
+    "exit": ("import os\nos._exit(1)", "exit code 1"),
+    "a segmentation fault": ("import ctypes\nctypes.string_at(0)", "SIGSEGV"),
+    "abort": ("import os\nos.abort()", "killed by"),
+    "a full stack": (
+        (
+            "import sys\nsys.setrecursionlimit(10**8)\nclass A:\n"
+            "    def __repr__(self): return repr(self)\nrepr(A())"
+        ),
+        "killed by",
+    ),
+}
+MEMORY = {
+    "20 GB at once": "rows = [0] * (20 * 2**30 // 8)",
+    "a bytearray that grows": "data = bytearray()\nwhile True: data += bytes(2**22)",
+    "lists that grow": "rows = []\nwhile True: rows.append([0] * 100_000)",
+    "a text that doubles": "text = 'x'\nwhile True: text += text",
+}
+
+
+@pytest.mark.parametrize("code", TOO_LONG.values(), ids=TOO_LONG)
+async def test_a_step_that_takes_too_long_loses_only_itself(code: str) -> None:
+    async with isolated(within(0.4)) as executor:
+        await value_of(executor, "rows = [1]")
+        await value_of(executor, "rows.append(2)")
+        before = sandbox_processes()
+        started = time.monotonic()
+        result = await executor.run(f"rows.append(3)\n{code}")
+        assert result.timed_out
+        assert result.error is not None
+        assert result.error.startswith("the step was stopped after 0.4 s")
+        assert (result.value, result.is_final, result.out_of_memory) == (None, False, False)
+        assert not result.state_lost
+        await soon(lambda: sandbox_processes() <= before, SPARE_SECONDS)
+        assert await value_of(executor, "rows") == [1, 2]
+        assert time.monotonic() - started < 0.4 + SPARE_SECONDS
+
+
+@pytest.mark.parametrize(("code", "said"), CRASHES.values(), ids=CRASHES)
+async def test_a_step_whose_process_ends_loses_only_itself(code: str, said: str) -> None:
+    async with isolated(extra_imports=["ctypes"]) as executor:
+        await value_of(executor, "rows = [1]")
+        await value_of(executor, "rows.append(2)")
+        result = await executor.run(f"rows.append(3)\nprint('before')\n{code}")
+        assert said in (result.error or "")
+        assert result.output == "before\n"
+        assert not result.timed_out
+        assert not result.state_lost
+        assert await value_of(executor, "rows") == [1, 2]
+
+
+@pytest.mark.parametrize("code", MEMORY.values(), ids=MEMORY)
+async def test_memory_beyond_the_limit_is_refused(code: str) -> None:
+    async with isolated(within(30, max_memory_bytes=64 * MIB)) as executor:
+        await value_of(executor, "kept = [1]")
+        result = await executor.run(code)
+        assert result.out_of_memory
+        assert not result.timed_out
+        assert "memory" in (result.error or "")
+        assert await value_of(executor, "kept") == [1]
+
+
+async def test_memory_of_all_processes_counts_together() -> None:
+    limits = within(20, max_memory_bytes=100 * MIB, max_processes=20)
+    async with isolated(limits) as executor:
+        await value_of(executor, "kept = [1]")
+        result = await executor.run(
+            "import os, time\nfor _ in range(8):\n    if os.fork() == 0:\n"
+            "        data = bytearray(80 * 2**20)\n"
+            "        for at in range(0, len(data), 4096): data[at] = 1\n"
+            "        while True: time.sleep(1)\n"
+            "while True: time.sleep(1)"
+        )
+        assert result.out_of_memory
+        assert not result.timed_out
+        assert "104,857,600 bytes" in (result.error or "")
+        assert await value_of(executor, "kept") == [1]
+
+
+async def test_memory_of_a_numpy_array_counts_when_it_is_touched() -> None:
+    async with isolated(within(20, max_memory_bytes=200 * MIB)) as executor:
+        await value_of(executor, "import numpy\nkept = numpy.arange(3)")
+        result = await executor.run("many = [numpy.ones(2**20) for _ in range(100)]")
+        assert result.out_of_memory
+        assert await value_of(executor, "kept.tolist()") == [0, 1, 2]
+
+
+async def test_an_exception_keeps_what_was_done_before_it() -> None:
+    async with isolated() as executor:
+        result = await executor.run("x = 1\nprint(x)\ny = 1 / 0\nx = 2")
+        assert result.output == "1\n"
+        assert result.error == (
+            "Traceback (most recent call last):\n  line 3\n    y = 1 / 0\n"
+            "ZeroDivisionError: division by zero\n"
+        )
+        assert await value_of(executor, "x") == 1
+
+
+@pytest.mark.parametrize("error", ["SystemExit(3)", "KeyboardInterrupt", "GeneratorExit"])
+async def test_no_exception_ends_the_session(error: str) -> None:
+    async with isolated() as executor:
+        await value_of(executor, "x = 1")
+        assert error.partition("(")[0] in ((await executor.run(f"raise {error}")).error or "")
+        assert await value_of(executor, "x") == 1
+
+
+async def test_going_back_gives_the_variables_of_that_step() -> None:
+    async with isolated() as executor:
+        for number in range(5):
+            await value_of(executor, f"n = {number}")
+        executor.rewind()
+        assert await value_of(executor, "n") == 3
+        executor.rewind(3)
+        assert await value_of(executor, "n") == 1
+        assert (await executor.run("n = 9\n1/0")).error is not None
+        executor.rewind()
+        assert await value_of(executor, "n") == 1
+        executor.rewind(4)
+        assert "NameError" in ((await executor.run("n")).error or "")
+
+
+async def test_going_back_further_than_is_kept_is_refused() -> None:
+    async with isolated(checkpoints=2) as executor:
+        with pytest.raises(CallerError, match="0 are kept"):
+            executor.rewind()
+        for number in range(5):
+            await value_of(executor, f"n = {number}")
+        for wrong in (0, -1, 3):
+            with pytest.raises(CallerError, match="cannot rewind"):
+                executor.rewind(wrong)
+        executor.rewind(2)
+        assert await value_of(executor, "n") == 2
+        await executor.reset()
+        with pytest.raises(CallerError, match="0 are kept"):
+            executor.rewind()
+
+
+async def test_no_more_processes_are_kept_than_checkpoints_ask_for() -> None:
+    async with isolated(checkpoints=2) as executor:
+        await value_of(executor, "n = 0")
+        before = len(sandbox_processes())
+        for number in range(6):
+            await value_of(executor, f"n = {number}")
+        await soon(lambda: len(sandbox_processes()) <= before + 2)
+        assert await value_of(executor, "n") == 5
+
+
+async def test_what_a_step_leaves_running_ends_with_it() -> None:
+    async with isolated() as executor:
+        await value_of(executor, "n = 0")
+        before = sandbox_processes()
+        code = "import os, time\nfor _ in range(3):\n    if os.fork() == 0: time.sleep(1000)\n"
+        result = await executor.run(code + "n = 1")
+        assert ended_well(result)
+        await soon(lambda: len(sandbox_processes()) <= len(before) + 1)
+        assert await value_of(executor, "n") == 1
+
+
+async def test_a_child_that_goes_on_as_the_step_does_not_forge_a_second_result() -> None:
+    async with isolated() as executor:
+        for number in range(5):
+            result = await executor.run(f"import os\nchild = os.fork()\nn = {number}\nn")
+            assert isinstance(result, ExecutionResult)
+        assert await value_of(executor, "1 + 1") == 2
+
+
+async def test_many_failing_steps_one_after_the_other() -> None:
+    async with isolated(within(0.15)) as executor:
+        for number in range(8):
+            assert await value_of(executor, f"n = {number}\nn") == number
+            assert (await executor.run("while True: pass")).timed_out
+            assert "exit code 3" in ((await executor.run("import os\nos._exit(3)")).error or "")
+            assert await value_of(executor, "n") == number
+
+
+async def test_without_checkpoints_variables_live_on_as_long_as_all_goes_well() -> None:
+    async with isolated(within(0.5), checkpoints=0) as executor:
+        await value_of(executor, "n = 1")
+        assert (await executor.run("n = 2\n1/0")).error is not None
+        assert await value_of(executor, "n") == 2
+        with pytest.raises(CallerError, match="0 are kept"):
+            executor.rewind()
+        assert "Error" in ((await executor.run("import os\nos.fork()")).error or "")
+
+
+@pytest.mark.parametrize("code", ["while True: pass", "import os\nos._exit(3)"])
+async def test_without_checkpoints_a_step_that_fails_badly_loses_all(code: str) -> None:
+    async with isolated(within(0.3), checkpoints=0) as executor:
+        executor.inject("given", 5)
+        await value_of(executor, "n = 1")
+        result = await executor.run(code)
+        assert result.state_lost
+        assert (result.error or "").endswith("all variables are lost")
+        assert result.timed_out == ("while" in code)
+        fresh = await executor.run("n")
+        assert "NameError" in (fresh.error or "")
+        assert not fresh.state_lost
+        assert await value_of(executor, "given") == 5
+
+
+async def test_without_checkpoints_memory_is_limited_too() -> None:
+    limits = within(20, max_memory_bytes=64 * MIB)
+    async with isolated(limits, checkpoints=0) as executor:
+        await value_of(executor, "n = 1")
+        assert (await executor.run("x = bytes(10**9)")).out_of_memory
+        assert await value_of(executor, "n") == 1
+
+
+async def test_without_checkpoints_cpu_time_does_not_add_up() -> None:
+    code = "import resource\nlimit = resource.getrlimit(resource.RLIMIT_CPU)[0]\n"
+    async with isolated(within(0.5), extra_imports=["resource"], checkpoints=2) as executor:
+        assert await value_of(executor, f"{code}0 < limit < 100")
+    async with isolated(within(0.5), extra_imports=["resource"], checkpoints=0) as executor:
+        assert await value_of(executor, f"{code}limit == resource.RLIM_INFINITY")

@@ -1,0 +1,145 @@
+"""Many sessions: nothing of them stays; a host that is killed takes all of its sessions along."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Generator
+from pathlib import Path
+from textwrap import dedent
+from typing import NamedTuple
+
+import pytest
+from tests.support.execution import hurry, isolated, sandbox_processes, value_of
+from tests.support.processes import descendants, is_running
+from tests.support.waits import soon, until
+
+from tinyagent.execution import templates
+from tinyagent.execution.engines.kernel import KernelEngine
+from tinyagent.execution.preload import modules_for
+from tinyagent.execution.templates import Spec, Template
+
+pytestmark = pytest.mark.xdist_group("soak")
+
+ONE_AFTER_THE_OTHER = {"all locks": 500, "without namespaces": 100}
+SIDE_BY_SIDE = 50
+MOST_GROWTH = 20 << 20
+
+
+class Belongings(NamedTuple):
+    """What this process has."""
+
+    descriptors: int
+    processes: frozenset[int]
+    threads: int
+    resident: int
+
+
+def belongings() -> Belongings:
+    gc.collect()
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return Belongings(
+        len(list(Path("/proc/self/fd").iterdir())),
+        frozenset(sandbox_processes()),
+        threading.active_count(),
+        pages * resource.getpagesize(),
+    )
+
+
+@pytest.fixture(params=list(ONE_AFTER_THE_OTHER))
+def sessions(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Generator[int]:
+    """How many sessions to have; they are of a template of the test's own."""
+    preload = modules_for((), "")
+    without = frozenset[str]() if request.param == "all locks" else frozenset({"namespaces"})
+    template = Template(Spec(KernelEngine(), preload, without))
+    monkeypatch.setitem(templates._templates, (KernelEngine(), preload), template)
+    yield ONE_AFTER_THE_OTHER[request.param]
+    template.close()
+
+
+async def live(number: int) -> None:
+    """A session with a step that ends well and one that takes too long."""
+    async with isolated() as executor:
+        code = f"n = {number}\nopen('file', 'w').write('x')\nn"
+        assert await value_of(executor, code) == number
+        hurry(executor, 0.05)
+        assert (await executor.run("while True: pass")).timed_out
+
+
+async def test_nothing_stays_of_many_sessions(sessions: int) -> None:
+    await live(0)
+    before = belongings()
+    for number in range(sessions):
+        await live(number)
+    await asyncio.gather(*(live(number) for number in range(SIDE_BY_SIDE)))
+    await soon(lambda: sandbox_processes() <= before.processes)
+    await soon(lambda: threading.active_count() <= before.threads)
+    after = belongings()
+    assert after.descriptors <= before.descriptors
+    assert after.resident < before.resident + MOST_GROWTH
+
+
+async def test_nothing_stays_of_an_executor_that_is_dropped() -> None:
+    executor = isolated()
+    await value_of(executor, "n = 1")
+    before = sandbox_processes()
+    other = isolated()
+    await value_of(other, "n = 1")
+    assert sandbox_processes() > before
+    del other
+    gc.collect()
+    await soon(lambda: sandbox_processes() <= before)
+    assert await value_of(executor, "n") == 1
+    await executor.aclose()
+
+
+HOST = """
+    import asyncio, sys
+    from tinyagent.execution import templates
+    from tinyagent.execution.engines.kernel import KernelEngine
+    from tinyagent.execution.preload import modules_for
+    from tinyagent.execution.process import ProcessExecutor
+
+    preload = modules_for((), "")
+    spec = templates.Spec(KernelEngine(), preload, frozenset(sys.argv[1:]))
+    templates._templates[(spec.engine, preload)] = templates.Template(spec)
+
+    async def main():
+        running = asyncio.Semaphore(0)
+        executors = [ProcessExecutor() for _ in range(10)]
+        code = "open('file', 'w').write('x')\\nprint('on')\\nwhile True: pass"
+        steps = [
+            asyncio.create_task(executor.run(code, on_output=lambda text: running.release()))
+            for executor in executors
+        ]
+        for _ in steps:
+            await running.acquire()
+        print("running", flush=True)
+        await asyncio.wait(steps)
+
+    asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("without", [(), ("namespaces",)], ids=["all locks", "without namespaces"])
+def test_a_host_that_is_killed_leaves_nothing(without: tuple[str, ...]) -> None:
+    host = subprocess.Popen(
+        [sys.executable, "-c", dedent(HOST), *without], stdout=subprocess.PIPE, text=True
+    )
+    with host:
+        assert host.stdout is not None
+        assert host.stdout.readline() == "running\n"
+        workers = descendants(host.pid)
+        assert len(workers) >= 11
+        cwds = {Path(f"/proc/{pid}/cwd").readlink() for pid in workers}
+        folders = {path for path in cwds if path.is_relative_to(tempfile.gettempdir())}
+        assert len(folders) == (10 if without else 0)
+        host.send_signal(signal.SIGKILL)
+    until(lambda: not any(map(is_running, workers)), 1)
+    until(lambda: not any(folder.parent.exists() for folder in folders), 1)

@@ -1,0 +1,181 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+
+import pytest
+from tests.tinyagent.execution.worker.serving import said
+
+from tinyagent.execution.worker import landlock
+
+CELL = """
+    import ctypes, json, os, resource, signal
+    from worker import confine, landlock, linux, mounts, seccomp
+    limits = confine.Limits(
+        cpu_seconds=7, max_output_bytes=1000, max_memory_bytes=64 << 20, max_processes=3,
+        max_file_bytes=1 << 20, checkpoints=2)
+    paths = [*mounts.python_paths()]
+    cell = confine.Cell(
+        proc=mounts.open_proc(),
+        namespaces=False,
+        readable=tuple(os.open(path, os.O_PATH) for path in paths),
+        landlock=landlock.abi(),
+        filters=(seccomp.program(forks=False), seccomp.program(forks=True)),
+    )
+
+    def outcome(function, *arguments):
+        try:
+            function(*arguments)
+        except (OSError, MemoryError) as error:
+            return type(error).__name__
+        return "done"
+"""
+
+
+def found(code: str) -> Any:
+    return json.loads(said(CELL + code))
+
+
+def test_limits_are_set_hard_and_counted_from_what_is_in_use() -> None:
+    answer = found("""
+    confine.limit_resources(cell, limits)
+    names = ("CPU", "FSIZE", "NPROC", "CORE", "NOFILE", "MEMLOCK")
+    hard = {name: resource.getrlimit(getattr(resource, f"RLIMIT_{name}")) for name in names}
+    with open("/proc/self/status") as status:
+        data = [int(line.split()[1]) for line in status if line.startswith("VmData:")][0] << 10
+    over = resource.getrlimit(resource.RLIMIT_DATA)[0] - data
+    print(json.dumps({**hard, "over": over, "big": outcome(bytes, 70 << 20),
+                      "small": outcome(bytes, 40 << 20)}))
+    """)
+    assert answer["CPU"] == [7, 7]
+    assert answer["FSIZE"] == [1 << 20] * 2
+    assert answer["NPROC"] == [7, 7]
+    assert answer["CORE"] == answer["MEMLOCK"] == [0, 0]
+    assert answer["NOFILE"][0] <= 256
+    assert abs(answer["over"] - (64 << 20)) < 8 << 20
+    assert (answer["big"], answer["small"]) == ("MemoryError", "done")
+
+
+def test_a_limit_that_is_lower_already_stays() -> None:
+    answer = found("""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+    confine.limit_resources(cell, limits)
+    print(json.dumps(resource.getrlimit(resource.RLIMIT_FSIZE)))
+    """)
+    assert answer == [1000, 1000]
+
+
+def test_a_file_stops_at_its_limit_with_an_error(tmp_path: Path) -> None:
+    answer = found(f"""
+    os.chdir({str(tmp_path)!r})
+    confine.limit_resources(cell, limits)
+    def fill():
+        with open("file", "wb", buffering=0) as file:
+            while True: assert file.write(bytes(65536))
+    print(json.dumps([outcome(fill), os.path.getsize("file")]))
+    """)
+    assert answer == ["OSError", 1 << 20]
+
+
+@pytest.mark.skipif(landlock.abi() == 0, reason="this kernel has no Landlock")
+def test_locked_up_it_has_its_folder_and_python_and_no_rights(tmp_path: Path) -> None:
+    (tmp_path / "own").mkdir()
+    (tmp_path / "other").write_text("other")
+    answer = found(f"""
+    os.chdir({str(tmp_path / "own")!r})
+    confine.lock(cell, ".", None)
+    with open(os.open("self/status", os.O_RDONLY, dir_fd=cell.proc)) if False else open("x", "w"):
+        pass
+    print(json.dumps({{
+        "own": outcome(open, "file", "w"),
+        "other": outcome(open, "../other"),
+        "passwd": outcome(open, "/etc/passwd"),
+        "python": outcome(open, os.__file__),
+        "write": outcome(open, os.__file__, "a"),
+        "chown": outcome(os.chown, "file", 1, 1),
+        "privs": linux.prctl("PR_GET_NO_NEW_PRIVS", 39),
+        "dump": linux.prctl("PR_GET_DUMPABLE", 3),
+    }}))
+    """)
+    assert answer == {
+        "own": "done",
+        "other": "PermissionError",
+        "passwd": "PermissionError",
+        "python": "done",
+        "write": "PermissionError",
+        "chown": "PermissionError",
+        "privs": 1,
+        "dump": 1,
+    }
+
+
+@pytest.mark.skipif(landlock.abi() == 0, reason="this kernel has no Landlock")
+def test_only_the_wardens_view_of_proc_stays_readable(tmp_path: Path) -> None:
+    for given, expected in (("None", "PermissionError"), ("cell.proc", "done")):
+        answer = found(
+            f"""
+        os.chdir({str(tmp_path)!r})
+        confine.lock(cell, ".", {given})
+        print(json.dumps(outcome(lambda: os.open("1/stat", os.O_RDONLY, dir_fd=cell.proc))))
+        """.replace("\n        ", "\n    ")
+        )
+        assert answer == expected
+
+
+@pytest.mark.parametrize(("forks", "expected"), [(True, "done"), (False, "PermissionError")])
+def test_system_calls_are_filtered_with_or_without_fork(*, forks: bool, expected: str) -> None:
+    answer = found(f"""
+    confine.filter_calls(cell, forks={forks})
+    def fork():
+        if os.fork() == 0: os._exit(0)
+    print(json.dumps([outcome(fork), outcome(os.execv, "/bin/true", ["true"])]))
+    """)
+    assert answer == [expected, "PermissionError"]
+
+
+def test_a_cell_without_these_locks_leaves_them_out(tmp_path: Path) -> None:
+    answer = found(f"""
+    os.chdir({str(tmp_path)!r})
+    cell = cell._replace(landlock=0, filters=None)
+    confine.lock(cell, ".", None)
+    confine.filter_calls(cell, forks=False)
+    print(json.dumps([outcome(open, "/etc/passwd"), outcome(os.kill, os.getpid(), 0)]))
+    """)
+    assert answer == ["done", "done"]
+
+
+def test_it_dies_with_its_parent() -> None:
+    code = """
+    import os, select, signal
+    from worker import confine
+    read, write = os.pipe()
+    middle = os.fork()
+    if middle == 0:
+        parent = os.getpid()
+        if os.fork() == 0:
+            confine.die_with_parent(parent)
+            os.write(write, b"x")
+            while True: signal.pause()
+        while True: signal.pause()
+    os.close(write)
+    assert os.read(read, 1) == b"x"
+    os.kill(middle, signal.SIGKILL)
+    os.waitpid(middle, 0)
+    print(select.select([read], [], [], 10)[0] == [read], os.read(read, 1))
+    """
+    assert said(dedent(code)) == "True b''"
+
+
+def test_it_ends_at_once_if_its_parent_has_ended_already() -> None:
+    code = """
+    import os
+    from worker import confine
+    pid = os.fork()
+    if pid == 0:
+        confine.die_with_parent(999_999_999)
+        os._exit(5)
+    print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+    """
+    assert said(dedent(code)) == "0"
