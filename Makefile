@@ -38,9 +38,11 @@ test-models: $(VENV)/.dev ## Run the tests that need a larger model (fetches 1.1
 
 bench: $(VENV)/.dev ## Measure, and print the figures beside their targets
 	$(BIN)/python benchmarks/run.py
+	$(BIN)/python benchmarks/run.py --executors
 
 bench-peers: $(VENV)/.dev ## The same ten turns by other frameworks, each in its own environment
 	$(BIN)/python benchmarks/run.py --peers
+	$(BIN)/python benchmarks/executor_table.py
 
 constraints: ## Take the newest versions of all packages into constraints.txt
 	rm -rf .cache/constraints && $(PYTHON) -m venv .cache/constraints

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from pairs import Row
 
-from tinyagent import ExecutionLimits, LocalExecutor, ProcessExecutor
+from tinyagent import ProcessExecutor
 from tinyagent.execution.engines.base import ENVIRONMENT, WORKER_FOLDER
 from tinyagent.execution.preload import ALWAYS
 
@@ -162,12 +162,76 @@ async def executor_rows() -> list[Row]:
         }
         for measure in cases.values():
             await measure()
-        rounds = [
-            {name: await measure() for name, measure in cases.items()} for _ in range(ROUNDS)
-        ]
+        rounds = [{name: await measure() for name, measure in cases.items()} for _ in range(ROUNDS)]
         await plain.aclose()
         await forking.aclose()
     return _rows(rounds)
+
+
+WORK = {
+    "pure Python": """
+def count(n):
+    total = 0
+    for i in range(n):
+        total += i * i % 7
+    return total
+""",
+    "NumPy": """
+import numpy
+def count(n):
+    values = numpy.arange(n, dtype=float)
+    for _ in range(20):
+        values = numpy.sqrt(values * values + 1.0)
+    return values.sum()
+""",
+    "pandas": """
+import numpy, pandas
+frame = pandas.DataFrame({"k": numpy.arange(300_000) % 1000, "v": numpy.arange(300_000.0)})
+def count(n):
+    return frame.groupby("k").v.agg(["sum", "mean", "max"]).sum().sum()
+""",
+}
+_TIMED = """
+import time
+count({size})
+started = time.perf_counter()
+count({size})
+print(time.perf_counter() - started)
+"""
+
+
+async def cpu_rows() -> list[Row]:
+    """CPU-bound code in a session, against the same in plain CPython."""
+    rows: list[Row] = []
+    for name, work in WORK.items():
+        code = work + _TIMED.format(size=1_500_000)
+        ratios: list[float] = []
+        mine: list[float] = []
+        for _ in range(ROUNDS):
+            async with ProcessExecutor() as executor:
+                result = await executor.run(code)
+            if result.error is not None:
+                raise RuntimeError(result.error)
+            mine.append(float(result.output))
+            ratios.append(_plain_seconds(code) / float(result.output))
+        speed = statistics.median(ratios)
+        rows.append(
+            Row(
+                f"{name}: speed of a session / of plain CPython",
+                f"{statistics.median(mine) * 1000:,.0f} ms",
+                "-",
+                f"{speed:.2f} ({min(ratios):.2f} to {max(ratios):.2f})",
+                ">= 0.95",
+                speed >= 0.95,
+            )
+        )
+    return rows
+
+
+def _plain_seconds(code: str) -> float:
+    command = [sys.executable, "-I", "-c", code]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, env=ENVIRONMENT)
+    return float(done.stdout)
 
 
 def _rows(rounds: list[dict[str, float]]) -> list[Row]:
@@ -190,5 +254,7 @@ def _rows(rounds: list[dict[str, float]]) -> list[Row]:
         row("the same with one kept ready / warm step in a fork", "ready", "fork step", 3),
         row("a warm step / JSON echo over a socket pair", "step", "echo", 3),
         row("a tool call from code / warm step", "tool", "step", 1.5),
-        row("what a checkpoint adds to a step / bare fork and wait", "fork step", "fork", 2, "step"),
+        row(
+            "what a checkpoint adds to a step / bare fork and wait", "fork step", "fork", 2, "step"
+        ),
     ]

@@ -25,7 +25,7 @@ def peer_rows(base_url: str) -> Iterator[Row]:
         print(f"measuring {name} ...", file=sys.stderr, flush=True)
         target = TARGETS.get(name)
         try:
-            pair = _measure(_python_of(name), name, base_url)
+            pair = _measure(python_of(name, _pins(name)), name, base_url)
         except (subprocess.SubprocessError, OSError, ValueError, LookupError) as error:
             why = f"not measured: {_reason(error)}"
             yield Row(_title(name), "-", "-", why, is_met=target is None)
@@ -44,9 +44,8 @@ def _pins(name: str) -> str:
     return file.read_text() if file.exists() else ""
 
 
-def _python_of(name: str) -> str:
+def python_of(name: str, pins: str) -> str:
     """The interpreter of a peer's environment, which is made anew when its pins have changed."""
-    pins = _pins(name)
     if not pins:
         return sys.executable
     folder = ENVIRONMENTS / name
@@ -56,7 +55,7 @@ def _python_of(name: str) -> str:
     print(f"installing {name} (once) ...", file=sys.stderr, flush=True)
     _output([sys.executable, "-m", "venv", "--clear", str(folder)])
     install = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    _output([*install, "-r", str(HERE / "peers" / f"{name}.txt")])
+    _output([*install, *pins.split()])
     made_of.write_text(pins)
     return str(python)
 

@@ -1,6 +1,7 @@
 """`make bench`: all cases, each beside its floor and its target; fails when a target is missed.
 
-With `--peers`, other frameworks beside the same floor instead, each in an environment of its own.
+With `--peers`, other frameworks beside the same floor instead, each in an environment of its own;
+with `--executors`, what a session, a step and a tool call cost.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from agent_loop import deltas, side_by_side, tool_turns
+from executors import cpu_rows, executor_rows
 from fault_matrix import print_matrix
 from pairs import Row
 from peer_table import peer_rows
@@ -49,9 +51,17 @@ async def all_cases(base_url: str) -> list[Row]:
     return rows
 
 
-def show(what: str, rows: Iterable[Row]) -> bool:
+async def _executor_cases() -> list[Row]:
+    return [*await executor_rows(), *await cpu_rows()]
+
+
+def show(
+    what: str,
+    rows: Iterable[Row],
+    columns: tuple[str, str] = ("CPU", "vendor's AsyncOpenAI"),
+) -> bool:
     """Print a Markdown table; says whether all targets are met."""
-    print(f"| {what} | CPU | vendor's AsyncOpenAI | ratio (lowest to highest) | target |")
+    print(f"| {what} | {' | '.join(columns)} | ratio (lowest to highest) | target |")
     print("|---|--:|--:|--:|--:|")
     is_met = True
     for row in rows:
@@ -65,7 +75,12 @@ def main() -> int:
     """Measure, print a table, say whether all targets are met."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--peers", action="store_true", help="measure other frameworks instead")
-    peers: bool = parser.parse_args().peers
+    parser.add_argument("--executors", action="store_true", help="measure the executors instead")
+    asked = parser.parse_args()
+    peers: bool = asked.peers
+    if asked.executors:
+        rows = asyncio.run(_executor_cases())
+        return int(not show("case", rows, columns=("time", "floor")))
     with mock_server() as base_url:
         if peers:
             is_met = show("ten tool turns", peer_rows(base_url))

@@ -115,6 +115,13 @@ from tinyagent.models.openai import OpenAIModel
 from tinyagent.models.recorded import RecordedModel
 from tinyagent.models.scripted import ScriptedModel, scripted_call
 from tinyagent.prompts.loader import get_prompt_fallback
+from tinyagent.signals.primitives import (
+    collect_signals,
+    commit,
+    explore,
+    set_signal_collector,
+    uncertain,
+)
 from tinyagent.tools.registry import ToolRegistry, get_registry
 from tinyagent.tools.tool import Tool, tool
 
@@ -243,6 +250,9 @@ __all__ = [
     "UsageLimitReached",
     "UsageLimits",
     "ValidatedAdapter",
+    "collect_signals",
+    "commit",
+    "explore",
     "get_adapter",
     "get_executor",
     "get_model",
@@ -253,8 +263,10 @@ __all__ = [
     "no_pruning",
     "prune_old_observations",
     "scripted_call",
+    "set_signal_collector",
     "step_from_dict",
     "summarize",
     "token_budget",
     "tool",
+    "uncertain",
 ]

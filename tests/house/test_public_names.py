@@ -112,6 +112,9 @@ NAMES = [
     "UsageLimitReached",
     "UsageLimits",
     "ValidatedAdapter",
+    "collect_signals",
+    "commit",
+    "explore",
     "get_adapter",
     "get_executor",
     "get_model",
@@ -122,10 +125,12 @@ NAMES = [
     "no_pruning",
     "prune_old_observations",
     "scripted_call",
+    "set_signal_collector",
     "step_from_dict",
     "summarize",
     "token_budget",
     "tool",
+    "uncertain",
 ]
 
 

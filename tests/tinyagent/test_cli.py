@@ -110,6 +110,7 @@ async def test_json_is_all_that_a_machine_needs(folder: Path) -> None:
         "error": None,
         "steps_taken": 2,
         "usage": {"requests": 2, "input_tokens": 70, "output_tokens": 9, "cached_tokens": 0},
+        "artifacts": [],
     }
     assert (done.code, done.err) == (0, "")
 

@@ -13,7 +13,12 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from tinyagent.agents.code_reply_blocks import Block, after_unopened_thought, find_blocks
+from tinyagent.agents.code_reply_blocks import (
+    Block,
+    after_unopened_thought,
+    find_blocks,
+    without_thoughts,
+)
 from tinyagent.agents.code_reply_json import code_anywhere, code_at
 from tinyagent.agents.code_reply_syntax import Fault, first_that_acts, first_that_parses, versions
 from tinyagent.core.errors import MalformedReply
@@ -29,7 +34,6 @@ _UNFINISHED_THOUGHT = f"Your reply ended before your thinking did. Think less. {
 _CUT_OFF = " The block has no end: if your reply was cut off, send less code in one step."
 _SHELL = frozenset({"bash", "sh", "shell", "zsh", "console", "terminal", "cmd", "powershell"})
 
-_THOUGHTS = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
 _HEADING = re.compile(
     r"[ \t*#_]*+(?:code|python|(?:action|tool)(?:[ _]input)?)\b"
     r"[ \t*_]*+:?[ \t*_]*+(?:i?python\w*+)?[ \t*_`]*+",
@@ -134,7 +138,7 @@ def _without_block(text: str) -> CodeReply:
     The text itself has been tried.
     """
     tried = _before_observation(text).strip("\n")
-    text = _before_observation(_THOUGHTS.sub("", text))
+    text = _before_observation(without_thoughts(text))
     if found := code_anywhere(text):
         return _of_json(_stripped(text[: found[0]]), *found[1])
     heading = _HEADED.search(text)
@@ -152,7 +156,7 @@ def _before_observation(text: str) -> str:
 
 
 def _reasoning(text: str, block: Block) -> str:
-    return _stripped(_THOUGHTS.sub("", text[: block.start]))
+    return _stripped(without_thoughts(text[: block.start]))
 
 
 def _stripped(reasoning: str) -> str:

@@ -42,7 +42,11 @@ _MARK = re.compile(
     _FLAGS,
 )
 _THOUGHT = re.compile(r"^[ \t]*<think(?:ing)?>", _FLAGS)
-_THOUGHT_END = re.compile(r"(?<![\"'`(|])</think(?:ing)?>(?![\"'`)|])", _FLAGS)
+_END_OF_THOUGHT = r"(?<![\"'`(|])</think(?:ing)?>(?![\"'`)|])"
+_THOUGHT_END = re.compile(_END_OF_THOUGHT, _FLAGS)
+_WHOLE_THOUGHT = re.compile(
+    rf"^[ \t]*<think(?:ing)?>.*?(?:{_END_OF_THOUGHT}|\Z)", _FLAGS | re.DOTALL
+)
 _FENCE_LINE = re.compile(r"^[ \t]*(?:`{3,}+|~{3,}+)[ \t]*(\w?)", re.MULTILINE)
 _PYTHON = (
     r"(?:i?python|py|pycon|pyodide|jupyter|(?:i?python[-_])?repl|tool_code|execute_i?python)[\d.]*+"
@@ -76,13 +80,18 @@ _CLOSERS_TRIED = 6
 
 def find_blocks(text: str) -> Iterator[Block]:
     """The first `MAX_BLOCKS` blocks in order; those within the model's thinking are left out."""
-    position, count = 0, 0
+    position, count, open_before = 0, 0, False
     while count < MAX_BLOCKS and (mark := _MARK.search(text, position)):
         block = _block_at(text, mark)
-        if block is not None:
-            count += 1
-            yield block
         position = block.after if block else mark.end()
+        if block is None:
+            continue
+        count += 1
+        is_open = block.kind == "unmarked" and not block.is_closed
+        # Each open one reaches to the end of the text: to read them all would take quadratic time.
+        if not (is_open and open_before):
+            yield block
+        open_before = open_before or is_open
 
 
 def after_unopened_thought(text: str) -> int:
@@ -94,6 +103,11 @@ def after_unopened_thought(text: str) -> int:
     following = _FENCE_LINE.search(text, end.end())
     is_in_block = fences_before % 2 == 1 and following is not None and not following[1]
     return 0 if is_in_block else end.end()
+
+
+def without_thoughts(text: str) -> str:
+    """The text without the model's `<think>` parts."""
+    return _WHOLE_THOUGHT.sub("", text)
 
 
 def _block_at(text: str, mark: re.Match[str]) -> Block | None:
@@ -143,7 +157,7 @@ def _other(text: str, start: int, body: int, kind: str, closer: re.Pattern[str])
     end = closer.search(text, body)
     kind = "json" if kind in _JSON else kind
     if end is None:
-        return Block(start, body, body, kind, versions(text[body:]))
+        return Block(start, body, body, kind, versions(text[body:]), is_closed=False)
     following = _LANGUAGE.match(text, end.end())
     is_opening = following and (following["python"] or following["other"])
     after = end.start() if is_opening else end.end()

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
+from tinyagent.agents.code import TinyCodeAgent
 from tinyagent.agents.react import ReactAgent
 from tinyagent.cli.exits import ExitCode
 from tinyagent.core.errors import CallerError, ConfigurationError
@@ -22,14 +23,17 @@ from tinyagent.core.events import (
 )
 from tinyagent.core.json_shape import as_array
 from tinyagent.core.types import RunResult
+from tinyagent.execution.limits import TrustLevel
 from tinyagent.middleware.approval import Approval
 from tinyagent.terminal import Display, ask_person, notes, printable
 from tinyagent.tools.tool import Tool
 
 DEFAULT_MODEL = "openai:gpt-4.1-mini"
 
+Agent = ReactAgent[str] | TinyCodeAgent[str]
 
-def run(
+
+def run(  # noqa: PLR0913 - one for each option of the command
     task: Annotated[str, typer.Argument(help="What to do, in words.")],
     model: Annotated[
         str, typer.Option(envvar="TINYAGENT_MODEL", help="For example openai:gpt-4.1.")
@@ -39,25 +43,37 @@ def run(
     ] = None,
     max_steps: Annotated[int, typer.Option(min=1, help="Model calls at most.")] = 10,
     *,
+    code: Annotated[bool, typer.Option("--code", help="Let the model write Python.")] = False,
+    trust: Annotated[
+        TrustLevel, typer.Option(help="What stands around that code.")
+    ] = TrustLevel.ISOLATED,
+    artifacts: Annotated[
+        Path | None, typer.Option(help="A folder for the files that the code makes.")
+    ] = None,
     stream: Annotated[bool, typer.Option(help="Print the answer as it is written.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
-    """Give TASK to a ReactAgent and print its answer.
+    """Give TASK to an agent and print its answer.
 
-    The model is served by OPENAI_BASE_URL with OPENAI_API_KEY. Progress goes to standard error.
+    With --code it is an agent that thinks in Python, else one that calls the tools. The model is
+    served by OPENAI_BASE_URL with OPENAI_API_KEY. Progress goes to standard error.
     Exit codes: 0 answered, 1 failed, 2 bad usage, 3 step or usage limit.
     """
     if stream and as_json:
         raise typer.BadParameter("--stream and --json exclude each other")
     try:
-        agent = ReactAgent(
-            model,
-            _load_tools(tools or []),
-            max_steps=max_steps,
-            middleware=[Approval(ask_person)],
-        )
-        show = Display(stream=stream, quiet=as_json)
+        given = _load_tools(tools or [])
+        gate = [Approval(ask_person)]
+        agent: Agent
+        if code:
+            agent = TinyCodeAgent(
+                model, given, trust_level=trust, max_steps=max_steps, middleware=gate
+            )
+        else:
+            agent = ReactAgent(model, given, max_steps=max_steps, middleware=gate)
+        show = Display(stream=stream, quiet=as_json, code=code)
         result = asyncio.run(_run(agent, task, show.show))
+        _save(result, artifacts)
     except CallerError as error:
         notes.print(printable(f"Error: {error}"), style="red")
         raise typer.Exit(ExitCode.BAD_USAGE) from None
@@ -70,7 +86,19 @@ def run(
     raise typer.Exit(_exit_code(result))
 
 
-async def _run(agent: ReactAgent[str], task: str, show: Callable[[Event], None]) -> RunResult[str]:
+def _save(result: RunResult[str], folder: Path | None) -> None:
+    """Write what the code made into the folder."""
+    if folder is None:
+        return
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for artifact in result.artifacts:
+            artifact.save(folder)
+    except OSError as error:
+        raise ConfigurationError(f"--artifacts {str(folder)!r}: {error.strerror}") from None
+
+
+async def _run(agent: Agent, task: str, show: Callable[[Event], None]) -> RunResult[str]:
     result: RunResult[str] | None = None
     async with aclosing(agent.stream(task)) as events:
         async for event in events:
@@ -90,6 +118,7 @@ def _as_json(result: RunResult[str]) -> dict[str, Any]:
         "steps_taken": result.steps_taken,
         "duration_seconds": round(result.duration_seconds, 3),
         "usage": result.usage.to_dict(),
+        "artifacts": [artifact.name for artifact in result.artifacts],
     }
 
 

@@ -53,6 +53,7 @@ class Follower:
         self._wake = asyncio.Event()
         self._loop = asyncio.get_running_loop()
         self._started = self._loop.time()
+        self._seconds = seconds
         self._deadline = self._started + seconds
         self.pid = 0
         """Of the fork, as it says itself."""
@@ -100,7 +101,9 @@ class Follower:
 
     async def _take(self, frame: Frame) -> None:
         if frame.kind is Kind.FORKED:
-            self.pid = self.pid or frame.body["pid"]
+            if not self.pid:
+                self.pid = frame.body["pid"]
+                self._deadline = self._loop.time() + self._seconds
         elif frame.kind is not Kind.CALL:
             self._turn.take(frame)
             if frame.kind is Kind.FINAL:
@@ -118,14 +121,13 @@ class Follower:
             self._hear_holder(self._holder)
             if self.status is not None:
                 return self._last_frames()
-            if not self.pid and (self.fault or not self._step.is_open or self._fork_is_late()):
-                return Ending.NEVER_STARTED
+            if not self.pid:
+                ended = self.fault or not self._step.is_open or self._fork_is_late()
+                return Ending.NEVER_STARTED if ended else None
         if not self._step.is_open and self._is_last_word():
             self.fault = self._step.fault
             return Ending.DIED
         if self._loop.time() >= self._deadline:
-            if self._holder is not None and not self.pid:
-                return Ending.NEVER_STARTED
             return Ending.DONE if self._turn.is_final else Ending.TIMED_OUT
         return None
 
@@ -158,7 +160,7 @@ class Follower:
     async def _wait(self) -> None:
         late = self._deadline
         if self._holder is not None and not self.pid:
-            late = min(late, self._started + FORK_SECONDS + 0.01)
+            late = self._started + FORK_SECONDS + 0.01
         if not self._wake.is_set():
             timer = self._loop.call_at(late, self._wake.set)
             await self._wake.wait()

@@ -226,9 +226,13 @@ class ProcessExecutor:
         number, sock = template.spawn(order, keep_ready=self._keep_ready)
         session = Session(template, number, sock, self.limits, checkpoints)
         self._finalizer = weakref.finalize(self, session.close)
-        await session.wait_until_ready()
-        for path in self._files:
-            await _send(session, path)
+        try:
+            await session.wait_until_ready()
+            for path in self._files:
+                await _send(session, path)
+        except BaseException:
+            session.close()
+            raise
         return session
 
     def _start(self, preload: tuple[str, ...]) -> Template:

@@ -24,7 +24,7 @@ from tinyagent.execution.turn import Turn
 from tinyagent.execution.worker.wire import Frame, Kind, pack
 
 _READY_SECONDS = 30.0
-_SWEEP_SECONDS = 0.25
+_SWEEP_SECONDS = 3.0
 _WATCH_AFTER_SECONDS = 0.02
 _PASS_SECONDS = 10.0
 
@@ -220,15 +220,17 @@ class Session:
             return turn.result()
         if ending is Ending.NEVER_STARTED:
             return None
-        if not await self._settle():
-            return self._lose(turn, "the session was ended")
+        has_settled = await self._settle()
+        fields: dict[str, Any] = {}
         if ending is Ending.TIMED_OUT:
             error, fields = self._too_late(), {"timed_out": True}
         elif self._memory_ran_out or follower.out_of_memory:
             most = self._limits.max_memory_bytes
             error, fields = f"the step took more than {most:,} bytes", {"out_of_memory": True}
         else:
-            error, fields = _died(follower), {}
+            error = _died(follower)
+        if not has_settled:
+            return self._lose(turn, f"{error}; the session was ended", **fields)
         return turn.result(f"{error}; the variables are as they were before this step", **fields)
 
     async def _follow(self, follower: Follower) -> Ending:

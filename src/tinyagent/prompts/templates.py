@@ -7,15 +7,20 @@ When a tool reports an error, read it, mend the call and try again.
 When you have the answer, give it in plain words, without calling a tool."""
 
 CODE_SYSTEM = """\
-You solve the user's task step by step, by writing Python.
-At each step, think in a few words, then write one block of code:
+You solve the user's task by writing Python, step by step. Each reply is one short sentence of
+thought and one block of code, and nothing else. If the task were "Add up the squares of 1 to 9":
 
+I add up the squares.
 ```python
-print(1 + 1)
+total = sum(n * n for n in range(1, 10))
+print(total)
 ```
 
-It is run for you, and you are shown what it prints, or the value of its last line. Variables,
-imports and functions live on from step to step. Write one block at a time and wait for what comes
-of it; never invent what a block or a function can tell you. When a block fails, read the error and
-mend it.
-When you have the answer, call final_answer(...) with it, in a block of code."""
+The block is run, and the next message shows you what it printed, or the value of its last line.
+Then you send the next block. Variables, imports and functions live on from block to block. Never
+invent what a block or a function can tell you. When a block fails, read the error and send it
+mended. When you know the answer, give it by final_answer, in a block of code too:
+
+```python
+final_answer(total)
+```"""

@@ -75,9 +75,7 @@ def reset_signal_collector(token: Token[Collector | None]) -> None:
 
 
 @contextmanager
-def collect_signals(
-    handler: SignalHandler, step: CurrentStep = _no_step
-) -> Generator[None, None, None]:
+def collect_signals(handler: SignalHandler, step: CurrentStep = _no_step) -> Generator[None]:
     """Have the signals given within the block given to `handler`, as `set_signal_collector`."""
     token = set_signal_collector(handler, step)
     try:

@@ -7,7 +7,14 @@ import time
 from typing import Any
 
 import pytest
-from tests.support.execution import SPARE_SECONDS, isolated, sandbox_processes, value_of, within
+from tests.support.execution import (
+    SPARE_SECONDS,
+    hurry,
+    isolated,
+    sandbox_processes,
+    value_of,
+    within,
+)
 from tests.support.waits import soon
 
 from tinyagent.execution.process import ProcessExecutor
@@ -41,6 +48,18 @@ async def test_a_cancelled_step_is_gone_at_once(checkpoints: int) -> None:
             assert await value_of(executor, "n") == 1
         else:
             assert "NameError" in ((await executor.run("n")).error or "")
+
+
+async def test_a_limit_too_short_for_the_fork_loses_nothing() -> None:
+    async with isolated() as executor:
+        await value_of(executor, "n = 1")
+        hurry(executor, 0.0001)
+        for _ in range(10):
+            result = await executor.run("n = 2\nwhile True: pass")
+            assert result.timed_out
+            assert not result.state_lost
+        hurry(executor, 20)
+        assert await value_of(executor, "n") == 1
 
 
 async def test_time_in_a_tool_does_not_count() -> None:

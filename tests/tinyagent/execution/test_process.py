@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.execution import ended_well, isolated, value_of, within
+from tests.support.execution import ended_well, isolated, sandbox_processes, value_of, within
 from tests.support.waits import soon
 
 from tinyagent.core.errors import CallerError, ConfigurationError
@@ -196,6 +196,23 @@ async def test_files_are_in_the_working_folder(tmp_path: Path) -> None:
         assert small.read_text(encoding="utf-8") == "a,b\n1,ä\n"
         await executor.reset()
         assert await value_of(executor, "open('rows.csv').read()") == "a,b\n1,ä\n"
+
+
+async def test_a_run_cancelled_while_the_session_starts_leaves_nothing(tmp_path: Path) -> None:
+    large = tmp_path / "large"
+    with large.open("wb") as file:
+        file.truncate(100 << 20)
+    async with isolated() as other:
+        await value_of(other, "n = 1")
+        before = sandbox_processes()
+        executor = isolated(files=[large])
+        starting = asyncio.create_task(executor.run("1"))
+        await soon(lambda: sandbox_processes() - before)
+        starting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await starting
+        await executor.aclose()
+        await soon(lambda: sandbox_processes() <= before)
 
 
 def test_a_file_that_is_not_there_is_said_at_once(tmp_path: Path) -> None:

@@ -27,9 +27,10 @@ from tinyagent.execution.templates import Spec, Template
 
 pytestmark = pytest.mark.xdist_group("soak")
 
-ONE_AFTER_THE_OTHER = {"all locks": 500, "without namespaces": 100}
+IN_ONE_TEST = 100
 SIDE_BY_SIDE = 50
-MOST_GROWTH = 20 << 20
+MOST_GROWTH = 4 << 20
+LOCKS = {"all locks": frozenset[str](), "without namespaces": frozenset({"namespaces"})}
 
 
 class Belongings(NamedTuple):
@@ -52,14 +53,13 @@ def belongings() -> Belongings:
     )
 
 
-@pytest.fixture(params=list(ONE_AFTER_THE_OTHER))
-def sessions(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Generator[int]:
-    """How many sessions to have; they are of a template of the test's own."""
+@pytest.fixture
+def locks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Generator[None]:
+    """Sessions are of a template of the test's own."""
     preload = modules_for((), "")
-    without = frozenset[str]() if request.param == "all locks" else frozenset({"namespaces"})
-    template = Template(Spec(KernelEngine(), preload, without))
+    template = Template(Spec(KernelEngine(), preload, LOCKS[request.param]))
     monkeypatch.setitem(templates._templates, (KernelEngine(), preload), template)
-    yield ONE_AFTER_THE_OTHER[request.param]
+    yield
     template.close()
 
 
@@ -72,17 +72,32 @@ async def live(number: int) -> None:
         assert (await executor.run("while True: pass")).timed_out
 
 
-async def test_nothing_stays_of_many_sessions(sessions: int) -> None:
-    await live(0)
-    before = belongings()
-    for number in range(sessions):
-        await live(number)
-    await asyncio.gather(*(live(number) for number in range(SIDE_BY_SIDE)))
+async def gone(before: Belongings) -> None:
+    """See that there is no more than before."""
     await soon(lambda: sandbox_processes() <= before.processes)
     await soon(lambda: threading.active_count() <= before.threads)
     after = belongings()
     assert after.descriptors <= before.descriptors
     assert after.resident < before.resident + MOST_GROWTH
+
+
+@pytest.mark.parametrize("part", range(5))
+@pytest.mark.parametrize("locks", ["all locks"], indirect=True)
+async def test_nothing_stays_of_sessions_one_after_the_other(locks: None, part: int) -> None:
+    await live(part)
+    before = belongings()
+    for number in range(IN_ONE_TEST):
+        await live(number)
+    await gone(before)
+
+
+@pytest.mark.parametrize("locks", LOCKS, indirect=True)
+async def test_nothing_stays_of_sessions_side_by_side(locks: None) -> None:
+    await live(0)
+    await asyncio.gather(*(live(number) for number in range(SIDE_BY_SIDE)))
+    before = belongings()
+    await asyncio.gather(*(live(number) for number in range(SIDE_BY_SIDE)))
+    await gone(before)
 
 
 async def test_nothing_stays_of_an_executor_that_is_dropped() -> None:

@@ -30,6 +30,7 @@ class Variables(RuleBasedStateMachine):
         self.runner = asyncio.Runner()
         self.executor = isolated(within(20), checkpoints=CHECKPOINTS)
         self.states: list[State] = [({}, frozenset())]
+        self.has_dropped = False
         self.injected: dict[str, tuple[int, Any]] = {}
         self.injections = 0
 
@@ -52,6 +53,9 @@ class Variables(RuleBasedStateMachine):
         """A step has ended well."""
         brought = frozenset((name, number) for name, (number, _) in self.injected.items())
         self.states.append((variables, self.states[-1][1] | brought))
+        if len(self.states) > CHECKPOINTS + 2:
+            del self.states[1]
+            self.has_dropped = True
 
     @rule(name=NAMES, value=VALUES)
     def assign(self, name: str, value: Any) -> None:
@@ -89,22 +93,27 @@ class Variables(RuleBasedStateMachine):
         self.injections += 1
         self.injected[name] = (self.injections, value)
 
-    @precondition(lambda self: len(self.states) > 1)
+    def kept(self) -> int:
+        """How many steps back it can go: to the beginning too, if nothing since is missing."""
+        return len(self.states) - 1 - self.has_dropped
+
+    @precondition(lambda self: self.kept() > 0)
     @rule(data=st.data())
     def rewind(self, data: st.DataObject) -> None:
-        steps = data.draw(st.integers(1, min(len(self.states) - 1, CHECKPOINTS)))
+        steps = data.draw(st.integers(1, self.kept()))
         self.executor.rewind(steps)
         del self.states[-steps:]
 
     @rule()
     def rewind_too_far(self) -> None:
         with pytest.raises(CallerError):
-            self.executor.rewind(CHECKPOINTS + 2)
+            self.executor.rewind(self.kept() + 1)
 
     @rule()
     def reset(self) -> None:
         self.runner.run(self.executor.reset())
         self.states = [({}, frozenset())]
+        self.has_dropped = False
 
     @invariant()
     def the_variables_are_those_of_the_model(self) -> None:

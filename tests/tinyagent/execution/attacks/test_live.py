@@ -15,11 +15,13 @@ PROVED = [attack for attack in ALL + LOCAL if attack.proof is not Proof.NONE]
 
 @pytest.mark.parametrize("attack", PROVED, ids=lambda attack: attack.id)
 def test_attack_is_one(
-    attack: Attack, canaries: Canaries, plain_python: PlainPython, tmp_path: Path
+    attack: Attack, canaries: Canaries, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     if attack.root and not is_root():
         pytest.skip("its proof needs root")
-    ran = plain_python.run(attack, tmp_path)
+    place = "plain_with_libraries" if attack.libraries else "plain_python"
+    plain: PlainPython = request.getfixturevalue(place)
+    ran = plain.run(attack, tmp_path)
     assert proves(ran, attack.proof), ran
 
 

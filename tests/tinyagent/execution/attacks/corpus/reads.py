@@ -113,7 +113,7 @@ PROCESSES = group(
         environment_at_the_start="b'SECRET' in open('/proc/self/environ', 'rb').read()",
         command_lines="open(f'/proc/{VICTIM}/cmdline').read()",
         list_of_processes="[n for n in os.listdir('/proc') if n.isdigit() and int(n) == VICTIM]",
-        root_of_the_host="os.listdir(f'/proc/{HOST}/root/etc')",
+        root_of_the_host="os.listdir(f'/proc/{HOST}/root' + '/etc')",
         root_of_the_victim="open(f'/proc/{VICTIM}/root{FILE}').read()",
         folder_of_the_host="os.listdir(f'/proc/{HOST}/cwd')",
         descriptors_of_the_host="os.listdir(f'/proc/{HOST}/fd')",
@@ -143,7 +143,7 @@ PROCESSES = group(
     ),
     gets(
         "root of the first",
-        "os.listdir('/proc/1/root/home')",
+        "os.listdir('/proc/1/root' + '/home')",
         "import os",
         proof=Proof.NONE,
     ),
