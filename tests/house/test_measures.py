@@ -25,7 +25,7 @@ BLIND = {
     "src/skillian/skills/skill.py": "a tool's failure is what the model reads",
     "src/tinyagent/core/threads.py": "a thread's failure is raised where it is awaited",
     "src/tinyagent/execution/calls.py": "a tool's failure is raised in the code that called it",
-    "src/tinyagent/execution/local_step.py": "what the code raises is its result",
+    "src/tinyagent/execution/local/step.py": "what the code raises is its result",
     "src/tinyagent/execution/worker/artifacts.py": "a figure is drawn by code of any kind",
     "src/tinyagent/execution/worker/reprs.py": "a repr may be the code's own",
     "src/tinyagent/execution/worker/step.py": "what the code raises is its result",

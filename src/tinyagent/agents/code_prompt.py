@@ -11,7 +11,10 @@ from tinyagent.core.execution import Artifact, ExecutionResult
 from tinyagent.tools.signature import python_stub
 from tinyagent.tools.tool import Tool
 
-_THERE = "These functions are there already. Call them as they are; do not import or define them:"
+_THERE = (
+    "These functions are there too. Take from them what they can tell, never from your memory. Call"
+    " them by their names; do not import or define them:"
+)
 _FEW = 80  # modules of the standard library that are named one by one
 _MOST_OF_PYTHON = "the standard library, but for networks, processes and ctypes"
 
@@ -29,11 +32,11 @@ def describe_code_environment(
     stubs = "\n\n".join(python_stub(tool) for tool in tools)
     helpers = "\n".join(f"- {line}" for line in HELPERS.values())
     parts = [
-        f"{_THERE}\n\n```python\n{stubs}\n```\n" if stubs else "",
-        f"{'And these' if stubs else 'These'} helpers:\n{helpers}\n",
+        f"These helpers are there in each block:\n{helpers}\n",
         "" if imports is None else f"You may import: {_named(frozenset(imports))}.",
         "" if seconds is None else f"A block may run for {seconds:g} s.",
         "There is no network, and no file but those of the working folder.",
+        f"\n{_THERE}\n\n```python\n{stubs}\n```" if stubs else "",
     ]
     return "\n".join(part for part in parts if part)
 

@@ -4,8 +4,8 @@ A block that says it is Python counts wherever it stands, and the first one wins
 language counts when there is no such block and its text parses and does something: what models
 quote in such fences is mostly output. A reply without any block counts on the same terms.
 
-Reading takes time linear in the text, whatever it is: nothing is searched for twice from the same
-place, and a block is tried in a fixed number of ways.
+Reading takes time linear in the text, whatever it is: only so many blocks are looked at, each is
+tried in a fixed number of ways, and no pattern goes back over what it has matched.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ _SHELL = frozenset({"bash", "sh", "shell", "zsh", "console", "terminal", "cmd", 
 
 _HEADING = re.compile(
     r"[ \t*#_]*+(?:code|python|(?:action|tool)(?:[ _]input)?)\b"
-    r"[ \t*_]*+:?[ \t*_]*+(?:i?python\w*+)?[ \t*_`]*+",
+    r"[ \t*_]*+:?[ \t*_]*+(?:i?python\w*+)?[ \t*_`]*+"
+    r"|[ \t]*+<[\w=]{1,40}>",
     re.IGNORECASE,
 )
 _MARKS = "\ufeff\u200b\u2060"  # byte order mark, zero-width space, word joiner
@@ -115,7 +116,7 @@ def _from_unmarked(text: str, block: Block) -> tuple[CodeReply | None, str]:
     code = first_that_acts(block.codes)
     if isinstance(code, str):
         return CodeReply(_reasoning(text, block), code), ""
-    return None, _of_fault(code) if code else ""
+    return None, f"{_of_fault(code)} {_WANTED}" if code else ""
 
 
 def _from_json(text: str, block: Block) -> CodeReply | None:
@@ -160,7 +161,7 @@ def _reasoning(text: str, block: Block) -> str:
 
 
 def _stripped(reasoning: str) -> str:
-    """Without white space around it, and without headings that the block has left behind."""
+    """Without white space around it, and without headings and tags that the block left behind."""
     reasoning = reasoning.strip()
     for _ in range(_HEADINGS):
         line = reasoning.rfind("\n") + 1

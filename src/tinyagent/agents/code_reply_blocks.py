@@ -56,7 +56,10 @@ _LANGUAGE = re.compile(
     rf"[ \t]*+\{{?\.?(?:(?P<python>{_PYTHON}(?![\w+-]))|(?P<other>\w++))?", re.IGNORECASE
 )
 # What may follow the language: a title, a file's name, Pandoc's attributes.
-_NAMED = r"(?:title|file|file_?name|name|id|class|start|hl_lines|linenums)=[^\s=]++"
+_NAMED = (
+    r"(?:title|file|file_?name|name|id|class|start|hl_lines|linenums)="
+    r"(?:\"[^\"\n]*+\"|'[^'\n]*+'|[^\s=\"']++)"
+)
 _ATTRIBUTES = re.compile(
     rf"[ \t]*+(?:[:,}}].*+|\{{.*\}}|[\w./-]++|[^{{}}()\n]*+\}}"
     rf"|{_NAMED}(?:[ \t]++{_NAMED})*+)?[ \t]*+",

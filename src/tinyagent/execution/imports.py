@@ -23,7 +23,7 @@ LOCAL_IMPORTS = frozenset(
 )
 """At LOCAL: what computes and cannot reach files, the network or the interpreter.
 
-The code does not get these modules but facades with their harmless names (`local_modules.py`).
+The code does not get these modules but facades with their harmless names (`local/modules.py`).
 """
 
 # Left out of the list below, though the kernel holds all of it back:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tinyagent.execution.imports import LOCAL_IMPORTS
-from tinyagent.execution.local_compile import CodeRefused, compile_local
+from tinyagent.execution.local.compile import CodeRefused, compile_local
 
 ATTACKS = r"""
 ().__class__.__bases__[0].__subclasses__(); print("WON")

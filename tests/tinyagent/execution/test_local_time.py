@@ -6,9 +6,10 @@ import threading
 
 import pytest
 
-from tinyagent.execution import local_session, local_step
 from tinyagent.execution.limits import ExecutionLimits
 from tinyagent.execution.local import LocalExecutor
+from tinyagent.execution.local import session as local_session
+from tinyagent.execution.local import step as local_step
 from tinyagent.execution.protocol import ExecutionResult
 
 SHORT = ExecutionLimits(timeout_seconds=0.2)

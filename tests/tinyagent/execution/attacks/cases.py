@@ -62,6 +62,11 @@ class Attack:
         return sorted({name for step in self.steps for name in _SLOW.findall(step)})
 
     @property
+    def loops(self) -> bool:
+        """Whether its last step does not end by itself."""
+        return "while True: pass" in self.steps[-1]
+
+    @property
     def leaves_its_mark(self) -> bool:
         """Whether it makes processes that go by the attacks' mark."""
         return any("MARK.encode()" in step for step in self.steps)

@@ -33,7 +33,7 @@ _HANG_SECONDS = 0.5
 
 def limits_of(attack: Attack) -> ExecutionLimits:
     """Tight, so that each attack that would break one comes to do it."""
-    hangs = attack.proof is Proof.HANGS or timed_out in attack.checks
+    hangs = attack.proof is Proof.HANGS or timed_out in attack.checks or attack.loops
     seconds = _LIBRARY_SECONDS if attack.libraries else _SECONDS
     return ExecutionLimits(
         timeout_seconds=_HANG_SECONDS if hangs else seconds,

@@ -63,7 +63,9 @@ async def _serve(order: dict[str, Any]) -> dict[str, Any]:
     async with LocalExecutor(limits=limits) as executor:
         for name, tool in tools.items():
             executor.inject(name, tool)
-        await executor.run("kept = 41")
+        for _ in range(10):  # a busy machine may be too slow for the short time limit
+            if (await executor.run("kept = 41")).error is None:
+                break
         steps = [await _timed(executor, step) for step in order["steps"]]
         harmless = await executor.run("print(6 * 7)\nprint(kept + 1)")
     after = _shared(tools)

@@ -23,7 +23,7 @@ from tests.tinyagent.execution.attacks.outcome import (
 )
 
 PROGRAM = Path(__file__).with_name("local_process.py")
-_STEP_SECONDS = 0.4
+_STEP_SECONDS = 0.3
 _WHOLE_SECONDS = 15.0
 
 

@@ -6,9 +6,9 @@ import builtins
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from tinyagent.execution.local_guards import Guards
-from tinyagent.execution.local_hidden import TYPE
-from tinyagent.execution.local_names import HOLD, LEVEL, LOAD, PATTERN, POWER, REPEAT, SHIFT, WRITE
+from tinyagent.execution.local.guards import Guards
+from tinyagent.execution.local.hidden import TYPE
+from tinyagent.execution.local.names import HOLD, LEVEL, LOAD, PATTERN, POWER, REPEAT, SHIFT, WRITE
 
 MAX_BITS = 2**22
 """Of one whole number made in one go: what is larger takes seconds that nothing can interrupt."""

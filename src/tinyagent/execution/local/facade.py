@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, NoReturn, Self
 
-from tinyagent.execution.local_names import LEVEL
+from tinyagent.execution.local.names import LEVEL
 
 
 class Facade:

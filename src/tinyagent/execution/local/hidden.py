@@ -6,7 +6,7 @@ import functools
 import types
 from typing import Any, ClassVar
 
-from tinyagent.execution.local_names import LEVEL
+from tinyagent.execution.local.names import LEVEL
 
 _KINDS = frozenset(
     {

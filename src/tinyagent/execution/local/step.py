@@ -15,9 +15,9 @@ from typing import Any
 
 from tinyagent.core.text import cut_middle
 from tinyagent.execution.deadline import Watch
-from tinyagent.execution.local_compile import CodeRefused, compile_local
-from tinyagent.execution.local_output import Output
-from tinyagent.execution.local_session import Session, Stopped
+from tinyagent.execution.local.compile import CodeRefused, compile_local
+from tinyagent.execution.local.output import Output
+from tinyagent.execution.local.session import Session, Stopped
 from tinyagent.execution.worker.tracebacks import describe
 
 GRACE_SECONDS = 0.2

@@ -10,10 +10,10 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from tinyagent.execution.local_facade import Facade
-from tinyagent.execution.local_format import guarded_format
-from tinyagent.execution.local_hidden import TYPE, HiddenKind, class_of, kind_of
-from tinyagent.execution.local_names import (
+from tinyagent.execution.local.facade import Facade
+from tinyagent.execution.local.format import guarded_format
+from tinyagent.execution.local.hidden import TYPE, HiddenKind, class_of, kind_of
+from tinyagent.execution.local.names import (
     CAREFUL,
     DEFINABLE,
     INSPECTION,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from tinyagent.execution.local_names import CHECK
+from tinyagent.execution.local.names import CHECK
 
 _SMALL = 64
 

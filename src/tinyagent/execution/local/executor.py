@@ -14,8 +14,8 @@ from tinyagent.execution.limits import ExecutionLimits, TrustLevel
 from tinyagent.execution.protocol import ExecutionResult, Guarantee
 
 if TYPE_CHECKING:
-    from tinyagent.execution.local_session import Session
-    from tinyagent.execution.local_step import Step
+    from tinyagent.execution.local.session import Session
+    from tinyagent.execution.local.step import Step
 
 _HELPER = "final_answer"
 _GUARANTEES = (
@@ -126,9 +126,9 @@ class LocalExecutor:
         return self._result(step, lost=lost, seconds=time.perf_counter() - started)
 
     def _begin(self, code: str, listen: Callable[[str], None] | None) -> tuple[Step, Session]:
-        from tinyagent.execution.local_output import Output  # noqa: PLC0415 - loads RestrictedPython
-        from tinyagent.execution.local_session import Session  # noqa: PLC0415 - as above
-        from tinyagent.execution.local_step import Step  # noqa: PLC0415 - as above
+        from tinyagent.execution.local.output import Output  # noqa: PLC0415 - loads RestrictedPython
+        from tinyagent.execution.local.session import Session  # noqa: PLC0415 - as above
+        from tinyagent.execution.local.step import Step  # noqa: PLC0415 - as above
 
         session = self._session = self._session or Session(self._extra)
         output = Output(self.limits.max_output_bytes, asyncio.get_running_loop(), listen)

@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from tinyagent.execution.imports import LOCAL_IMPORTS, allowed, refusal
-from tinyagent.execution.local_facade import Facade, OpenFacade
-from tinyagent.execution.local_guards import Guards
-from tinyagent.execution.local_shims import make_shims
+from tinyagent.execution.local.facade import Facade, OpenFacade
+from tinyagent.execution.local.guards import Guards
+from tinyagent.execution.local.shims import make_shims
 
 ALL = "*"
 """All that the module itself declares public: for those in C, and those of plain functions."""

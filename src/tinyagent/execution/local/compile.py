@@ -6,8 +6,8 @@ import ast
 from types import CodeType
 
 from tinyagent.execution.imports import check_imports, refusal
-from tinyagent.execution.local_names import LEVEL
-from tinyagent.execution.local_rules import LocalRules
+from tinyagent.execution.local.names import LEVEL
+from tinyagent.execution.local.rules import LocalRules
 
 
 class CodeRefused(Exception):

@@ -9,13 +9,13 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
-from tinyagent.execution.local_builtins import make_builtins
-from tinyagent.execution.local_guards import Guards
-from tinyagent.execution.local_modules import Modules
-from tinyagent.execution.local_names import CHECK, LAST
+from tinyagent.execution.local.builtins import make_builtins
+from tinyagent.execution.local.guards import Guards
+from tinyagent.execution.local.modules import Modules
+from tinyagent.execution.local.names import CHECK, LAST
 
 if TYPE_CHECKING:
-    from tinyagent.execution.local_step import Step
+    from tinyagent.execution.local.step import Step
 
 _SLICE_SECONDS = 0.02
 _OUTSIDE_SECONDS = 5.0

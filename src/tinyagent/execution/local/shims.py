@@ -12,9 +12,9 @@ import random
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from tinyagent.execution.local_builtins import interruptible, power, too_large
-from tinyagent.execution.local_guards import Guards
-from tinyagent.execution.local_names import DEFINABLE, LEVEL, is_dunder, unmatched
+from tinyagent.execution.local.builtins import interruptible, power, too_large
+from tinyagent.execution.local.guards import Guards
+from tinyagent.execution.local.names import DEFINABLE, LEVEL, is_dunder, unmatched
 
 Shims = dict[str, Any]
 _CLASS_NAMES = frozenset(

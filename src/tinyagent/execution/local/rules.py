@@ -14,7 +14,7 @@ from typing import Any, TypeVar, cast
 
 from RestrictedPython.transformer import RestrictingNodeTransformer
 
-from tinyagent.execution.local_names import (
+from tinyagent.execution.local.names import (
     DEFINABLE,
     HOLD,
     INSPECTION,
@@ -32,7 +32,7 @@ from tinyagent.execution.local_names import (
     mangled,
     unmatched,
 )
-from tinyagent.execution.local_nodes import call, check_at, check_first, is_sequence, is_small
+from tinyagent.execution.local.nodes import call, check_at, check_first, is_sequence, is_small
 
 _Node = TypeVar("_Node", bound=ast.AST)
 _GUARDED: dict[type[ast.operator], str] = {ast.Pow: POWER, ast.LShift: SHIFT}
