@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from collections.abc import Generator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,7 +23,6 @@ from tinyagent import (
 
 PEOPLE = 545_123
 TASK = "How many people live in Lisbon?"
-LARGE_MODEL = Path(__file__).parents[1] / "support" / "large_model.py"
 
 
 @tool
@@ -88,18 +84,6 @@ async def test_a_small_model_held_to_a_schema_calls_and_answers_and_is_replayed(
     drifted = _agent(RecordedModel(file, mode="replay"))
     with pytest.raises(RecordingMismatch, match=r"(?s)-.*in Lisbon.*\+.*in Porto"):
         await drifted.run(TASK.replace("Lisbon", "Porto"))
-
-
-@pytest.fixture(scope="module")
-def large_model() -> Generator[str]:
-    command = [sys.executable, str(LARGE_MODEL)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        base_url = process.stdout.readline().strip()
-        if not base_url:
-            pytest.fail("the larger model did not start; get it with: make test-models")
-        yield base_url
-        process.kill()
 
 
 @pytest.mark.models

@@ -58,7 +58,7 @@ def _made_a_plot(result: RunResult[Any]) -> bool:
 TASKS = [
     CodeTask(
         "a loop over a tool",
-        "Which of the cities Lisbon, Oslo, Cairo and Lima is the warmest?",
+        "Which of the cities Lisbon, Oslo, Cairo and Lima is the warmest? Answer with its name.",
         lambda result: "Cairo" in result.output,
         tools=[Tool.from_function(temperature)],
     ),

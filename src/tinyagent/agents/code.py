@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
+from pathlib import Path
 from typing import Any, ClassVar, Unpack, cast
 
 from tinyagent.agents.base import LoopAgent, T
@@ -168,6 +169,7 @@ class TinyCodeAgent(LoopAgent[CodeRun, MemoryManager, T]):
     ) -> None:
         self._code_options = options
         self._extra = tuple(options.get("extra_imports", ()))
+        self._files = tuple(options.get("files", ()))
         common = {name: options[name] for name in CommonOptions.__annotations__ if name in options}  # type: ignore[literal-required]
         settings = cast("AgentOptions", {**common, "temperature": 0.0})
         super().__init__(model, tools, output_type, settings, CODE_SYSTEM)
@@ -183,7 +185,8 @@ class TinyCodeAgent(LoopAgent[CodeRun, MemoryManager, T]):
             return describe_code_environment(tools, None, None)
         local = self._code_options.get("trust_level") == TrustLevel.LOCAL
         imports = (LOCAL_IMPORTS if local else ISOLATED_IMPORTS) | set(self._extra)
-        return describe_code_environment(tools, imports, self._limits().timeout_seconds)
+        names = [Path(file).name for file in self._files]
+        return describe_code_environment(tools, imports, self._limits().timeout_seconds, names)
 
     def begin(
         self, task: str, memory: MemoryManager | None, context: RunContext, *, streaming: bool
@@ -260,8 +263,8 @@ class TinyCodeAgent(LoopAgent[CodeRun, MemoryManager, T]):
             return (given(), True) if callable(given) else (given, False)
         level = TrustLevel(options.get("trust_level", TrustLevel.ISOLATED))
         sandbox: ProcessOptions = {"limits": self._limits(), "extra_imports": self._extra}
-        if "files" in options:
-            sandbox["files"] = options["files"]
+        if self._files:
+            sandbox["files"] = self._files
         return get_executor(level, **sandbox), True
 
     def _limits(self) -> ExecutionLimits:

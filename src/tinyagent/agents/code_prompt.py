@@ -20,7 +20,10 @@ _MOST_OF_PYTHON = "the standard library, but for networks, processes and ctypes"
 
 
 def describe_code_environment(
-    tools: Iterable[Tool], imports: Iterable[str] | None, seconds: float | None
+    tools: Iterable[Tool],
+    imports: Iterable[str] | None,
+    seconds: float | None,
+    files: Iterable[str] = (),
 ) -> str:
     """The part of the system prompt that depends on the agent.
 
@@ -28,15 +31,18 @@ def describe_code_environment(
         tools: shown as functions.
         imports: what may be imported; None says nothing of it.
         seconds: that a block may run; None says nothing of it.
+        files: the names of those in the working folder.
     """
     stubs = "\n\n".join(python_stub(tool) for tool in tools)
     helpers = "\n".join(f"- {line}" for line in HELPERS.values())
+    held = ", ".join(files)
     parts = [
         f"These helpers are there in each block:\n{helpers}\n",
         "" if imports is None else f"You may import: {_named(frozenset(imports))}.",
         "" if seconds is None else f"A block may run for {seconds:g} s.",
-        "There is no network, and no file but those of the working folder.",
-        f"\n{_THERE}\n\n```python\n{stubs}\n```" if stubs else "",
+        f"There is no network, and no file but those of the working folder{held and ': ' + held}.",
+        f"\n{_THERE}\n\n```python\n{stubs}\n```\n" if stubs else "",
+        "Each of your replies must hold one block that starts with ```python and ends with ```.",
     ]
     return "\n".join(part for part in parts if part)
 

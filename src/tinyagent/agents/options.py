@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypedDict
@@ -11,10 +11,13 @@ from tinyagent.core.errors import ConfigurationError
 from tinyagent.execution.limits import ExecutionLimits, TrustLevel
 from tinyagent.execution.protocol import Executor
 from tinyagent.memory.manager import MemoryManager
-from tinyagent.memory.pruning import Strategy
+from tinyagent.memory.steps import Step
 from tinyagent.middleware.approval import Approval
 from tinyagent.middleware.base import Middleware
 from tinyagent.middleware.limits import UsageLimits
+
+Prune = Callable[[Sequence[Step]], Iterable[Step] | Awaitable[Iterable[Step]]]
+"""A strategy for steps, plain or awaited."""
 
 
 class CommonOptions(TypedDict, total=False):
@@ -43,7 +46,7 @@ class CodeOptions(CommonOptions, total=False):
     extra_imports: Iterable[str]
     files: Iterable[str | Path]
     memory_manager: MemoryManager | None
-    prune: Strategy | None
+    prune: Prune | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from tinyagent.execution.turn import Turn
 from tinyagent.execution.worker.wire import Frame, Kind, WireError
 
 FORK_SECONDS = 3.0
-_FINAL_SECONDS = 0.1  # what code that catches everything may still do after `final_answer`
+_FINAL_SECONDS = 2.0  # after `final_answer`: for its files and figures to come
 _FREE_SECONDS = 0.002  # what a tool takes beyond that is not the code's time
 _FRAMES_AT_ONCE = 64
 

@@ -22,7 +22,7 @@ from tinyagent.execution.limits import ExecutionLimits, TrustLevel
 from tinyagent.execution.preload import modules_for
 from tinyagent.execution.protocol import ExecutionResult, Guarantee
 from tinyagent.execution.session import Order, Session
-from tinyagent.execution.templates import Template, template_for
+from tinyagent.execution.templates import Template, running_template, template_for
 from tinyagent.execution.turn import Turn
 from tinyagent.execution.worker.values import encode
 from tinyagent.execution.worker.wire import Frame, WireError
@@ -74,6 +74,7 @@ class ProcessExecutor:
             raise ConfigurationError("LOCAL code runs in LocalExecutor (or use get_executor)")
         self.limits = options.get("limits", ExecutionLimits())
         self._extra = tuple(options.get("extra_imports", ()))
+        self._imports = sorted(ISOLATED_IMPORTS | frozenset(self._extra))
         self._files = [_existing(path) for path in options.get("files", ())]
         self._checkpoints = options.get("checkpoints", 8)
         if self._checkpoints < 0:
@@ -209,7 +210,9 @@ class ProcessExecutor:
     async def _open(self, code: str) -> Session:
         """A session of a template that has loaded what the code will want."""
         preload = modules_for(self._extra, code)
-        template = await run_in_thread(self._start, preload=preload)
+        template = self._running(preload)
+        if template is None:
+            template = await run_in_thread(self._start, preload=preload)
         room = self.limits.max_file_bytes + sum(path.stat().st_size for path in self._files)
         checkpoints = self._kept(template)
         order = {
@@ -221,19 +224,25 @@ class ProcessExecutor:
                 "max_file_bytes": room,
                 "checkpoints": checkpoints,
             },
-            "imports": sorted(ISOLATED_IMPORTS | frozenset(self._extra)),
+            "imports": self._imports,
         }
         number, sock = template.spawn(order, keep_ready=self._keep_ready)
         session = Session(template, number, sock, self.limits, checkpoints)
         self._finalizer = weakref.finalize(self, session.close)
         try:
-            await session.wait_until_ready()
             for path in self._files:
                 await _send(session, path)
         except BaseException:
             session.close()
             raise
         return session
+
+    def _running(self, preload: tuple[str, ...]) -> Template | None:
+        """The template that `_start` would give, if that takes no time to know."""
+        template = running_template(self._engines[0], preload)
+        if template is None or self._lacking(template, self._engines[0]):
+            return None
+        return template
 
     def _start(self, preload: tuple[str, ...]) -> Template:
         """The template of the first engine that can give what the trust level promises."""

@@ -106,6 +106,7 @@ class Session:
         self._sweeps_due = 0
         self._memory_ran_out = False
         self._forgot = False
+        self._is_ready = False
         self.is_open = True
 
     @property
@@ -118,17 +119,20 @@ class Session:
         """How many steps back it can go."""
         return len(self._chain) - (2 if self._forgot else 1)
 
-    async def wait_until_ready(self) -> None:
-        """Wait until it has locked itself up.
+    async def _wait_until_ready(self) -> None:
+        """Wait until it has locked itself up; what it is to do has been sent already.
 
         Raises:
             SandboxUnavailable: it could not.
         """
+        if self._is_ready:
+            return
         frame = await self._receive(_READY_SECONDS)
         if frame is None or frame.kind is not Kind.READY:
             self.close()
             reason = "it ended" if frame is None else frame.body.get("error")
             raise SandboxUnavailable(f"a sandbox session does not start: {reason}")
+        self._is_ready = True
 
     async def write(self, name: str, data: bytes, *, append: bool) -> None:
         """Put a piece of a file into its working folder; before the first step only."""
@@ -136,7 +140,11 @@ class Session:
         await self._chain[0].channel.drain()
 
     async def run(self, order: Order, turn: Turn, answer: Answer) -> ExecutionResult:
-        """Run one step to whatever end."""
+        """Run one step to whatever end.
+
+        Raises:
+            SandboxUnavailable: the session does not start.
+        """
         if not self._checkpoints:
             return await self._run_here(order, turn, answer)
         went_back = False
@@ -166,9 +174,10 @@ class Session:
 
     async def _run_here(self, order: Order, turn: Turn, answer: Answer) -> ExecutionResult:
         first = self._chain[0]
-        while first.channel.take() is not None:  # what comes before the order is no answer to it
-            pass
+        while self._is_ready and first.channel.take() is not None:
+            pass  # what comes before the order is no answer to it
         first.channel.send(order.packed(fork=False))
+        await self._wait_until_ready()
         follower = Follower(turn, answer, self._limits.timeout_seconds, first.channel)
         ending = await self._follow(follower)
         if ending is Ending.DONE and turn.is_done:
@@ -199,6 +208,7 @@ class Session:
             with theirs:
                 async with asyncio.timeout(_PASS_SECONDS):
                     await holder.channel.send_with(theirs, message)
+            await self._wait_until_ready()
             ending = await self._follow(follower)
         except TimeoutError:  # a process that does not listen holds nothing that can be used
             pass

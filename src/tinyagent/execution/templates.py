@@ -160,6 +160,12 @@ _templates: dict[tuple[Engine, tuple[str, ...]], Template] = {}
 _starting = threading.Lock()
 
 
+def running_template(engine: Engine, preload: tuple[str, ...]) -> Template | None:
+    """The template of this kind, if it runs already."""
+    template = _templates.get((engine, preload))
+    return template if template is not None and template.is_alive else None
+
+
 def template_for(engine: Engine, preload: tuple[str, ...]) -> Template:
     """The running template of this kind, started if need be (0.1 s; 0.5 s with pandas).
 

@@ -17,9 +17,10 @@ print(total)
 ```
 
 The block is run, and the next message shows you what it printed, or the value of its last line.
-Then you send the next block. Variables, imports and functions live on from block to block. Never
-invent what a block or a function can tell you. When a block fails, read the error and send it
-mended. When you know the answer, give it by final_answer, in a block of code too:
+Then you send the next block. Variables, imports and functions live on from block to block. Print
+data before you compute with it; never invent what a block or a function can tell you. When a block
+fails, read the error and send it mended.
+When you know the answer, give it by final_answer, in a block of code too:
 
 ```python
 final_answer(total)

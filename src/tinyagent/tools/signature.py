@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, get_args
 
 from tinyagent.core.errors import ToolArgumentsError
@@ -23,7 +23,8 @@ _TYPES = {
 
 def python_signature(tool: Tool) -> str:
     """The line `name(parameters) -> result` by which code calls it."""
-    return f"{tool.name}({', '.join(_parameters(tool))}){_result(tool)}"
+    parameters = _parameters(tool.json_schema, tool.json_schema.get("$defs", {}))
+    return f"{tool.name}({', '.join(parameters)}){_result(tool)}"
 
 
 def python_stub(tool: Tool) -> str:
@@ -41,7 +42,7 @@ def bind_arguments(
     Raises:
         ToolArgumentsError: there are more than parameters, or one is given twice.
     """
-    names = list(_properties(tool))
+    names = list(_properties(tool.json_schema))
     if len(args) > len(names):
         raise ToolArgumentsError(f"{len(args)} arguments by place, at most {len(names)} are taken")
     given = dict(zip(names, args, strict=False))
@@ -51,35 +52,43 @@ def bind_arguments(
     return {**given, **kwargs}
 
 
-def _properties(tool: Tool) -> Mapping[str, Any]:
-    properties: Mapping[str, Any] = tool.json_schema.get("properties", {})
+def _properties(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    properties: Mapping[str, Any] = schema.get("properties", {})
     return properties
 
 
-def _parameters(tool: Tool) -> list[str]:
-    required = tool.json_schema.get("required", ())
+def _parameters(schema: Mapping[str, Any], known: Mapping[str, Any]) -> list[str]:
+    required = schema.get("required", ())
     shown: list[str] = []
-    for name, schema in _properties(tool).items():
-        text = f"{name}: {_type(schema)}"
+    for name, part in _properties(schema).items():
+        text = f"{name}: {_type(part, known)}"
         if name not in required:
-            text += f" = {schema.get('default')!r}"
+            text += f" = {part.get('default')!r}"
         shown.append(text)
     return shown
 
 
-def _type(schema: Mapping[str, Any]) -> str:
+def _named(schema: Mapping[str, Any], known: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The schema that a `$ref` names, or the schema itself."""
+    reference = str(schema.get("$ref", ""))
+    found: Mapping[str, Any] = known.get(reference.rpartition("/")[2], schema)
+    return found if reference else schema
+
+
+def _type(schema: Mapping[str, Any], known: Mapping[str, Any]) -> str:
     """The Python type of a JSON Schema, as far as one line can say it."""
+    schema = _named(schema, known)
     if "enum" in schema:
         return f"Literal[{', '.join(repr(value) for value in schema['enum'])}]"
     for key in ("anyOf", "oneOf"):
         if key in schema:
-            return " | ".join(dict.fromkeys(_type(option) for option in schema[key]))
+            return " | ".join(dict.fromkeys(_type(option, known) for option in schema[key]))
     kind = schema.get("type", "")
     several = as_array(kind)
     if several is not None:
         return " | ".join(_TYPES.get(str(name), "Any") for name in several)
     if kind == "array" and isinstance(schema.get("items"), Mapping):
-        return f"list[{_type(schema['items'])}]"
+        return f"list[{_type(schema['items'], known)}]"
     return _TYPES.get(str(kind), "Any")
 
 
@@ -95,9 +104,21 @@ def _result(tool: Tool) -> str:
 
 def _described(tool: Tool, doc: str) -> str:
     """The docstring, with what is known of each parameter."""
+    known = tool.json_schema.get("$defs", {})
     lines = [
-        f"    {name}: {schema['description']}"
-        for name, schema in _properties(tool).items()
-        if schema.get("description")
+        f"    {name}: {text}"
+        for name, schema in _properties(tool.json_schema).items()
+        if (text := "; ".join(_remarks(schema, known)))
     ]
     return doc if not lines else "\n".join([doc, "", "Args:", *lines])
+
+
+def _remarks(schema: Mapping[str, Any], known: Mapping[str, Any]) -> Iterator[str]:
+    """What is said of a parameter, and the fields of what it holds."""
+    if schema.get("description"):
+        yield str(schema["description"])
+    parts = [schema, schema.get("items", {}), *schema.get("anyOf", ())]
+    for part in parts:
+        fields = _parameters(_named(part, known), known) if "$ref" in part else []
+        if fields:
+            yield f"a dict with {', '.join(fields)}"

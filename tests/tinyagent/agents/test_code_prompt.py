@@ -42,9 +42,16 @@ def test_the_model_is_told_its_tools_helpers_imports_and_time() -> None:
     assert "You may import: json, math.\nA block may run for 2.5 s." in text
 
 
+def test_the_model_is_told_the_files_that_it_was_given() -> None:
+    text = describe_code_environment([], None, None, ["sales.csv", "costs.csv"])
+    assert "no file but those of the working folder: sales.csv, costs.csv." in text
+    assert "those of the working folder." in describe_code_environment([], None, None)
+
+
 def test_without_tools_none_are_spoken_of() -> None:
     text = describe_code_environment([], ["math"], 1)
-    assert "```" not in text
+    assert "def " not in text
+    assert "These functions" not in text
     assert "final_answer" in text
 
 

@@ -97,11 +97,12 @@ class ContainerEngine:
         return Started(process, control)
 
     def _arguments(self, folder: Path) -> list[str]:
-        volumes: list[str] = []
+        mounts: list[str] = []
+        # Not --volume: Docker would make a folder that is gone anew.
         for outside, inside in ((folder, "shared"), (WORKER_FOLDER / "worker", "worker")):
-            volumes += ["--volume", f"{outside}:{_PLACE}/{inside}:ro"]
+            mounts += ["--mount", f"type=bind,source={outside},target={_PLACE}/{inside},readonly"]
         python = ["--entrypoint", "python3", _image(), "-I", "-c", _DIAL]
-        return ["--pull=never", *_LIMITS, *self.options, *volumes, *python]
+        return ["--pull=never", *_LIMITS, *self.options, *mounts, *python]
 
 
 class _Container(Group):

@@ -18,7 +18,7 @@ class KernelEngine:
 
     def missing(self) -> str:
         """What this operating system lacks."""
-        return "" if sys.platform == "linux" else "Linux (here, use a container engine)"
+        return "" if sys.platform == "linux" else "it needs Linux"
 
     def shortcomings(self, report: Mapping[str, Any]) -> str:
         """Which of the locks this kernel does not have."""

@@ -68,7 +68,7 @@ def limit_resources(cell: Cell, limits: Limits) -> None:
         # A process that runs all steps uses up its share of CPU however well-behaved they are.
         (resource.RLIMIT_CPU, limits.cpu_seconds if limits.checkpoints else resource.RLIM_INFINITY),
         (resource.RLIMIT_FSIZE, limits.max_file_bytes),
-        (resource.RLIMIT_NPROC, limits.max_processes + limits.checkpoints + 2),
+        (resource.RLIMIT_NPROC, _processes(cell, limits)),
         (resource.RLIMIT_NOFILE, _OPEN_FILES),
         (resource.RLIMIT_CORE, 0),
         (resource.RLIMIT_MEMLOCK, 0),
@@ -103,6 +103,13 @@ def die_with_parent(parent: int) -> None:
     linux.set_parent_death_signal(signal.SIGKILL)
     if os.getppid() not in {0, parent}:  # 0: it is outside the process namespace
         os._exit(0)
+
+
+def _processes(cell: Cell, limits: Limits) -> int:
+    """Counted within the session's own user namespace; elsewhere all of the user's would count."""
+    if not cell.namespaces:
+        return resource.RLIM_INFINITY
+    return limits.max_processes + limits.checkpoints + 2
 
 
 def _memory_in_use(proc: int) -> tuple[int, int]:

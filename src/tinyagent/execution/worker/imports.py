@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import difflib
+import sys
 from collections.abc import Iterator
+from importlib.util import find_spec
 from typing import NamedTuple
 
 _SHOWN = 60
@@ -26,16 +28,24 @@ def allowed(module: str, allow: frozenset[str]) -> bool:
 
 
 def refusal(module: str, allow: frozenset[str]) -> str:
-    """What is not allowed, which names are near it, what is allowed, and how to add to it."""
+    """What is not allowed, which names are near it, and what is allowed."""
     top = module.partition(".")[0]
     near = difflib.get_close_matches(module, sorted(allow), n=3, cutoff=0.75)
     hint = f" Did you mean {' or '.join(near)}?" if near else ""
-    public = sorted(name for name in allow if not name.startswith("_"))
-    listed = ", ".join(public[:_SHOWN]) + (", ..." if len(public) > _SHOWN else "")
     return (
-        f"import of {module!r} is not allowed here.{hint} Allowed are: {listed}. "
-        f'The calling program can add it: extra_imports=["{top}"]'
+        f"import of {module!r} is not allowed here.{hint} Allowed are: {_listed(allow)}."
+        f' (Whoever runs this code can allow it: extra_imports=["{top}"])'
     )
+
+
+def _listed(allow: frozenset[str]) -> str:
+    """The names; of a list that has most of the standard library, only the others."""
+    public = {name for name in allow if not name.startswith("_")}
+    if len(public) <= _SHOWN:
+        return ", ".join(sorted(public))
+    others = sorted(public - sys.stdlib_module_names)
+    shown = [name for name in others if find_spec(name.partition(".")[0]) is not None]
+    return ", ".join(["most of the standard library", *shown])
 
 
 def check_imports(tree: ast.AST, allow: frozenset[str]) -> list[Refused]:

@@ -53,6 +53,7 @@ class Namespace:
         self.rules = rules
         self.door = Door(rules.max_output_bytes)
         self.files = WorkingFolder(rules.folder)
+        self.helpers = frozenset[str]()
         self.variables = self._module.__dict__
         self.variables["__builtins__"] = builtins
         if "*" not in rules.imports:
@@ -62,8 +63,9 @@ class Namespace:
         """Bind the helpers anew, whatever earlier steps made of them, and the new data."""
         sys.modules["__main__"] = self._module
         names = {name: decode(data, order["blob"]) for name, data in order["values"].items()}
-        names |= {name: self.door.tool(name) for name in order["tools"]}
-        self.variables.update(names, final_answer=self.door.final_answer)
+        tools = {name: self.door.tool(name) for name in order["tools"]}
+        self.helpers = frozenset({*tools, "final_answer"})
+        self.variables.update(names, **tools, final_answer=self.door.final_answer)
 
 
 def run_step(link: Link, namespace: Namespace, order: dict[str, Any]) -> None:
@@ -94,7 +96,7 @@ def run_step(link: Link, namespace: Namespace, order: dict[str, Any]) -> None:
 def _run(source: str, filename: str, namespace: Namespace) -> Outcome:
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
     try:
-        body, last = _compile(source, filename, namespace.rules.imports)
+        body, last = _compile(source, filename, namespace)
         exec(body, namespace.variables)  # noqa: S102 - what this process is there for
         value = None if last is None else eval(last, namespace.variables)  # noqa: S307 - as above
     except FinalAnswerGiven:
@@ -109,19 +111,27 @@ def _run(source: str, filename: str, namespace: Namespace) -> Outcome:
     return Outcome(value=value)
 
 
-def _compile(
-    source: str, filename: str, imports: frozenset[str]
-) -> tuple[CodeType, CodeType | None]:
+def _compile(source: str, filename: str, namespace: Namespace) -> tuple[CodeType, CodeType | None]:
     """The statements, and apart from them a last expression."""
     tree = ast.parse(source, filename)
-    refused = check_imports(tree, imports) if "import" in source else ()
-    for line, module in refused[:1]:
-        raise ImportError(f"line {line}: {refusal(module, imports)}")
+    if "import" in source:
+        imports = namespace.rules.imports
+        tree.body = [node for node in tree.body if not _is_needless(node, namespace)]
+        for line, module in check_imports(tree, imports)[:1]:
+            raise ImportError(f"line {line}: {refusal(module, imports)}")
     last = None
     if tree.body and isinstance(tree.body[-1], ast.Expr):
         expression = ast.Expression(tree.body.pop().value)  # type: ignore[attr-defined]
         last = compile(expression, filename, "eval", dont_inherit=True)
     return compile(tree, filename, "exec", dont_inherit=True), last
+
+
+def _is_needless(node: ast.stmt, namespace: Namespace) -> bool:
+    """Whether it imports nothing but helpers that are there already, as models like to do."""
+    if not isinstance(node, ast.Import | ast.ImportFrom):
+        return False
+    names = {alias.name for alias in node.names if alias.asname in {None, alias.name}}
+    return len(names) == len(node.names) and names <= namespace.helpers
 
 
 def _guarded_import(imports: frozenset[str], own: dict[str, Any]) -> Callable[..., Any]:

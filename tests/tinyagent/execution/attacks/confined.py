@@ -26,7 +26,7 @@ MakeExecutor = Callable[..., ProcessExecutor]
 
 _MEGA = 2**20
 _MAX_GROWTH_KILOBYTES = 400 * 1024  # of the host: what the largest frames may take for a moment
-_LIBRARY_SECONDS = 2.5
+_LIBRARY_SECONDS = 2.0
 _SECONDS = 1.0
 _HANG_SECONDS = 0.5
 
@@ -34,9 +34,9 @@ _HANG_SECONDS = 0.5
 def limits_of(attack: Attack) -> ExecutionLimits:
     """Tight, so that each attack that would break one comes to do it."""
     hangs = attack.proof is Proof.HANGS or timed_out in attack.checks or attack.loops
-    seconds = _LIBRARY_SECONDS if attack.libraries else _SECONDS
+    seconds = _HANG_SECONDS if hangs else _SECONDS
     return ExecutionLimits(
-        timeout_seconds=_HANG_SECONDS if hangs else seconds,
+        timeout_seconds=_LIBRARY_SECONDS if attack.libraries else seconds,
         max_memory_bytes=256 * _MEGA,
         max_file_bytes=16 * _MEGA,
     )

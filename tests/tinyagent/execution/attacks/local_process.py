@@ -85,7 +85,7 @@ async def _timed(executor: LocalExecutor, code: str) -> dict[str, Any]:
         "seconds": time.monotonic() - started,
         "shown": [text[:_COUNTED_CHARACTERS] for text in shown],
         "sizes": [len(text) for text in shown],
-        "timed_out": result.timed_out,
+        "state_lost": result.state_lost,
     }
 
 

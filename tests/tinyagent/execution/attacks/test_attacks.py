@@ -20,7 +20,7 @@ AT_THE_WALLS = {
     *("memory of others", "network", "other processes", "signals", "system calls", "writes"),
 }
 # What differs where steps run in the session itself, with no fork to fall back to.
-ABOUT_PROCESSES = {"bombs", "descriptors", "forged frames", "lingering", "signals"}
+ABOUT_PROCESSES = {"bombs", "descriptors", "forged frames", "lingering", "memory", "signals"}
 
 AT_SANDBOXED = [attack for attack in ALL if attack.group in AT_THE_WALLS]
 WITHOUT_CHECKPOINTS = [attack for attack in ALL if attack.group in ABOUT_PROCESSES]
