@@ -33,7 +33,7 @@ def describe_code_environment(
         seconds: that a block may run; None says nothing of it.
         files: the names of those in the working folder.
     """
-    stubs = "\n\n".join(python_stub(tool) for tool in tools)
+    stubs = "\n".join(_shown(tool) for tool in tools)
     helpers = "\n".join(f"- {line}" for line in HELPERS.values())
     held = ", ".join(files)
     parts = [
@@ -41,7 +41,7 @@ def describe_code_environment(
         "" if imports is None else f"You may import: {_named(frozenset(imports))}.",
         "" if seconds is None else f"A block may run for {seconds:g} s.",
         f"There is no network, and no file but those of the working folder{held and ': ' + held}.",
-        f"\n{_THERE}\n\n```python\n{stubs}\n```\n" if stubs else "",
+        f"\n{_THERE}\n{stubs}\n" if stubs else "",
         "Each of your replies must hold one block that starts with ```python and ends with ```.",
     ]
     return "\n".join(part for part in parts if part)
@@ -56,6 +56,12 @@ def observation(result: ExecutionResult) -> str:
         parts.append(result.value_text or "(no output)")
     parts.append(_files(result.artifacts))
     return "\n".join(part for part in parts if part)
+
+
+def _shown(tool: Tool) -> str:
+    """The tool without a `def`: small models would write on what looks like a program."""
+    signature, _, doc = python_stub(tool).partition(":\n")
+    return f"- {signature.removeprefix('def ')}\n{doc}".replace('"""', "")
 
 
 def _named(imports: frozenset[str]) -> str:

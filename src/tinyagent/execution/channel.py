@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable
 
 from tinyagent.execution.frames import check
-from tinyagent.execution.worker.wire import Frame, FrameReader, WireError
+from tinyagent.execution.worker.wire import Frame, FrameReader, Kind, WireError
 
 _CHUNK = 1 << 18
 
@@ -81,6 +81,12 @@ class Channel:
         if not self._frames and self.is_open:
             self._read()
         return self._frames.popleft() if self._frames else None
+
+    def has_call(self) -> bool:
+        """Whether a tool call has arrived that has not been taken."""
+        if self.is_open:
+            self._read()
+        return any(frame.kind is Kind.CALL for frame in self._frames)
 
     def listen(self, wake: Callable[[], None]) -> None:
         """Call `wake` when something has arrived or it is closed, until `unlisten`."""

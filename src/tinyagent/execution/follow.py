@@ -110,7 +110,10 @@ class Follower:
                 self._deadline = min(self._deadline, self._loop.time() + _FINAL_SECONDS)
         elif not self._turn.is_final:  # after that, the block has ended
             asked = self._loop.time()
-            self._step.send(await self._answer(frame))
+            answer = await self._answer(frame)
+            if self._step.has_call():
+                raise WireError("a tool call before the last one was answered")
+            self._step.send(answer)
             taken = self._loop.time() - asked
             # Were each call free, code that only calls would never come to its end.
             self._deadline += taken if taken > _FREE_SECONDS else 0.0

@@ -7,21 +7,22 @@ When a tool reports an error, read it, mend the call and try again.
 When you have the answer, give it in plain words, without calling a tool."""
 
 CODE_SYSTEM = """\
-You solve the user's task by writing Python, step by step. Each reply is one short sentence of
-thought and one block of code, and nothing else. If the task were "Add up the squares of 1 to 9":
+You solve the user's task by sending Python code, which is run for you. Each reply is one block of
+code; a sentence of thought may stand before it, or in a comment. For the task "Which of the files
+a.txt and b.txt is longer?" you would send
 
-I add up the squares.
 ```python
-total = sum(n * n for n in range(1, 10))
-print(total)
+# I measure both files.
+sizes = {name: len(open(name).read()) for name in ("a.txt", "b.txt")}
+print(sizes)
 ```
 
-The block is run, and the next message shows you what it printed, or the value of its last line.
-Then you send the next block. Variables, imports and functions live on from block to block. Print
-data before you compute with it; never invent what a block or a function can tell you. When a block
-fails, read the error and send it mended.
-When you know the answer, give it by final_answer, in a block of code too:
+and, when you have been shown what it printed,
 
 ```python
-final_answer(total)
-```"""
+final_answer("b.txt")
+```
+
+You are shown what a block prints, or the value of its last line. Variables, imports and functions
+live on from block to block. Print data before you compute with it; never invent what a block or a
+function can tell you. When a block fails, read the error and send it mended."""

@@ -102,6 +102,16 @@ async def test_a_data_frame_is_an_answer(sales: Path) -> None:
     assert result.output == {"sum": 390, "max": 190}
 
 
+@each_level
+async def test_what_c_imports_for_itself_is_no_import_of_the_code(level: TrustLevel) -> None:
+    model = coder(
+        "from datetime import datetime\nday = datetime.strptime('2024-02-29', '%Y-%m-%d')",
+        "import time\nfinal_answer([day.month, time.strptime('12:30', '%H:%M').tm_hour])",
+    )
+    agent = TinyCodeAgent(model, output_type=list, trust_level=level)
+    assert (await agent.run("go")).output == [2, 12]
+
+
 def test_a_file_that_is_not_there_is_said(tmp_path: Path) -> None:
     agent = TinyCodeAgent(coder("1"), files=[tmp_path / "missing.csv"])
     with pytest.raises(ConfigurationError, match=r"there is no file .*missing\.csv"):

@@ -37,7 +37,7 @@ def test_what_the_model_sees_of_its_code(result: ExecutionResult, seen: str) -> 
 
 def test_the_model_is_told_its_tools_helpers_imports_and_time() -> None:
     text = describe_code_environment([Tool.from_function(stock)], ["math", "json"], 2.5)
-    assert 'def stock(item: str) -> int:\n    """Look up how many are left."""' in text
+    assert "\n- stock(item: str) -> int\n    Look up how many are left.\n" in text
     assert all(f"- {line}" in text for line in HELPERS.values())
     assert "You may import: json, math.\nA block may run for 2.5 s." in text
 

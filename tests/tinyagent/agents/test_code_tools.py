@@ -45,7 +45,7 @@ def stock(item: str) -> int:
 async def test_the_code_calls_tools_as_plain_functions(level: TrustLevel) -> None:
     model = coder("left = {item: stock(item) for item in ['apples', 'pears']}\nfinal_answer(left)")
     agent = TinyCodeAgent(model, [stock], output_type=dict[str, int], trust_level=level)
-    assert "def stock(item: str) -> int:" in agent._system_prompt
+    assert "- stock(item: str) -> int\n" in agent._system_prompt
     events = await events_of(agent)
     assert result_of(events).output == {"apples": 3, "pears": 0}
     started = [event.call for event in events if isinstance(event, ToolStarted)]
@@ -128,7 +128,7 @@ async def test_a_tool_knows_its_run(level: TrustLevel) -> None:
         return f"{run.task}, step {run.step}"
 
     agent = TinyCodeAgent(coder("1", "final_answer(where())"), [where], trust_level=level)
-    assert "def where() -> str:" in agent._system_prompt
+    assert "- where() -> str\n" in agent._system_prompt
     assert (await agent.run("the task")).output == "the task, step 2"
 
 

@@ -151,7 +151,7 @@ async def test_code_that_catches_the_final_answer_does_nothing_more() -> None:
         result = await executor.run(
             code + "try:\n    tool()\nexcept BaseException: pass\nwhile True: pass"
         )
-        assert time.monotonic() - started < 1
+        assert time.monotonic() - started < 4
         assert (result.is_final, result.final_value, result.error) == (True, 1, None)
         assert not result.timed_out
         assert calls == []

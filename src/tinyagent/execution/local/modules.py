@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import types
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from tinyagent.execution.imports import LOCAL_IMPORTS, allowed, refusal
 from tinyagent.execution.local.facade import Facade, OpenFacade
@@ -116,6 +116,10 @@ NAMES: Mapping[str, str] = {
 }
 
 
+# What Python's own C code imports in the name of the code, which cannot say such a name itself.
+_OF_PYTHON = frozenset({"_strptime"})
+
+
 class Modules:
     """The modules of one session, made when they are first imported.
 
@@ -142,6 +146,8 @@ class Modules:
         Raises:
             ImportError: the module, or a name wanted from it, is not available.
         """
+        if name in _OF_PYTHON:
+            return cast("Facade", importlib.import_module(name))
         wanted: tuple[str, ...] = tuple(parts or ())
         full = [f"{name}.{part}" for part in wanted] or [name]
         if level or not (allowed(name, self.allow) or all(allowed(n, self.allow) for n in full)):

@@ -23,6 +23,7 @@ from .values import decode, encode
 from .wire import Kind, WireError
 
 MAX_VALUE_TEXT = 10_000
+_OF_PYTHON = frozenset({"_strptime"})  # what Python's own C code imports in the code's name
 
 
 class Rules(NamedTuple):
@@ -143,7 +144,7 @@ def _guarded_import(imports: frozenset[str], own: dict[str, Any]) -> Callable[..
         if type(name) is not str:
             raise TypeError("the name of a module must be a plain string")
         called_by = sys._getframe(1).f_globals  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
-        if called_by is own and (level > 0 or not allowed(name, imports)):
+        if called_by is own and name not in _OF_PYTHON and (level or not allowed(name, imports)):
             raise ImportError(refusal(name, imports))
         return real(name, variables, local, fromlist, level)
 

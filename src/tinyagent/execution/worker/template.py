@@ -20,6 +20,7 @@ from contextlib import suppress
 from typing import Any
 
 from . import confine, landlock, linux, mounts, namespaces, seccomp
+from .adapt import copy_without_modes
 from .confine import Cell, Limits
 from .folders import remove_folder
 from .link import Link, watch_process
@@ -48,6 +49,7 @@ def main(control: socket.socket) -> None:
 def _prepare(order: dict[str, Any]) -> Cell:
     """Load what is asked for, and lock the template up as far as it is wanted."""
     sys.dont_write_bytecode = True
+    copy_without_modes()
     without = frozenset[str](order["without"])
     apart = "namespaces" not in without
     if apart:
