@@ -17,8 +17,9 @@ ANSWERS = ModelResponse("```python\nfinal_answer(1 + 2)\n```")
 
 
 async def _run(server: MockServer, *arguments: str) -> tuple[int | None, str, str]:
+    command = str(Path(sys.executable).with_name("tinyagent"))
     process = await asyncio.create_subprocess_exec(
-        *(Path(sys.executable).with_name("tinyagent"), "run", "1 + 2?", "--code", *arguments),
+        *(command, "run", "1 + 2?", "--code", *arguments),
         env={**os.environ, "OPENAI_BASE_URL": server.base_url, "OPENAI_API_KEY": "none"},
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,

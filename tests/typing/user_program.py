@@ -76,7 +76,8 @@ async def typed_answers() -> None:
     agent = ReactAgent(model, [add, look_up, plain], output_type=Invoice)
     assert_type(agent, ReactAgent[Invoice])
     result = await agent.run("Read the invoice", max_steps=3)
-    assert_type(result, RunResult[Invoice])
+    named: RunResult[Invoice] = result
+    assert_type(named.output, Invoice)
     assert_type(result.output, Invoice)
     assert_type(result.memory, Memory)
     assert_type(result.output.total, int)

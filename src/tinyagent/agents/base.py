@@ -58,6 +58,7 @@ else:
 
 R = TypeVar("R", bound=Run[Any])
 M = TypeVar("M")
+S = TypeVar("S")
 
 
 class BaseAgent:
@@ -74,7 +75,7 @@ class BaseAgent:
         self._tool_map: dict[str, Tool] = collect_tools(tools)
 
 
-class LoopAgent(BaseAgent, ABC, Generic[R, M, T]):
+class LoopAgent(BaseAgent, ABC, Generic[R, M, S, T]):
     """An agent that asks a model again and again until there is an answer."""
 
     answers_by_call: ClassVar[bool] = False
@@ -103,7 +104,7 @@ class LoopAgent(BaseAgent, ABC, Generic[R, M, T]):
         max_steps: int | None = None,
         return_result: bool = False,
         memory: M | None = None,
-    ) -> RunResult[T]:
+    ) -> RunResult[T, M, S]:
         """Work on `task` until there is an answer.
 
         Args:
@@ -131,7 +132,7 @@ class LoopAgent(BaseAgent, ABC, Generic[R, M, T]):
         max_steps: int | None = None,
         return_result: bool = False,
         memory: M | None = None,
-    ) -> RunResult[T]:
+    ) -> RunResult[T, M, S]:
         """`run` for programs without an event loop.
 
         Raises:
@@ -237,7 +238,7 @@ class LoopAgent(BaseAgent, ABC, Generic[R, M, T]):
             f"no answer after {context.max_steps} steps (raise it with max_steps=...)"
         )
 
-    async def _drive(self, run: R) -> RunResult[T]:
+    async def _drive(self, run: R) -> RunResult[T, M, S]:
         """Run the loop to whatever end, and tell it."""
         run.context.emit(RunStarted(run.context.run_id, run.context.task))
         try:
@@ -268,8 +269,8 @@ class LoopAgent(BaseAgent, ABC, Generic[R, M, T]):
             context.emit = listener
         return self.begin(task, memory, context, streaming=listener is not None)
 
-    def _finish(self, run: R, state: RunState, error: TinyAgentError | None) -> RunResult[T]:
-        result = cast("RunResult[T]", run.result(state, error))
+    def _finish(self, run: R, state: RunState, error: TinyAgentError | None) -> RunResult[T, M, S]:
+        result = cast("RunResult[T, M, S]", run.result(state, error))
         if error is not None:
             error.result = result
         run.context.emit(RunFinished(result))

@@ -130,7 +130,7 @@ def _on_the_loop(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-class TinyCodeAgent(LoopAgent[CodeRun, MemoryManager, T]):
+class TinyCodeAgent(LoopAgent[CodeRun, MemoryManager, ActionStep, T]):
     """An agent that writes Python, which an executor runs, until it has the answer.
 
     Args:

@@ -15,6 +15,7 @@ _THERE = (
     "These functions are there too. Take from them what they can tell, never from your memory. Call"
     " them by their names; do not import or define them:"
 )
+_MEND = "[Send the code again, mended.]"  # else small models only take note of their errors
 _FEW = 80  # modules of the standard library that are named one by one
 _MOST_OF_PYTHON = "the standard library, but for networks, processes and ctypes"
 
@@ -37,7 +38,7 @@ def describe_code_environment(
     helpers = "\n".join(f"- {line}" for line in HELPERS.values())
     held = ", ".join(files)
     parts = [
-        f"These helpers are there in each block:\n{helpers}\n",
+        f"These helpers are there. Most blocks need none of them but the first:\n{helpers}\n",
         "" if imports is None else f"You may import: {_named(frozenset(imports))}.",
         "" if seconds is None else f"A block may run for {seconds:g} s.",
         f"There is no network, and no file but those of the working folder{held and ': ' + held}.",
@@ -51,7 +52,7 @@ def observation(result: ExecutionResult) -> str:
     """What the model reads of its code: the output, or the last value; the error; the files."""
     parts = [result.output.rstrip("\n")]
     if result.error is not None:
-        parts.append(result.error.rstrip("\n"))
+        parts.append(f"{result.error.rstrip()}\n{_MEND}")
     elif not result.output.strip():
         parts.append(result.value_text or "(no output)")
     parts.append(_files(result.artifacts))

@@ -31,7 +31,7 @@ from tinyagent.tools.tool import Tool
 _NATIVE = (NativeToolAdapter, ValidatedAdapter)
 
 
-class ReactAgent(LoopAgent[Run[Memory], Memory, T]):
+class ReactAgent(LoopAgent[Run[Memory], Memory, ReactStep, T]):
     """An agent that calls tools until it has the answer.
 
     Args:

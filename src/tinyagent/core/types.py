@@ -8,14 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Generic, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol
 
 from tinyagent.core.errors import TinyAgentError
 from tinyagent.core.execution import Artifact
 from tinyagent.core.messages import Message, ToolCall
 from tinyagent.core.signals import Signal
-
-T_co = TypeVar("T_co", covariant=True)
 
 RunState = Literal["completed", "step_limit_reached", "usage_limit_reached", "cancelled", "error"]
 
@@ -162,6 +160,20 @@ class ReactStep:
     results: tuple[ToolResult, ...] = ()
 
 
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    T_co = TypeVar("T_co", covariant=True)
+    M_co = TypeVar("M_co", covariant=True, default=Any)
+    S_co = TypeVar("S_co", covariant=True, default=Any)
+else:
+    from typing import TypeVar
+
+    T_co = TypeVar("T_co", covariant=True)
+    M_co = TypeVar("M_co", covariant=True)
+    S_co = TypeVar("S_co", covariant=True)
+
+
 @dataclass(frozen=True, slots=True)
 class FinalAnswer:
     """The one answer of a run; `source` says how it was given (`"text"`)."""
@@ -173,7 +185,7 @@ class FinalAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class RunResult(Generic[T_co]):
+class RunResult(Generic[T_co, M_co, S_co]):
     """What a run came to.
 
     `output` is the answer, typed by the agent's `output_type`; it is None unless `state` is
@@ -187,12 +199,18 @@ class RunResult(Generic[T_co]):
     steps_taken: int
     duration_seconds: float
     usage: Usage
-    memory: Any
+    memory: M_co
     final_answer: FinalAnswer | None = None
-    steps: tuple[Any, ...] = ()
+    steps: tuple[S_co, ...] = ()
     signals: tuple[Signal, ...] = ()
     artifacts: tuple[Artifact, ...] = ()
     error: TinyAgentError | None = None
+
+    if not TYPE_CHECKING:  # before Python 3.13, type variables have no defaults when a program runs
+
+        def __class_getitem__(cls, given: Any) -> Any:
+            some = given if isinstance(given, tuple) else (given,)
+            return Generic.__class_getitem__.__func__(cls, (*some, Any, Any)[:3])
 
     def __str__(self) -> str:
         return "" if self.final_answer is None else str(self.output)

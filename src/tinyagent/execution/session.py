@@ -27,6 +27,7 @@ _READY_SECONDS = 30.0
 _SWEEP_SECONDS = 3.0
 _WATCH_AFTER_SECONDS = 0.02
 _PASS_SECONDS = 10.0
+_AS_BEFORE = "the variables are as they were before this step"
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +215,7 @@ class Session:
             pass
         finally:
             watch.cancel()
-            if ending is Ending.DONE and turn.is_done and follower.pid:
+            if _has_ended_well(ending, turn, follower):
                 known = holder.known | order.brings
                 self._chain.append(Holder(step, follower.pid, known))
                 if len(self._chain) > self._checkpoints + 2:
@@ -226,6 +227,8 @@ class Session:
         return await self._tell(ending, follower, turn)
 
     async def _tell(self, ending: Ending, follower: Follower, turn: Turn) -> ExecutionResult | None:
+        if ending is Ending.DONE and turn.ran_out_of_memory:
+            return turn.result(f"{turn.result().error}; {_AS_BEFORE}", out_of_memory=True)
         if ending is Ending.DONE:
             return turn.result()
         if ending is Ending.NEVER_STARTED:
@@ -241,7 +244,7 @@ class Session:
             error = _died(follower)
         if not has_settled:
             return self._lose(turn, f"{error}; the session was ended", **fields)
-        return turn.result(f"{error}; the variables are as they were before this step", **fields)
+        return turn.result(f"{error}; {_AS_BEFORE}", **fields)
 
     async def _follow(self, follower: Follower) -> Ending:
         try:
@@ -303,6 +306,12 @@ class Session:
 
     def _too_late(self) -> str:
         return f"the step was stopped after {self._limits.timeout_seconds:g} s"
+
+
+def _has_ended_well(ending: Ending, turn: Turn, follower: Follower) -> bool:
+    """Whether the variables are from now on those of the fork."""
+    is_whole = turn.is_done and not turn.ran_out_of_memory
+    return ending is Ending.DONE and is_whole and bool(follower.pid)
 
 
 def _died(follower: Follower) -> str:

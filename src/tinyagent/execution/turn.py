@@ -52,6 +52,11 @@ class Turn:
         """Whether the code has ended by itself."""
         return self._done is not None
 
+    @property
+    def ran_out_of_memory(self) -> bool:
+        """Whether the code ended for want of memory: what it filled, it still holds."""
+        return self._done is not None and bool(self._done.body["out_of_memory"])
+
     def take(self, frame: Frame) -> None:
         """Note what the frame says.
 

@@ -25,4 +25,4 @@ final_answer("b.txt")
 
 You are shown what a block prints, or the value of its last line. Variables, imports and functions
 live on from block to block. Print data before you compute with it; never invent what a block or a
-function can tell you. When a block fails, read the error and send it mended."""
+function can tell you. When a block fails, read the error and send the block again, mended."""

@@ -98,6 +98,19 @@ async def test_a_block_that_crashes_or_takes_all_memory_leaves_them_too(level: T
     assert "memory" in observed(model, 3)
 
 
+@each_process_level
+async def test_a_block_that_fills_the_memory_by_a_variable_is_undone(level: TrustLevel) -> None:
+    model = coder(
+        "found = ['a', 'b']",
+        "while True: found += found",
+        "final_answer(len(found))",
+    )
+    limits = ExecutionLimits(timeout_seconds=20, max_memory_bytes=1 << 27)
+    agent = TinyCodeAgent(model, output_type=int, trust_level=level, limits=limits)
+    assert (await agent.run("go")).output == 2
+    assert "memory" in observed(model, 2)
+
+
 FINAL = {
     "plain": "final_answer(42)\nanswer = 'too late'",
     "in a function": "def deep():\n    final_answer(42)\n    raise OSError\ndeep()",

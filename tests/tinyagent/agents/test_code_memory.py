@@ -159,7 +159,7 @@ async def test_steps_are_pruned_before_each_request(prune: Any, kept: int | None
     assert result.output == "done"
     assert len(result.steps) == 7
     contents = [message.content for message in model.requests[-1].messages]
-    assert contents[0] == result.memory.steps[0].content
+    assert contents[0] == result.memory.to_messages()[0].content
     assert contents[1] == "the task"
     assert contents[-1] == "Observation:\n" + "f" * 600
     codes = [text for text in contents if text.startswith("```python")]

@@ -7,6 +7,7 @@ from tinyagent.agents.code_helpers import HELPERS
 from tinyagent.agents.code_prompt import describe_code_environment, observation
 from tinyagent.execution.imports import ISOLATED_IMPORTS, LOCAL_IMPORTS
 
+MEND = "[Send the code again, mended.]"
 PNG = Artifact("figure.png", b"", "image/png")
 
 
@@ -24,8 +25,8 @@ def stock(item: str) -> int:
         (ExecutionResult(value=3, value_text="3"), "3"),
         (ExecutionResult(output="a\n", value=3, value_text="3"), "a"),
         (ExecutionResult(output=" \n", value=3, value_text="3"), " \n3"),
-        (ExecutionResult(error="Traceback\nOSError: no\n"), "Traceback\nOSError: no"),
-        (ExecutionResult(output="a", error="OSError: no"), "a\nOSError: no"),
+        (ExecutionResult(error="Trace\nOSError: no\n"), f"Trace\nOSError: no\n{MEND}"),
+        (ExecutionResult(output="a", error="OSError: no"), f"a\nOSError: no\n{MEND}"),
         (ExecutionResult(artifacts=(PNG, PNG)), "(no output)\n[files: figure.png, figure.png]"),
         (ExecutionResult(output="a\n", artifacts=(PNG,)), "a\n[files: figure.png]"),
     ],

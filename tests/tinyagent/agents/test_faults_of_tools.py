@@ -48,7 +48,7 @@ def _observed(result: RunResult[Any]) -> str:
     assert (result.state, result.output) == ("completed", "It failed.")
     (observed,) = result.steps[0].results
     assert observed.is_error
-    return observed.content
+    return str(observed.content)
 
 
 async def test_a_tool_that_raises_is_told_and_its_traceback_logged(

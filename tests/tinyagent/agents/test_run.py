@@ -30,7 +30,7 @@ def hello() -> str:
     return "hello"
 
 
-def _run(model: Model, events: list[Event], *, streaming: bool = False) -> Run:
+def _run(model: Model, events: list[Event], *, streaming: bool = False) -> Run[Memory]:
     context = RunContext("go", 1, {}, emit=events.append)
     tools = {"hello": Tool.from_function(hello)}
     return Run(model, tools, (), context, Memory(), streaming=streaming)

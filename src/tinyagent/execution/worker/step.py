@@ -103,7 +103,7 @@ def _run(source: str, filename: str, namespace: Namespace) -> Outcome:
     except FinalAnswerGiven:
         return Outcome()
     except MemoryError as error:
-        return Outcome(f"{describe(error, source, filename)}\n(out of memory)", out_of_memory=True)
+        return Outcome(f"{describe(error, source, filename)}(out of memory)", out_of_memory=True)
     except HostGone:
         os._exit(0)
     except BaseException as error:  # noqa: BLE001 - whatever the code raises is its result
