@@ -15,6 +15,11 @@ _THERE = (
     "These functions are there too. Take from them what they can tell, never from your memory. Call"
     " them by their names; do not import or define them:"
 )
+# The last that a model reads before the task: small ones forget what stands further up.
+_LAST = (
+    "Each of your replies must hold one block that starts with ```python and ends with ```. As soon"
+    " as you know the answer, send it by final_answer(...)."
+)
 _MEND = "[Send the code again, mended.]"  # else small models only take note of their errors
 _FEW = 80  # modules of the standard library that are named one by one
 _MOST_OF_PYTHON = "the standard library, but for networks, processes and ctypes"
@@ -43,7 +48,7 @@ def describe_code_environment(
         "" if seconds is None else f"A block may run for {seconds:g} s.",
         f"There is no network, and no file but those of the working folder{held and ': ' + held}.",
         f"\n{_THERE}\n{stubs}\n" if stubs else "",
-        "Each of your replies must hold one block that starts with ```python and ends with ```.",
+        _LAST,
     ]
     return "\n".join(part for part in parts if part)
 

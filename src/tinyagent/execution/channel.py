@@ -82,6 +82,10 @@ class Channel:
             self._read()
         return self._frames.popleft() if self._frames else None
 
+    def has_unsent(self) -> bool:
+        """Whether the other side has yet to read what it was sent."""
+        return bool(self._unsent)
+
     def has_call(self) -> bool:
         """Whether a tool call has arrived that has not been taken."""
         if self.is_open:

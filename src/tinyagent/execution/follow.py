@@ -14,6 +14,7 @@ FORK_SECONDS = 3.0
 _FINAL_SECONDS = 2.0  # after `final_answer`: for its files and figures to come
 _FREE_SECONDS = 0.002  # what a tool takes beyond that is not the code's time
 _FRAMES_AT_ONCE = 64
+_LAST_FRAMES = 1024
 
 Answer = Callable[[Frame], Awaitable[bytes]]
 
@@ -109,6 +110,8 @@ class Follower:
             if frame.kind is Kind.FINAL:
                 self._deadline = min(self._deadline, self._loop.time() + _FINAL_SECONDS)
         elif not self._turn.is_final:  # after that, the block has ended
+            if self._step.has_unsent():
+                raise WireError("a tool call before the last answer was read")
             asked = self._loop.time()
             answer = await self._answer(frame)
             if self._step.has_call():
@@ -139,7 +142,9 @@ class Follower:
         return self._holder is None or not self._holder.is_open or bool(self._step.fault)
 
     def _hear_holder(self, holder: Channel) -> None:
-        while (frame := holder.take()) is not None:
+        for _ in range(_FRAMES_AT_ONCE):
+            if (frame := holder.take()) is None:
+                break
             # Of an earlier step that was killed, it may come this late.
             if frame.kind is Kind.EXITED and frame.body["pid"] == self.pid:
                 self.status = frame.body["status"]
@@ -147,6 +152,8 @@ class Follower:
                 self.fault = frame.body["error"]
             elif frame.kind is Kind.SWEPT and frame.body["memory"]:
                 self.out_of_memory = True
+        else:  # others must have their turn
+            self._wake.set()
         if not holder.is_open:
             self.fault = self.fault or "the process that holds the variables is gone"
 
@@ -155,9 +162,15 @@ class Follower:
 
     def _last_frames(self) -> Ending:
         """The step's process has died: what it sent before is still there."""
-        while (frame := self._step.take()) is not None:
-            if frame.kind is not Kind.CALL:
-                self._turn.take(frame)
+        for _ in range(_LAST_FRAMES):  # a child of the dead process may send on and on
+            if (frame := self._step.take()) is None:
+                break
+            try:
+                if frame.kind not in {Kind.CALL, Kind.FORKED}:
+                    self._turn.take(frame)
+            except WireError as fault:
+                self.fault = str(fault)
+                break
         return Ending.DIED
 
     async def _wait(self) -> None:
@@ -168,4 +181,6 @@ class Follower:
             timer = self._loop.call_at(late, self._wake.set)
             await self._wake.wait()
             timer.cancel()
+        else:
+            await asyncio.sleep(0)
         self._wake.clear()

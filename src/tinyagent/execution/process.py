@@ -86,6 +86,7 @@ class ProcessExecutor:
         self._injections = 0
         self._session: Session | None = None
         self._steps = 0
+        self._kills = 0
         self._is_running = False
         self._finalizer = weakref.finalize(self, _nothing)
 
@@ -156,6 +157,7 @@ class ProcessExecutor:
     def kill(self) -> None:
         """End what runs now, at once, and forget all variables."""
         self._steps = 0
+        self._kills += 1
         if self._session is not None:
             self._session.close()
             self._finalizer.detach()
@@ -187,7 +189,10 @@ class ProcessExecutor:
         session = self._session
         if session is None or not session.is_open:
             self._finalizer.detach()
+            kills = self._kills
             session = self._session = await self._open(code)
+            if kills != self._kills:
+                session.close()
         self._steps += 1
         try:
             order = self._order(code, session.known)

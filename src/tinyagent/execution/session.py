@@ -27,6 +27,8 @@ _READY_SECONDS = 30.0
 _SWEEP_SECONDS = 3.0
 _WATCH_AFTER_SECONDS = 0.02
 _PASS_SECONDS = 10.0
+_MOST_STALE = 1000
+_MOST_BROKEN = 2
 _AS_BEFORE = "the variables are as they were before this step"
 
 
@@ -129,6 +131,8 @@ class Session:
         if self._is_ready:
             return
         frame = await self._receive(_READY_SECONDS)
+        if not self.is_open:  # it was killed meanwhile
+            return
         if frame is None or frame.kind is not Kind.READY:
             self.close()
             reason = "it ended" if frame is None else frame.body.get("error")
@@ -148,15 +152,15 @@ class Session:
         """
         if not self._checkpoints:
             return await self._run_here(order, turn, answer)
-        went_back = False
+        broken = 0
         while await self._settle():
             result = await self._run_in_fork(order, turn, answer)
             if result is not None:
-                return replace(result, state_lost=True) if went_back else result
-            if len(self._chain) == 1:
+                return replace(result, state_lost=True) if broken else result
+            broken += 1
+            if len(self._chain) == 1 or broken > _MOST_BROKEN:
                 break
             self._drop_newest()  # an earlier step broke the process that holds its variables
-            went_back = True
         return self._lose(turn, "the session broke down")
 
     def rewind(self, steps: int) -> None:
@@ -175,8 +179,8 @@ class Session:
 
     async def _run_here(self, order: Order, turn: Turn, answer: Answer) -> ExecutionResult:
         first = self._chain[0]
-        while self._is_ready and first.channel.take() is not None:
-            pass  # what comes before the order is no answer to it
+        if self._is_ready and not self._forget_frames(first.channel):
+            return self._lose(turn, "the session does not stop sending")
         first.channel.send(order.packed(fork=False))
         await self._wait_until_ready()
         follower = Follower(turn, answer, self._limits.timeout_seconds, first.channel)
@@ -191,6 +195,10 @@ class Session:
             return self._lose(turn, self._too_late(), timed_out=True)
         return self._lose(turn, _died(follower))
 
+    def _forget_frames(self, channel: Channel) -> bool:
+        """Drop what came before the order: it is no answer to it. Says whether that had an end."""
+        return any(channel.take() is None for _ in range(_MOST_STALE))
+
     async def _run_in_fork(
         self, order: Order, turn: Turn, answer: Answer
     ) -> ExecutionResult | None:
@@ -201,6 +209,8 @@ class Session:
         ours, theirs = socket.socketpair()
         ours.setblocking(False)  # noqa: FBT003 - the socket module's own signature
         step = Channel(ours)
+        if holder.pid:
+            self._send_end(wake=True)
         # Most steps have ended before any could have taken too much memory.
         watch = asyncio.get_running_loop().call_later(_WATCH_AFTER_SECONDS, self._watch_memory)
         follower = Follower(turn, answer, self._limits.timeout_seconds, step, holder.channel)
@@ -258,17 +268,17 @@ class Session:
         self._chain.pop().channel.close()
 
     def _watch_memory(self) -> None:
-        self._send_end(sweep=False, watch=True)
+        self._send_end(watch=True)
 
     def _end_all_others(self) -> None:
         """Have every process of the session ended that holds no state that is kept."""
-        self._send_end(sweep=True, watch=False)
+        self._send_end(sweep=True)
         self._sweeps_due += 1
 
-    def _send_end(self, *, sweep: bool, watch: bool) -> None:
+    def _send_end(self, *, sweep: bool = False, watch: bool = False, wake: bool = False) -> None:
         keep = [holder.pid for holder in self._chain[1:]]
         self._chain[0].channel.send(
-            pack(Frame(Kind.END, {"keep": keep, "sweep": sweep, "watch": watch}))
+            pack(Frame(Kind.END, {"keep": keep, "sweep": sweep, "watch": watch, "wake": wake}))
         )
 
     async def _settle(self) -> bool:
@@ -320,7 +330,11 @@ def _died(follower: Follower) -> str:
         return f"the step's process was ended: it sent what it must not ({follower.fault})"
     if follower.status is None:
         return "the step's process ended before the code did"
-    code = os.waitstatus_to_exitcode(follower.status)
-    if code >= 0:
-        return f"the step's process ended itself (exit code {code})"
-    return f"the step's process was killed by {signal.Signals(-code).name}"
+    try:
+        code = os.waitstatus_to_exitcode(follower.status)
+        name = "" if code >= 0 else signal.Signals(-code).name
+    except ValueError:  # no status that a process can have
+        return "the step's process ended before the code did"
+    if name:
+        return f"the step's process was killed by {name}"
+    return f"the step's process ended itself (exit code {code})"

@@ -41,6 +41,7 @@ class Turn:
         self._artifact_room = _MAX_ARTIFACT_BYTES
         self._final: tuple[Any, Mapping[str, Any]] | None = None
         self._done: Frame | None = None
+        self._value: Any = None
 
     @property
     def is_final(self) -> bool:
@@ -73,19 +74,17 @@ class Turn:
         elif frame.kind is Kind.DONE:
             if frame.body["token"] != self._token:
                 raise WireError("an end of the step that is not the step's own")
+            self._value = decode(frame.body["value"], frame.blob)
             self._done = frame
 
     def result(self, error: str | None = None, **ending: Any) -> ExecutionResult:
         """What the step came to; `error` and `ending` say how it ended otherwise than by itself."""
         done = self._done.body if self._done is not None else {}
-        value = None
-        if self._done is not None and error is None:
-            value = decode(done["value"], self._done.blob)
         fields: dict[str, Any] = {
             "output": self._output(done),
             "error": error or done.get("error"),
             "out_of_memory": done.get("out_of_memory", False),
-            "value": value,
+            "value": None if error else self._value,
             "value_text": done.get("value_text", ""),
             "artifacts": tuple(self._artifacts),
             "duration_seconds": time.monotonic() - self._started,

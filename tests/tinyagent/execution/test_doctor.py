@@ -60,6 +60,7 @@ def without_locks(monkeypatch: pytest.MonkeyPatch, canaries: Canaries) -> Genera
     monkeypatch.setitem(ENVIRONMENT, canaries.name, "known")
     made = Template(Spec(KernelEngine(), (), NO_LOCK))
     monkeypatch.setattr(process, "template_for", lambda *_: made)
+    monkeypatch.setattr(process, "running_template", lambda *_: made)
     monkeypatch.setattr(ProcessExecutor, "_lacking", lambda *_: "")
     yield
     made.close()

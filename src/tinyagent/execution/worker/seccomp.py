@@ -19,11 +19,11 @@ _ALLOWED = """
     read write readv writev pread64 pwrite64 preadv pwritev preadv2 pwritev2 lseek close close_range
     creat stat fstat lstat newfstatat statx access faccessat faccessat2 readlink
     readlinkat statfs fstatfs getdents getdents64 getcwd chdir fchdir umask mkdir mkdirat rmdir
-    unlink unlinkat rename renameat ftruncate fallocate fadvise64 fsync fdatasync flock dup dup2
+    unlink unlinkat rename renameat ftruncate fallocate fadvise64 fsync fdatasync dup dup2
     dup3 pipe pipe2 sendfile copy_file_range poll ppoll select pselect6 epoll_create epoll_create1
     epoll_ctl epoll_wait epoll_pwait epoll_pwait2 eventfd eventfd2
     sendto recvfrom recvmsg getsockname getpeername getsockopt
-    mmap munmap mprotect mremap brk madvise msync mbind membarrier
+    munmap mprotect mremap brk madvise msync mbind membarrier
     futex futex_waitv set_robust_list set_tid_address rseq sched_yield sched_getaffinity getcpu
     rt_sigaction rt_sigprocmask rt_sigreturn rt_sigpending rt_sigtimedwait rt_sigsuspend sigaltstack
     restart_syscall alarm getitimer setitimer pause
@@ -42,6 +42,7 @@ _FORK_FLAGS = 0x0120_0011  # what glibc's fork passes: SIGCHLD, CHILD_SETTID, CH
 _AF_UNIX, _SOCK_STREAM, _SOCK_OPTIONS = 1, 1, 0o2004000  # the options: CLOEXEC, NONBLOCK
 _O_ACCMODE, _O_TRUNC = 0o3, 0o1000
 _PR_SET_NAME, _PR_GET_NAME = 15, 16
+_SHARED, _SHARED_VALIDATED, _ANONYMOUS = 0x1, 0x3, 0x20
 # TCGETS FIONREAD FIONBIO FIONCLEX FIOCLEX TIOCGWINSZ
 _IOCTLS = (0x5401, 0x541B, 0x5421, 0x5450, 0x5451, 0x5413)
 # DUPFD GETFD SETFD GETFL SETFL GETLK SETLK SETLKW, the same locks by open file, DUPFD_CLOEXEC
@@ -98,6 +99,7 @@ def _rules(*, forks: bool) -> dict[str, bpf.Block]:
         "clone": _clone(forks=forks),
         "fcntl": bpf.one_of(1, _FCNTLS, _ALLOW, _EPERM),
         "ioctl": bpf.one_of(1, _IOCTLS, _ALLOW, _ENOTTY),
+        "mmap": _mmap(),
         "open": _open(1),
         "openat": _open(2),
         "prctl": bpf.one_of(0, (_PR_SET_NAME, _PR_GET_NAME), _ALLOW, _EPERM),
@@ -112,6 +114,12 @@ def _clone(*, forks: bool) -> bpf.Block:
     thread = bpf.has_any(0, _THREAD, _ALLOW, _EPERM)
     either = bpf.one_of(0, (0,), thread, fork, mask=~_THREAD_FLAGS & _WORD)
     return bpf.upper_is_zero(0, either, _EPERM)
+
+
+def _mmap() -> bpf.Block:
+    """No shared memory without a file: no limit of a process counts it."""
+    shared = (_SHARED | _ANONYMOUS, _SHARED_VALIDATED | _ANONYMOUS)
+    return bpf.one_of(3, shared, _EPERM, _ALLOW, mask=_SHARED_VALIDATED | _ANONYMOUS)
 
 
 def _open(place: int) -> bpf.Block:

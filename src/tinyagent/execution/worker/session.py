@@ -55,7 +55,9 @@ class Session:
         elif frame.kind is Kind.FILE:
             self._write(frame)
         elif frame.kind is Kind.END and self._warden is not None:
-            self._warden.note(frame.body["keep"], watch=frame.body["watch"])
+            self._warden.note(
+                frame.body["keep"], watch=frame.body["watch"], wake=frame.body["wake"]
+            )
             if frame.body["sweep"]:
                 killed = self._warden.sweep()
                 self._collect()

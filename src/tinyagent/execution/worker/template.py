@@ -64,7 +64,7 @@ def _prepare(order: dict[str, Any]) -> Cell:
         trees = mounts.hold(paths)
         namespaces.drop_root()
         mounts.enter_root(trees)
-        paths = ["/", *mounts.DEVICES]
+        paths = ["/", "/dev/null"]  # which may be written, too
     return Cell(
         proc=mounts.open_proc(),
         namespaces=apart,
@@ -168,23 +168,24 @@ class Template:
     def _become_session(self, order: dict[str, Any], descriptor: int, parent: int) -> None:
         """In the child: lock up and serve; never returns."""
         try:
-            confine.die_with_parent(parent)
             limits = Limits(**order["limits"])
             _draw_anew()
-            session = self._confine(order, limits, Link(socket.socket(fileno=descriptor)))
+            link = Link(socket.socket(fileno=descriptor))
+            session = self._confine(order, limits, link, parent)
             session.serve()
         except BaseException as error:  # noqa: BLE001 - told to the host, there is nobody else
             _tell_failure(descriptor, error)
         finally:
             os._exit(0)
 
-    def _confine(self, order: dict[str, Any], limits: Limits, link: Link) -> Session:
+    def _confine(self, order: dict[str, Any], limits: Limits, link: Link, parent: int) -> Session:
         cell = self._cell
         own_proc = None
         if cell.namespaces:
             folder = mounts.SANDBOX
             own_proc = confine.part_from_others(cell, limits)
         else:
+            confine.die_with_parent(parent)  # else it ends with the template's process namespace
             folder = os.path.join(self._base, str(order["id"]))
             os.mkdir(folder, 0o700)
         os.chdir(folder)

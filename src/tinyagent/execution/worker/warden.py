@@ -30,10 +30,15 @@ class Warden:
         self._keep: list[int] = []
         self.watching = False
 
-    def note(self, keep: list[int], *, watch: bool) -> None:
-        """Which processes are to be kept, oldest first, and whether to watch the memory."""
+    def note(self, keep: list[int], *, watch: bool, wake: bool) -> None:
+        """Which processes are to be kept, oldest first, and whether to watch the memory.
+
+        `wake` lets the newest go on: it is to fork a step.
+        """
         self._keep = keep
         self.watching = watch
+        if wake:
+            self._wake_newest()
 
     def leave(self) -> None:
         """In a child that is to run code: let go of the view of /proc."""
@@ -51,16 +56,20 @@ class Warden:
                 _kill(pid, signal.SIGKILL)
             self._keep = self._keep[-1:]
             return False
-        return self.sweep() > 0
+        ended = self.sweep()
+        self._wake_newest()  # it is to tell of the step's end
+        return ended > 0
+
+    def _wake_newest(self) -> None:
+        for pid in self._keep[-1:]:
+            _kill(pid, signal.SIGCONT)
 
     def sweep(self) -> int:
         """End all processes that are not to be kept; gives back how many there were.
 
-        All are stopped at once first, so that none can fork meanwhile.
+        All are stopped first, so that none can fork meanwhile. Those that are kept stay so until
+        the next step: no thread and no timer of theirs does anything in between.
         """
-        strangers = self._strangers()
-        if not strangers:
-            return 0
         _kill(-1, signal.SIGSTOP)
         ended = 0
         pauses = select.poll()
@@ -71,11 +80,7 @@ class Warden:
             for pid in strangers:
                 _kill(pid, signal.SIGKILL)
             ended = max(ended, len(strangers))
-            for pid in self._keep:  # a parent that is kept collects its child
-                _kill(pid, signal.SIGCONT)
             pauses.poll(1)
-        for pid in self._keep:
-            _kill(pid, signal.SIGCONT)
         return ended
 
     def _strangers(self) -> list[int]:

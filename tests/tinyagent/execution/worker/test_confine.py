@@ -38,8 +38,18 @@ def found(code: str) -> Any:
     return json.loads(said(CELL + code))
 
 
+def test_processes_are_counted_only_where_the_session_has_users_of_its_own() -> None:
+    answer = found("""
+    before = resource.getrlimit(resource.RLIMIT_NPROC)
+    confine.limit_resources(cell, limits)
+    print(json.dumps([before, resource.getrlimit(resource.RLIMIT_NPROC)]))
+    """)
+    assert answer[0] == answer[1]
+
+
 def test_limits_are_set_hard_and_counted_from_what_is_in_use() -> None:
     answer = found("""
+    cell = cell._replace(namespaces=True)
     confine.limit_resources(cell, limits)
     names = ("CPU", "FSIZE", "NPROC", "CORE", "NOFILE", "MEMLOCK")
     hard = {name: resource.getrlimit(getattr(resource, f"RLIMIT_{name}")) for name in names}

@@ -106,7 +106,7 @@ WORKS = {
         print(len(selector.select()), os.get_blocking(reading), os.dup(reading) > 0)
         with open("file", "w+b") as file:
             fcntl.lockf(file, fcntl.LOCK_EX)
-            fcntl.flock(file, fcntl.LOCK_SH)
+            fcntl.lockf(file, fcntl.LOCK_SH)
             file.truncate(4096)
             with mmap.mmap(file.fileno(), 0) as page:
                 page[:2] = b"ab"
