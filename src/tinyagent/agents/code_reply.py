@@ -28,7 +28,9 @@ MAX_CHARS = 200_000
 
 _WANTED = "Send one block that starts with ```python and ends with ```."
 _NO_CODE = f"Your reply holds no Python code. {_WANTED} To answer, call final_answer(value) in it."
-_EMPTY = f"Your block of code is empty. {_WANTED}"
+_EMPTY = (
+    f"Your block of code holds no statement. {_WANTED} To answer, call final_answer(value) in it."
+)
 _TOO_LONG = f"Your reply is longer than {MAX_CHARS:,} characters and was not read. {_WANTED}"
 _UNFINISHED_THOUGHT = f"Your reply ended before your thinking did. Think less. {_WANTED}"
 _CUT_OFF = " The block has no end: if your reply was cut off, send less code in one step."
@@ -102,11 +104,12 @@ def _from_blocks(text: str) -> CodeReply:
 
 
 def _parsed(block: Block) -> str:
-    """The block's code; empty if it holds none."""
+    """The block's code; empty if it holds no statement."""
     code = first_that_parses(block.codes)
     if isinstance(code, Fault):
         raise MalformedReply(_of_fault(code) + ("" if block.is_closed else _CUT_OFF))
-    return code if code.strip() else ""
+    lines = (line.strip() for line in code.splitlines())
+    return code if any(line and not line.startswith("#") for line in lines) else ""
 
 
 def _from_unmarked(text: str, block: Block) -> tuple[CodeReply | None, str]:
