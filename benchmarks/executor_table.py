@@ -23,7 +23,7 @@ from tinyagent import LocalExecutor, ProcessExecutor, SandboxUnavailable, TrustL
 from tinyagent.execution.engines import ENGINES
 from tinyagent.execution.protocol import Executor
 
-LOOP = "def fib(n):\n    return n if n < 2 else fib(n - 1) + fib(n - 2)\nfib(21)"
+LOOP = "def fib(n):\n    return n if n < 2 else fib(n - 1) + fib(n - 2)\nfib(24)"
 PINS = {"smolagents": "smolagents==1.26.0", "monty": "pydantic-monty==1.4.0"}
 LIMIT = 120.0
 

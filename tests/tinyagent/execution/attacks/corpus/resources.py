@@ -198,8 +198,6 @@ PROCESSOR = group(
         a_sort_with_a_key="sorted(range(10**6), key=lambda n: sum(range(n)))",
         a_hash="class C:\n    def __hash__(self):\n        while True: pass\n{C()}",
         a_finalizer="class C:\n    def __del__(self):\n        while True: pass\nc = C()\ndel c",
-        a_lock_of_a_file="import fcntl\na, b = open('l', 'w'), open('l', 'w')\n"
-        "fcntl.flock(a, fcntl.LOCK_EX)\nfcntl.flock(b, fcntl.LOCK_EX)",
         a_signal_wait="import signal\nsignal.sigwait({signal.SIGUSR1})",
         ctypes_loop="import ctypes\nctypes.CDLL(None).pause()",
     ),
