@@ -240,7 +240,9 @@ def test_limits_descriptors_and_terminals_stay_as_they_are(tmp_path: Path) -> No
 def test_the_calls_of_another_architecture_end_the_process(tmp_path: Path) -> None:
     code = """
         import ctypes, mmap
-        page = mmap.mmap(-1, 4096, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+        own = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+        rights = mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC
+        page = mmap.mmap(-1, 4096, flags=own, prot=rights)
         page.write(bytes.fromhex("b814000000 cd80 c3"))  # getpid of i386
         place = ctypes.addressof(ctypes.c_char.from_buffer(page))
         print(ctypes.CFUNCTYPE(ctypes.c_int)(place)() == os.getpid(), flush=True)
