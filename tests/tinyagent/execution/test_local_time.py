@@ -125,7 +125,7 @@ async def test_time_in_tools_does_not_count() -> None:
 async def test_time_after_a_tool_counts() -> None:
     executor = LocalExecutor(limits=SHORT)
     executor.inject("tool", asyncio.sleep)
-    result = await executor.run("while True: tool(0)")
+    result = await executor.run("while True:\n    tool(0)\n    n = sum(range(20_000))")
     assert result.timed_out
 
 

@@ -61,12 +61,22 @@ class WorkingFolder:
                 size = f"{stamp[1]:,} bytes"
                 remarks.append(f"{_printable(name)} ({size}) is too large to be handed over")
                 continue
-            with open(f"{self._path}/{name}", "rb") as file:
-                data = file.read(room)
+            data = _content(f"{self._path}/{name}", room)
+            if data is None:
+                continue
             room -= len(data)
             kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
             deliver(_printable(name), kind, data)
         return remarks
+
+
+def _content(path: str, most: int) -> bytes | None:
+    """What is in the file; None if it has gone meanwhile."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(most)
+    except FileNotFoundError:
+        return None
 
 
 def _scan(folder: str) -> dict[str, Stamp]:
