@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import replace
-from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Unpack, cast
 
@@ -30,7 +28,7 @@ from tinyagent.core.events import (
 )
 from tinyagent.core.execution import ExecutionResult
 from tinyagent.core.messages import ToolCall
-from tinyagent.core.signals import Signal, SignalType
+from tinyagent.core.signals import Signal
 from tinyagent.core.types import ModelRequest, ModelResponse, ToolResult
 from tinyagent.execution.choose import get_executor
 from tinyagent.execution.imports import ISOLATED_IMPORTS, LOCAL_IMPORTS
@@ -43,11 +41,11 @@ from tinyagent.memory.steps import ActionStep, TaskStep
 from tinyagent.middleware.base import chain_code_run
 from tinyagent.models.base import Model
 from tinyagent.prompts.templates import CODE_SYSTEM
+from tinyagent.signals.primitives import signal_functions
 from tinyagent.tools.results import ResultStore
 from tinyagent.tools.tool import Tool
 
 _OBSERVATION_CHARS = 10_000
-_SIGNAL_CHARS = 2_000
 _ANSWER_NOW = "You go round in circles. Give your answer now, by final_answer(...)."
 _LIMITS = ExecutionLimits(max_output_bytes=200_000)  # what is not shown is there to be read on
 
@@ -72,8 +70,8 @@ class CodeRun(Run[MemoryManager]):
             self._inject_tool(tool)
         for helper in (pad.store, pad.recall, pad.observe, pad.fail):
             executor.inject(helper.__name__, _on_the_loop(helper))
-        for kind in SignalType:
-            executor.inject(kind.value, _on_the_loop(partial(self._signal, kind)))
+        for name, give in signal_functions(self._note, lambda: self.context.step).items():
+            executor.inject(name, _on_the_loop(give))
 
     async def run_code(self, code: str) -> ExecutionResult:
         """Run one block, through the middleware.
@@ -111,10 +109,9 @@ class CodeRun(Run[MemoryManager]):
             self._end = end
             raise _EndOfRun from None
 
-    def _signal(self, kind: SignalType, msg: object) -> None:
-        signal = Signal(kind, str(msg)[:_SIGNAL_CHARS], datetime.now(UTC), self.context.step)
+    def _note(self, signal: Signal) -> None:
         self.signals.append(signal)
-        self.context.emit(SignalGiven(self.context.step, signal))
+        self.context.emit(SignalGiven(signal.step, signal))
 
 
 class _EndOfRun(BaseException):

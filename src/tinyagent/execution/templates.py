@@ -137,7 +137,7 @@ class Template:
                 socket.send_fds(self._control, [data], [descriptor.fileno()])
 
     def _first_report(self, spec: Spec) -> dict[str, Any]:
-        order = {"preload": spec.preload, "without": sorted(spec.without), "paths": []}
+        order = {"preload": spec.preload, "without": sorted(spec.without)}
         self._control.settimeout(_START_SECONDS)
         try:
             self._send(order)
@@ -179,8 +179,6 @@ def template_for(engine: Engine, preload: tuple[str, ...]) -> Template:
         template = _templates.get(key)
         if template is not None and template.is_alive:
             return template
-        if template is not None:
-            template.close()
         without = frozenset[str]()
         if template is not None:
             without = template.spec.without

@@ -11,19 +11,15 @@ import struct
 from . import syscalls
 
 CLONE_NEWNS = 0x0002_0000
-CLONE_NEWCGROUP = 0x0200_0000
 CLONE_NEWUTS = 0x0400_0000
 CLONE_NEWIPC = 0x0800_0000
 CLONE_NEWUSER = 0x1000_0000
 CLONE_NEWPID = 0x2000_0000
 CLONE_NEWNET = 0x4000_0000
 
-MS_RDONLY = 0x1
 MS_NOSUID = 0x2
 MS_NODEV = 0x4
 MS_NOEXEC = 0x8
-MS_REMOUNT = 0x20
-MS_BIND = 0x1000
 MS_REC = 0x4000
 MS_PRIVATE = 0x4_0000
 MS_SLAVE = 0x8_0000
@@ -31,7 +27,6 @@ MNT_DETACH = 2
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_DUMPABLE = 4
-_PR_SET_CHILD_SUBREAPER = 36
 _PR_SET_NO_NEW_PRIVS = 38
 _PR_CAP_AMBIENT = 47
 _PR_CAP_AMBIENT_CLEAR_ALL = 4
@@ -127,11 +122,6 @@ def set_dumpable(dumpable: bool) -> None:  # noqa: FBT001 - reads as what it set
 def set_parent_death_signal(signal_number: int) -> None:
     """Get this signal when the thread that forked this process ends."""
     prctl("PR_SET_PDEATHSIG", _PR_SET_PDEATHSIG, signal_number)
-
-
-def set_child_subreaper() -> None:
-    """Become the parent of every descendant whose own parent ends."""
-    prctl("PR_SET_CHILD_SUBREAPER", _PR_SET_CHILD_SUBREAPER, 1)
 
 
 def drop_capabilities() -> None:

@@ -1,40 +1,35 @@
 """A root of its own for the template: nothing in it but what Python needs, read-only.
 
 The folders are attached with the kernel's file-descriptor mount calls (open_tree(2), move_mount(2),
-mount_setattr(2)), which number the same on all architectures.
+mount_setattr(2), fsopen(2)).
 """
 
 from __future__ import annotations
 
-import ctypes
 import os
+import struct
 import sys
 import sysconfig
 from collections.abc import Iterable
 from contextlib import suppress
 from typing import NamedTuple
 
+from . import linux
+
 SANDBOX = "/sandbox"
 """The working folder of each session."""
 PROC = SANDBOX
 """Where the template has its /proc: each session's working folder covers it."""
 
-_OPEN_TREE, _MOVE_MOUNT, _MOUNT_SETATTR = 428, 429, 442
-_FSOPEN, _FSCONFIG, _FSMOUNT = 430, 431, 432
 _FSCONFIG_SET_STRING, _FSCONFIG_CMD_CREATE = 1, 6
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _AT_FDCWD = -100
-_AT_EMPTY_PATH = 0x1000
 _AT_RECURSIVE = 0x8000
 _OPEN_TREE_CLONE = 1
-_OPEN_TREE_CLOEXEC = os.O_CLOEXEC
 _MOVE_MOUNT_F_EMPTY_PATH = 4
 _MOUNT_ATTR_RDONLY, _MOUNT_ATTR_NOSUID = 1, 2
-_MS_REC, _MS_SLAVE = 0x4000, 0x80000
-_MS_NOSUID, _MS_NODEV, _MS_NOEXEC = 2, 4, 8
-_MNT_DETACH = 2
+_FILES = linux.MS_NOSUID | linux.MS_NODEV
 
-_LIBC = ctypes.CDLL(None, use_errno=True)
 DEVICES = ("/dev/null", "/dev/full", "/dev/random", "/dev/urandom")
 
 
@@ -68,11 +63,11 @@ def _outermost(paths: Iterable[str]) -> list[str]:
 
 def hold(paths: Iterable[str]) -> list[Tree]:
     """Take hold of the paths as the caller may reach them now."""
-    flags = _OPEN_TREE_CLONE | _OPEN_TREE_CLOEXEC | _AT_RECURSIVE
+    flags = _OPEN_TREE_CLONE | os.O_CLOEXEC | _AT_RECURSIVE
     return [
         Tree(
             path,
-            _call("open_tree", _OPEN_TREE, _AT_FDCWD, os.fsencode(path), flags),
+            linux.syscall("open_tree", _AT_FDCWD, os.fsencode(path), flags),
             os.path.isdir(path),
         )
         for path in paths
@@ -81,33 +76,31 @@ def hold(paths: Iterable[str]) -> list[Tree]:
 
 def enter_root(trees: Iterable[Tree]) -> None:
     """Make a root of the trees alone and leave the host's; everything in it is read-only."""
-    stage = b"/tmp"
-    _mount(b"tmpfs", stage, b"tmpfs", _MS_NOSUID | _MS_NODEV, b"size=1m,mode=755")
+    stage = "/tmp"  # noqa: S108 - only a place that exists: an empty root is mounted over it
+    linux.mount("tmpfs", stage, "tmpfs", _FILES, "size=1m,mode=755")
     os.chdir(stage)
     os.mkdir(SANDBOX[1:])
     # Now, while the host's is there: the kernel gives no new view of /proc to who has lost the old.
-    _mount(b"proc", PROC[1:].encode(), b"proc", _MS_NOSUID | _MS_NODEV | _MS_NOEXEC, None)
+    linux.mount("proc", PROC[1:], "proc", _FILES | linux.MS_NOEXEC)
     for tree in trees:
         target = tree.path[1:]
         folder = target if tree.is_folder else os.path.dirname(target)
         os.makedirs(folder, exist_ok=True)
         if not tree.is_folder:
             os.close(os.open(target, os.O_CREAT | os.O_WRONLY, 0o644))
-        _call(
-            "move_mount", _MOVE_MOUNT, tree.descriptor, b"", _AT_FDCWD, os.fsencode(target),
-            _MOVE_MOUNT_F_EMPTY_PATH,
-        )  # fmt: skip
+        there = (_AT_FDCWD, os.fsencode(target), _MOVE_MOUNT_F_EMPTY_PATH)
+        linux.syscall("move_mount", tree.descriptor, b"", *there)
         os.close(tree.descriptor)
-    _check(_LIBC.syscall(_PIVOT_ROOT, b".", b"."), "pivot_root")
-    _check(_LIBC.umount2(b".", _MNT_DETACH), "umount2")
+    linux.pivot_root(".", ".")
+    linux.umount2(".")
     os.chdir("/")
-    _set_attributes(b"/", _AT_RECURSIVE, _MOUNT_ATTR_RDONLY | _MOUNT_ATTR_NOSUID, 0)
-    _set_attributes(PROC.encode(), 0, 0, _MOUNT_ATTR_RDONLY)  # each session maps its user there
+    _set_attributes("/", _AT_RECURSIVE, _MOUNT_ATTR_RDONLY | _MOUNT_ATTR_NOSUID, 0)
+    _set_attributes(PROC, 0, 0, _MOUNT_ATTR_RDONLY)  # each session maps its user there
 
 
 def keep_to_ourselves() -> None:
     """No mount of ours reaches the host's namespace."""
-    _mount(None, b"/", None, _MS_REC | _MS_SLAVE, None)
+    linux.mount(None, "/", None, linux.MS_REC | linux.MS_SLAVE)
 
 
 def open_proc() -> int:
@@ -117,11 +110,11 @@ def open_proc() -> int:
 
 def open_own_proc() -> int:
     """A descriptor of a /proc of the own process namespace, which is mounted nowhere."""
-    context = _call("fsopen", _FSOPEN, b"proc", 0)
+    context = linux.syscall("fsopen", b"proc", 0)
     with suppress(OSError):  # only processes, where the kernel can (5.8): that is quicker to list
-        _call("fsconfig", _FSCONFIG, context, _FSCONFIG_SET_STRING, b"subset", b"pid", 0)
-    _call("fsconfig", _FSCONFIG, context, _FSCONFIG_CMD_CREATE, None, None, 0)
-    mount = _call("fsmount", _FSMOUNT, context, 0, 0)
+        linux.syscall("fsconfig", context, _FSCONFIG_SET_STRING, b"subset", b"pid", 0)
+    linux.syscall("fsconfig", context, _FSCONFIG_CMD_CREATE, None, None, 0)
+    mount = linux.syscall("fsmount", context, 0, 0)
     descriptor = os.open(".", _FOLDER, dir_fd=mount)
     os.close(mount)
     os.close(context)
@@ -133,32 +126,11 @@ def make_working_folder(max_bytes: int) -> None:
 
     It is of the session's own mount namespace, and goes with it.
     """
-    options = f"size={max_bytes},nr_inodes=65536,mode=755".encode()
-    _mount(b"tmpfs", SANDBOX.encode(), b"tmpfs", _MS_NOSUID | _MS_NODEV, options)
+    options = f"size={max_bytes},nr_inodes=65536,mode=755"
+    linux.mount("tmpfs", SANDBOX, "tmpfs", _FILES, options)
 
 
-def _mount(
-    source: bytes | None, target: bytes, kind: bytes | None, flags: int, options: bytes | None
-) -> None:
-    _check(_LIBC.mount(source, target, kind, ctypes.c_ulong(flags), options), f"mount {kind!r}")
-
-
-def _set_attributes(path: bytes, flags: int, add: int, clear: int) -> None:
-    attributes = (ctypes.c_uint64 * 4)(add, clear, 0, 0)
-    size = ctypes.sizeof(attributes)
-    name = "mount_setattr"
-    _call(name, _MOUNT_SETATTR, _AT_FDCWD, path, flags, ctypes.byref(attributes), size)
-
-
-def _call(name: str, number: int, *arguments: object) -> int:
-    return _check(_LIBC.syscall(ctypes.c_long(number), *arguments), name)
-
-
-def _check(outcome: int, name: str) -> int:
-    if outcome < 0:
-        number = ctypes.get_errno()
-        raise OSError(number, f"{name}: {os.strerror(number)}")
-    return outcome
-
-
-_PIVOT_ROOT = 155 if os.uname().machine == "x86_64" else 41
+def _set_attributes(path: str, flags: int, add: int, clear: int) -> None:
+    attributes = struct.pack("=4Q", add, clear, 0, 0)
+    size = len(attributes)
+    linux.syscall("mount_setattr", _AT_FDCWD, os.fsencode(path), flags, attributes, size)

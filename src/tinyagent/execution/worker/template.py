@@ -58,7 +58,7 @@ def _prepare(order: dict[str, Any]) -> Cell:
     for name in order["preload"]:
         with suppress(ImportError):
             importlib.import_module(name)
-    paths = [*mounts.python_paths(), *order["paths"]]
+    paths = mounts.python_paths()
     if apart:
         mounts.keep_to_ourselves()
         trees = mounts.hold(paths)

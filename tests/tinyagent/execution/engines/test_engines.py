@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tinyagent.core.errors import ConfigurationError, SandboxUnavailable
+from tinyagent.execution import templates
 from tinyagent.execution.engines import ENGINES, container, engines_for, kernel
 from tinyagent.execution.limits import TrustLevel
 from tinyagent.execution.process import ProcessExecutor
@@ -35,6 +36,7 @@ async def test_where_nothing_is_installed_it_says_what_to_install(
     monkeypatch.setattr(kernel.KernelEngine, "missing", lambda _: "Linux")
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(templates, "_templates", {})  # one that runs already needs nothing more
     executor = ProcessExecutor(TrustLevel.SANDBOXED)
     with pytest.raises(SandboxUnavailable) as refused:
         await executor.run("1")

@@ -130,23 +130,6 @@ def test_a_child_dies_with_its_parent(tmp_path: Path) -> None:
     assert said(code, tmp_path) == "parent leaves"
 
 
-def test_a_subreaper_becomes_the_parent_of_orphans(tmp_path: Path) -> None:
-    code = """
-        linux.set_child_subreaper()
-        reading, writing = os.pipe()
-        if os.fork() == 0:
-            if os.fork() == 0:
-                os.close(writing)
-                os.read(reading, 1)
-                os._exit(7)
-            os._exit(0)
-        print(os.waitstatus_to_exitcode(os.wait()[1]))
-        os.close(writing)
-        print(os.waitstatus_to_exitcode(os.wait()[1]))
-    """
-    assert said(code, tmp_path) == "0\n7"
-
-
 @pytest.mark.parametrize("call", ["as it is", "refused by a container"])
 def test_descriptors_are_closed_from_first_to_last(call: str, tmp_path: Path) -> None:
     refuse = """

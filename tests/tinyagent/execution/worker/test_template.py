@@ -71,7 +71,7 @@ def start(request: pytest.FixtureRequest) -> Start:
         with theirs:
             command = [sys.executable, "-I", "-c", _START, WORKERS, str(theirs.fileno())]
             process = subprocess.Popen(command, pass_fds=[theirs.fileno()])
-        order = {"preload": preload, "without": without, "paths": []}
+        order = {"preload": preload, "without": without}
         ours.send(json.dumps(order).encode())
         running = Running(ours, process, json.loads(ours.recv(1 << 16)), [])
         request.addfinalizer(lambda: end(running))
