@@ -1,8 +1,9 @@
 """What every database looks like to skillian: tables, column types, and one way to run a SELECT."""
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from pathlib import Path
+from typing import Any, Literal, Protocol, Self
 
 Kind = Literal[
     "text",
@@ -48,6 +49,20 @@ class ArrowTable(Protocol):
         ...
 
 
+class ArrowBatch(Protocol):
+    """The part of `pyarrow.RecordBatch` that skillian uses."""
+
+    @property
+    def num_rows(self) -> int:
+        """How many rows there are."""
+        ...
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory they take."""
+        ...
+
+
 class Connector(Protocol):
     """One database, read only. Cancelling the task that awaits stops the statement.
 
@@ -57,6 +72,11 @@ class Connector(Protocol):
     @property
     def dialect(self) -> str:
         """The sqlglot dialect that statements are written in."""
+        ...
+
+    @classmethod
+    def from_url(cls, name: str, url: str, folder: Path) -> Self:
+        """Return the connector of connection `name`; relative paths are relative to `folder`."""
         ...
 
     async def catalog(self) -> tuple[Table, ...]:
@@ -69,6 +89,15 @@ class Connector(Protocol):
 
     async def run(self, statement: str, parameters: Mapping[str, object]) -> ArrowTable:
         """Run one SELECT with named parameters and return its rows, within the budgets."""
+        ...
+
+    def stream(
+        self, statement: str, parameters: Mapping[str, object]
+    ) -> AsyncIterator[ArrowBatch]:
+        """Run one SELECT and give its rows in batches, however many there are.
+
+        What is not yet asked for waits in the database; closing the iterator ends the statement.
+        """
         ...
 
     async def aclose(self) -> None:

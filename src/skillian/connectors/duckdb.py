@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from threading import Lock
-from typing import Any, TypeVar, cast
+from typing import Any, Self, TypeVar, cast
 
 import duckdb
 import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
@@ -82,6 +82,11 @@ class DuckDBConnector:
         self._lock = Lock()
         self._connection: duckdb.DuckDBPyConnection | None = None
         self._running: set[_Statement] = set()
+
+    @classmethod
+    def from_url(cls, name: str, url: str, folder: Path) -> Self:
+        """Return the connector for `duckdb:///path`; the file is opened by its first statement."""
+        return cls(folder / url.partition("://")[2].removeprefix("/"), name)
 
     async def catalog(self) -> tuple[Table, ...]:
         """Return all tables and views; those of the default schema first."""

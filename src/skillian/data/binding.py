@@ -8,6 +8,7 @@ from sqlglot import exp
 from skillian.connectors.base import ColumnType, Connector, Table
 from skillian.data import sql
 from skillian.data.admission import admit_expression, admit_query
+from skillian.data.compile import compile_sql
 from skillian.data.connections import Connections
 from skillian.data.definitions import Measure, Source
 from skillian.data.dimensions import DimensionBuilder
@@ -53,7 +54,7 @@ class BoundSource:
         if definition is None:
             raise UnknownNameError("dimension", name, self.definition.dimensions, self.name)
         column = self._column(definition.column, f"dimension {name!r}")
-        builder = DimensionBuilder(definition, self.connector.dialect, parameters)
+        builder = DimensionBuilder(definition, parameters)
         try:
             value, kind = builder.build(sql.column(column, _ROWS), self.columns[column])
         except QueryError as error:
@@ -69,7 +70,8 @@ class BoundSource:
         if not values:
             return ()
         select = exp.Select(expressions=[sql.named(value, name) for name, value in values.items()])
-        types = await self.connector.describe(self.rows(select).sql(self.connector.dialect))
+        statement = compile_sql(self.rows(select), self.connector.dialect)
+        types = await self.connector.describe(statement)
         return tuple(
             MeasureTerm(name, value, types[name], self.definition.measures[name])
             for name, value in values.items()
@@ -119,7 +121,7 @@ async def bind(registry: SourceRegistry, connections: Connections, name: str) ->
         return BoundSource(name, definition, connector, relation, table.columns)
     query = admit_query(definition.query or "", connector.dialect)
     _check_tables(name, query, tables)
-    columns = await connector.describe(query.sql(connector.dialect))
+    columns = await connector.describe(compile_sql(query, connector.dialect))
     return BoundSource(name, definition, connector, query.subquery(sql.name(_ROWS)), columns)
 
 

@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from skillian.data import arrow, sql
 from skillian.data.binding import BoundSource, bind
+from skillian.data.compile import compile_sql
 from skillian.data.connections import Connections
 from skillian.data.definitions import Measure
 from skillian.data.selection import filtered_rows
@@ -111,7 +112,9 @@ async def _extent(source: BoundSource) -> tuple[int, object]:
     if source.definition.freshness is not None:
         newest = source.dimension(source.definition.freshness, parameters).value
         columns.append(sql.named(exp.Max(this=newest), "freshness"))
-    statement = source.rows(exp.Select(expressions=columns)).sql(source.connector.dialect)
+    statement = compile_sql(
+        source.rows(exp.Select(expressions=columns)), source.connector.dialect
+    )
     row = arrow.rows(await source.connector.run(statement, parameters.values))[0]
     return int(row["row_count"]), row.get("freshness")
 
@@ -121,7 +124,7 @@ async def _dimension(source: BoundSource, name: str) -> DimensionInfo:
     term = source.dimension(name, parameters)
     definition = source.definition.dimensions[name]
     rows = filtered_rows(source, {"value": term.value}, (), parameters).distinct()
-    statement = rows.limit(MAX_VALUES + 1).sql(source.connector.dialect)
+    statement = compile_sql(rows.limit(MAX_VALUES + 1), source.connector.dialect)
     table = await source.connector.run(statement, parameters.values)
     values = [row["value"] for row in arrow.rows(table)]
     few = len(values) <= MAX_VALUES

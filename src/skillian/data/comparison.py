@@ -20,6 +20,7 @@ from skillian.data.comparison_plan import (
 )
 from skillian.data.comparison_rows import read_rows
 from skillian.data.comparison_sql import comparison_statement
+from skillian.data.compile import compile_sql
 from skillian.data.connections import Connections
 from skillian.data.definitions import Thresholds
 from skillian.data.filters import Filters
@@ -135,7 +136,7 @@ class ComparisonEngine:
 
     async def _run(self, plan: ComparisonPlan, key: str) -> ComparisonResult:
         connector = plan.a.source.connector
-        statement = comparison_statement(plan, self._top).sql(connector.dialect, pretty=True)
+        statement = compile_sql(comparison_statement(plan, self._top), connector.dialect)
         snapshot = datetime.now(UTC).isoformat(timespec="seconds")
         table = await connector.run(statement, plan.parameters.values)
         summary, top = read_rows(table, plan)

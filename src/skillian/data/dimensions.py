@@ -27,13 +27,11 @@ class DimensionBuilder:
 
     Args:
         definition: What `sources.yaml` declares.
-        dialect: The sqlglot dialect of the connection.
         parameters: Takes the values that are bound.
     """
 
-    def __init__(self, definition: Dimension, dialect: str, parameters: sql.Parameters) -> None:
+    def __init__(self, definition: Dimension, parameters: sql.Parameters) -> None:
         self._definition = definition
-        self._dialect = dialect
         self._parameters = parameters
 
     def build(self, column: exp.Expr, kind: ColumnType) -> tuple[exp.Expr, ColumnType]:
@@ -60,7 +58,7 @@ class DimensionBuilder:
             return exp.Upper(this=value)
         padding = LPAD.fullmatch(step)
         if padding is None:
-            return self._nfc(value)
+            return exp.Normalize(this=value, form=exp.var("NFC"))
         width = exp.Literal.number(int(padding["width"]))
         padded = exp.Pad(
             this=value.copy(),
@@ -71,11 +69,6 @@ class DimensionBuilder:
         # LPAD cuts what is longer, which would make different keys equal.
         longer = exp.GTE(this=exp.Length(this=value.copy()), expression=width.copy())
         return exp.case().when(longer, value).else_(padded)
-
-    def _nfc(self, value: exp.Expr) -> exp.Expr:
-        if self._dialect == "duckdb":
-            return exp.Anonymous(this="NFC_NORMALIZE", expressions=[value])
-        return exp.Normalize(this=value, form=exp.var("NFC"))
 
     def _mapped(self, value: exp.Expr) -> exp.Expr:
         if not self._definition.values:

@@ -7,6 +7,7 @@ from sqlglot import exp
 
 from skillian.data import arrow, sql
 from skillian.data.binding import BoundSource, MeasureTerm, Term, bind
+from skillian.data.compile import compile_sql
 from skillian.data.connections import Connections
 from skillian.data.filters import Condition, Filters
 from skillian.data.measures import aggregate, result_scale
@@ -107,7 +108,8 @@ class QueryEngine:
             where=conditions(bound, filters),
             order=_order(order, (*names[0], *names[1])),
         )
-        statement = _statement(bound, question, limit, parameters).sql(bound.connector.dialect)
+        tree = _statement(bound, question, limit, parameters)
+        statement = compile_sql(tree, bound.connector.dialect)
         table = await bound.connector.run(statement, parameters.values)
         rows = tuple(tuple(row.values()) for row in arrow.rows(table))
         return QueryResult(

@@ -6,7 +6,7 @@ from typing import Any, get_args
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from skillian.connectors import DIALECTS, scheme
+from skillian.connectors import dialect_of, scheme, schemes
 from skillian.data.admission import admit_expression, admit_query
 from skillian.data.definitions import Measure, Source, SourcesFile
 from skillian.data.yaml_lines import Data, Document, read_yaml
@@ -103,8 +103,8 @@ def _check(definitions: SourcesFile, document: Document) -> None:
     """Note what the models cannot see: names that lead nowhere, and SQL that is refused."""
     for name, url in definitions.connections.items():
         kind = scheme(url.get_secret_value())
-        if kind not in DIALECTS and not url.get_secret_value().startswith("${"):
-            known = ", ".join(f"{known}://…" for known in DIALECTS)
+        if kind not in schemes() and not url.get_secret_value().startswith("${"):
+            known = ", ".join(f"{known}://…" for known in schemes())
             line = document.line_of(("connections", name))
             document.fault(line, f"connection `{name}`: no such kind of database", f"use {known}")
     for name, source in definitions.sources.items():
@@ -126,7 +126,7 @@ def _check_source(name: str, source: Source, definitions: SourcesFile, document:
             line = document.line_of((*path, kind, logical))
             document.fault(line, f"`{logical}` is taken by `{other}`", "give it another name")
     url = definitions.connections.get(source.connection)
-    dialect = DIALECTS.get(scheme(url.get_secret_value())) if url else None
+    dialect = dialect_of(scheme(url.get_secret_value())) if url else None
     if dialect is not None:
         _check_sql(path, source, dialect, document)
 
