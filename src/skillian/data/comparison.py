@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from skillian.data import sql
 from skillian.data.binding import bind
+from skillian.data.comparison_groups import groups_of_rows
 from skillian.data.comparison_plan import (
     ComparisonPlan,
     bound_side,
@@ -136,7 +137,7 @@ class ComparisonEngine:
 
     async def _run(self, plan: ComparisonPlan, key: str) -> ComparisonResult:
         connector = plan.a.source.connector
-        statement = compile_sql(comparison_statement(plan, self._top), connector.dialect)
+        statement = compile_sql(comparison_statement(plan, groups_of_rows(plan), self._top), connector.dialect)
         snapshot = datetime.now(UTC).isoformat(timespec="seconds")
         table = await connector.run(statement, plan.parameters.values)
         summary, top = read_rows(table, plan)

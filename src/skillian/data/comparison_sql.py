@@ -1,29 +1,28 @@
 """A comparison as one SELECT: one statement sees one snapshot of both sides.
 
-side_a, side_b   each source filtered and aggregated by the keys
-both             one under the other (UNION ALL), so that a NULL key meets a NULL key
-groups           one row per key: rows_a, rows_b, and per measure a_<n> and b_<n>
+both, groups     one row per key: rows_a, rows_b, and per measure a_<n> and b_<n>
 classified       per measure status_<n> and gap_<n> (b - a, an absent side as 0)
 rated            the row's status: the worst of its measures'
 summary, top     counts and sums in one row; the largest differences of each measure
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 from sqlglot import exp
 
 from skillian.data import sql
-from skillian.data.comparison_plan import ComparisonPlan, MeasurePlan, Side
-from skillian.data.comparison_summary import key_columns, summary_select, top_select
+from skillian.data.comparison_plan import ComparisonPlan, MeasurePlan
+from skillian.data.comparison_summary import summary_select, top_select
 from skillian.data.definitions import Limits
-from skillian.data.measures import aggregate
 from skillian.data.results import STATUSES
-from skillian.data.selection import filtered_rows
 
 _MATCH, _MINOR, _MAJOR, _MISSING_IN_A, _MISSING_IN_B = STATUSES
 
+Relations = Mapping[str, exp.Query]
+"""Named steps of a statement, in order; the last two are `both` and `groups`."""
 
-def comparison_statement(plan: ComparisonPlan, top: int) -> exp.Select:
+
+def comparison_statement(plan: ComparisonPlan, groups: Relations, top: int) -> exp.Select:
     """Return the statement; each of its rows holds the summary and one of the top differences.
 
     With nothing different there is one row, whose top columns are NULL.
@@ -37,64 +36,19 @@ def comparison_statement(plan: ComparisonPlan, top: int) -> exp.Select:
     ]
     statement = exp.Select(expressions=columns).from_(sql.table("summary"), copy=False)
     statement.join(sql.table("top"), on=exp.true(), join_type="left", copy=False)
-    for name, query in (
-        ("side_a", _side(plan.a, plan.measures, plan.parameters)),
-        ("side_b", _side(plan.b, plan.measures, plan.parameters)),
-        ("both", _both(plan)),
-        ("groups", _groups(plan)),
-        ("classified", _classified(plan)),
-        ("rated", _rated(plan)),
-        ("summary", summary),
-        ("top", ranked),
-    ):
+    return with_relations(statement, {**rated(plan, groups), "summary": summary, "top": ranked})
+
+
+def rated(plan: ComparisonPlan, groups: Relations) -> Relations:
+    """Return the relations up to `rated`: every group with its class."""
+    return {**groups, "classified": _classified(plan), "rated": _rated(plan)}
+
+
+def with_relations(statement: exp.Select, relations: Relations) -> exp.Select:
+    """Return the statement with these steps before it."""
+    for name, query in relations.items():
         statement.with_(sql.name(name), as_=query, copy=False)
     return statement
-
-
-def _side(side: Side, measures: Sequence[MeasurePlan], parameters: sql.Parameters) -> exp.Select:
-    values = {f"key_{index}": term.value for index, term in enumerate(side.keys)}
-    keys = [sql.bare(name) for name in values]
-    totals = [
-        sql.named(aggregate(term, sql.bare(f"value_{index}"), measure.scale), f"total_{index}")
-        for index, (term, measure) in enumerate(zip(side.measures, measures, strict=True))
-    ]
-    values |= {f"value_{index}": term.value for index, term in enumerate(side.measures)}
-    rows = filtered_rows(side.source, values, side.where, parameters)
-    count = sql.named(exp.Count(this=exp.Star()), "row_count")
-    select = exp.Select(expressions=[*keys, count, *totals])
-    return select.from_(rows.subquery(sql.name("rows"), copy=False), copy=False).group_by(
-        *(key.copy() for key in keys), copy=False
-    )
-
-
-def _both(plan: ComparisonPlan) -> exp.Query:
-    def half(relation: str, *, is_a: bool) -> exp.Select:
-        count, none = sql.bare("row_count"), exp.Literal.number(0)
-        columns = [
-            *key_columns(plan),
-            sql.named(count if is_a else none, "rows_a"),
-            sql.named(none.copy() if is_a else count.copy(), "rows_b"),
-        ]
-        for index, measure in enumerate(plan.measures):
-            total, absent = sql.bare(f"total_{index}"), sql.decimal(exp.Null(), measure.scale)
-            columns.append(sql.named(total if is_a else absent, f"a_{index}"))
-            columns.append(sql.named(absent.copy() if is_a else total.copy(), f"b_{index}"))
-        return exp.Select(expressions=columns).from_(sql.table(relation), copy=False)
-
-    return exp.union(
-        half("side_a", is_a=True), half("side_b", is_a=False), distinct=False, copy=False
-    )
-
-
-def _groups(plan: ComparisonPlan) -> exp.Select:
-    names = ["rows_a", "rows_b"]
-    for index in range(len(plan.measures)):
-        names += [f"a_{index}", f"b_{index}"]
-    # At most one value on each side: MAX only passes it on.
-    passed = [sql.named(exp.Max(this=sql.bare(name)), name) for name in names]
-    select = exp.Select(expressions=[*key_columns(plan), *passed])
-    select.from_(sql.table("both"), copy=False)
-    return select.group_by(*key_columns(plan), copy=False)
 
 
 def _classified(plan: ComparisonPlan) -> exp.Select:

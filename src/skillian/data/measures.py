@@ -13,7 +13,7 @@ from skillian.errors import QueryError
 
 AVERAGE_DIGITS = 6
 
-_COUNTS = frozenset({"count", "count_distinct"})
+COUNTS = frozenset({"count", "count_distinct"})
 _NUMBERS = frozenset({"integer", "decimal"})
 # Types of whole numbers whose sum DuckDB returns as a binary float.
 _INEXACT_SUMS = frozenset({"UHUGEINT"})
@@ -24,7 +24,7 @@ def result_scale(term: MeasureTerm) -> int:
 
     Raises `QueryError` where the value is not an exact number.
     """
-    if term.definition.aggregation in _COUNTS:
+    if term.definition.aggregation in COUNTS:
         return 0
     if term.type.kind == "float":
         raise QueryError(

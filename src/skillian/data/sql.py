@@ -65,6 +65,16 @@ def text(value: str) -> exp.Literal:
     return exp.Literal.string(value)
 
 
+def zero() -> exp.Literal:
+    """Return `0`."""
+    return exp.Literal.number(0)
+
+
+def one() -> exp.Literal:
+    """Return `1`."""
+    return exp.Literal.number(1)
+
+
 def equals(value: exp.Expr, number: int) -> exp.Expr:
     """Return `value = number`."""
     return exp.EQ(this=value.copy(), expression=exp.Literal.number(number))

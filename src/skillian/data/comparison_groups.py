@@ -1,0 +1,98 @@
+"""The first steps of the comparison statement: from rows to one group per key.
+
+`groups` has the keys, rows_a, rows_b, and per measure a_<n> and b_<n>. NULL keys meet because the
+sides are put one under the other (UNION ALL) rather than joined.
+"""
+
+from collections.abc import Mapping
+
+from sqlglot import exp
+
+from skillian.data import sql
+from skillian.data.comparison_plan import ComparisonPlan, Side
+from skillian.data.comparison_summary import key_columns
+from skillian.data.measures import COUNTS, aggregate
+from skillian.data.selection import filtered_rows
+
+LANDED_A, LANDED_B = "side_a", "side_b"
+
+
+def groups_of_rows(plan: ComparisonPlan) -> dict[str, exp.Query]:
+    """Return the relations up to `groups` for sides that are in one database: one aggregation."""
+    halves = [_rows(plan, plan.a, is_a=True), _rows(plan, plan.b, is_a=False)]
+    return {"both": exp.union(*halves, distinct=False, copy=False), "groups": _aggregated(plan)}
+
+
+def _rows(plan: ComparisonPlan, side: Side, *, is_a: bool) -> exp.Select:
+    """Return the rows of one side; the columns of the other side are NULL."""
+    one, none = sql.one(), exp.Null()
+    values = {f"key_{index}": term.value for index, term in enumerate(side.keys)}
+    values |= {"rows_a": one if is_a else none, "rows_b": none.copy() if is_a else one.copy()}
+    for index, term in enumerate(side.measures):
+        values[f"a_{index}"] = term.value if is_a else exp.Null()
+        values[f"b_{index}"] = exp.Null() if is_a else term.value
+    return filtered_rows(side.source, values, side.where, plan.parameters)
+
+
+def _aggregated(plan: ComparisonPlan) -> exp.Select:
+    columns: list[exp.Expr] = key_columns(plan)
+    rows = {name: exp.Count(this=sql.bare(name)) for name in ("rows_a", "rows_b")}
+    columns += [sql.named(count, name) for name, count in rows.items()]
+    for index, measure in enumerate(plan.measures):
+        for side, letter in ((plan.a, "a"), (plan.b, "b")):
+            name = f"{letter}_{index}"
+            total = aggregate(side.measures[index], sql.bare(name), measure.scale)
+            if measure.aggregation in COUNTS:  # of a side without rows there is none, not 0
+                there = exp.GT(this=rows[f"rows_{letter}"].copy(), expression=sql.zero())
+                total = exp.case().when(there, total, copy=False)
+            columns.append(sql.named(total, name))
+    select = exp.Select(expressions=columns).from_(sql.table("both"), copy=False)
+    return select.group_by(*key_columns(plan), copy=False)
+
+
+def side_select(plan: ComparisonPlan, side: Side) -> exp.Select:
+    """Return one side aggregated at home: the keys, row_count, and per measure total_<n>."""
+    values = {f"key_{index}": term.value for index, term in enumerate(side.keys)}
+    keys = [sql.bare(name) for name in values]
+    columns: list[exp.Expr] = [*keys, sql.named(exp.Count(this=exp.Star()), "row_count")]
+    for index, (term, measure) in enumerate(zip(side.measures, plan.measures, strict=True)):
+        total = aggregate(term, sql.bare(f"value_{index}"), measure.scale)
+        columns.append(sql.named(total, f"total_{index}"))
+    values |= {f"value_{index}": term.value for index, term in enumerate(side.measures)}
+    rows = filtered_rows(side.source, values, side.where, plan.parameters)
+    select = exp.Select(expressions=columns)
+    select.from_(rows.subquery(sql.name("rows"), copy=False), copy=False)
+    return select.group_by(*(key.copy() for key in keys), copy=False)
+
+
+def groups_of_landed(plan: ComparisonPlan, tables: Mapping[str, str]) -> dict[str, exp.Query]:
+    """Return the relations up to `groups` for sides that were aggregated at home.
+
+    `tables` are the names that `side_select` of both was stored under, by LANDED_A and LANDED_B.
+    """
+    halves = [
+        _landed(plan, tables[LANDED_A], is_a=True),
+        _landed(plan, tables[LANDED_B], is_a=False),
+    ]
+    names = ["rows_a", "rows_b"]
+    for index in range(len(plan.measures)):
+        names += [f"a_{index}", f"b_{index}"]
+    # At most one value on each side: MAX only passes it on.
+    passed = [sql.named(exp.Max(this=sql.bare(name)), name) for name in names]
+    groups = exp.Select(expressions=[*key_columns(plan), *passed])
+    groups.from_(sql.table("both"), copy=False).group_by(*key_columns(plan), copy=False)
+    return {"both": exp.union(*halves, distinct=False, copy=False), "groups": groups}
+
+
+def _landed(plan: ComparisonPlan, table: str, *, is_a: bool) -> exp.Select:
+    count, none = sql.bare("row_count"), sql.zero()
+    columns: list[exp.Expr] = [
+        *key_columns(plan),
+        sql.named(count if is_a else none, "rows_a"),
+        sql.named(none.copy() if is_a else count.copy(), "rows_b"),
+    ]
+    for index, measure in enumerate(plan.measures):
+        total, absent = sql.bare(f"total_{index}"), sql.decimal(exp.Null(), measure.scale)
+        columns.append(sql.named(total if is_a else absent, f"a_{index}"))
+        columns.append(sql.named(absent.copy() if is_a else total.copy(), f"b_{index}"))
+    return exp.Select(expressions=columns).from_(sql.table(table), copy=False)
