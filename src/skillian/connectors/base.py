@@ -1,6 +1,6 @@
 """What every database looks like to skillian: tables, column types, and one way to run a SELECT."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol, Self
@@ -62,6 +62,10 @@ class ArrowBatch(Protocol):
         """How much memory they take."""
         ...
 
+    def to_pylist(self) -> list[dict[str, Any]]:
+        """Return the rows as dictionaries of Python values; decimals stay `Decimal`."""
+        ...
+
 
 class Connector(Protocol):
     """One database, read only. Cancelling the task that awaits stops the statement.
@@ -93,7 +97,7 @@ class Connector(Protocol):
 
     def stream(
         self, statement: str, parameters: Mapping[str, object]
-    ) -> AsyncIterator[ArrowBatch]:
+    ) -> AsyncGenerator[ArrowBatch]:
         """Run one SELECT and give its rows in batches, however many there are.
 
         What is not yet asked for waits in the database; closing the iterator ends the statement.

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from skillian.connectors.base import ArrowTable
+from skillian.connectors.base import ArrowBatch, ArrowTable
 from skillian.errors import QueryError
 
 
-def rows(table: ArrowTable) -> list[dict[str, Any]]:
+def rows(table: ArrowTable | ArrowBatch) -> list[dict[str, Any]]:
     """Return the rows; raises `QueryError` for a date that Python has no value for."""
     try:
         return table.to_pylist()

@@ -2,7 +2,9 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from time import monotonic
 
+from cachetools import TTLCache
 from sqlglot import exp
 
 from skillian.connectors.base import ColumnType, Connector, Table
@@ -12,10 +14,16 @@ from skillian.data.compile import compile_sql
 from skillian.data.connections import Connections
 from skillian.data.definitions import Measure, Source
 from skillian.data.dimensions import DimensionBuilder
+from skillian.data.single_flight import SingleFlight
 from skillian.data.sources import SourceRegistry
 from skillian.errors import QueryError, UnknownNameError, nearest
 
+Tables = Mapping[str, Table]
+"""By `schema.name`, those of the default schema first."""
+
 _ROWS = "source"
+_CONNECTIONS = 1000
+_KNOWN_SECONDS = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,15 +113,55 @@ class BoundSource:
         return found
 
 
-async def bind(registry: SourceRegistry, connections: Connections, name: str) -> BoundSource:
-    """Return a source bound to its database.
+class Binder:
+    """Binds the sources of a registry; what a database holds is looked up once a minute.
 
-    Raises `SourceNotFoundError` for an undeclared name, and `QueryError` where the declared table,
-    or a table of the declared query, does not exist.
+    Args:
+        registry: The sources there are.
+        connections: Their databases.
     """
-    definition = registry.get(name)
-    connector = connections.get(definition.connection)
-    tables = {_full_name(table): table for table in await connector.catalog()}
+
+    def __init__(self, registry: SourceRegistry, connections: Connections) -> None:
+        self._registry = registry
+        self._connections = connections
+        self._tables: TTLCache[str, Tables] = TTLCache(
+            _CONNECTIONS, _KNOWN_SECONDS, timer=monotonic
+        )
+        self._looking: SingleFlight[Tables] = SingleFlight()
+
+    async def bind(self, name: str) -> BoundSource:
+        """Return a source bound to its database.
+
+        Raises `SourceNotFoundError` for an undeclared name, and `QueryError` where the declared
+        table, or a table of the declared query, does not exist.
+        """
+        definition = self._registry.get(name)
+        connector = self._connections.get(definition.connection)
+        try:
+            return await _bound(
+                name, definition, connector, await self._known(definition.connection)
+            )
+        except QueryError:  # it may have been made a moment ago
+            self._tables.pop(definition.connection, None)
+            return await _bound(
+                name, definition, connector, await self._known(definition.connection)
+            )
+
+    async def _known(self, connection: str) -> Tables:
+        tables = self._tables.get(connection)
+        if tables is None:
+            tables = await self._looking.run(connection, lambda: self._look(connection))
+            self._tables[connection] = tables
+        return tables
+
+    async def _look(self, connection: str) -> Tables:
+        found = await self._connections.get(connection).catalog()
+        return {_full_name(table): table for table in found}
+
+
+async def _bound(
+    name: str, definition: Source, connector: Connector, tables: Tables
+) -> BoundSource:
     if definition.table is not None:
         table = _table(name, definition.table, tables)
         identifier = exp.Table(this=sql.name(table.name), db=sql.name(table.schema))
@@ -129,7 +177,7 @@ def _full_name(table: Table) -> str:
     return f"{table.schema}.{table.name}"
 
 
-def _table(source: str, name: str, tables: Mapping[str, Table]) -> Table:
+def _table(source: str, name: str, tables: Tables) -> Table:
     """Return the table `name` or `schema.name`; the default schema goes first."""
     short: dict[str, Table] = {}
     for table in tables.values():
@@ -144,7 +192,7 @@ def _table(source: str, name: str, tables: Mapping[str, Table]) -> Table:
     )
 
 
-def _check_tables(source: str, query: exp.Select, tables: Mapping[str, Table]) -> None:
+def _check_tables(source: str, query: exp.Select, tables: Tables) -> None:
     own = {cte.alias for cte in query.find_all(exp.CTE)}
     for table in query.find_all(exp.Table):
         name = f"{table.db}.{table.name}" if table.db else table.name

@@ -8,9 +8,8 @@ from cachetools import TTLCache
 from sqlglot import exp
 
 from skillian.data import arrow, sql
-from skillian.data.binding import BoundSource, bind
+from skillian.data.binding import Binder, BoundSource
 from skillian.data.compile import compile_sql
-from skillian.data.connections import Connections
 from skillian.data.definitions import Measure
 from skillian.data.selection import filtered_rows
 from skillian.data.sources import SourceRegistry
@@ -70,12 +69,12 @@ class Catalogue:
 
     Args:
         registry: The sources there are.
-        connections: Their databases.
+        binder: Binds them to their databases.
     """
 
-    def __init__(self, registry: SourceRegistry, connections: Connections) -> None:
+    def __init__(self, registry: SourceRegistry, binder: Binder) -> None:
         self._registry = registry
-        self._connections = connections
+        self._binder = binder
         self._described: TTLCache[str, SourceInfo] = TTLCache(
             len(registry.names), _REMEMBERED_SECONDS, timer=monotonic
         )
@@ -88,7 +87,7 @@ class Catalogue:
         """Return one source; raises `SourceNotFoundError` too."""
         found = self._described.get(name)
         if found is None:
-            bound = await bind(self._registry, self._connections, name)
+            bound = await self._binder.bind(name)
             found = self._described[name] = await _describe(bound)
         return found
 
@@ -112,9 +111,7 @@ async def _extent(source: BoundSource) -> tuple[int, object]:
     if source.definition.freshness is not None:
         newest = source.dimension(source.definition.freshness, parameters).value
         columns.append(sql.named(exp.Max(this=newest), "freshness"))
-    statement = compile_sql(
-        source.rows(exp.Select(expressions=columns)), source.connector.dialect
-    )
+    statement = compile_sql(source.rows(exp.Select(expressions=columns)), source.connector.dialect)
     row = arrow.rows(await source.connector.run(statement, parameters.values))[0]
     return int(row["row_count"]), row.get("freshness")
 

@@ -1,60 +1,59 @@
-"""Compares two sources exactly, in one statement, and remembers the answers for a while."""
+"""Compares two sources exactly, where their data lives, and remembers the answers for a while."""
 
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from time import monotonic
 from typing import Any
 
-from cachetools import TTLCache
-from pydantic import ValidationError
-
-from skillian.data import sql
-from skillian.data.binding import bind
-from skillian.data.comparison_groups import groups_of_rows
-from skillian.data.comparison_plan import (
-    ComparisonPlan,
-    bound_side,
-    plan_comparison,
-    shared_keys,
-)
+from skillian.connectors.workspace import Workspace
+from skillian.data.binding import Binder
+from skillian.data.comparison_plan import ComparisonPlan
 from skillian.data.comparison_rows import read_rows
 from skillian.data.comparison_sql import comparison_statement
-from skillian.data.compile import compile_sql
-from skillian.data.connections import Connections
 from skillian.data.definitions import Thresholds
+from skillian.data.differences import (
+    ComparisonRows,
+    Page,
+    home_rows,
+    keep_differences,
+    kept_rows,
+)
+from skillian.data.drill import DrillDown, drill_down
+from skillian.data.explain import explain_measures
+from skillian.data.explanation import Explanation
 from skillian.data.filters import Filters
+from skillian.data.ground import Progress, ground_of
 from skillian.data.interpretation import interpret
-from skillian.data.results import ComparisonResult, Proof
+from skillian.data.question import Planner, Question, unused_dimensions
+from skillian.data.remembered import ComparisonCache, Remembered
+from skillian.data.results import STATUSES, ComparisonResult, Proof, Status
+from skillian.data.single_flight import SingleFlight
 from skillian.data.sources import SourceRegistry
-from skillian.errors import InvalidInputError, UnavailableError
+from skillian.errors import InvalidInputError
 
 TOP = 10
-
-# Part of every cache key: raise it whenever the same question could get another answer.
-ENGINE_VERSION = 1
-_REMEMBERED = 256
+MAX_PAGE = 1000
+MAX_DRILLED = 1000
+DIFFERENT: tuple[Status, ...] = tuple(status for status in STATUSES if status != "match")
 
 
 class ComparisonEngine:
-    """Compares two sources of one connection.
+    """Compares two sources; close it, which ends what it remembers.
 
     Args:
         registry: The sources there are, and the defaults of a comparison.
-        connections: Their databases.
+        binder: Binds them to their databases.
         top: How many of the largest differences of each measure a result holds.
     """
 
-    def __init__(self, registry: SourceRegistry, connections: Connections, top: int = TOP) -> None:
-        self._registry = registry
-        self._connections = connections
+    def __init__(self, registry: SourceRegistry, binder: Binder, top: int = TOP) -> None:
+        self._planner = Planner(registry, binder)
         self._top = top
-        self._results: TTLCache[str, ComparisonResult] = TTLCache(
-            _REMEMBERED, registry.comparison.cache_ttl_seconds, timer=monotonic
-        )
+        self._workspace = Workspace()
+        self._cache = ComparisonCache(registry.comparison.cache_ttl_seconds)
+        self._comparing: SingleFlight[Remembered] = SingleFlight()
+        self._keeping: SingleFlight[str] = SingleFlight()
 
-    async def compare(
+    async def compare(  # noqa: PLR0913 - a comparison has these
         self,
         source_a_name: str,
         source_b_name: str,
@@ -63,86 +62,100 @@ class ComparisonEngine:
         filters: Filters | None = None,
         *,
         thresholds: Thresholds | Mapping[str, Any] | None = None,
+        progress: Progress | None = None,
     ) -> ComparisonResult:
         """Compare `measures` per combination of the dimensions `align_on`.
 
         Without `align_on` the declared default is used, as far as both sources have it. What
         `thresholds` leaves open, the configuration decides; what both leave open is 0. The same
-        question again, within the configured time, is answered from memory.
-        Raises `InvalidInputError`, `UnknownNameError`, `QueryError`, or `UnavailableError` for
-        sources of two connections.
+        question again, within the configured time, is answered from memory; asked by many at once,
+        it is computed once. Sources of two connections are aggregated at home and meet here;
+        `progress` is told as their groups come in.
+        Raises `InvalidInputError`, `UnknownNameError`, `QueryError` or `UnavailableError`.
         """
-        plan = await self._plan(
-            (source_a_name, source_b_name), measures, align_on, filters, thresholds
-        )
-        key = self._cache_key(plan)
-        result = self._results.get(key)
-        if result is None:
-            result = self._results[key] = await self._run(plan, key)
-        return result
+        names = (source_a_name, source_b_name)
+        question = Question.asked(names, measures, align_on, filters, thresholds)
+        return (await self._compared(question, progress)).result
 
-    async def _plan(
+    async def rows(
         self,
-        names: tuple[str, str],
-        measures: Sequence[str],
-        align_on: Sequence[str] | None,
-        filters: Filters | None,
-        thresholds: Thresholds | Mapping[str, Any] | None,
-    ) -> ComparisonPlan:
-        wanted = [measures] if isinstance(measures, str) else list(dict.fromkeys(measures))
-        if not wanted:
-            raise InvalidInputError("name at least one measure to compare")
-        connections = {name: self._registry.get(name).connection for name in names}
-        if len({*connections.values()}) > 1:
-            raise UnavailableError(
-                f"{names[0]} and {names[1]} are on two connections; this version compares sources"
-                " of one connection only"
-            )
-        a = await bind(self._registry, self._connections, names[0])
-        b = await bind(self._registry, self._connections, names[1])
-        settings = self._registry.comparison
-        keys = shared_keys(a, b, align_on, settings.default_align_on)
-        asked = _thresholds(thresholds)
-        limits = [asked.over(settings.thresholds_for(frozenset(names), name)) for name in wanted]
-        parameters = sql.Parameters()
-        return plan_comparison(
-            await bound_side(a, keys, wanted, filters, parameters),
-            await bound_side(b, keys, wanted, filters, parameters),
-            limits,
-            parameters,
-        )
+        cache_key: str,
+        status: Status | Sequence[Status] | None = None,
+        offset: int = 0,
+        limit: int = 100,
+    ) -> ComparisonRows:
+        """Return a page of a comparison's groups, the largest difference first.
 
-    def _cache_key(self, plan: ComparisonPlan) -> str:
-        sides = [
-            {
-                "name": side.source.name,
-                "url": self._registry.declared_url(side.source.definition.connection),
-                "definition": side.source.definition.model_dump(mode="json"),
-                "columns": {name: kind.sql for name, kind in side.source.columns.items()},
-                "filters": [condition.to_dict() for condition in side.where],
-            }
-            for side in (plan.a, plan.b)
-        ]
-        question = {
-            "engine": ENGINE_VERSION,
-            "top": self._top,
-            "sides": sides,
-            "align_on": plan.align_on,
-            "measures": [
-                (measure.name, measure.thresholds.model_dump(mode="json"))
-                for measure in plan.measures
-            ],
-        }
-        return hashlib.sha256(json.dumps(question, sort_keys=True).encode()).hexdigest()
+        `status` None means all classes but `match`. Raises `InvalidInputError` for a comparison
+        that is not known any more, or a page that cannot be.
+        """
+        statuses = _statuses(status)
+        if offset < 0 or not 1 <= limit <= MAX_PAGE:
+            raise InvalidInputError(f"offset is from 0 on, limit from 1 to {MAX_PAGE}")
+        kept = self._cache.get(cache_key)
+        page = Page(statuses, offset, limit)
+        if "match" in statuses:
+            found = await home_rows(kept.ground, kept.plan, page)
+        else:
+            table = await self._differences(cache_key, kept)
+            found = await kept_rows(table, self._workspace, kept.plan, page)
+        counts = kept.result.summary.classes.to_dict()
+        total = sum(counts[each] for each in statuses)
+        return ComparisonRows(cache_key, statuses, offset, total, found)
 
-    async def _run(self, plan: ComparisonPlan, key: str) -> ComparisonResult:
-        connector = plan.a.source.connector
-        statement = compile_sql(comparison_statement(plan, groups_of_rows(plan), self._top), connector.dialect)
+    async def explain(self, cache_key: str, dimensions: Sequence[str] | None = None) -> Explanation:
+        """Return which members of which dimensions carry the gap, the smallest explanation first.
+
+        The dimensions are those that the comparison is aligned on; `dimensions` names others to
+        break the gap down by as well, for which the sources are compared at that finer grain.
+        Raises as `rows` and `compare` do.
+        """
+        kept = self._cache.get(cache_key)
+        grain = tuple(dict.fromkeys((*kept.plan.align_on, *(dimensions or ()))))
+        if grain != kept.plan.align_on:
+            kept = await self._compared(kept.question.aligned_on(grain), None)
+        table = await self._differences(kept.result.cache_key, kept)
+        measures = await explain_measures(table, self._workspace, kept.plan, kept.ground)
+        return Explanation(cache_key, grain, unused_dimensions(kept.plan), measures)
+
+    async def drill_down(
+        self, cache_key: str, key: Mapping[str, object], limit: int = 100
+    ) -> DrillDown:
+        """Return the rows behind one group on both sides; `key` names it by its dimensions.
+
+        Raises as `rows` does, and `QueryError`.
+        """
+        if not 1 <= limit <= MAX_DRILLED:
+            raise InvalidInputError(f"limit is from 1 to {MAX_DRILLED}")
+        return await drill_down(self._cache.get(cache_key).plan, key, limit)
+
+    def remembered(self, cache_key: str) -> ComparisonResult:
+        """Return the result of a comparison made before; raises `InvalidInputError`."""
+        return self._cache.get(cache_key).result
+
+    async def aclose(self) -> None:
+        """Forget all comparisons and what they hold."""
+        self._cache.clear()
+        await self._workspace.aclose()
+
+    async def _compared(self, question: Question, progress: Progress | None) -> Remembered:
+        plan = await self._planner.plan(question)
+        key = self._planner.cache_key(plan, self._top)
+        found = self._cache.find(key)
+        if found is not None:
+            return found
+        return await self._comparing.run(key, lambda: self._run(question, plan, key, progress))
+
+    async def _run(
+        self, question: Question, plan: ComparisonPlan, key: str, progress: Progress | None
+    ) -> Remembered:
         snapshot = datetime.now(UTC).isoformat(timespec="seconds")
-        table = await connector.run(statement, plan.parameters.values)
-        summary, top = read_rows(table, plan)
+        ground = await ground_of(plan, self._workspace, progress)
+        tree = comparison_statement(plan, ground.groups, self._top)
+        statement = ground.statement(tree, plan)
+        summary, top = read_rows(await ground.ask(statement), plan)
         names = plan.a.source.name, plan.b.source.name
-        return ComparisonResult(
+        result = ComparisonResult(
             source_a=names[0],
             source_b=names[1],
             summary=summary,
@@ -150,23 +163,33 @@ class ComparisonEngine:
             interpretation=interpret(*names, summary, top),
             cache_key=key,
             proof=Proof(
-                sql=statement,
-                parameters=plan.parameters.values,
+                sql=statement.text,
+                parameters=statement.parameters,
+                queries=ground.queries,
                 snapshot=snapshot,
                 align_on=plan.align_on,
                 filters=plan.a.where,
                 thresholds={measure.name: measure.thresholds for measure in plan.measures},
             ),
         )
+        kept = Remembered(question, plan, ground, result)
+        self._cache.keep(key, kept)
+        await self._workspace.drop(*self._cache.forgotten())
+        return kept
+
+    async def _differences(self, key: str, kept: Remembered) -> str:
+        if kept.differences is None:
+            kept.differences = await self._keeping.run(
+                key, lambda: keep_differences(kept.ground, kept.plan, self._workspace)
+            )
+        return kept.differences
 
 
-def _thresholds(given: Thresholds | Mapping[str, Any] | None) -> Thresholds:
-    try:
-        return Thresholds.model_validate(given or {})
-    except ValidationError as error:
-        faults = "; ".join(
-            f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors()
-        )
-        raise InvalidInputError(
-            f"thresholds are {{match, minor_diff: {{absolute, percentage}}}}; {faults}"
-        ) from None
+def _statuses(given: Status | Sequence[Status] | None) -> tuple[Status, ...]:
+    if given is None:
+        return DIFFERENT
+    wanted: tuple[Status, ...] = (given,) if isinstance(given, str) else tuple(given)
+    for status in wanted:
+        if status not in STATUSES:
+            raise InvalidInputError(f"no class {status!r}; classes: {', '.join(STATUSES)}")
+    return wanted or DIFFERENT

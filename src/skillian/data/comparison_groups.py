@@ -44,7 +44,7 @@ def _aggregated(plan: ComparisonPlan) -> exp.Select:
             total = aggregate(side.measures[index], sql.bare(name), measure.scale)
             if measure.aggregation in COUNTS:  # of a side without rows there is none, not 0
                 there = exp.GT(this=rows[f"rows_{letter}"].copy(), expression=sql.zero())
-                total = exp.case().when(there, total, copy=False)
+                total = sql.decimal(exp.case().when(there, total, copy=False), 0)
             columns.append(sql.named(total, name))
     select = exp.Select(expressions=columns).from_(sql.table("both"), copy=False)
     return select.group_by(*key_columns(plan), copy=False)

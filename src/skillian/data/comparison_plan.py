@@ -86,7 +86,7 @@ def shared_keys(
     a: BoundSource, b: BoundSource, asked: Sequence[str] | None, default: Sequence[str]
 ) -> tuple[str, ...]:
     """Return what to align on: what was asked, else those defaults that both sources have."""
-    both = [name for name in a.definition.dimensions if name in b.definition.dimensions]
+    both = common_names(a, b)
     if asked is None:
         asked = [name for name in default if name in both]
     if not asked:
@@ -94,6 +94,11 @@ def shared_keys(
             f"name what to align {a.name} and {b.name} on; they share: {', '.join(both) or 'none'}"
         )
     return tuple(dict.fromkeys(asked))
+
+
+def common_names(a: BoundSource, b: BoundSource) -> tuple[str, ...]:
+    """Return the dimensions that both sources have."""
+    return tuple(name for name in a.definition.dimensions if name in b.definition.dimensions)
 
 
 def _common_key(one: Term, a: Side, other: Term, b: Side) -> tuple[Term, Term]:

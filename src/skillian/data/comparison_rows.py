@@ -1,31 +1,36 @@
 """From the rows of the comparison statement to its summary and top differences."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-from skillian.connectors.base import ArrowTable
-from skillian.data import arrow
 from skillian.data.comparison_plan import ComparisonPlan, MeasurePlan
+from skillian.data.near_misses import read_near_misses
 from skillian.data.results import STATUSES, Classes, Difference, MeasureSummary, Summary
 
 _ADDITIVE = frozenset({"sum", "count"})
 
 
-def read_rows(table: ArrowTable, plan: ComparisonPlan) -> tuple[Summary, tuple[Difference, ...]]:
+def read_rows(
+    rows: Sequence[Mapping[str, Any]], plan: ComparisonPlan
+) -> tuple[Summary, tuple[Difference, ...]]:
     """Return what the statement found: the summary is the same in every row."""
-    rows = arrow.rows(table)
     first = rows[0]
     summary = Summary(
         classes=Classes(**{status: int(first[status]) for status in STATUSES}),
         rows_a=int(first["all_rows_a"] or 0),
         rows_b=int(first["all_rows_b"] or 0),
         uneven_groups=int(first["uneven"]),
+        repeated_a=int(first["repeated_a"]),
+        repeated_b=int(first["repeated_b"]),
+        near_misses=read_near_misses(first),
         measures=tuple(
             _measure(first, index, measure) for index, measure in enumerate(plan.measures)
         ),
     )
-    differences = [_difference(row, plan) for row in rows if row["measure"] is not None]
+    differences = [
+        difference(row, plan, int(row["measure"])) for row in rows if row["measure"] is not None
+    ]
     order = {measure.name: index for index, measure in enumerate(plan.measures)}
     differences.sort(
         key=lambda item: (
@@ -63,14 +68,19 @@ def _measure(row: Mapping[str, Any], index: int, measure: MeasurePlan) -> Measur
     )
 
 
-def _difference(row: Mapping[str, Any], plan: ComparisonPlan) -> Difference:
-    index = int(row["measure"])
+def key_of(row: Mapping[str, Any], plan: ComparisonPlan) -> dict[str, object]:
+    """Return the key of a group, by dimension."""
+    return {
+        term.name: key_value(row[f"key_{position}"], term.type.kind)
+        for position, term in enumerate(plan.a.keys)
+    }
+
+
+def difference(row: Mapping[str, Any], plan: ComparisonPlan, index: int) -> Difference:
+    """Return one measure of a group."""
     return Difference(
         measure=plan.measures[index].name,
-        key={
-            term.name: _key_value(row[f"key_{position}"], term.type.kind)
-            for position, term in enumerate(plan.a.keys)
-        },
+        key=key_of(row, plan),
         status=row[f"status_{index}"],
         a=row[f"a_{index}"],
         b=row[f"b_{index}"],
@@ -79,9 +89,13 @@ def _difference(row: Mapping[str, Any], plan: ComparisonPlan) -> Difference:
     )
 
 
-def _key_value(value: Any, kind: str) -> object:
-    # Integers of two widths meet as decimals without a fraction.
-    return int(value) if kind == "integer" and value is not None else value
+def key_value(value: Any, kind: str) -> object:
+    """Return the value of a key of this kind as Python has it."""
+    if value is None:
+        return None
+    if kind == "integer":  # those of two widths meet as decimals without a fraction
+        return int(value)
+    return bool(value) if kind == "boolean" else value  # MySQL has only numbers for it
 
 
 def _key_order(key: Mapping[str, object]) -> tuple[tuple[bool, Any], ...]:

@@ -14,6 +14,7 @@ from skillian.data import sql
 from skillian.data.comparison_plan import ComparisonPlan, MeasurePlan
 from skillian.data.comparison_summary import summary_select, top_select
 from skillian.data.definitions import Limits
+from skillian.data.near_misses import has_texts, missing_select
 from skillian.data.results import STATUSES
 
 _MATCH, _MINOR, _MAJOR, _MISSING_IN_A, _MISSING_IN_B = STATUSES
@@ -36,7 +37,15 @@ def comparison_statement(plan: ComparisonPlan, groups: Relations, top: int) -> e
     ]
     statement = exp.Select(expressions=columns).from_(sql.table("summary"), copy=False)
     statement.join(sql.table("top"), on=exp.true(), join_type="left", copy=False)
-    return with_relations(statement, {**rated(plan, groups), "summary": summary, "top": ranked})
+    return with_relations(
+        statement,
+        {
+            **rated(plan, groups),
+            **({"missing": missing_select()} if has_texts(plan) else {}),
+            "summary": summary,
+            "top": ranked,
+        },
+    )
 
 
 def rated(plan: ComparisonPlan, groups: Relations) -> Relations:

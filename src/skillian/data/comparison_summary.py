@@ -4,6 +4,7 @@ from sqlglot import exp
 
 from skillian.data import sql
 from skillian.data.comparison_plan import ComparisonPlan, MeasurePlan
+from skillian.data.near_misses import near_miss_columns
 from skillian.data.results import STATUSES
 
 _MATCH, _, _, _MISSING_IN_A, _MISSING_IN_B = STATUSES
@@ -16,7 +17,7 @@ def key_columns(plan: ComparisonPlan) -> list[exp.Expr]:
 
 def summary_select(plan: ComparisonPlan) -> exp.Select:
     """Return counts and sums over all groups, as one row."""
-    a, b, zero = sql.bare("rows_a"), sql.bare("rows_b"), exp.Literal.number(0)
+    a, b, zero = sql.bare("rows_a"), sql.bare("rows_b"), sql.zero()
     both = [exp.GT(this=a, expression=zero), exp.GT(this=b, expression=zero.copy())]
     uneven = sql.all_of([*both, exp.NEQ(this=a.copy(), expression=b.copy())])
     columns = [
@@ -24,9 +25,14 @@ def summary_select(plan: ComparisonPlan) -> exp.Select:
         sql.named(sql.decimal(exp.Sum(this=a.copy()), 0), "all_rows_a"),
         sql.named(sql.decimal(exp.Sum(this=b.copy()), 0), "all_rows_b"),
         _count(uneven, "uneven"),
+        *(
+            _count(exp.GT(this=side.copy(), expression=sql.one()), f"repeated_{side.name[-1]}")
+            for side in (a, b)
+        ),
     ]
     for index, measure in enumerate(plan.measures):
         columns += _measure_summary(index, measure)
+    columns += near_miss_columns(plan)
     return exp.Select(expressions=columns).from_(sql.table("rated"), copy=False)
 
 
@@ -74,11 +80,15 @@ def top_select(plan: ComparisonPlan, top: int) -> exp.Query:
 
 def _largest(plan: ComparisonPlan, index: int, top: int) -> exp.Select:
     different = sql.negated(sql.is_text(sql.bare(f"status_{index}"), _MATCH))
-    size = exp.Ordered(this=exp.Abs(this=sql.bare(f"gap_{index}")), desc=True)
-    ties = [exp.Ordered(this=key, nulls_first=False) for key in key_columns(plan)]
     select = exp.Select(expressions=[exp.Star()]).from_(sql.table("rated"), copy=False)
-    select.where(different, copy=False).order_by(size, *ties, copy=False)
+    select.where(different, copy=False).order_by(*largest_first(plan, index), copy=False)
     return select.limit(top, copy=False)
+
+
+def largest_first(plan: ComparisonPlan, index: int) -> list[exp.Expr]:
+    """Return the order by the size of one measure's gap; ties are in the order of their keys."""
+    size = exp.Ordered(this=exp.Abs(this=sql.bare(f"gap_{index}")), desc=True)
+    return [size, *(exp.Ordered(this=key, nulls_first=False) for key in key_columns(plan))]
 
 
 def _count(test: exp.Expr, name: str) -> exp.Expr:

@@ -53,7 +53,7 @@ class DimensionBuilder:
 
     def _normalise(self, value: exp.Expr, step: str) -> exp.Expr:
         if step == "trim":
-            return exp.Trim(this=value)
+            return sql.trimmed(value)
         if step == "upper":
             return exp.Upper(this=value)
         padding = LPAD.fullmatch(step)

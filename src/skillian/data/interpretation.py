@@ -6,6 +6,12 @@ from skillian.data.results import Difference, MeasureSummary, Status, Summary
 from skillian.data.values import jsonable
 
 _NAMED = 3
+_WRITTEN = {
+    "spaces": "spaces at the ends (normalise: [trim])",
+    "case": "case (normalise: [upper])",
+    "zeros": "leading zeros (normalise with lpad)",
+    "unicode": "their Unicode form (normalise: [nfc])",
+}
 
 
 def interpret(
@@ -34,6 +40,7 @@ class _Interpreter:
             yield from self._totals(measure)
         yield from self._missing("missing_in_a", self._b, classes.missing_in_a)
         yield from self._missing("missing_in_b", self._a, classes.missing_in_b)
+        yield from self._near_misses()
         for measure in self._summary.measures:
             yield from self._causes(measure)
         if self._summary.uneven_groups:
@@ -77,6 +84,12 @@ class _Interpreter:
         if count:
             groups = (item for item in self._top if item.status == status)
             yield f"Only {other} has {_counted(count, groups)}."
+
+    def _near_misses(self) -> Iterator[str]:
+        for name, count in self._summary.near_misses.to_dict().items():
+            if count:
+                keys, differ = ("1 key", "differs") if count == 1 else (f"{count} keys", "differ")
+                yield f"{keys} on both sides {differ} only by {_WRITTEN[name]}."
 
     def _causes(self, measure: MeasureSummary) -> Iterator[str]:
         named = [item for item in self._top if item.measure == measure.name]

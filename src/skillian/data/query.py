@@ -6,13 +6,11 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from skillian.data import arrow, sql
-from skillian.data.binding import BoundSource, MeasureTerm, Term, bind
+from skillian.data.binding import Binder, BoundSource, MeasureTerm, Term
 from skillian.data.compile import compile_sql
-from skillian.data.connections import Connections
 from skillian.data.filters import Condition, Filters
 from skillian.data.measures import aggregate, result_scale
 from skillian.data.selection import conditions, filtered_rows
-from skillian.data.sources import SourceRegistry
 from skillian.data.values import jsonable
 from skillian.errors import InvalidInputError, UnknownNameError
 
@@ -71,13 +69,11 @@ class QueryEngine:
     """Answers questions about single sources, each by one SELECT.
 
     Args:
-        registry: The sources there are.
-        connections: Their databases.
+        binder: Binds the sources there are to their databases.
     """
 
-    def __init__(self, registry: SourceRegistry, connections: Connections) -> None:
-        self._registry = registry
-        self._connections = connections
+    def __init__(self, binder: Binder) -> None:
+        self._binder = binder
 
     async def query(
         self,
@@ -98,7 +94,7 @@ class QueryEngine:
         names = tuple(dict.fromkeys(dimensions or ())), tuple(dict.fromkeys(measures or ()))
         if not 1 <= limit <= MAX_LIMIT:
             raise InvalidInputError(f"limit is from 1 to {MAX_LIMIT}, not {limit}")
-        bound = await bind(self._registry, self._connections, source)
+        bound = await self._binder.bind(source)
         if not any(names):
             raise InvalidInputError(f"name dimensions or measures of {source}; {_offer(bound)}")
         parameters = sql.Parameters()

@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Literal
 
+from skillian.data.compile import Statement
 from skillian.data.definitions import Thresholds
 from skillian.data.filters import Condition
+from skillian.data.near_misses import NearMisses
 from skillian.data.values import jsonable
 
 Status = Literal["match", "minor_diff", "major_diff", "missing_in_a", "missing_in_b"]
@@ -22,7 +24,8 @@ STATUSES: tuple[Status, ...] = (
 
 _PERCENT_STEP = Decimal("0.0001")
 # Python's own context rounds every operation, even abs(), to 28 digits.
-_EXACT = Context(prec=100, rounding=ROUND_HALF_UP)
+EXACT = Context(prec=100, rounding=ROUND_HALF_UP)
+"""What exact arithmetic on the numbers of a result is done in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,13 +109,17 @@ class Summary:
     """All groups: a group's class is the worst of its measures'.
 
     `rows_a` and `rows_b` count the rows behind the groups; `uneven_groups` the groups that are on
-    both sides with a different number of rows.
+    both sides with a different number of rows; `repeated_a` and `repeated_b` the groups of more
+    than one row on that side; `near_misses` keys that only their writing keeps apart.
     """
 
     classes: Classes
     rows_a: int
     rows_b: int
     uneven_groups: int
+    repeated_a: int
+    repeated_b: int
+    near_misses: NearMisses
     measures: tuple[MeasureSummary, ...]
 
     def to_dict(self) -> dict[str, object]:
@@ -125,13 +132,16 @@ class Summary:
             "rows_a": self.rows_a,
             "rows_b": self.rows_b,
             "uneven_groups": self.uneven_groups,
+            "repeated_a": self.repeated_a,
+            "repeated_b": self.repeated_b,
+            "near_misses": self.near_misses.to_dict(),
             "measures": {measure.name: measure.to_dict() for measure in self.measures},
         }
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One measure of one group that is not a match."""
+    """One measure of one group."""
 
     measure: str
     key: Mapping[str, object]
@@ -144,7 +154,7 @@ class Difference:
     @property
     def gap(self) -> Decimal:
         """The signed b - a, a missing or NULL side as 0; differences are ordered by its size."""
-        return _EXACT.subtract(self.b or Decimal(0), self.a or Decimal(0))
+        return EXACT.subtract(self.b or Decimal(0), self.a or Decimal(0))
 
     @property
     def absolute_diff(self) -> Decimal | None:
@@ -156,9 +166,9 @@ class Difference:
         """100 * |b - a| / |a| to four digits; None for a = 0 or where a side has no value."""
         if not self.a or self.b is None:
             return None
-        hundredfold = _EXACT.multiply(self.gap.copy_abs(), Decimal(100))
-        share = _EXACT.divide(hundredfold, self.a.copy_abs())
-        return share.quantize(_PERCENT_STEP, context=_EXACT)
+        hundredfold = EXACT.multiply(self.gap.copy_abs(), Decimal(100))
+        share = EXACT.divide(hundredfold, self.a.copy_abs())
+        return share.quantize(_PERCENT_STEP, context=EXACT)
 
     @property
     def opposite_sign(self) -> bool:
@@ -171,7 +181,7 @@ class Difference:
         rows = (self.rows_a, self.rows_b) if in_a else (self.rows_b, self.rows_a)
         if not values[0] or not values[1] or rows[0] != 2 * rows[1]:
             return False
-        return values[0] == _EXACT.multiply(values[1], Decimal(2))
+        return values[0] == EXACT.multiply(values[1], Decimal(2))
 
     @property
     def reason(self) -> Reason | None:
@@ -201,10 +211,15 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """How the answer was found: enough to run it again. `snapshot` is when, in UTC."""
+    """How the answer was found: enough to run it again. `snapshot` is when, in UTC.
+
+    `queries` are the statements that aggregated the sides at home, by source, where these are in
+    two databases; `sql` then ran over what they gave.
+    """
 
     sql: str
     parameters: Mapping[str, object]
+    queries: Mapping[str, Statement]
     snapshot: str
     align_on: tuple[str, ...]
     filters: tuple[Condition, ...]
@@ -214,7 +229,11 @@ class Proof:
         """Return the proof for JSON."""
         return {
             "sql": self.sql,
-            "parameters": {name: jsonable(value) for name, value in self.parameters.items()},
+            "parameters": _jsonable(self.parameters),
+            "queries": {
+                name: {"sql": query.text, "parameters": _jsonable(query.parameters)}
+                for name, query in self.queries.items()
+            },
             "snapshot": self.snapshot,
             "align_on": list(self.align_on),
             "filters": [condition.to_dict() for condition in self.filters],
@@ -222,6 +241,10 @@ class Proof:
                 name: limits.model_dump(mode="json") for name, limits in self.thresholds.items()
             },
         }
+
+
+def _jsonable(values: Mapping[str, object]) -> dict[str, object]:
+    return {name: jsonable(value) for name, value in values.items()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from types import TracebackType
 from typing import Self
 
+from skillian.data.binding import Binder
 from skillian.data.catalogue import Catalogue
 from skillian.data.comparison import ComparisonEngine
 from skillian.data.connections import Connections
@@ -15,12 +16,14 @@ class DataServices:
 
     def __init__(self, registry: SourceRegistry) -> None:
         self._connections = Connections(registry)
-        self.catalogue = Catalogue(registry, self._connections)
-        self.query = QueryEngine(registry, self._connections)
-        self.comparison = ComparisonEngine(registry, self._connections)
+        binder = Binder(registry, self._connections)
+        self.catalogue = Catalogue(registry, binder)
+        self.query = QueryEngine(binder)
+        self.comparison = ComparisonEngine(registry, binder)
 
     async def aclose(self) -> None:
-        """Close the connections."""
+        """Close the connections, and forget all comparisons."""
+        await self.comparison.aclose()
         await self._connections.aclose()
 
     async def __aenter__(self) -> Self:

@@ -65,14 +65,19 @@ def text(value: str) -> exp.Literal:
     return exp.Literal.string(value)
 
 
-def zero() -> exp.Literal:
+def zero() -> exp.Expr:
     """Return `0`."""
     return exp.Literal.number(0)
 
 
-def one() -> exp.Literal:
+def one() -> exp.Expr:
     """Return `1`."""
     return exp.Literal.number(1)
+
+
+def trimmed(value: exp.Expr) -> exp.Expr:
+    """Return the text without the spaces at its ends: no other white space is taken for one."""
+    return exp.Trim(this=value, expression=exp.Literal.string(" "))
 
 
 def equals(value: exp.Expr, number: int) -> exp.Expr:

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from skillian.data.interpretation import interpret
+from skillian.data.near_misses import NearMisses
 from skillian.data.results import Classes, Difference, MeasureSummary, Status, Summary
 
 
@@ -38,8 +39,23 @@ def difference(a: str | None, b: str | None, rows: tuple[int, int], status: Stat
     )
 
 
-def told(classes: Classes, top: list[Difference], uneven: int = 0, **changed: Any) -> list[str]:
-    summary = Summary(classes, 5, 6, uneven, (measure(**changed),))
+def told(
+    classes: Classes,
+    top: list[Difference],
+    uneven: int = 0,
+    near: NearMisses | None = None,
+    **changed: Any,
+) -> list[str]:
+    summary = Summary(
+        classes=classes,
+        rows_a=5,
+        rows_b=6,
+        uneven_groups=uneven,
+        repeated_a=0,
+        repeated_b=0,
+        near_misses=near or NearMisses(),
+        measures=(measure(**changed),),
+    )
     return list(interpret("fi", "bpc", summary, top))
 
 
@@ -134,3 +150,11 @@ def test_examples_are_not_taken_for_the_whole_list(count: int, named: str) -> No
         for number in range(count)
     ]
     assert f"Only fi has {count} groups {named}." in told(Classes(0, 0, 0, 0, count), top)
+
+
+def test_keys_that_only_their_writing_keeps_apart_are_named_with_the_mend() -> None:
+    sentences = told(Classes(0, 0, 0, 2, 2), [], near=NearMisses(spaces=1, zeros=37))
+    assert sentences[-2:] == [
+        "1 key on both sides differs only by spaces at the ends (normalise: [trim]).",
+        "37 keys on both sides differ only by leading zeros (normalise with lpad).",
+    ]

@@ -1,0 +1,157 @@
+"""The types of a CSV file's columns, found from all of its values, so that it is read exactly.
+
+A column is whole numbers only if each is written as the number itself is: `001` and `+1` are
+text. Numbers with a fraction are decimals with the most digits found, never binary floats.
+Nothing between two delimiters is NULL; `""` is an empty text.
+"""
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
+
+import duckdb
+from sqlglot import exp, parse_one
+
+from skillian.connectors.base import ColumnType
+from skillian.connectors.csv_lines import CsvFormat, find_fault
+from skillian.connectors.duckdb_statement import Cursor
+from skillian.connectors.duckdb_types import column_type
+from skillian.errors import QueryError
+
+_MAX_DIGITS = 38
+_SAMPLE_ROWS = 2048
+_DATE = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
+_TIME = r"([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.[0-9]{1,6})?)?"
+_ZONE = "(Z|[+-][0-9]{2}(:[0-9]{2})?)"
+# What shows that a value is of a type, the narrowest type first. Whole numbers and dates are put
+# down in one way only: what they are cast to reads as the same text again.
+_TESTS = {
+    "BIGINT": "CAST(TRY_CAST(value AS BIGINT) AS TEXT) = value",
+    "DECIMAL": r"REGEXP_FULL_MATCH(value, '-?((0|[1-9][0-9]*)(\.[0-9]+)?|\.[0-9]+)')",
+    "BOOLEAN": "value IN ('true', 'false', 'True', 'False', 'TRUE', 'FALSE')",
+    "DATE": "LENGTH(value) = 10 AND CAST(TRY_CAST(value AS DATE) AS TEXT) = value",
+    "TIMESTAMP": f"REGEXP_FULL_MATCH(value, '{_DATE}[ T]{_TIME}')"
+    " AND YEAR(TRY_CAST(value AS TIMESTAMP)) BETWEEN 1 AND 9999",
+    "TIMESTAMP WITH TIME ZONE": f"REGEXP_FULL_MATCH(value, '{_DATE}[ T]{_TIME}{_ZONE}')"
+    " AND YEAR(TRY_CAST(value AS TIMESTAMPTZ)) BETWEEN 1 AND 9999",
+}
+_WHOLE_DIGITS = "MAX(LENGTH(SPLIT_PART(LTRIM(value, '-'), '.', 1)))"
+_FRACTION_DIGITS = "MAX(LENGTH(SPLIT_PART(value, '.', 2)))"
+
+# For each column the types that all of its values are of.
+_Types = Mapping[str, tuple[str, ...]]
+
+
+def csv_types(cursor: Cursor, path: Path, form: CsvFormat) -> dict[str, ColumnType]:
+    """Return the columns of a file, having read all of it.
+
+    Raises `QueryError` naming the file and the line of what is not CSV.
+    """
+    rows = exp.select("*").from_(_table(path, form))
+    types: _Types = dict.fromkeys(form.names, tuple(_TESTS))
+    try:
+        # The first rows rule out most types; only what they leave is tried on all.
+        types = _matching(cursor, rows.limit(_SAMPLE_ROWS), types)
+        types = _matching(cursor, rows, types)
+        decimals = _decimals(cursor, rows, types)
+    except duckdb.InvalidInputException:
+        raise QueryError(find_fault(path, form)) from None
+    return {name: column_type(decimals.get(name) or _narrowest(types[name])) for name in types}
+
+
+def csv_select(path: Path, form: CsvFormat, types: Mapping[str, ColumnType]) -> exp.Select:
+    """Return the SELECT that gives a file's rows, their columns in these types."""
+    columns = [
+        exp.cast(_column(name), exp.DataType.build(kind.sql, dialect="duckdb")).as_(
+            name, quoted=True
+        )
+        for name, kind in types.items()
+    ]
+    return exp.select(*columns).from_(_table(path, form))
+
+
+def file_pattern(path: Path) -> exp.Literal:
+    """Return the path for DuckDB, which takes it for a pattern, with its links followed."""
+    return exp.Literal.string(re.sub(r"[*?\[]", r"[\g<0>]", os.path.realpath(path)))
+
+
+def _table(path: Path, form: CsvFormat) -> exp.Table:
+    types = [
+        exp.PropertyEQ(this=exp.Literal.string(name), expression=exp.Literal.string("VARCHAR"))
+        for name in form.names
+    ]
+    options = {
+        "auto_detect": exp.false(),
+        "delim": exp.Literal.string(form.delimiter),
+        "quote": exp.Literal.string('"'),
+        "escape": exp.Literal.string('"'),
+        "comment": exp.Literal.string(""),
+        "header": exp.true(),
+        "allow_quoted_nulls": exp.false(),
+        "strict_mode": exp.true(),
+        "hive_partitioning": exp.false(),
+        "columns": exp.Struct(expressions=types),
+    }
+    given = [exp.EQ(this=exp.var(name), expression=value) for name, value in options.items()]
+    return exp.Table(this=exp.Anonymous(this="READ_CSV", expressions=[file_pattern(path), *given]))
+
+
+def _matching(cursor: Cursor, rows: exp.Select, types: _Types) -> _Types:
+    tests = [(name, kind) for name, kinds in types.items() for kind in kinds]
+    counts = [exp.Count(this=_column(name)) for name in types]
+    matching = [exp.CountIf(this=_about(name, _TESTS[kind])) for name, kind in tests]
+    found = _row(cursor, rows, [*counts, *matching])
+    values = dict(zip(types, found, strict=False))
+    matches = dict(zip(tests, found[len(values) :], strict=True))
+    return {
+        name: tuple(kind for kind in kinds if matches[name, kind] == values[name])
+        for name, kinds in types.items()
+    }
+
+
+def _narrowest(types: tuple[str, ...]) -> str:
+    # A value that is of all types is none: such a column holds NULLs only.
+    nothing = len(types) == len(_TESTS)
+    return "VARCHAR" if nothing or not types or types[0] == "DECIMAL" else types[0]
+
+
+def _decimals(cursor: Cursor, rows: exp.Select, types: _Types) -> dict[str, str]:
+    """Return the types of the columns that are decimals, as far as they fit."""
+    names = [name for name, kinds in types.items() if kinds[:1] == ("DECIMAL",)]
+    if not names:
+        return {}
+    digits = iter(
+        _row(
+            cursor,
+            rows,
+            [_about(name, count) for name in names for count in (_WHOLE_DIGITS, _FRACTION_DIGITS)],
+        )
+    )
+    return {
+        name: f"DECIMAL({_MAX_DIGITS},{scale})"
+        for name, whole, scale in zip(names, digits, digits, strict=True)
+        if whole + scale <= _MAX_DIGITS
+    }
+
+
+def _row(cursor: Cursor, rows: exp.Select, columns: Iterable[exp.Expr]) -> tuple[int, ...]:
+    statement = exp.select(*columns).from_(rows.subquery("rows"))
+    return cursor.execute(statement.sql("duckdb")).fetchall()[0]
+
+
+def _about(name: str, template: str) -> exp.Expr:
+    column = _column(name)
+    return _parsed(template).transform(
+        lambda node: column.copy() if isinstance(node, exp.Column) else node
+    )
+
+
+@cache
+def _parsed(template: str) -> exp.Expr:
+    return parse_one(template, dialect="duckdb")
+
+
+def _column(name: str) -> exp.Column:
+    return exp.column(name, quoted=True)

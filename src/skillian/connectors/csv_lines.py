@@ -1,0 +1,94 @@
+"""What the first line of a CSV file says, and which line of it is at fault.
+
+DuckDB's own detection is not used: of a file with one ragged row it takes all of each line for
+one column, and it may skip what it takes for a comment or a title.
+"""
+
+import csv
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TextIO
+
+from skillian.errors import QueryError
+
+# Of equally good ones the first: a comma is found within names most often.
+_DELIMITERS = "\t;|,"
+_MAX_HEADER = 1_000_000
+_VALUE = re.compile(r"|[+-]?[0-9]*[.,]?[0-9]+|[0-9]{4}-[0-9]{2}-[0-9]{2}.*")
+
+
+@dataclass(frozen=True, slots=True)
+class CsvFormat:
+    """How a file is written: its delimiter and the names of its columns."""
+
+    delimiter: str
+    names: tuple[str, ...]
+
+
+def read_format(path: Path) -> CsvFormat:
+    """Return what the header tells; raises `QueryError` for a file without one."""
+    try:
+        with _opened(path) as file:
+            header = _first_record(file)
+    except UnicodeDecodeError:
+        raise QueryError(f"{path.name}, line 1: it is not UTF-8 text; save it as UTF-8") from None
+    best = max(_DELIMITERS, key=lambda delimiter: len(_cells(header, delimiter)))
+    cells = _cells(header, best)
+    if all(_VALUE.fullmatch(cell.strip()) for cell in cells):
+        raise QueryError(
+            f"{path.name}, line 1: it names no columns; write their names into the first line"
+        )
+    return CsvFormat(best, column_names(cells))
+
+
+def column_names(cells: Iterable[str]) -> tuple[str, ...]:
+    """Return names that differ in more than case, for a header's cells: `a`, `a_2`, `column_3`."""
+    names: dict[str, str] = {}
+    for index, cell in enumerate(cells, start=1):
+        name = " ".join(cell.split()) or f"column_{index}"
+        free = (name, *(f"{name}_{number}" for number in range(2, index + 2)))
+        chosen = next(name for name in free if name.casefold() not in names)
+        names[chosen.casefold()] = chosen
+    return tuple(names.values())
+
+
+def find_fault(path: Path, form: CsvFormat) -> str:
+    """Return the file, the line and what is wrong with it, for a file that DuckDB refused."""
+    with _opened(path, errors="surrogateescape") as file:
+        reader = csv.reader(file, delimiter=form.delimiter, strict=True)
+        while True:
+            place = f"{path.name}, line {reader.line_num + 1}"
+            try:
+                row = next(reader)
+                "".join(row).encode()
+            except StopIteration:
+                return f"{path.name}: it is not CSV as RFC 4180 has it; are line endings mixed?"
+            except csv.Error as error:
+                return f"{place}: {error}"
+            except UnicodeEncodeError:
+                return f"{place}: it is not UTF-8 text; save it as UTF-8"
+            if row and len(row) != len(form.names):
+                return (
+                    f"{place}: it has {len(row)} values, but the first line names"
+                    f" {len(form.names)} columns"
+                )
+
+
+def _opened(path: Path, errors: str = "strict") -> TextIO:
+    return path.open(encoding="utf-8-sig", errors=errors, newline="")
+
+
+def _first_record(file: TextIO) -> str:
+    """Return the first line, or several where a name is quoted and holds line ends."""
+    record = ""
+    for line in file:
+        record += line
+        if record.count('"') % 2 == 0 or len(record) > _MAX_HEADER:
+            break
+    return record
+
+
+def _cells(record: str, delimiter: str) -> list[str]:
+    return next(csv.reader(record.splitlines(keepends=True), delimiter=delimiter), [])

@@ -1,0 +1,100 @@
+"""Excel workbooks as Arrow tables: the first row of a sheet names its columns.
+
+A number in a workbook is a binary float; its shortest text is what was typed in, and is taken
+exactly. A cell that holds an error is NULL, as an empty one is.
+"""
+
+from collections.abc import Iterator, Sequence
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
+from python_calamine import (
+    CalamineError,
+    PasswordError,
+    SheetTypeEnum,
+    load_workbook,
+)
+
+from skillian.connectors.csv_lines import column_names
+from skillian.errors import QueryError
+
+SUFFIXES = frozenset({".xlsx", ".xlsm", ".xlsb", ".xls"})
+
+Cell = int | float | str | bool | time | date | datetime | timedelta
+
+_MAX_DIGITS = 38
+_INT64_DIGITS = 18
+
+
+def read_workbook(path: Path) -> Iterator[tuple[str, Any]]:
+    """Yield each worksheet that has rows: its table's name and a `pyarrow.Table`.
+
+    The first one's table is named like the file, another's `file#sheet`. Raises `QueryError` for
+    a file that is no workbook, or one that is protected by a password.
+    """
+    try:
+        with load_workbook(path) as book:
+            sheets = [m.name for m in book.sheets_metadata if m.typ == SheetTypeEnum.WorkSheet]
+            for index, sheet in enumerate(sheets):
+                rows = book.get_sheet_by_name(sheet).to_python()
+                if rows:
+                    yield f"{path.name}#{sheet}" if index else path.name, _table(rows)
+    except PasswordError:
+        raise QueryError(f"{path.name}: it is protected by a password; save it without") from None
+    except CalamineError:
+        raise QueryError(f"{path.name}: it is not a workbook that can be read") from None
+
+
+def _table(rows: Sequence[Sequence[Cell]]) -> Any:
+    header, *records = rows
+    names = column_names(_text(cell) for cell in header)
+    filled = [record for record in records if any(cell != "" for cell in record)]
+    columns = zip(*filled, strict=True) if filled else [()] * len(names)
+    table: Any = pa.table  # pyright: ignore[reportUnknownMemberType]
+    return table(dict(zip(names, map(_array, columns), strict=True)))
+
+
+def _array(cells: Sequence[Cell]) -> Any:
+    """Return a column in the narrowest type that holds all of its cells exactly."""
+    values = [None if cell == "" else cell for cell in cells]
+    kinds = {type(value) for value in values if value is not None}
+    array: Any = pa.array  # pyright: ignore[reportUnknownMemberType]
+    if kinds and kinds <= {int, float}:
+        return _numbers(values, array)
+    if kinds == {bool}:
+        return array(values, pa.bool_())
+    if kinds == {date}:
+        return array(values, pa.date32())
+    if kinds and kinds <= {date, datetime}:
+        return array([_moment(value) for value in values], pa.timestamp("us"))
+    return array([None if value is None else _text(value) for value in values], pa.string())
+
+
+def _numbers(values: Sequence[Any], array: Any) -> Any:
+    exact = [None if value is None else Decimal(repr(value)).normalize() for value in values]
+    places = [number.as_tuple() for number in exact if number is not None]
+    scale = max(max(-int(place.exponent), 0) for place in places)
+    whole = max(len(place.digits) + int(place.exponent) for place in places)
+    if scale + max(whole, 0) > _MAX_DIGITS:
+        return array(values, pa.float64())
+    if scale == 0 and whole <= _INT64_DIGITS:
+        return array([None if number is None else int(number) for number in exact], pa.int64())
+    return array(exact, pa.decimal128(_MAX_DIGITS, scale))
+
+
+def _moment(value: Any) -> datetime | None:
+    """A date among times is midnight: Excel shows it without its time."""
+    if value is None or isinstance(value, datetime):
+        return value
+    return datetime.combine(value, time.min)
+
+
+def _text(value: Cell) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return format(Decimal(repr(value)).normalize(), "f")
+    return value.isoformat(" ") if isinstance(value, datetime) else str(value)

@@ -1,0 +1,49 @@
+"""What PostgreSQL's errors say to whoever asked: never a host, a user, a database or a password."""
+
+import psycopg
+
+from skillian.errors import QueryError
+
+# What libpq and the server say when they do not let us in, and what to check then.
+_REFUSALS = {
+    "password authentication failed": "check user and password of its URL",
+    "no password supplied": "its URL needs a password",
+    "does not exist": "there is no such database or role; check its URL",
+    "no pg_hba.conf entry": "the server does not admit this role from here; ask its administrator",
+    "permission denied": "the role may not connect to this database; ask its administrator",
+    "is not permitted to log in": "the role may not log in; ask its administrator",
+    "too many": "the server has no connection left; ask again later",
+    "starting up": "the server is starting up; ask again in a moment",
+    "shutting down": "the server is shutting down",
+    "could not translate host name": "there is no such host; check its URL",
+    "failed to resolve host": "there is no such host; check its URL",
+    "timeout": "the server does not answer; check host and port of its URL, and the network",
+    "certificate": "the server's certificate is not accepted; check sslmode and sslrootcert",
+    "SSL": "the server and its URL do not agree on encryption; check sslmode",
+}
+_UNREACHABLE = "the server cannot be reached; check that it runs, and host and port of its URL"
+
+
+def connect_error(name: str, error: psycopg.Error) -> QueryError:
+    """Return what to check where connection `name` could not be opened."""
+    text = str(error)
+    mend = next((mend for known, mend in _REFUSALS.items() if known in text), _UNREACHABLE)
+    return QueryError(f"connection {name!r}: {mend}")
+
+
+def statement_error(name: str, error: psycopg.Error, seconds: float) -> QueryError:
+    """Return what went wrong with a statement on connection `name`, limited to so many seconds."""
+    primary = error.diag.message_primary
+    if isinstance(error, psycopg.errors.QueryCanceled) and "timeout" in (primary or ""):
+        return QueryError(
+            f"the statement ran longer than {seconds:g} s and was stopped; narrow it with filters,"
+            " or group by fewer dimensions"
+        )
+    lost = isinstance(error, psycopg.OperationalError) and primary is None
+    if lost or (error.sqlstate or "").startswith(("08", "57P")):
+        return QueryError(
+            f"connection {name!r}: the server ended it in the middle; check that it runs and ask"
+            " again"
+        )
+    text = primary or str(error).partition("\n")[0]
+    return QueryError(f"connection {name!r}: {text}")

@@ -1,0 +1,153 @@
+"""From what SQLite stores, any type in any column, to columns of their declared types, exactly."""
+
+import re
+from collections.abc import Callable, Sequence
+from datetime import UTC, date, datetime
+from typing import Any
+
+import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
+
+from skillian.connectors.base import ColumnType
+from skillian.connectors.duckdb_types import column_type
+
+_SHOWN = 60
+_MAX_DIGITS = 38
+_NUMERIC = re.compile(r"(?:DECIMAL|NUMERIC|NUMBER|DEC)\s*\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\)")
+_DATE = r"\d{4}-\d{2}-\d{2}"
+_TIME = r"[ T]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?"
+_TIMESTAMP = re.compile(f"{_DATE}({_TIME})?")
+_TIMESTAMPTZ = re.compile(rf"{_DATE}{_TIME}(Z|[+-]\d{{2}}:\d{{2}})")
+_BOOLEANS: dict[object, bool] = {0: False, 1: True, "true": True, "false": False, "TRUE": True, "FALSE": False}
+# SQLite's own rules for what a column prefers to store, in their order: a part of the type's name.
+_AFFINITIES = {
+    "INT": "BIGINT",
+    "CHAR": "VARCHAR",
+    "CLOB": "VARCHAR",
+    "TEXT": "VARCHAR",
+    "BLOB": "BLOB",
+    "REAL": "DOUBLE",
+    "FLOA": "DOUBLE",
+    "DOUB": "DOUBLE",
+}
+
+
+class UnfitError(ValueError):
+    """A value is not of its column's declared type; `value` is what SQLite holds."""
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+        super().__init__(repr(value)[:_SHOWN])
+
+
+def declared_type(declared: str) -> ColumnType:
+    """Return the type that columns declared so are given; `other` where that says too little."""
+    name = " ".join(declared.upper().split())
+    number = _NUMERIC.fullmatch(name)
+    if number and int(number[2] or 0) <= int(number[1]) <= _MAX_DIGITS:
+        return column_type(f"DECIMAL({_MAX_DIGITS},{number[2] or 0})")
+    if name.startswith("BOOL"):
+        return column_type("BOOLEAN")
+    if name == "DATE":
+        return column_type(name)
+    if name.startswith(("TIMESTAMP", "DATETIME")):
+        zone = "TZ" in name or name.endswith(" WITH TIME ZONE")
+        return column_type("TIMESTAMP WITH TIME ZONE" if zone else "TIMESTAMP")
+    for part, stored in _AFFINITIES.items():
+        if part in name:
+            return column_type(stored)
+    return ColumnType("other", name or "untyped")
+
+
+def stored_type(kind: ColumnType) -> str:
+    """Return the DuckDB type that values of a declared type are kept in."""
+    return "VARCHAR" if kind.kind == "other" and kind.sql != "BLOB" else kind.sql
+
+
+def array_of(values: Sequence[Any], kind: ColumnType) -> Any:
+    """Return values as a `pyarrow.Array`; raises `UnfitError` for the first that does not fit."""
+    try:
+        return _array(values, kind)
+    except _UNFIT:
+        raise UnfitError(next(value for value in values if not _fits(value, kind))) from None
+
+
+def _fits(value: object, kind: ColumnType) -> bool:
+    try:
+        _array([value], kind)
+    except _UNFIT:
+        return False
+    return True
+
+
+def _array(values: Sequence[Any], kind: ColumnType) -> Any:
+    name = "blob" if kind.sql == "BLOB" else kind.kind
+    if not {*map(type, values)} <= _STORED[name]:
+        raise ValueError
+    array: Any = pa.array  # pyright: ignore[reportUnknownMemberType]
+    if name == "decimal":
+        # By its shortest text, so that a REAL 0.1 is 0.1; refused where digits would be lost.
+        texts = array([None if value is None else str(value) for value in values], pa.string())
+        return texts.cast(pa.decimal128(_MAX_DIGITS, kind.scale))
+    convert = _CONVERT.get(name)
+    if convert is not None:
+        values = [None if value is None else convert(value) for value in values]
+    return array(values, _ARROW[name])
+
+
+def _boolean(value: object) -> bool:
+    return _BOOLEANS[value]
+
+
+def _date(value: str) -> date:
+    found = date.fromisoformat(value)
+    if found.isoformat() != value:
+        raise ValueError
+    return found
+
+
+def _timestamp(value: str) -> datetime:
+    if not _TIMESTAMP.fullmatch(value):
+        raise ValueError
+    return datetime.fromisoformat(value)
+
+
+def _timestamptz(value: str) -> datetime:
+    if not _TIMESTAMPTZ.fullmatch(value):
+        raise ValueError
+    return datetime.fromisoformat(value).astimezone(UTC)
+
+
+_UNFIT = (ValueError, KeyError, OverflowError)
+_NONE = type(None)
+# By kind: the types of what SQLite may hold for it, how that is read, and what it becomes.
+_STORED: dict[str, set[type]] = {
+    "blob": {_NONE, bytes},
+    "boolean": {_NONE, int, float, str},
+    "date": {_NONE, str},
+    "decimal": {_NONE, int, float, str},
+    "float": {_NONE, int, float},
+    "integer": {_NONE, int},
+    "other": {_NONE, int, float, str},
+    "text": {_NONE, int, float, str},
+    "timestamp": {_NONE, str},
+    "timestamptz": {_NONE, str},
+}
+_CONVERT: dict[str, Callable[[Any], object]] = {
+    "boolean": _boolean,
+    "date": _date,
+    "other": str,
+    "text": str,
+    "timestamp": _timestamp,
+    "timestamptz": _timestamptz,
+}
+_ARROW: dict[str, Any] = {
+    "blob": pa.binary(),
+    "boolean": pa.bool_(),
+    "date": pa.date32(),
+    "float": pa.float64(),
+    "integer": pa.int64(),
+    "other": pa.string(),
+    "text": pa.string(),
+    "timestamp": pa.timestamp("us"),
+    "timestamptz": pa.timestamp("us", tz="UTC"),
+}
