@@ -7,6 +7,7 @@ from typing import Any
 from skillian.data.comparison_plan import ComparisonPlan, MeasurePlan
 from skillian.data.near_misses import read_near_misses
 from skillian.data.results import STATUSES, Classes, Difference, MeasureSummary, Summary
+from skillian.data.values import python_value
 
 _ADDITIVE = frozenset({"sum", "count"})
 
@@ -71,7 +72,7 @@ def _measure(row: Mapping[str, Any], index: int, measure: MeasurePlan) -> Measur
 def key_of(row: Mapping[str, Any], plan: ComparisonPlan) -> dict[str, object]:
     """Return the key of a group, by dimension."""
     return {
-        term.name: key_value(row[f"key_{position}"], term.type.kind)
+        term.name: python_value(row[f"key_{position}"], term.type.kind)
         for position, term in enumerate(plan.a.keys)
     }
 
@@ -87,15 +88,6 @@ def difference(row: Mapping[str, Any], plan: ComparisonPlan, index: int) -> Diff
         rows_a=int(row["rows_a"]),
         rows_b=int(row["rows_b"]),
     )
-
-
-def key_value(value: Any, kind: str) -> object:
-    """Return the value of a key of this kind as Python has it."""
-    if value is None:
-        return None
-    if kind == "integer":  # those of two widths meet as decimals without a fraction
-        return int(value)
-    return bool(value) if kind == "boolean" else value  # MySQL has only numbers for it
 
 
 def _key_order(key: Mapping[str, object]) -> tuple[tuple[bool, Any], ...]:

@@ -55,7 +55,7 @@ class DimensionBuilder:
         if step == "trim":
             return sql.trimmed(value)
         if step == "upper":
-            return exp.Upper(this=value)
+            return sql.uppered(value)
         padding = LPAD.fullmatch(step)
         if padding is None:
             return exp.Normalize(this=value, form=exp.var("NFC"))

@@ -10,13 +10,13 @@ from sqlglot import exp
 from skillian.connectors.workspace import Workspace
 from skillian.data import arrow, sql
 from skillian.data.comparison_plan import ComparisonPlan, MeasurePlan
-from skillian.data.comparison_rows import key_value
 from skillian.data.comparison_sql import with_relations
 from skillian.data.comparison_summary import key_columns
 from skillian.data.compile import prepare
 from skillian.data.explanation import MEMBERS, Breakdown, Contribution, MeasureExplanation
 from skillian.data.ground import Ground
 from skillian.data.results import EXACT
+from skillian.data.values import python_value
 
 _ENOUGH = Decimal(80)
 _ALL = Decimal(100)
@@ -140,7 +140,7 @@ def _breakdown(
     contributions = [
         Contribution(
             member={
-                plan.align_on[key]: key_value(row[f"key_{key}"], plan.a.keys[key].type.kind)
+                plan.align_on[key]: python_value(row[f"key_{key}"], plan.a.keys[key].type.kind)
                 for key in keys
             },
             net=row[f"net_{index}"] or Decimal(0),

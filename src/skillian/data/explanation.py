@@ -51,6 +51,12 @@ class Breakdown:
     needed: int | None
     is_trivial: bool = False
 
+    def is_trivial_among(self, counts: Mapping[str, int]) -> bool:
+        """Whether it explains nothing, by how many members its dimensions have in all."""
+        if len(self.dimensions) > 1:
+            return all(counts.get(name) == 1 for name in self.dimensions)
+        return any(counts.get(name) == self.needed for name in self.dimensions)
+
 
 @dataclass(frozen=True, slots=True)
 class MeasureExplanation:
@@ -66,18 +72,16 @@ class MeasureExplanation:
     def doubtful(self) -> frozenset[str]:
         """The dimensions that explain something only if they have members without a gap."""
         return frozenset(
-            each.dimensions[0]
+            name
             for each in self.breakdowns
             if len(each.dimensions) == 1 and each.needed == each.members
+            for name in each.dimensions
         )
 
     def given_members(self, counts: Mapping[str, int]) -> "MeasureExplanation":
         """Return the same, with what is trivial by these numbers of all members last."""
         known = [
-            replace(each, is_trivial=all(counts.get(name) == 1 for name in each.dimensions))
-            if len(each.dimensions) > 1
-            else replace(each, is_trivial=counts.get(each.dimensions[0]) == each.needed)
-            for each in self.breakdowns
+            replace(each, is_trivial=each.is_trivial_among(counts)) for each in self.breakdowns
         ]
         return replace(self, breakdowns=tuple(sorted(known, key=_smallest_first)))
 

@@ -10,7 +10,7 @@ from skillian.data.comparison_plan import ComparisonPlan
 
 _FOLDS: dict[str, Callable[[exp.Expr], exp.Expr]] = {
     "spaces": sql.trimmed,
-    "case": lambda value: exp.Upper(this=value),
+    "case": sql.uppered,
     "zeros": lambda value: exp.Trim(
         this=value, expression=exp.Literal.string("0"), position="LEADING"
     ),

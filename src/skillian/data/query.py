@@ -5,13 +5,14 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from skillian.connectors.base import Kind
 from skillian.data import arrow, sql
 from skillian.data.binding import Binder, BoundSource, MeasureTerm, Term
 from skillian.data.compile import compile_sql
 from skillian.data.filters import Condition, Filters
 from skillian.data.measures import aggregate, result_scale
 from skillian.data.selection import conditions, filtered_rows
-from skillian.data.values import jsonable
+from skillian.data.values import jsonable, python_value
 from skillian.errors import InvalidInputError, UnknownNameError
 
 DEFAULT_LIMIT = 100
@@ -107,7 +108,8 @@ class QueryEngine:
         tree = _statement(bound, question, limit, parameters)
         statement = compile_sql(tree, bound.connector.dialect)
         table = await bound.connector.run(statement, parameters.values)
-        rows = tuple(tuple(row.values()) for row in arrow.rows(table))
+        kinds: list[Kind] = [term.type.kind for term in question.dimensions]
+        rows = tuple(_row(tuple(row.values()), kinds) for row in arrow.rows(table))
         return QueryResult(
             source=source,
             columns=(*names[0], *names[1]),
@@ -117,6 +119,12 @@ class QueryEngine:
             sql=statement,
             parameters=parameters.values,
         )
+
+
+def _row(values: tuple[object, ...], kinds: Sequence[Kind]) -> tuple[object, ...]:
+    """A row of the result: dimensions of these kinds, then measures."""
+    dimensions = (python_value(value, kind) for value, kind in zip(values, kinds, strict=False))
+    return (*dimensions, *values[len(kinds) :])
 
 
 def _offer(bound: BoundSource) -> str:

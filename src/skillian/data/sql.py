@@ -80,6 +80,13 @@ def trimmed(value: exp.Expr) -> exp.Expr:
     return exp.Trim(this=value, expression=exp.Literal.string(" "))
 
 
+def uppered(value: exp.Expr) -> exp.Expr:
+    """Return the text in capitals; databases differ in whether there is one of the German sharp s."""
+    capitals = exp.Upper(this=value)
+    sharp, plain = (exp.Literal.string(letter) for letter in "\u1e9e\u00df")
+    return exp.Replace(this=capitals, expression=sharp, replacement=plain)
+
+
 def equals(value: exp.Expr, number: int) -> exp.Expr:
     """Return `value = number`."""
     return exp.EQ(this=value.copy(), expression=exp.Literal.number(number))

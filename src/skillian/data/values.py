@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from datetime import UTC, date, datetime
 from decimal import Decimal, InvalidOperation
+from typing import Any
 
 from skillian.connectors.base import ColumnType, Kind
 from skillian.data.sql import MAX_DIGITS
@@ -44,6 +45,15 @@ def jsonable(value: object) -> object:
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) > _SAFE_INTEGER:
         return str(value)
     return value
+
+
+def python_value(value: Any, kind: Kind) -> object:
+    """Return a value of this kind as Python has it, whichever way its database gave it."""
+    if value is None:
+        return None
+    if kind == "integer":  # those of two widths meet as decimals without a fraction
+        return int(value)
+    return bool(value) if kind == "boolean" else value  # MySQL has only numbers for it
 
 
 def _text(value: object) -> str:
