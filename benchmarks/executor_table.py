@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import shutil
 import statistics
 import subprocess
 import sys
@@ -22,6 +24,7 @@ from peer_table import ENVIRONMENTS, HERE, python_of
 from tinyagent import LocalExecutor, ProcessExecutor, SandboxUnavailable, TrustLevel
 from tinyagent.execution.engines import ENGINES
 from tinyagent.execution.protocol import Executor
+from tinyagent.execution.templates import close_templates
 
 LOOP = "def fib(n):\n    return n if n < 2 else fib(n - 1) + fib(n - 2)\nfib(24)"
 PINS = {"smolagents": "smolagents==1.26.0", "monty": "pydantic-monty==1.4.0"}
@@ -60,7 +63,7 @@ def _cases() -> dict[str, Callable[[], Figures]]:
         "ISOLATED, each step in a fork": lambda: _ours(ProcessExecutor),
         "ISOLATED, without checkpoints": lambda: _ours(lambda: ProcessExecutor(checkpoints=0)),
         "SANDBOXED by bubblewrap": lambda: _engine("bubblewrap"),
-        "SANDBOXED by Podman": lambda: _engine("podman"),
+        "SANDBOXED by Podman": _podman,
         "smolagents 1.26 local executor (no boundary)": lambda: _peer("smolagents"),
         "pydantic-monty 1.4, warm pool": lambda: _peer("monty"),
         "a cold `python -I`": lambda: _cold([sys.executable, "-I"]),
@@ -101,6 +104,23 @@ def _engine(name: str) -> Figures:
     if lacking:
         raise SandboxUnavailable(lacking)
     return _ours(lambda: ProcessExecutor(TrustLevel.SANDBOXED, engine=name))
+
+
+def _podman() -> Figures:
+    """With the machine's own image of Python, or with one made of this interpreter."""
+    if shutil.which("podman") is None or not ENGINES["podman"].missing():
+        return _engine("podman")
+    sys.path.append(str(HERE.parent))
+    from tests.support.podman import offline_podman  # noqa: PLC0415 - found from here on
+
+    with offline_podman() as variables:
+        os.environ.update(variables)
+        try:
+            return _engine("podman")
+        finally:
+            close_templates()
+            for name in variables:
+                del os.environ[name]
 
 
 def _peer(name: str) -> Figures:

@@ -1,7 +1,8 @@
 """The server that all benchmark loops talk to, in a process of its own.
 
 The model's name is the script: `turns-10` asks for ten tool calls, one a turn, then answers;
-`deltas-400` streams an answer of 400 text deltas. Prints its base URL and serves until stopped.
+`deltas-400` streams an answer of 400 text deltas; `code-10` sends ten blocks of code, one a turn,
+then one with the answer. Prints its base URL and serves until stopped.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
+import code_agent_blocks as coding
 from floor import ANSWER
 
 from tinyagent import ModelResponse, RawToolCall, Usage
@@ -25,6 +27,8 @@ def answer(body: dict[str, Any]) -> ModelResponse:
     usage = Usage(1, input_tokens=100, output_tokens=20)
     if kind == "deltas":
         return ModelResponse(" ".join(["word"] * int(count)), usage=usage)
+    if kind == "code":
+        return ModelResponse(_block(body, int(count)), usage=usage)
     done = sum(holds_result(message) for message in body["messages"])
     if done < int(count):
         call = RawToolCall(f"call_{done}", "add", f'{{"a": {done}, "b": 1}}')
@@ -33,6 +37,15 @@ def answer(body: dict[str, Any]) -> ModelResponse:
         call = RawToolCall("call_end", FINAL_ANSWER, f'{{"answer": "{ANSWER}"}}')
         return ModelResponse(None, (call,), usage, "tool_calls")
     return ModelResponse(ANSWER, usage=usage)
+
+
+def _block(body: Mapping[str, Any], count: int) -> str:
+    """The next block, in the marks that the framework reads; smolagents' end is a stop word."""
+    done = sum(message["role"] == "assistant" for message in body["messages"])
+    code = coding.block(done, count)
+    if "</code>" in (body.get("stop") or ()):
+        return f"I add on.\n<code>\n{code}\n"
+    return f"I add on.\n```python\n{code}\n```"
 
 
 def holds_result(message: Mapping[str, Any]) -> bool:

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from agent_loop import deltas, side_by_side, tool_turns
+from code_agent import code_agent_rows
 from executors import cpu_rows, executor_rows
 from fault_matrix import print_matrix
 from pairs import Row
@@ -84,6 +85,7 @@ def main() -> int:
     with mock_server() as base_url:
         if peers:
             is_met = show("ten tool turns", peer_rows(base_url))
+            is_met &= show("ten steps of code", code_agent_rows(base_url), ("CPU", "smolagents"))
         else:
             is_met = show("case", asyncio.run(all_cases(base_url))) and print_matrix()
     return int(not is_met)

@@ -15,6 +15,8 @@ import hypothesis
 import pytest
 import stamina
 
+pytest_plugins = ["tests.support.mysql", "tests.support.postgres"]
+
 ROOT = Path(__file__).parents[1]
 FROM_OUTSIDE = ("ANTHROPIC_", "OPENAI_", "TINYAGENT_", "SKILLIAN_")
 

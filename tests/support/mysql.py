@@ -127,10 +127,10 @@ class OwnServer(Server):
         self._popen("mariadb-install-db", *options).wait()
         self.start()
 
-    def start(self) -> None:
-        """Start, and return when connections are let in."""
+    def start(self, *settings: str) -> None:
+        """Start with further options, and return when connections are let in."""
         own = [f"--socket={self.folder / 'socket'}", f"--pid-file={self.folder / 'pid'}"]
-        self._process = self._popen(_PROGRAM or "mariadbd", *own)
+        self._process = self._popen(_PROGRAM or "mariadbd", *own, *settings)
         deadline = time.monotonic() + 60
         while not self._answers():
             assert self._process.poll() is None, f"the server did not start:\n{self.log()}"
@@ -171,6 +171,13 @@ class OwnServer(Server):
             return True
         time.sleep(0.02)
         return False
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the marker of the tests that need a server."""
+    config.addinivalue_line(
+        "markers", "mysql: needs MariaDB (apt-get install mariadb-server) or MYSQL_URL"
+    )
 
 
 @contextmanager

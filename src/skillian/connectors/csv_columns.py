@@ -142,10 +142,10 @@ def _row(cursor: Cursor, rows: exp.Select, columns: Iterable[exp.Expr]) -> tuple
 
 
 def _about(name: str, template: str) -> exp.Expr:
-    column = _column(name)
-    return _parsed(template).transform(
-        lambda node: column.copy() if isinstance(node, exp.Column) else node
-    )
+    def named(node: exp.Expr) -> exp.Expr:
+        return _column(name) if isinstance(node, exp.Column) else node
+
+    return _parsed(template).transform(named)
 
 
 @cache

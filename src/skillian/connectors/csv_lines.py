@@ -91,4 +91,5 @@ def _first_record(file: TextIO) -> str:
 
 
 def _cells(record: str, delimiter: str) -> list[str]:
-    return next(csv.reader(record.splitlines(keepends=True), delimiter=delimiter), [])
+    rows = csv.reader(record.splitlines(keepends=True), delimiter=delimiter)
+    return next(rows, list[str]())

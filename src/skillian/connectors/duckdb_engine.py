@@ -78,17 +78,17 @@ class DuckDBEngine:
     async def call(
         self,
         work: Callable[[Cursor], T],
-        timeout: float | None = None,
+        seconds: float | None = None,
         stop: Callable[[], None] | None = None,
     ) -> T:
         """Return what `work` returns, run in a thread on a cursor of its own.
 
         `stop` stops what `work` does beside DuckDB. Raises `QueryError` for what DuckDB refuses,
-        and after `timeout` seconds.
+        and after `seconds`.
         """
         with Statement(stop) as statement:
             return await self._in_thread(
-                lambda: work(statement.on(self._cursor())), statement, timeout or self._timeout
+                lambda: work(statement.on(self._cursor())), statement, seconds or self._timeout
             )
 
     async def describe(self, text: str) -> Mapping[str, ColumnType]:
@@ -141,14 +141,14 @@ class DuckDBEngine:
         if connection is not None:
             connection.close()
 
-    async def _in_thread(self, work: Callable[[], T], statement: Statement, timeout: float) -> T:
+    async def _in_thread(self, work: Callable[[], T], statement: Statement, seconds: float) -> T:
         self._running.add(statement)
         try:
-            async with asyncio.timeout(timeout):
+            async with asyncio.timeout(seconds):
                 return await run_interruptible(work, statement.interrupt)
         except TimeoutError:
             raise QueryError(
-                f"the statement ran longer than {timeout:g} s and was stopped; narrow it"
+                f"the statement ran longer than {seconds:g} s and was stopped; narrow it"
                 " with filters, or group by fewer dimensions"
             ) from None
         except duckdb.Error as error:
@@ -175,9 +175,9 @@ class DuckDBEngine:
             connection.execute("SET temp_directory = $1", [spill])
             connection.execute(self._setup.script)
             connection.execute(_LOCK_DOWN)
-        except duckdb.Error:
+        except duckdb.Error as error:
             connection.close()
-            raise
+            raise duckdb.IOException(str(error)) from None
         return connection
 
     def _explain(self, error: duckdb.Error) -> str:

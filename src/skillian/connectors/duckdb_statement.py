@@ -12,6 +12,7 @@ from skillian.connectors.base import ArrowBatch, ArrowTable
 from skillian.errors import QueryError
 
 Cursor = duckdb.DuckDBPyConnection
+arrow: Any = pa  # pyarrow carries no types
 
 ROW_BUDGET = 100_000
 BYTE_BUDGET = 64 * 1024 * 1024
@@ -109,8 +110,7 @@ def read_rows(relation: duckdb.DuckDBPyRelation) -> ArrowTable:
             batches.append(batch)
     except OSError as error:
         raise _as_duckdb(error) from None
-    from_batches: Any = pa.Table.from_batches  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-    return cast("ArrowTable", from_batches(batches, reader.schema))
+    return cast("ArrowTable", arrow.Table.from_batches(batches, reader.schema))
 
 
 def _as_duckdb(error: OSError) -> duckdb.Error:

@@ -13,9 +13,9 @@ from typing import Any
 import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
 from python_calamine import (
     CalamineError,
+    CalamineWorkbook,
     PasswordError,
     SheetTypeEnum,
-    load_workbook,
 )
 
 from skillian.connectors.csv_lines import column_names
@@ -24,6 +24,8 @@ from skillian.errors import QueryError
 SUFFIXES = frozenset({".xlsx", ".xlsm", ".xlsb", ".xls"})
 
 Cell = int | float | str | bool | time | date | datetime | timedelta
+
+arrow: Any = pa  # pyarrow carries no types
 
 _MAX_DIGITS = 38
 _INT64_DIGITS = 18
@@ -36,7 +38,7 @@ def read_workbook(path: Path) -> Iterator[tuple[str, Any]]:
     a file that is no workbook, or one that is protected by a password.
     """
     try:
-        with load_workbook(path) as book:
+        with CalamineWorkbook.from_path(path) as book:  # pyright: ignore[reportUnknownMemberType]
             sheets = [m.name for m in book.sheets_metadata if m.typ == SheetTypeEnum.WorkSheet]
             for index, sheet in enumerate(sheets):
                 rows = book.get_sheet_by_name(sheet).to_python()
@@ -53,36 +55,38 @@ def _table(rows: Sequence[Sequence[Cell]]) -> Any:
     names = column_names(_text(cell) for cell in header)
     filled = [record for record in records if any(cell != "" for cell in record)]
     columns = zip(*filled, strict=True) if filled else [()] * len(names)
-    table: Any = pa.table  # pyright: ignore[reportUnknownMemberType]
-    return table(dict(zip(names, map(_array, columns), strict=True)))
+    return arrow.table(dict(zip(names, map(_array, columns), strict=True)))
 
 
 def _array(cells: Sequence[Cell]) -> Any:
     """Return a column in the narrowest type that holds all of its cells exactly."""
     values = [None if cell == "" else cell for cell in cells]
     kinds = {type(value) for value in values if value is not None}
-    array: Any = pa.array  # pyright: ignore[reportUnknownMemberType]
     if kinds and kinds <= {int, float}:
-        return _numbers(values, array)
+        return _numbers(values)
     if kinds == {bool}:
-        return array(values, pa.bool_())
+        return arrow.array(values, arrow.bool_())
     if kinds == {date}:
-        return array(values, pa.date32())
+        return arrow.array(values, arrow.date32())
     if kinds and kinds <= {date, datetime}:
-        return array([_moment(value) for value in values], pa.timestamp("us"))
-    return array([None if value is None else _text(value) for value in values], pa.string())
+        return arrow.array([_moment(value) for value in values], arrow.timestamp("us"))
+    return arrow.array(
+        [None if value is None else _text(value) for value in values], arrow.string()
+    )
 
 
-def _numbers(values: Sequence[Any], array: Any) -> Any:
+def _numbers(values: Sequence[Any]) -> Any:
     exact = [None if value is None else Decimal(repr(value)).normalize() for value in values]
     places = [number.as_tuple() for number in exact if number is not None]
     scale = max(max(-int(place.exponent), 0) for place in places)
     whole = max(len(place.digits) + int(place.exponent) for place in places)
     if scale + max(whole, 0) > _MAX_DIGITS:
-        return array(values, pa.float64())
+        return arrow.array(values, arrow.float64())
     if scale == 0 and whole <= _INT64_DIGITS:
-        return array([None if number is None else int(number) for number in exact], pa.int64())
-    return array(exact, pa.decimal128(_MAX_DIGITS, scale))
+        return arrow.array(
+            [None if number is None else int(number) for number in exact], arrow.int64()
+        )
+    return arrow.array(exact, arrow.decimal128(_MAX_DIGITS, scale))
 
 
 def _moment(value: Any) -> datetime | None:

@@ -21,8 +21,8 @@ ROW_BUDGET = 100_000
 BYTE_BUDGET = 64 * 1024 * 1024
 TIMEOUT_SECONDS = 30.0
 STREAM_TIMEOUT_SECONDS = 3600.0
+MAX_CONNECTIONS = 8
 
-_KEPT = 4
 _STOP_AGAIN_SECONDS = 0.01
 _OPTIONS = ("unix_socket", "ssl_ca", "ssl_cert", "ssl_key")
 _CATALOG = """
@@ -52,6 +52,7 @@ class MySQLConnector:
         self._login = login
         self._name = name
         self._timeout = timeout
+        self._turns = asyncio.Semaphore(MAX_CONNECTIONS)
         self._idle: list[Session] = []
         self._busy: set[Session] = set()
         self._streaming: set[Session] = set()
@@ -95,15 +96,16 @@ class MySQLConnector:
         self, statement: str, parameters: Mapping[str, object]
     ) -> AsyncGenerator[ArrowBatch]:
         """Run one SELECT and give its rows in batches, however many there are."""
-        session = Session(self._login, STREAM_TIMEOUT_SECONDS)
-        self._streaming.add(session)
-        try:
-            rows = await self._work(session, lambda: session.rows(statement, parameters))
-            while (batch := await self._work(session, rows.batch)) is not None:
-                yield batch
-        finally:
-            self._streaming.discard(session)
-            await asyncio.to_thread(session.stop)
+        async with self._turns:
+            session = Session(self._login, STREAM_TIMEOUT_SECONDS)
+            self._streaming.add(session)
+            try:
+                rows = await self._work(session, lambda: session.rows(statement, parameters))
+                while (batch := await self._work(session, rows.batch)) is not None:
+                    yield batch
+            finally:
+                self._streaming.discard(session)
+                await asyncio.to_thread(session.stop)
 
     async def aclose(self) -> None:
         """Stop what runs and disconnect; a later statement connects again."""
@@ -118,14 +120,13 @@ class MySQLConnector:
     async def _read(
         self, statement: str, parameters: Mapping[str, object], read: Callable[[Rows], T]
     ) -> T:
-        session = self._idle.pop() if self._idle else Session(self._login, self._timeout)
-        try:
-            return await self._work(session, lambda: session.read(statement, parameters, read))
-        finally:
-            if session.usable and len(self._idle) < _KEPT:
-                self._idle.append(session)
-            else:
-                session.stop()
+        async with self._turns:
+            session = self._idle.pop() if self._idle else Session(self._login, self._timeout)
+            try:
+                return await self._work(session, lambda: session.read(statement, parameters, read))
+            finally:
+                if session.usable:
+                    self._idle.append(session)
 
     async def _work(self, session: Session, work: Callable[[], T]) -> T:
         seconds = STREAM_TIMEOUT_SECONDS if session in self._streaming else self._timeout

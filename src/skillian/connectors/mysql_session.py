@@ -38,7 +38,7 @@ _READ_ONLY = "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY
 # deprecated, a broken view in the catalogue, a plan without an index.
 _HARMLESS = frozenset({1287, 1681, 3170, 3719, 3778, 1356})
 
-_COMMENT = r"/\*(?![!M+]).*?\*/"
+_COMMENT = r"/\*(?!!|M!|\+).*?\*/"
 _SELECT = re.compile(rf"(?:\s|\(|{_COMMENT})*(?:SELECT|WITH)\b", re.IGNORECASE | re.DOTALL)
 # What is quoted; a placeholder; what is not run: a further statement, a comment that is executed
 # or read otherwise elsewhere, a file of the server.
@@ -177,13 +177,15 @@ class Rows:
         self._cursor.execute(text, dict(parameters))
         fields = self._cursor.fields
         self.columns: list[Column] = [(one.name, field_type(one)) for one in fields]
-        self.ended = False
+        self.ended = self._abandoned = False
 
     def batch(self) -> ArrowBatch | None:
         """Return the next rows, None after the last.
 
         Raises the driver's `Warning` where the server had to cut a value or to make one up.
         """
+        if self._abandoned:
+            raise pymysql.OperationalError(ER.QUERY_INTERRUPTED, "closed before its end")
         rows = () if self.ended else self._cursor.fetchmany(BATCH_ROWS)
         if len(rows) < BATCH_ROWS and not self.ended:
             self.ended = True
@@ -192,7 +194,7 @@ class Rows:
 
     def abandon(self) -> None:
         """Leave the rows that were not fetched."""
-        self.ended = True
+        self._abandoned = True
         self._cursor.close()
 
     def _check_warnings(self) -> None:

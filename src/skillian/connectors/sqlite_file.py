@@ -12,7 +12,6 @@ from sqlglot import exp
 from skillian.connectors.base import ColumnType, Table
 from skillian.connectors.sqlite_values import declared_type
 from skillian.connectors.unreadable import Unreadable
-from skillian.errors import QueryError
 
 BATCH_ROWS = 16_384
 SCHEMA = "main"
@@ -58,9 +57,7 @@ class SQLiteFile:
 
     def tables(self) -> tuple[Table, ...]:
         """Return tables and views with the types that their columns are declared with."""
-        return tuple(
-            Table(SCHEMA, name, self._columns(name)) for (name,) in self._execute(_TABLES)
-        )
+        return tuple(Table(SCHEMA, name, self._columns(name)) for (name,) in self._execute(_TABLES))
 
     def rows(self, table: str, columns: Sequence[str]) -> Iterator[list[tuple[Any, ...]]]:
         """Yield all rows of a table in batches, with these columns."""

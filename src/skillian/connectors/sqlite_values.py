@@ -10,6 +10,8 @@ import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
 from skillian.connectors.base import ColumnType
 from skillian.connectors.duckdb_types import column_type
 
+arrow: Any = pa  # pyarrow carries no types
+
 _SHOWN = 60
 _MAX_DIGITS = 38
 _NUMERIC = re.compile(r"(?:DECIMAL|NUMERIC|NUMBER|DEC)\s*\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\)")
@@ -17,7 +19,14 @@ _DATE = r"\d{4}-\d{2}-\d{2}"
 _TIME = r"[ T]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?"
 _TIMESTAMP = re.compile(f"{_DATE}({_TIME})?")
 _TIMESTAMPTZ = re.compile(rf"{_DATE}{_TIME}(Z|[+-]\d{{2}}:\d{{2}})")
-_BOOLEANS: dict[object, bool] = {0: False, 1: True, "true": True, "false": False, "TRUE": True, "FALSE": False}
+_BOOLEANS: dict[object, bool] = {
+    0: False,
+    1: True,
+    "true": True,
+    "false": False,
+    "TRUE": True,
+    "FALSE": False,
+}
 # SQLite's own rules for what a column prefers to store, in their order: a part of the type's name.
 _AFFINITIES = {
     "INT": "BIGINT",
@@ -83,15 +92,16 @@ def _array(values: Sequence[Any], kind: ColumnType) -> Any:
     name = "blob" if kind.sql == "BLOB" else kind.kind
     if not {*map(type, values)} <= _STORED[name]:
         raise ValueError
-    array: Any = pa.array  # pyright: ignore[reportUnknownMemberType]
     if name == "decimal":
         # By its shortest text, so that a REAL 0.1 is 0.1; refused where digits would be lost.
-        texts = array([None if value is None else str(value) for value in values], pa.string())
-        return texts.cast(pa.decimal128(_MAX_DIGITS, kind.scale))
+        texts = arrow.array(
+            [None if value is None else str(value) for value in values], arrow.string()
+        )
+        return texts.cast(arrow.decimal128(_MAX_DIGITS, kind.scale))
     convert = _CONVERT.get(name)
     if convert is not None:
         values = [None if value is None else convert(value) for value in values]
-    return array(values, _ARROW[name])
+    return arrow.array(values, _ARROW[name])
 
 
 def _boolean(value: object) -> bool:
@@ -141,13 +151,13 @@ _CONVERT: dict[str, Callable[[Any], object]] = {
     "timestamptz": _timestamptz,
 }
 _ARROW: dict[str, Any] = {
-    "blob": pa.binary(),
-    "boolean": pa.bool_(),
-    "date": pa.date32(),
-    "float": pa.float64(),
-    "integer": pa.int64(),
-    "other": pa.string(),
-    "text": pa.string(),
-    "timestamp": pa.timestamp("us"),
-    "timestamptz": pa.timestamp("us", tz="UTC"),
+    "blob": arrow.binary(),
+    "boolean": arrow.bool_(),
+    "date": arrow.date32(),
+    "float": arrow.float64(),
+    "integer": arrow.int64(),
+    "other": arrow.string(),
+    "text": arrow.string(),
+    "timestamp": arrow.timestamp("us"),
+    "timestamptz": arrow.timestamp("us", tz="UTC"),
 }

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from time import monotonic
+from typing import Any
 
 from cachetools import TTLCache
 from sqlglot import exp
@@ -13,7 +14,7 @@ from skillian.data.compile import compile_sql
 from skillian.data.definitions import Measure
 from skillian.data.selection import filtered_rows
 from skillian.data.sources import SourceRegistry
-from skillian.data.values import jsonable
+from skillian.data.values import jsonable, python_value
 
 MAX_VALUES = 50
 
@@ -123,14 +124,14 @@ async def _dimension(source: BoundSource, name: str) -> DimensionInfo:
     rows = filtered_rows(source, {"value": term.value}, (), parameters).distinct()
     statement = compile_sql(rows.limit(MAX_VALUES + 1), source.connector.dialect)
     table = await source.connector.run(statement, parameters.values)
-    values = [row["value"] for row in arrow.rows(table)]
+    values = [python_value(row["value"], term.type.kind) for row in arrow.rows(table)]
     few = len(values) <= MAX_VALUES
     return DimensionInfo(
         name=name,
         type=term.type.kind,
         description=definition.description,
         synonyms=definition.synonyms,
-        values=tuple(sorted(values, key=lambda value: (value is None, value))) if few else None,
+        values=tuple(sorted(values, key=_none_last)) if few else None,
     )
 
 
@@ -141,3 +142,7 @@ def _measure(measure: Measure) -> dict[str, object]:
         "description": measure.description,
         "synonyms": list(measure.synonyms),
     }
+
+
+def _none_last(value: Any) -> tuple[bool, Any]:
+    return (value is None, value)

@@ -115,6 +115,9 @@ class DimensionBuilder:
 def _text(value: exp.Expr, kind: ColumnType) -> exp.Expr:
     if kind.kind == "float":
         raise QueryError(f"its column is {kind.sql}; declare `type: decimal(18,2)` and no steps")
+    if kind.kind in {"timestamp", "timestamptz"}:
+        value = value.copy()
+        value.type = exp.DataType.build(kind.kind)  # databases write them in ways of their own
     return value if kind.sql in {"VARCHAR", "TEXT"} else exp.cast(value, "TEXT")
 
 

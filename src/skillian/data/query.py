@@ -159,7 +159,9 @@ def _statement(
     select = exp.Select(expressions=[*keys, *totals]).from_(rows.subquery(sql.name(_ROWS)))
     if keys:
         select = select.group_by(*(key.copy() for key in keys))
-    order = question.order or tuple((term.name, False) for term in question.dimensions)
+    named = {name for name, _ in question.order}
+    ties = [(term.name, False) for term in question.dimensions if term.name not in named]
+    order = (*question.order, *ties)
     ordered = [
         exp.Ordered(this=exp.column(sql.name(name)), desc=down, nulls_first=False)
         for name, down in order

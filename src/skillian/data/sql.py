@@ -81,7 +81,7 @@ def trimmed(value: exp.Expr) -> exp.Expr:
 
 
 def uppered(value: exp.Expr) -> exp.Expr:
-    """Return the text in capitals; databases differ in whether there is one of the German sharp s."""
+    """Return the text in capitals; of the German sharp s, the letter that all databases have."""
     capitals = exp.Upper(this=value)
     sharp, plain = (exp.Literal.string(letter) for letter in "\u1e9e\u00df")
     return exp.Replace(this=capitals, expression=sharp, replacement=plain)

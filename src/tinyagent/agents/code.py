@@ -48,6 +48,7 @@ from tinyagent.tools.tool import Tool
 _OBSERVATION_CHARS = 10_000
 _ANSWER_NOW = "You go round in circles. Give your answer now, by final_answer(...)."
 _LIMITS = ExecutionLimits(max_output_bytes=200_000)  # what is not shown is there to be read on
+_CHECKPOINTS = 1  # no run goes back; a spare state is kept in case the last one breaks
 
 
 class CodeRun(Run[MemoryManager]):
@@ -260,6 +261,8 @@ class TinyCodeAgent(LoopAgent[CodeRun, MemoryManager, ActionStep, T]):
             return (given(), True) if callable(given) else (given, False)
         level = TrustLevel(options.get("trust_level", TrustLevel.ISOLATED))
         sandbox: ProcessOptions = {"limits": self._limits(), "extra_imports": self._extra}
+        if level is not TrustLevel.LOCAL:
+            sandbox["checkpoints"] = _CHECKPOINTS
         if self._files:
             sandbox["files"] = self._files
         return get_executor(level, **sandbox), True

@@ -57,7 +57,7 @@ class Follower:
         self._seconds = seconds
         self._deadline = self._started + seconds
         self.pid = 0
-        """Of the fork, as it says itself."""
+        """Of the fork, as its parent says, which may be later than what the fork itself says."""
         self.status: int | None = None
         """The wait status of the fork, once it has died."""
         self.fault = ""
@@ -94,7 +94,7 @@ class Follower:
             except WireError as fault:
                 self.fault = str(fault)
                 return Ending.DIED
-            if self._turn.is_done:
+            if self._turn.is_done and (self.pid or self._holder is None):
                 return Ending.DONE
         await asyncio.sleep(0)
         self._wake.set()

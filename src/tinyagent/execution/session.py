@@ -153,7 +153,7 @@ class Session:
         if not self._checkpoints:
             return await self._run_here(order, turn, answer)
         broken = 0
-        while await self._settle():
+        while await self._wake():
             result = await self._run_in_fork(order, turn, answer)
             if result is not None:
                 return replace(result, state_lost=True) if broken else result
@@ -209,8 +209,6 @@ class Session:
         ours, theirs = socket.socketpair()
         ours.setblocking(False)  # noqa: FBT003 - the socket module's own signature
         step = Channel(ours)
-        if holder.pid:
-            self._send_end(wake=True)
         # Most steps have ended before any could have taken too much memory.
         watch = asyncio.get_running_loop().call_later(_WATCH_AFTER_SECONDS, self._watch_memory)
         follower = Follower(turn, answer, self._limits.timeout_seconds, step, holder.channel)
@@ -280,6 +278,12 @@ class Session:
         self._chain[0].channel.send(
             pack(Frame(Kind.END, {"keep": keep, "sweep": sweep, "watch": watch, "wake": wake}))
         )
+
+    async def _wake(self) -> bool:
+        """Let the newest process go on once all that had to end has ended; False: it is closed."""
+        if self._chain[-1].pid:
+            self._send_end(wake=True)
+        return await self._settle()
 
     async def _settle(self) -> bool:
         """Wait until all that had to end has ended; if it does not, close the session: False."""

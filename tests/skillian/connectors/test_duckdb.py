@@ -1,10 +1,13 @@
 import asyncio
 import os
 import re
+import resource
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import AsyncIterator
+from contextlib import aclosing
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -13,8 +16,10 @@ import duckdb
 import pytest
 
 from skillian.connectors import connect, scheme
-from skillian.connectors import duckdb as connector_module
-from skillian.connectors.duckdb import DuckDBConnector, column_type
+from skillian.connectors import duckdb_engine as engine
+from skillian.connectors import duckdb_statement as statements
+from skillian.connectors.duckdb import DuckDBConnector
+from skillian.connectors.duckdb_types import column_type
 from skillian.errors import QueryError, UnavailableError
 
 # Hours of work that keeps no memory busy.
@@ -119,7 +124,7 @@ async def test_a_refused_file_is_not_named(connector: DuckDBConnector) -> None:
     with pytest.raises(QueryError) as refused:
         await connector.run("SELECT * FROM read_csv('/etc/passwd')", {})
     assert str(refused.value) == (
-        "connection 'books': the statement reads a file outside the database, which is not allowed"
+        "connection 'books': the statement reads a file outside its data, which is not allowed"
     )
 
 
@@ -144,12 +149,13 @@ print(table.to_pylist()[0]["x"])
 
 async def test_the_database_is_read_only(connector: DuckDBConnector) -> None:
     rows = await connector.run(
-        "SELECT name, value FROM duckdb_settings() WHERE name IN ('access_mode',"
-        " 'enable_external_access', 'lock_configuration', 'autoload_known_extensions')",
+        "SELECT name, value FROM duckdb_settings() WHERE name IN ('enable_external_access',"
+        " 'lock_configuration', 'autoload_known_extensions') UNION ALL SELECT 'read only',"
+        " CAST(readonly AS TEXT) FROM duckdb_databases() WHERE path IS NOT NULL",
         {},
     )
     assert {row["name"]: row["value"] for row in rows.to_pylist()} == {
-        "access_mode": "read_only",
+        "read only": "true",
         "enable_external_access": "false",
         "lock_configuration": "true",
         "autoload_known_extensions": "false",
@@ -189,7 +195,7 @@ async def test_an_error_in_the_middle_of_the_rows_is_a_query_error(
 async def test_more_rows_than_the_budget_are_refused(
     connector: DuckDBConnector, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connector_module, "ROW_BUDGET", 10)
+    monkeypatch.setattr(statements, "ROW_BUDGET", 10)
     assert (await connector.run("SELECT * FROM range(10)", {})).num_rows == 10
     with pytest.raises(QueryError, match="larger than 10 rows"):
         await connector.run("SELECT * FROM range(11)", {})
@@ -198,7 +204,7 @@ async def test_more_rows_than_the_budget_are_refused(
 async def test_more_bytes_than_the_budget_are_refused(
     connector: DuckDBConnector, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connector_module, "BYTE_BUDGET", 1000)
+    monkeypatch.setattr(statements, "BYTE_BUDGET", 1000)
     with pytest.raises(QueryError, match="narrow it with filters"):
         await connector.run("SELECT repeat('x', 2000) AS x", {})
 
@@ -264,7 +270,7 @@ print("leaving", flush=True)
 
 
 def test_a_statement_that_has_just_ended_may_be_interrupted() -> None:
-    statement = connector_module._Statement()
+    statement = statements.Statement()
     with statement.on(duckdb.connect()):
         pass
     statement.interrupt()
@@ -275,6 +281,112 @@ async def test_many_statements_at_once_all_answer(connector: DuckDBConnector) ->
         *(connector.run("SELECT $p0 + range AS x FROM range(1)", {"p0": n}) for n in range(50))
     )
     assert [table.to_pylist() for table in tables] == [[{"x": n}] for n in range(50)]
+
+
+async def test_a_stream_gives_all_rows_in_batches_and_memory_stays(
+    connector: DuckDBConnector,
+) -> None:
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    rows = largest = 0
+    statement = "SELECT range AS n, repeat('x', 100) AS t FROM range($p0)"
+    async for batch in connector.stream(statement, {"p0": 5_000_000}):
+        rows += batch.num_rows
+        largest = max(largest, batch.num_rows)
+    assert (rows, largest <= 65_536) == (5_000_000, True)
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    assert grown < 200_000  # kB; the rows are 540 MB
+
+
+async def test_a_stream_may_be_left_in_the_middle(connector: DuckDBConnector) -> None:
+    async with aclosing(connector.stream("SELECT * FROM range(100000000000)", {})) as batches:
+        async for batch in batches:
+            assert batch.num_rows > 0
+            break
+    assert (await connector.run("SELECT 1 AS x", {})).num_rows == 1
+
+
+async def test_cancelling_a_stream_stops_its_statement(connector: DuckDBConnector) -> None:
+    async def drain() -> None:
+        async for _ in connector.stream(ENDLESS, {}):
+            pass
+
+    task = asyncio.create_task(drain())
+    await _executing(task)
+    start = time.monotonic()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert time.monotonic() - start < 1
+    assert (await connector.run("SELECT 1 AS x", {})).num_rows == 1
+
+
+async def test_a_stream_has_more_time_than_a_statement_but_not_without_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "x.duckdb"
+    duckdb.connect(path).close()
+    connector = DuckDBConnector(path, "x", timeout=0.01)
+    slow = "SELECT SUM(a.range * b.range) AS s FROM range(20000) AS a, range(20000) AS b"
+    assert [batch.num_rows async for batch in connector.stream(slow, {})] == [1]
+    monkeypatch.setattr(engine, "STREAM_TIMEOUT_SECONDS", 0.2)
+    with pytest.raises(QueryError, match=re.escape("longer than 0.2 s")):
+        await anext(connector.stream(ENDLESS, {}))
+    await connector.aclose()
+
+
+async def test_an_error_in_a_stream_is_a_query_error(connector: DuckDBConnector) -> None:
+    bad = "SELECT CAST(CASE WHEN range = 900000 THEN 'x' ELSE '1' END AS INTEGER) FROM range(1000000)"
+    with pytest.raises(QueryError, match="Could not convert string 'x'"):
+        async for _ in connector.stream(bad, {}):
+            pass
+    with pytest.raises(QueryError, match="only a single SELECT"):
+        await anext(connector.stream("SELECT 1; SELECT 2", {}))
+    assert [batch async for batch in connector.stream("SELECT 1 WHERE false", {})] == []
+
+
+async def test_closing_the_connector_ends_a_stream_that_waits(connector: DuckDBConnector) -> None:
+    batches = connector.stream("SELECT * FROM range(100000000000)", {})
+    await anext(batches)
+    await connector.aclose()
+    with pytest.raises(QueryError, match="stopped"):
+        await anext(batches)
+
+
+async def test_one_file_may_be_open_twice(connector: DuckDBConnector) -> None:
+    other = DuckDBConnector(connector._engine._setup.path, "again", timeout=3)
+    for one in (connector, other, connector):
+        assert (await one.run("SELECT current_setting('memory_limit') AS m", {})).num_rows == 1
+        assert len(await one.catalog()) == 2
+    await other.aclose()
+    assert len(await connector.catalog()) == 2
+
+
+async def test_a_file_that_is_being_written_in_this_process_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x.duckdb"
+    connector = DuckDBConnector(path, "x")
+    with duckdb.connect(path) as writer:
+        writer.execute("CREATE TABLE t AS SELECT 1 AS n")
+        with pytest.raises(QueryError, match="not being written to") as refused:
+            await connector.run("SELECT 1", {})
+        assert str(tmp_path) not in str(refused.value)
+    assert (await connector.run("SELECT n FROM t", {})).to_pylist() == [{"n": 1}]
+    await connector.aclose()
+
+
+async def test_what_does_not_fit_in_memory_spills_into_a_folder_of_its_own(
+    connector: DuckDBConnector, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(engine._CONFIG, "memory_limit", "60MB")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    large = "SELECT range AS n, repeat(range::TEXT, 10) AS t FROM range(3000000) ORDER BY hash(range)"
+    stream = connector.stream(large, {})
+    await anext(stream)
+    (spill,) = tmp_path.glob("skillian-*")
+    assert spill.stat().st_mode & 0o077 == 0
+    assert [*spill.iterdir()] != []
+    await stream.aclose()
+    await connector.aclose()
+    assert not spill.exists()
 
 
 async def test_connect_reads_the_url_relative_to_the_folder(tmp_path: Path) -> None:

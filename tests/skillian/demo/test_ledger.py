@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from skillian.data.binding import Binder
 from skillian.data.comparison import ComparisonEngine
 from skillian.data.connections import Connections
 from skillian.data.sources import SourceRegistry
@@ -14,7 +15,7 @@ from skillian.demo.ledger import postings, write_demo
 async def engine(tmp_path: Path) -> AsyncIterator[ComparisonEngine]:
     registry = SourceRegistry.load(write_demo(tmp_path))
     async with Connections(registry) as connections:
-        yield ComparisonEngine(registry, connections)
+        yield ComparisonEngine(registry, Binder(registry, connections))
 
 
 async def test_the_question_of_the_demo_shows_every_fault(engine: ComparisonEngine) -> None:

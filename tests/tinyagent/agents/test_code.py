@@ -183,6 +183,19 @@ async def test_an_import_can_be_added(level: TrustLevel) -> None:
 
 
 @each_level
+async def test_an_import_of_a_helper_is_passed_over(level: TrustLevel) -> None:
+    model = coder("from helpers import store, recall\nstore('a', 2)\nfinal_answer(recall('a'))")
+    assert (await TinyCodeAgent(model, trust_level=level).run("go")).output == "2"
+
+
+@each_level
+async def test_an_error_names_what_may_have_been_meant(level: TrustLevel) -> None:
+    model = coder("total = 1\nprint(totl)", "final_answer(total)")
+    await TinyCodeAgent(model, trust_level=level).run("go")
+    assert "Did you mean total?" in observed(model)
+
+
+@each_level
 async def test_an_error_shows_the_line_of_the_models_own_code(level: TrustLevel) -> None:
     model = coder("a = 1\nb = a / 0\nc = 2", "final_answer(a)")
     result = await TinyCodeAgent(model, trust_level=level).run("go")

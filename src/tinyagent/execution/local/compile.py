@@ -14,8 +14,16 @@ class CodeRefused(Exception):
     """The code holds what this trust level does not run; the message says where, what, the mend."""
 
 
-def compile_local(source: str, filename: str, allow: frozenset[str]) -> CodeType:
+def compile_local(
+    source: str, filename: str, allow: frozenset[str], helpers: frozenset[str] = frozenset()
+) -> CodeType:
     """Compile statements with their guards.
+
+    Args:
+        source: the code.
+        filename: the name it is compiled under.
+        allow: modules that it may import.
+        helpers: functions that are there already; models like to import them all the same.
 
     Raises:
         CodeRefused: a construct or an import is not allowed.
@@ -25,6 +33,7 @@ def compile_local(source: str, filename: str, allow: frozenset[str]) -> CodeType
         MemoryError: the same, for the parser.
     """
     tree = ast.parse(source, filename)
+    tree.body = [node for node in tree.body if not _is_needless(node, helpers)]
     rules = LocalRules()
     for line, module in check_imports(tree, allow):
         rules.refuse(line, refusal(module, allow))
@@ -32,6 +41,13 @@ def compile_local(source: str, filename: str, allow: frozenset[str]) -> CodeType
     if rules.refused:
         raise CodeRefused(_tell(rules.refused, source))
     return compile(tree, filename, "exec", dont_inherit=True)
+
+
+def _is_needless(node: ast.stmt, helpers: frozenset[str]) -> bool:
+    """Whether it imports nothing but helpers, each under its own name."""
+    if not isinstance(node, ast.Import | ast.ImportFrom):
+        return False
+    return all(alias.name in helpers and alias.asname in {None, alias.name} for alias in node.names)
 
 
 def _tell(refused: list[tuple[int, str]], source: str) -> str:

@@ -91,6 +91,7 @@ class Session:
         self.check = self._make_check()
         self.context = contextvars.Context()
         self.variables: dict[str, Any] = {}
+        self.helpers = frozenset[str]()
         guards = Guards(self.variables)
         printing = {"pprint": self._pprint, "pp": self._pprint}
         added: dict[str, dict[str, Any]] = {"time": {"sleep": self._sleep}, "pprint": printing}
@@ -117,6 +118,8 @@ class Session:
             made = HostCall(self, name, value) if callable(value) else value
             self.variables[name] = made
         self.variables["final_answer"] = self._final_answer
+        functions = {name for name, value in injected.items() if callable(value)}
+        self.helpers = frozenset({*functions, "final_answer"})
 
     def running(self) -> Step:
         """The step that runs.

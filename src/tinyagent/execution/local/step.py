@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from functools import partial
 from types import TracebackType
 from typing import Any
 
@@ -18,6 +19,8 @@ from tinyagent.execution.deadline import Watch
 from tinyagent.execution.local.compile import CodeRefused, compile_local
 from tinyagent.execution.local.output import Output
 from tinyagent.execution.local.session import Session, Stopped
+from tinyagent.execution.worker.hints import hint
+from tinyagent.execution.worker.reprs import attempt
 from tinyagent.execution.worker.tracebacks import describe
 
 GRACE_SECONDS = 0.2
@@ -125,8 +128,9 @@ class Step:
 
     def _run(self) -> None:
         try:
-            code = compile_local(self._source, self._filename, self._session.allow)
-            self._session.context.run(exec, code, self._session.variables)
+            session = self._session
+            code = compile_local(self._source, self._filename, session.allow, session.helpers)
+            session.context.run(exec, code, session.variables)
         except CodeRefused as refused:
             self.error = str(refused)
         except Stopped:
@@ -135,7 +139,8 @@ class Step:
             if self.watch.over:  # what `except*` makes of being stopped
                 raise Stopped().with_traceback(error.__traceback__) from None
             self.out_of_memory = isinstance(error, MemoryError)
-            self.error = describe(error, self._source, self._filename)
+            said = describe(error, self._source, self._filename)
+            self.error = said + _hint(error, list(self._session.variables))
 
     def _note_end(self, trace: TracebackType | None) -> None:
         """Tell where the code was when it was stopped."""
@@ -179,6 +184,13 @@ class Step:
 
 async def _as_coroutine(awaitable: Awaitable[Any]) -> Any:
     return await awaitable
+
+
+def _hint(error: BaseException, variables: list[str]) -> str:
+    """Names near to one that is not there; of Python's own errors: any other's `name` is code."""
+    if type(error) not in {NameError, AttributeError} or type(getattr(error, "name", 0)) is not str:
+        return ""
+    return attempt(partial(hint, error), variables) or ""
 
 
 def _over(seconds: float) -> str:

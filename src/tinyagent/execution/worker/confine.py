@@ -109,7 +109,7 @@ def _processes(cell: Cell, limits: Limits) -> int:
     """Counted within the session's own user namespace; elsewhere all of the user's would count."""
     if not cell.namespaces:
         return resource.RLIM_INFINITY
-    return limits.max_processes + limits.checkpoints + 2
+    return limits.max_processes + limits.checkpoints + 3
 
 
 def _memory_in_use(proc: int) -> tuple[int, int]:

@@ -64,6 +64,14 @@ class Link:
         """Whether a frame is here already."""
         return bool(self._frames)
 
+    def move(self, descriptor: int) -> None:
+        """Go on over another socket, in a fork of the process that spoke over this one."""
+        os.dup2(descriptor, self.sock.fileno(), inheritable=False)
+        os.close(descriptor)
+        self._reader = FrameReader()
+        self._frames.clear()
+        self._sending = threading.Lock()  # a thread that is gone may have held the last one
+
     def close(self) -> None:
         """Let go of the socket."""
         self.sock.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import ctypes
 import functools
 import os
@@ -63,6 +64,27 @@ def checked(outcome: int, call: str) -> int:
         number = ctypes.get_errno()
         raise OSError(number, f"{call}: {os.strerror(number)}")
     return outcome
+
+
+def fork() -> int:
+    """`os.fork`, in a process of one thread without what it does for those of more.
+
+    What Python then mends in the child (locks that a thread may hold, `threading`'s list of threads)
+    and draws anew (`random`) writes to hundreds of pages, each of which is copied: it takes longer
+    than the fork itself.
+
+    Raises:
+        OSError: there can be no more processes.
+    """
+    if _thread._count():  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
+        return os.fork()
+    return checked(_with_the_lock().fork(), "fork")
+
+
+@functools.cache
+def _with_the_lock() -> ctypes.CDLL:
+    """The C library, called without letting go of the interpreter's lock."""
+    return ctypes.PyDLL(None, use_errno=True)
 
 
 def unshare(flags: int) -> None:

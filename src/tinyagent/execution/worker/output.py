@@ -21,6 +21,7 @@ class OutputSink(io.RawIOBase):
     def __init__(self, send: Callable[[str], None], max_bytes: int) -> None:
         self._send = send
         self._max_bytes = max_bytes
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self.begin()
 
     def begin(self) -> None:
@@ -28,7 +29,7 @@ class OutputSink(io.RawIOBase):
         self._room = self._max_bytes
         self._tail = b""
         self._skipped = 0
-        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._decoder.reset()
 
     def writable(self) -> bool:
         """Yes."""

@@ -8,16 +8,15 @@ lost, the host goes on with the parent. So no frame of a lost step can stand in 
 from __future__ import annotations
 
 import os
-import random
-import socket
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+from . import linux
 from .link import HostGone, Link, readable, watch_process
 from .step import Namespace, Rules, run_step
 from .warden import Warden
-from .wire import Frame, Kind
+from .wire import Frame, Kind, pack
 
 _TICK_SECONDS = 0.02
 
@@ -60,7 +59,6 @@ class Session:
             )
             if frame.body["sweep"]:
                 killed = self._warden.sweep()
-                self._collect()
                 self._link.send(Kind.SWEPT, {"killed": killed, "memory": False})
 
     def _next(self) -> Frame:
@@ -95,28 +93,26 @@ class Session:
             self._run_here(order)
             return
         descriptor = self._link.descriptors.popleft()
-        drawn = random.getstate()
         try:
-            pid = os.fork()
+            pid = linux.fork()
         except OSError as error:
             os.close(descriptor)
             self._link.send(Kind.FAILED, {"error": f"no process for the step: {error}"})
             return
         if pid:
+            with suppress(OSError):  # the host has given the step up
+                os.write(descriptor, pack(Frame(Kind.FORKED, {"pid": pid})))
             os.close(descriptor)
             self._children[watch_process(pid)] = pid
             return
-        random.setstate(drawn)  # a fork reseeds it; the code's own seed must hold
         self._become_holder(descriptor)
-        self._link.send(Kind.FORKED, {"pid": os.getpid()})
         self._run_here(order)
 
     def _become_holder(self, descriptor: int) -> None:
-        self._link.close()
+        self._link.move(descriptor)
         for watch in self._children:
             os.close(watch)
         self._children.clear()
-        self._link = Link(socket.socket(fileno=descriptor))
         if self._warden is not None:
             self._warden.leave()
             self._warden = None

@@ -2,6 +2,7 @@
 
 It loads what sessions will need, moves into namespaces and a root of its own where the kernel lets
 it, and then only forks, kills and collects. It never runs a model's code and ends with its host.
+One process is forked ahead and waits: a request makes it a session, and the next one is forked.
 """
 
 from __future__ import annotations
@@ -11,13 +12,14 @@ import gc
 import importlib
 import json
 import os
+import random
 import select
 import signal
 import socket
 import sys
 import tempfile
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple, NoReturn
 
 from . import confine, landlock, linux, mounts, namespaces, seccomp
 from .adapt import copy_without_modes
@@ -31,6 +33,7 @@ from .warmup import warm_up
 from .wire import Kind
 
 MAX_MESSAGE = 1 << 16
+_PAUSE_MS = 5  # without a request: until then, the session that was asked for needs the processor
 _INT = array.array("i").itemsize
 
 
@@ -89,6 +92,13 @@ def _filters() -> tuple[bytes, bytes] | None:
     return filters if os.waitpid(child, 0)[1] == 0 else None
 
 
+class Waiting(NamedTuple):
+    """A process that has been forked ahead, and the socket to tell it what session to become."""
+
+    pid: int
+    orders: socket.socket
+
+
 class Template:
     """Forks sessions, kills them when it is told to, and collects them when they have ended."""
 
@@ -108,6 +118,8 @@ class Template:
         os.dup2(self._null, 2)
         gc.collect()
         gc.freeze()
+        self._waiting: Waiting | None = self._fork_ahead()
+        self._may_fork_ahead = False
 
     def report(self, preload: list[str]) -> dict[str, Any]:
         """What is in force for each session."""
@@ -122,7 +134,12 @@ class Template:
     def serve(self) -> None:
         """Do what the host asks, until it is gone."""
         while True:
-            for descriptor, _ in self._poll.poll():
+            ready = self._poll.poll(_PAUSE_MS if self._may_fork_ahead else None)
+            if not ready:
+                self._may_fork_ahead = False
+                with suppress(OSError):  # the next request tries again, and tells
+                    self._waiting = self._fork_ahead()
+            for descriptor, _ in ready:
                 if descriptor != self._control.fileno():
                     self._collect(descriptor)
                 elif not self._obey():
@@ -143,38 +160,54 @@ class Template:
             if pid is not None:
                 os.kill(pid, signal.SIGKILL)
         else:
-            self._spawn(order, descriptors[0])
+            self._spawn(order["id"], message, descriptors[0])
         return True
 
-    def _spawn(self, order: dict[str, Any], descriptor: int) -> None:
-        parent = os.getpid()
+    def _spawn(self, number: int, message: bytes, descriptor: int) -> None:
         try:
-            if self._cell.namespaces:
-                linux.unshare(linux.CLONE_NEWPID)
-            pid = os.fork()
-            if pid == 0:
-                self._become_session(order, descriptor, parent)
-            watch = watch_process(pid)
-            self._poll.register(watch, select.POLLIN)
-            self._sessions[order["id"]] = pid
-            self._watched[watch] = order["id"]
+            waiting = self._waiting or self._fork_ahead()
+            self._waiting, self._may_fork_ahead = None, True
+            self._sessions[number] = waiting.pid
+            with waiting.orders:
+                socket.send_fds(waiting.orders, [message], [descriptor])
         except OSError as error:
             _tell_failure(descriptor, error)
         finally:
-            if self._cell.namespaces:
-                linux.setns(self._own_pids, linux.CLONE_NEWPID)
             os.close(descriptor)
 
-    def _become_session(self, order: dict[str, Any], descriptor: int, parent: int) -> None:
-        """In the child: lock up and serve; never returns."""
+    def _fork_ahead(self) -> Waiting:
+        parent = os.getpid()
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            try:
+                if self._cell.namespaces:
+                    linux.unshare(linux.CLONE_NEWPID)
+                pid = linux.fork()
+                if pid == 0:
+                    self._become_session(theirs, parent)
+            finally:
+                if self._cell.namespaces:
+                    linux.setns(self._own_pids, linux.CLONE_NEWPID)
+        watch = watch_process(pid)
+        self._poll.register(watch, select.POLLIN)
+        self._watched[watch] = pid
+        return Waiting(pid, ours)
+
+    def _become_session(self, orders: socket.socket, parent: int) -> NoReturn:
+        """In the child: wait for the order, lock up and serve."""
+        descriptors: list[int] = []
         try:
-            limits = Limits(**order["limits"])
+            _close_all_but({orders.fileno(), self._cell.proc, *self._cell.readable})
             _draw_anew()
-            link = Link(socket.socket(fileno=descriptor))
+            message, descriptors, _flags, _address = socket.recv_fds(orders, MAX_MESSAGE, 1)
+            order = json.loads(message)
+            limits = Limits(**order["limits"])
+            link = Link(socket.socket(fileno=descriptors[0]))
             session = self._confine(order, limits, link, parent)
             session.serve()
         except BaseException as error:  # noqa: BLE001 - told to the host, there is nobody else
-            _tell_failure(descriptor, error)
+            for descriptor in descriptors:  # none: the template is gone, and all its sessions
+                _tell_failure(descriptor, error)
         finally:
             os._exit(0)
 
@@ -203,16 +236,21 @@ class Template:
         return Session(link, rules, harden, warden)
 
     def _collect(self, watch: int) -> None:
-        """A session has ended: nothing of it stays."""
+        """A process has ended: nothing of it stays."""
         self._poll.unregister(watch)
         os.close(watch)
-        session = self._watched.pop(watch)
-        os.waitpid(self._sessions.pop(session), 0)
-        if self._base:
-            remove_folder(os.path.join(self._base, str(session)))
+        pid = self._watched.pop(watch)
+        os.waitpid(pid, 0)
+        if self._waiting is not None and pid == self._waiting.pid:
+            self._waiting.orders.close()
+            self._waiting = None
+        for number in [number for number, owner in self._sessions.items() if owner == pid]:
+            del self._sessions[number]
+            if self._base:
+                remove_folder(os.path.join(self._base, str(number)))
 
     def _end(self) -> None:
-        for pid in self._sessions.values():
+        for pid in self._watched.values():
             os.kill(pid, signal.SIGKILL)
         for watch in list(self._watched):
             self._collect(watch)
@@ -221,7 +259,8 @@ class Template:
 
 
 def _draw_anew() -> None:
-    """Python's own random numbers begin anew in each fork, NumPy's do not."""
+    """No two sessions have the same random numbers."""
+    random.seed()
     numpy_random: Any = sys.modules.get("numpy.random")
     if numpy_random is not None:
         numpy_random.seed(None)

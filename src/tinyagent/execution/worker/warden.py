@@ -28,6 +28,8 @@ class Warden:
         self.proc = proc
         self._max_bytes = max_bytes
         self._keep: list[int] = []
+        self._dropped: list[int] = []
+        self._dying: list[int] = []
         self.watching = False
 
     def note(self, keep: list[int], *, watch: bool, wake: bool) -> None:
@@ -35,6 +37,7 @@ class Warden:
 
         `wake` lets the newest go on: it is to fork a step.
         """
+        self._dropped += [pid for pid in self._keep if pid not in keep]
         self._keep = keep
         self.watching = watch
         if wake:
@@ -65,12 +68,17 @@ class Warden:
             _kill(pid, signal.SIGCONT)
 
     def sweep(self) -> int:
-        """End all processes that are not to be kept; gives back how many there were.
+        """End all processes that are not to be kept; gives back how many a step has left.
 
         All are stopped first, so that none can fork meanwhile. Those that are kept stay so until
-        the next step: no thread and no timer of theirs does anything in between.
+        the next step: no thread and no timer of theirs does anything in between. Those that were
+        kept until now are killed, too, but only the next sweep waits for their end.
         """
         _kill(-1, signal.SIGSTOP)
+        _await(self._dying)
+        self._dying, self._dropped = self._dropped, []
+        for pid in self._dying:
+            _kill(pid, signal.SIGKILL)
         ended = 0
         pauses = select.poll()
         for _ in range(int(_SWEEP_SECONDS * 1000)):
@@ -84,8 +92,8 @@ class Warden:
         return ended
 
     def _strangers(self) -> list[int]:
-        """Living processes that are neither the warden nor to be kept."""
-        known = {1, *self._keep}
+        """Living processes that are neither the warden nor to be kept nor killed already."""
+        known = {1, *self._keep, *self._dying}
         return [pid for pid in self._members() if pid not in known and not self._is_zombie(pid)]
 
     def _members(self) -> list[int]:
@@ -118,6 +126,13 @@ class Warden:
             with open(descriptor, "rb") as file:
                 return file.read()
         return b""
+
+
+def _await(pids: list[int]) -> None:
+    """Wait for the end of processes that have been killed."""
+    for pid in pids:
+        with suppress(ChildProcessError):  # it is not the warden's to collect, or has been
+            os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
 
 
 def _kill(pid: int, number: signal.Signals) -> None:
