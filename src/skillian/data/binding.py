@@ -77,12 +77,14 @@ class BoundSource:
         values = {name: self._measure_value(name) for name in names}
         if not values:
             return ()
-        select = exp.Select(expressions=[sql.named(value, name) for name, value in values.items()])
+        # Numbered: a database may cut longer names.
+        numbered = [sql.named(value, f"v{index}") for index, value in enumerate(values.values())]
+        select = exp.Select(expressions=numbered)
         statement = compile_sql(self.rows(select), self.connector.dialect)
         types = await self.connector.describe(statement)
         return tuple(
-            MeasureTerm(name, value, types[name], self.definition.measures[name])
-            for name, value in values.items()
+            MeasureTerm(name, value, types[f"v{index}"], self.definition.measures[name])
+            for index, (name, value) in enumerate(values.items())
         )
 
     def rows(self, select: exp.Select) -> exp.Select:

@@ -192,4 +192,4 @@ def _statuses(given: Status | Sequence[Status] | None) -> tuple[Status, ...]:
     for status in wanted:
         if status not in STATUSES:
             raise InvalidInputError(f"no class {status!r}; classes: {', '.join(STATUSES)}")
-    return wanted or DIFFERENT
+    return tuple(dict.fromkeys(wanted)) or DIFFERENT

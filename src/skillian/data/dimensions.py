@@ -126,7 +126,10 @@ def _to_integer(value: exp.Expr, kind: ColumnType) -> exp.Expr:
         return value
     if kind.kind == "text":
         return _guarded(value, _INTEGER_PATTERN, "BIGINT")
-    if kind.kind == "boolean" or (kind.kind == "decimal" and kind.scale == 0):
+    if kind.kind == "boolean":
+        case = exp.case().when(value, sql.one(), copy=False)
+        return exp.cast(case.when(exp.Not(this=value.copy()), sql.zero(), copy=False), "BIGINT")
+    if kind.kind == "decimal" and kind.scale == 0:
         return exp.cast(value, "BIGINT")
     raise QueryError(f"its column is {kind.sql}: as an integer it would be rounded or cut")
 

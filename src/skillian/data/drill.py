@@ -13,6 +13,7 @@ from skillian.data.filters import Condition, parse_filter
 from skillian.data.ground import together
 from skillian.data.query import QueryResult
 from skillian.data.selection import filtered_rows
+from skillian.data.values import jsonable
 from skillian.errors import InvalidInputError
 
 
@@ -26,7 +27,8 @@ class DrillDown:
 
     def to_dict(self) -> dict[str, object]:
         """Return the rows for JSON."""
-        return {"key": dict(self.key), "a": self.a.to_dict(), "b": self.b.to_dict()}
+        key = {name: jsonable(value) for name, value in self.key.items()}
+        return {"key": key, "a": self.a.to_dict(), "b": self.b.to_dict()}
 
 
 async def drill_down(plan: ComparisonPlan, key: Mapping[str, object], limit: int) -> DrillDown:

@@ -75,9 +75,10 @@ def _statement(table: str, plan: ComparisonPlan) -> exp.Select:
     sets = [exp.Tuple(expressions=[keys[key].copy() for key in one]) for one in _sets(plan)]
     members = exp.Select(expressions=columns).from_(sql.table(table), copy=False)
     members.set("group", exp.Group(grouping_sets=[exp.GroupingSets(expressions=sets)]))
-    counted = exp.Window(this=exp.Count(this=exp.Star()), partition_by=[sql.bare("grouping")])
-    ranks = [sql.named(_rank(plan, index), f"rank_{index}") for index in range(len(plan.measures))]
-    ranked = exp.Select(expressions=[exp.Star(), sql.named(counted, "members"), *ranks])
+    ranked = exp.Select(expressions=[exp.Star()])
+    for index in range(len(plan.measures)):
+        ranked.select(sql.named(_rank(plan, index), f"rank_{index}"), copy=False)
+        ranked.select(sql.named(_with_gap(index), f"members_{index}"), copy=False)
     ranked.from_(members.subquery(sql.name("summed"), copy=False), copy=False)
     few = sql.any_of(
         exp.LTE(this=sql.bare(f"rank_{index}"), expression=exp.Literal.number(MEMBERS))
@@ -107,13 +108,19 @@ def _rank(plan: ComparisonPlan, index: int) -> exp.Expr:
     )
 
 
+def _with_gap(index: int) -> exp.Expr:
+    gap = sql.negated(sql.equals(sql.bare(f"gross_{index}"), 0))
+    count = exp.Count(this=exp.case().when(gap, sql.one(), copy=False))
+    return exp.Window(this=count, partition_by=[sql.bare("grouping")])
+
+
 def _explained(
     rows: Sequence[Mapping[str, Any]], plan: ComparisonPlan, index: int
 ) -> MeasureExplanation:
     measure = plan.measures[index]
     by_set: dict[tuple[int, ...], list[Mapping[str, Any]]] = {one: [] for one in _sets(plan)}
     for row in rows:
-        if row[f"rank_{index}"] <= MEMBERS:
+        if row[f"rank_{index}"] <= MEMBERS and row[f"gross_{index}"]:
             by_set[_keys_of(int(row["grouping"]), len(plan.align_on))].append(row)
     whole = by_set.pop(())
     net, gross = (
@@ -151,7 +158,7 @@ def _breakdown(
     ]
     return Breakdown(
         dimensions=tuple(plan.align_on[key] for key in keys),
-        members=int(rows[0]["members"]),
+        members=int(rows[0][f"members_{index}"]),
         contributions=tuple(contributions),
         needed=_needed(contributions, gross),
     )

@@ -19,6 +19,7 @@ DEFAULT_LIMIT = 100
 MAX_LIMIT = 1000
 
 _ROWS = "rows"
+_SHORTEST_CUT = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,11 +150,15 @@ def _statement(
     bound: BoundSource, question: _Question, limit: int, parameters: sql.Parameters
 ) -> exp.Select:
     terms = (*question.dimensions, *question.measures)
-    values = {term.name: term.value for term in terms}
+    aliases = {term.name: _alias(index, term.name) for index, term in enumerate(terms)}
+    values = {aliases[term.name]: term.value for term in terms}
     rows = filtered_rows(bound, values, question.where, parameters)
-    keys = [sql.column(term.name, _ROWS) for term in question.dimensions]
+    keys = [sql.column(aliases[term.name], _ROWS) for term in question.dimensions]
     totals = [
-        sql.named(aggregate(term, sql.column(term.name, _ROWS), result_scale(term)), term.name)
+        sql.named(
+            aggregate(term, sql.column(aliases[term.name], _ROWS), result_scale(term)),
+            aliases[term.name],
+        )
         for term in question.measures
     ]
     select = exp.Select(expressions=[*keys, *totals]).from_(rows.subquery(sql.name(_ROWS)))
@@ -161,12 +166,16 @@ def _statement(
         select = select.group_by(*(key.copy() for key in keys))
     named = {name for name, _ in question.order}
     ties = [(term.name, False) for term in question.dimensions if term.name not in named]
-    order = (*question.order, *ties)
     ordered = [
-        exp.Ordered(this=exp.column(sql.name(name)), desc=down, nulls_first=False)
-        for name, down in order
+        exp.Ordered(this=exp.column(sql.name(aliases[name])), desc=down, nulls_first=False)
+        for name, down in (*question.order, *ties)
     ]
     if ordered:
         select = select.order_by(*ordered)
     # One row more than asked for shows whether there are more.
     return select.limit(limit + 1)
+
+
+def _alias(index: int, name: str) -> str:
+    """A column's name in the statement: its own, unless a database might cut it."""
+    return name if len(name.encode()) <= _SHORTEST_CUT else f"c{index}"

@@ -15,6 +15,7 @@ class DataServices:
     """The engines of one registry, on shared connections; close it or use `async with`."""
 
     def __init__(self, registry: SourceRegistry) -> None:
+        self.registry = registry
         self._connections = Connections(registry)
         binder = Binder(registry, self._connections)
         self.catalogue = Catalogue(registry, binder)

@@ -106,7 +106,7 @@ def _text_to_time(node: exp.StrToTime) -> exp.Expr:
     template = "".join(_template(code, text) for code, text in parts)
     following = [bool(code) for code, _ in parts[1:]] + [False]
     accepted = "".join(
-        _accepted(code, text, touches)
+        _accepted(code, text, touches_code=touches)
         for (code, text), touches in zip(parts, following, strict=True)
     )
     value = _inner(node.this)
@@ -156,7 +156,7 @@ def _call(name: str, *arguments: exp.Expr) -> exp.Expr:
     return exp.Anonymous(this=name, expressions=[*arguments])
 
 
-_CASTS: dict[exp.DataType.Type, Callable[[exp.Cast], exp.Expr]] = {
+_CASTS: dict[object, Callable[[exp.Cast], exp.Expr]] = {
     _Type.TEXT: _to_text,
     _Type.BOOLEAN: _to_boolean,
     _Type.DECIMAL: _to_decimal,
