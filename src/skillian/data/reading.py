@@ -1,5 +1,7 @@
 """Reads the text of `sources.yaml` and finds all of its faults, each with its line."""
 
+import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, get_args
 
@@ -12,6 +14,9 @@ from skillian.data.definitions import Measure, Source, SourcesFile
 from skillian.data.yaml_lines import Data, Document, read_yaml
 from skillian.errors import ConfigurationError, QueryError, nearest
 
+VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+"""How a secret stands in a connection's URL."""
+
 _SHOWN = 60
 
 
@@ -23,6 +28,7 @@ def read_definitions(text: str, file: str) -> SourcesFile:
         _check(definitions, document)
     else:
         _check_connections(document)
+    _check_variables(document)
     if definitions is None or document.faults:
         raise ConfigurationError(document.faults)
     return definitions
@@ -93,6 +99,16 @@ def _check_connections(document: Document) -> None:
         connection = _mapping(source).get("connection")
         if isinstance(connection, str) and connection not in known:
             _unknown(document, ("sources", name, "connection"), connection, known)
+
+
+def _check_variables(document: Document) -> None:
+    """Note variables of connections that the environment does not have."""
+    for name, url in _mapping(_mapping(document.data).get("connections")).items():
+        for variable in VARIABLE.findall(url) if isinstance(url, str) else ():
+            if variable not in os.environ:
+                line = document.line_of(("connections", name))
+                message = f"connection `{name}` needs the environment variable {variable}"
+                document.fault(line, f"{message}, which is not set", "set it")
 
 
 def _mapping(data: Data) -> Mapping[str, Data]:

@@ -5,10 +5,8 @@ import re
 from pathlib import Path
 
 from skillian.data.definitions import ComparisonSettings, Source, SourcesFile
-from skillian.data.reading import read_definitions
+from skillian.data.reading import VARIABLE, read_definitions
 from skillian.errors import ConfigurationError, Fault, SourceNotFoundError, UnavailableError
-
-_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
 class SourceRegistry:
@@ -69,4 +67,4 @@ class SourceRegistry:
                 )
             return os.environ[match[1]]
 
-        return _VARIABLE.sub(value, self.declared_url(connection))
+        return VARIABLE.sub(value, self.declared_url(connection))

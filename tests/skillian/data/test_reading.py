@@ -117,3 +117,27 @@ def test_a_url_in_place_of_a_connection_never_shows(url: str, other_fault: str) 
 @pytest.mark.parametrize("text", ["", "[]", "just text", "sources: {}\nconnections: {}\n"])
 def test_files_that_hold_something_else(text: str) -> None:
     assert faults(text)
+
+
+def test_a_file_from_hell_tells_all_its_faults_at_once() -> None:
+    lines = (
+        "connections: &c",
+        "  db: duckdb:///x.duckdb",
+        "  twice: {a: 1}",
+        "  secret: duckdb:///${SKILLIAN_TEST_NOT_SET}",
+        "bomb: &a [x, x]",
+        "more: &b [*a, *a]",
+        "loop: &loop",
+        "  x: *loop",
+        "sources:",
+        "  s:",
+        "    connection: nowhere",
+        "    table: 5",
+        "    dimensions: []",
+        "    measures: {m: {column: c, aggregation: median}}",
+    )
+    told = faults("\n".join(lines))
+    assert {int(fault.split(":")[1]) for fault in told} == {1, 3, 4, 5, 6, 7, 8, 11, 13, 14}
+    assert "s.yaml:4: connection `secret` needs the environment variable SKILLIAN_TEST_NOT_SET" in [
+        fault.partition(",")[0] for fault in told
+    ]

@@ -34,7 +34,9 @@ comparison:
 
 
 @pytest.fixture
-def registry(tmp_path: Path) -> SourceRegistry:
+def registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SourceRegistry:
+    monkeypatch.setenv("SKILLIAN_TEST_NAME", "x")
+    monkeypatch.setenv("SKILLIAN_TEST_URL", "duckdb:///y.duckdb")
     path = tmp_path / "sources.yaml"
     path.write_text(GOOD)
     return SourceRegistry.load(path)
@@ -54,6 +56,7 @@ def test_an_unknown_source_tells_the_nearest(registry: SourceRegistry) -> None:
 def test_secrets_are_filled_in_late(
     registry: SourceRegistry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.delenv("SKILLIAN_TEST_NAME")
     with pytest.raises(UnavailableError, match="SKILLIAN_TEST_NAME, which is not set"):
         registry.url("db")
     monkeypatch.setenv("SKILLIAN_TEST_NAME", "x${SKILLIAN_TEST_URL}")
