@@ -8,7 +8,6 @@ from __future__ import annotations
 import gc
 import importlib
 import os
-import statistics
 import sys
 import time
 
@@ -16,7 +15,7 @@ FORKS = 30
 
 
 def main() -> None:
-    """Answer each line of standard input with the median microseconds."""
+    """Answer each line of standard input with the microseconds of the fastest fork."""
     sys.path.insert(0, sys.argv[1])
     for name in ("worker.template", *sys.argv[2:]):
         importlib.import_module(name)
@@ -31,7 +30,7 @@ def main() -> None:
                 os._exit(0)
             os.waitpid(child, 0)
             taken.append(time.perf_counter() - started)
-        print(statistics.median(taken) * 1e6, flush=True)
+        print(min(taken) * 1e6, flush=True)
 
 
 if __name__ == "__main__":

@@ -46,13 +46,20 @@ def show_result(console: Console, tool: str, result: Mapping[str, Any]) -> None:
         show_differences(console, result)
     elif tool == "query_source":
         show_rows(console, result["columns"], result["rows"])
+    elif tool == "drill_down":
+        for side in (result["a"], result["b"]):
+            console.print(f"\n{printable(side['source'])}", style="bold", markup=False)
+            show_rows(console, side["columns"], side["rows"])
+    elif tool == "explain_difference":
+        for sentence in result["interpretation"]:
+            console.print(printable(sentence), markup=False, soft_wrap=True)
 
 
 def show_differences(console: Console, comparison: Mapping[str, Any]) -> None:
     """The largest differences of a comparison (the JSON form of `ComparisonResult`)."""
     differences: Sequence[Mapping[str, Any]] = comparison["top_differences"]
     if not differences:
-        if comparison["summary"]["groups"]:
+        if comparison["summary"]["groups"] == comparison["summary"]["matched"]:
             console.print("No differences beyond the limits.", style="green")
         return
     console.print(

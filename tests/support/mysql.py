@@ -44,6 +44,7 @@ _SETTINGS = (
 )
 # MariaDB refuses to run as root; its package brings this user.
 _UNPRIVILEGED = "mysql"
+_CONNECTED = "SELECT id FROM information_schema.processlist"
 
 
 @dataclass(frozen=True)
@@ -94,19 +95,24 @@ class Server:
         )
         with connection, connection.cursor() as cursor:
             cursor.execute(script)
-            rows = cursor.fetchall()
+            rows: tuple[tuple[Any, ...], ...] = cursor.fetchall()
             while cursor.nextset():
                 pass
             return rows
 
     @contextmanager
     def database(self) -> Generator[Database]:
-        """Make an empty database and drop it in the end."""
+        """Make an empty database and drop it in the end, whoever is connected."""
+        import pymysql
+
         name = next(self._names)
         self.execute(f"CREATE DATABASE {name} CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci")
         try:
             yield Database(self, name)
         finally:
+            for (connection,) in self.execute(f"{_CONNECTED} WHERE db = '{name}'"):
+                with suppress(pymysql.OperationalError):  # it has just gone
+                    self.execute(f"KILL {connection}")
             self.execute(f"DROP DATABASE {name}")
 
 
@@ -129,6 +135,7 @@ class OwnServer(Server):
 
     def start(self, *settings: str) -> None:
         """Start with further options, and return when connections are let in."""
+        (self.folder / "socket").unlink(missing_ok=True)
         own = [f"--socket={self.folder / 'socket'}", f"--pid-file={self.folder / 'pid'}"]
         self._process = self._popen(_PROGRAM or "mariadbd", *own, *settings)
         deadline = time.monotonic() + 60
@@ -166,9 +173,11 @@ class OwnServer(Server):
     def _answers(self) -> bool:
         import pymysql
 
-        with suppress(pymysql.OperationalError):
-            self.execute("SELECT 1")
-            return True
+        # The driver leaves a socket open where nobody listens.
+        if (self.folder / "socket").exists():
+            with suppress(pymysql.OperationalError):
+                self.execute("SELECT 1")
+                return True
         time.sleep(0.02)
         return False
 

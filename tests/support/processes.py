@@ -7,14 +7,15 @@ from pathlib import Path
 
 
 def _parents() -> dict[int, int]:
-    """Each living process and its parent; zombies have ended."""
+    """Each living process and its parent; zombies have ended, and a spare one is nobody's yet."""
     found: dict[int, int] = {}
     for folder in Path("/proc").iterdir():
         if not folder.name.isdigit():
             continue
         with suppress(OSError):  # it ended meanwhile
-            fields = (folder / "stat").read_bytes().rpartition(b")")[2].split()
-            if fields[0] not in {b"Z", b"X"}:
+            head, _, tail = (folder / "stat").read_bytes().rpartition(b")")
+            fields = tail.split()
+            if fields[0] not in {b"Z", b"X"} and not head.endswith(b"(waiting"):
                 found[int(folder.name)] = int(fields[1])
     return found
 

@@ -16,6 +16,7 @@ from skillian.errors import QueryError
 # Of equally good ones the first: a comma is found within names most often.
 _DELIMITERS = "\t;|,"
 _MAX_HEADER = 1_000_000
+_NOT_UTF8 = "it is not UTF-8 text; save it as UTF-8"
 _VALUE = re.compile(r"|[+-]?[0-9]*[.,]?[0-9]+|[0-9]{4}-[0-9]{2}-[0-9]{2}.*")
 
 
@@ -29,11 +30,10 @@ class CsvFormat:
 
 def read_format(path: Path) -> CsvFormat:
     """Return what the header tells; raises `QueryError` for a file without one."""
-    try:
-        with _opened(path) as file:
-            header = _first_record(file)
-    except UnicodeDecodeError:
-        raise QueryError(f"{path.name}, line 1: it is not UTF-8 text; save it as UTF-8") from None
+    with _opened(path) as file:
+        header = _first_record(file)
+    if not _is_utf8(header):
+        raise QueryError(f"{path.name}, line 1: {_NOT_UTF8}")
     best = max(_DELIMITERS, key=lambda delimiter: len(_cells(header, delimiter)))
     cells = _cells(header, best)
     if all(_VALUE.fullmatch(cell.strip()) for cell in cells):
@@ -56,19 +56,18 @@ def column_names(cells: Iterable[str]) -> tuple[str, ...]:
 
 def find_fault(path: Path, form: CsvFormat) -> str:
     """Return the file, the line and what is wrong with it, for a file that DuckDB refused."""
-    with _opened(path, errors="surrogateescape") as file:
+    with _opened(path) as file:
         reader = csv.reader(file, delimiter=form.delimiter, strict=True)
         while True:
             place = f"{path.name}, line {reader.line_num + 1}"
             try:
                 row = next(reader)
-                "".join(row).encode()
             except StopIteration:
                 return f"{path.name}: it is not CSV as RFC 4180 has it; are line endings mixed?"
             except csv.Error as error:
                 return f"{place}: {error}"
-            except UnicodeEncodeError:
-                return f"{place}: it is not UTF-8 text; save it as UTF-8"
+            if not _is_utf8("".join(row)):
+                return f"{place}: {_NOT_UTF8}"
             if row and len(row) != len(form.names):
                 return (
                     f"{place}: it has {len(row)} values, but the first line names"
@@ -76,8 +75,17 @@ def find_fault(path: Path, form: CsvFormat) -> str:
                 )
 
 
-def _opened(path: Path, errors: str = "strict") -> TextIO:
-    return path.open(encoding="utf-8-sig", errors=errors, newline="")
+def _opened(path: Path) -> TextIO:
+    return path.open(encoding="utf-8-sig", errors="surrogateescape", newline="")
+
+
+def _is_utf8(text: str) -> bool:
+    """Whether a text was UTF-8 in the file: other bytes have become lone surrogates."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _first_record(file: TextIO) -> str:

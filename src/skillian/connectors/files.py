@@ -81,19 +81,19 @@ class FilesConnector:
 
     async def describe(self, statement: str) -> Mapping[str, ColumnType]:
         """Return the columns a SELECT without parameters would give, without running it."""
-        await self._look()
+        await self._look(statement)
         return await self._engine.describe(statement)
 
     async def run(self, statement: str, parameters: Mapping[str, object]) -> ArrowTable:
         """Run one SELECT with named parameters and return its rows, within the budgets."""
-        await self._look()
+        await self._look(statement)
         return await self._engine.run(statement, parameters)
 
     async def stream(
         self, statement: str, parameters: Mapping[str, object]
     ) -> AsyncGenerator[ArrowBatch]:
         """Run one SELECT and give its rows in batches; closing the iterator ends it."""
-        await self._look()
+        await self._look(statement)
         async with aclosing(self._engine.stream(statement, parameters)) as batches:
             async for batch in batches:
                 yield batch
@@ -103,13 +103,18 @@ class FilesConnector:
         await self._engine.aclose()
         self._files.clear()
 
-    async def _look(self) -> None:
-        """Take notice of files that are new, changed or gone."""
+    async def _look(self, statement: str = "") -> None:
+        """Take notice of files that are new, changed or gone; refuse one that cannot be read."""
         async with self._looking:
             try:
                 await self._engine.call(self._renew, STREAM_TIMEOUT_SECONDS)
             except OSError:
                 raise QueryError(f"connection {self._name!r}: {_UNREADABLE}") from None
+            # DuckDB would look for a file of that name itself, and guess the types.
+            for table in (table for file in self._files.values() for table in file.tables):
+                named = _relation(table.name).sql("duckdb").casefold() in statement.casefold()
+                if named and isinstance(table.columns, Unreadable):
+                    table.columns.refuse()
 
     def _renew(self, cursor: Cursor) -> None:
         stamps = {self._place: _stamp(self._place)} if self._is_file else _listed(self._place)
@@ -150,7 +155,7 @@ def _listed(folder: Path) -> dict[Path, tuple[int, int, int]]:
     for path in sorted(folder.iterdir()):
         named = path.suffix.lower() in SUFFIXES and path.name.isprintable()
         if named and not path.name.startswith((".", _OWN_BY_EXCEL)):
-            with suppress(FileNotFoundError):  # gone a moment ago, or a link to nothing
+            with suppress(OSError):  # gone a moment ago, or a link to nothing
                 stamps[path] = _stamp(path)
     return stamps
 
@@ -196,8 +201,7 @@ def _made(cursor: Cursor, kind: str, name: str, select: exp.Select) -> Table:
 def _drop(cursor: Cursor, path: Path, tables: tuple[Table, ...]) -> None:
     kind = "TABLE" if path.suffix.lower() in excel.SUFFIXES else "VIEW"
     for table in tables:
-        drop = exp.Drop(this=_relation(table.name), kind=kind, exists=True)
-        cursor.execute(drop.sql("duckdb"))
+        cursor.execute(f"DROP {kind} IF EXISTS {_relation(table.name).sql('duckdb')}")
 
 
 def _relation(name: str) -> exp.Table:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, date, datetime
+from socket import AF_UNIX, SOCK_STREAM, socket
 from threading import Thread
 from typing import Any, TypeVar
 
@@ -138,8 +139,8 @@ class Session:
         return self._connection
 
     def _open(self) -> Any:
-        connection: Any = pymysql.connect(
-            **self._login,
+        connection = _connect(
+            self._login,
             autocommit=True,
             conv=_CONVERSIONS,
             connect_timeout=CONNECT_SECONDS,
@@ -163,7 +164,7 @@ class Session:
             return
         # The server may have gone, and the statement with it.
         with suppress(pymysql.MySQLError, OSError):
-            killer = pymysql.connect(**self._login, connect_timeout=CONNECT_SECONDS)
+            killer = _connect(self._login, connect_timeout=CONNECT_SECONDS)
             with killer, killer.cursor() as cursor:
                 cursor.execute("KILL QUERY %s", (self._connection.thread_id(),))
 
@@ -203,6 +204,25 @@ class Rows:
         for level, code, text in self._connection.show_warnings():
             if level != "Note" and int(code) not in _HARMLESS:
                 raise pymysql.DataError(int(code), text)
+
+
+def _connect(login: Mapping[str, Any], **options: Any) -> Any:
+    connection: Any = pymysql.Connection(**login, **options, defer_connect=True)
+    path = login.get("unix_socket")
+    if path is None:
+        connection.connect()
+        return connection
+    # The driver's own would stay open where nobody listens.
+    unix = socket(AF_UNIX, SOCK_STREAM)
+    try:
+        unix.settimeout(CONNECT_SECONDS)
+        unix.connect(path)
+    except OSError:
+        unix.close()
+        raise
+    connection._secure = True  # noqa: SLF001 - as it says of its own
+    connection.connect(unix)
+    return connection
 
 
 class _Cursor(SSCursor):

@@ -1,5 +1,6 @@
 """PostgreSQL: a server asked through a small pool, each statement in a snapshot of its own."""
 
+import asyncio
 import re
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing, asynccontextmanager, suppress
@@ -23,6 +24,8 @@ ROW_BUDGET = 100_000
 BYTE_BUDGET = 64 * 1024 * 1024
 TIMEOUT_SECONDS = 30.0
 STREAM_TIMEOUT_SECONDS = 3600.0
+
+_GRACE_SECONDS = 10.0
 
 # A password that was put in as it is may hold any character but those of another `@`.
 _URL = re.compile(
@@ -68,13 +71,13 @@ class PostgresConnector:
 
     async def catalog(self) -> tuple[Table, ...]:
         """Return the relations the role may read; those of the default schema first."""
-        async with self._transaction(self._timeout) as connection:
+        async with self._answered(self._timeout), self._transaction(self._timeout) as connection:
             return await _catalog(connection)
 
     async def describe(self, statement: str) -> Mapping[str, ColumnType]:
         """Return the columns a SELECT without parameters would give, without running it."""
         text = for_driver(statement, {})
-        async with self._transaction(self._timeout) as connection:
+        async with self._answered(self._timeout), self._transaction(self._timeout) as connection:
             columns = await described(connection, text, {})
             if any(kind.sql == "numeric" for _, kind in columns):
                 scales = output_scales(statement, await _catalog(connection))
@@ -116,6 +119,17 @@ class PostgresConnector:
     async def _batches(
         self, statement: str, parameters: Mapping[str, object], seconds: float
     ) -> AsyncGenerator[ArrowBatch]:
+        async with aclosing(self._rows(statement, parameters, seconds)) as arriving:
+            while True:
+                async with self._answered(seconds):
+                    batch = await anext(arriving, None)
+                if batch is None:
+                    return
+                yield batch
+
+    async def _rows(
+        self, statement: str, parameters: Mapping[str, object], seconds: float
+    ) -> AsyncGenerator[ArrowBatch]:
         text = for_driver(statement, parameters)
         async with (
             self._transaction(seconds) as connection,
@@ -124,6 +138,18 @@ class PostgresConnector:
             async for batch in arriving:
                 with self._pool.paused(connection):
                     yield batch
+
+    @asynccontextmanager
+    async def _answered(self, seconds: float) -> AsyncGenerator[None]:
+        """Give up where the server has not even stopped a statement by its own limit."""
+        try:
+            async with asyncio.timeout(seconds + _GRACE_SECONDS):
+                yield
+        except TimeoutError:
+            raise QueryError(
+                f"connection {self._name!r}: the server does not answer; check that it runs, and"
+                " the network"
+            ) from None
 
     @asynccontextmanager
     async def _transaction(self, seconds: float) -> AsyncGenerator[Connection]:

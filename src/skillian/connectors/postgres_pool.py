@@ -69,6 +69,8 @@ class Pool:
             connection = await self._begun(_BEGIN.format(milliseconds=int(seconds * 1000)))
             self._running.add(connection)
             try:
+                if closings != self._closings:
+                    raise QueryError(f"connection {self._name!r} has been closed")
                 yield connection
             finally:
                 await self._put_back(connection, closings)
@@ -87,7 +89,8 @@ class Pool:
     async def aclose(self) -> None:
         """Cancel what runs and close all connections; a later transaction opens new ones."""
         self._closings += 1
-        while self._idle or self._running:
+        deadline = asyncio.get_running_loop().time() + _STOP_SECONDS
+        while (self._idle or self._running) and asyncio.get_running_loop().time() < deadline:
             while self._idle:
                 await self._idle.pop().close()
             for connection in tuple(self._running):
@@ -116,7 +119,11 @@ class Pool:
             with suppress(psycopg.OperationalError):
                 return await _executed(connection, begin)
         try:
-            connection = await AsyncConnection.connect(self._conninfo, autocommit=True)
+            connection = await AsyncConnection.connect(
+                self._conninfo,
+                autocommit=True,
+                prepare_threshold=None,  # a proxy may hand the session on
+            )
         except psycopg.Error as error:
             raise connect_error(self._name, error) from None
         return await _executed(connection, begin)

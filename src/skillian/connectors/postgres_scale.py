@@ -133,14 +133,16 @@ def _together(node: exp.Expr, of: _Of) -> Scale:
 
 
 def _of_parts(node: exp.Expr, of: _Of) -> Scale:
-    parts = node.expressions or [node.expression]
-    return _largest(of(part) for part in (node.this, *parts))
+    other = node.args.get("expression")
+    return _largest(
+        of(part) for part in (node.this, *node.expressions, *([other] if other else ()))
+    )
 
 
 def _of_case(node: exp.Expr, of: _Of) -> Scale:
     branches = [branch.args["true"] for branch in node.args["ifs"]]
-    otherwise = node.args.get("default")
-    return _largest(of(branch) for branch in [*branches, *([otherwise] if otherwise else [])])
+    parts = [*branches, node.args.get("default")]
+    return _largest(of(part) for part in parts if part is not None)
 
 
 def _of_literal(node: exp.Expr, _: _Of) -> Scale:

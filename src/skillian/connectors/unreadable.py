@@ -13,11 +13,15 @@ class Unreadable(Mapping[str, ColumnType]):
     def __init__(self, why: str) -> None:
         self._why = why
 
-    def __getitem__(self, name: str) -> NoReturn:
+    def refuse(self) -> NoReturn:
+        """Raise the error."""
         raise QueryError(self._why)
+
+    def __getitem__(self, name: str) -> NoReturn:
+        self.refuse()
 
     def __iter__(self) -> NoReturn:
-        raise QueryError(self._why)
+        self.refuse()
 
     def __len__(self) -> NoReturn:
-        raise QueryError(self._why)
+        self.refuse()

@@ -90,7 +90,10 @@ class Measure(Definition):
 
 
 class Source(Definition):
-    """A table, or a hand-written query, of one connection, under logical names."""
+    """A table, or a hand-written query, of one connection, under logical names.
+
+    `values: hidden` keeps the values of its rows from language models: these get counts and shares.
+    """
 
     connection: Name
     table: Name | None = None
@@ -99,6 +102,7 @@ class Source(Definition):
     dimensions: Annotated[dict[Name, Dimension], Field(min_length=1)]
     measures: Annotated[dict[Name, Measure], Field(min_length=1)]
     freshness: Name | None = None
+    values: Literal["shown", "hidden"] = "shown"
 
     @model_validator(mode="after")
     def _one_origin(self) -> Self:

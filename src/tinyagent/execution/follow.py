@@ -60,6 +60,7 @@ class Follower:
         """Of the fork, as its parent says, which may be later than what the fork itself says."""
         self.status: int | None = None
         """The wait status of the fork, once it has died."""
+        self._last_exit = -1, 0
         self.fault = ""
         """Why the step never started, or what was wrong with what it sent."""
         self.out_of_memory = False
@@ -145,15 +146,17 @@ class Follower:
         for _ in range(_FRAMES_AT_ONCE):
             if (frame := holder.take()) is None:
                 break
-            # Of an earlier step that was killed, it may come this late.
-            if frame.kind is Kind.EXITED and frame.body["pid"] == self.pid:
-                self.status = frame.body["status"]
+            if frame.kind is Kind.EXITED:
+                self._last_exit = frame.body["pid"], frame.body["status"]
             elif frame.kind is Kind.FAILED:
                 self.fault = frame.body["error"]
             elif frame.kind is Kind.SWEPT and frame.body["memory"]:
                 self.out_of_memory = True
         else:  # others must have their turn
             self._wake.set()
+        # The end of an earlier step that was killed may be told this late.
+        if self._last_exit[0] == self.pid:
+            self.status = self._last_exit[1]
         if not holder.is_open:
             self.fault = self.fault or "the process that holds the variables is gone"
 

@@ -107,6 +107,7 @@ class Session:
         self._checkpoints = checkpoints
         self._chain = [Holder(Channel(sock))]
         self._sweeps_due = 0
+        self._waits_for_wake = False
         self._memory_ran_out = False
         self._forgot = False
         self._is_ready = False
@@ -167,6 +168,7 @@ class Session:
         """Go back to the variables as they were `steps` steps ago, of those `kept`."""
         for _ in range(steps):
             self._drop_newest()
+        self._waits_for_wake = False
         self._end_all_others()
 
     def close(self) -> None:
@@ -223,7 +225,8 @@ class Session:
             pass
         finally:
             watch.cancel()
-            if _has_ended_well(ending, turn, follower):
+            self._waits_for_wake = _has_ended_well(ending, turn, follower)
+            if self._waits_for_wake:
                 known = holder.known | order.brings
                 self._chain.append(Holder(step, follower.pid, known))
                 if len(self._chain) > self._checkpoints + 2:
@@ -280,14 +283,21 @@ class Session:
         )
 
     async def _wake(self) -> bool:
-        """Let the newest process go on once all that had to end has ended; False: it is closed."""
+        """Let the newest process go on once all that had to end has ended; False: it is closed.
+
+        One that has just ended a step does nothing until it is woken, so its order need not wait.
+        """
         if self._chain[-1].pid:
             self._send_end(wake=True)
-        return await self._settle()
+        return await self._settle(1 if self._waits_for_wake else 0)
 
-    async def _settle(self) -> bool:
-        """Wait until all that had to end has ended; if it does not, close the session: False."""
-        while self.is_open and self._sweeps_due:
+    async def _settle(self, sweeps: int = 0) -> bool:
+        """Wait until all that had to end has ended; if it does not, close the session: False.
+
+        Args:
+            sweeps: how many may still be under way.
+        """
+        while self.is_open and self._sweeps_due > sweeps:
             frame = await self._receive(_SWEEP_SECONDS)
             if frame is None:
                 self.close()

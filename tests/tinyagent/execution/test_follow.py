@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import time
+from collections.abc import AsyncGenerator
 from typing import Any
 
 import pytest
@@ -17,7 +19,13 @@ from tests.support.execution import (
 )
 from tests.support.waits import soon
 
+from tinyagent.execution.channel import Channel
+from tinyagent.execution.follow import Ending, Follower
+from tinyagent.execution.limits import ExecutionLimits
 from tinyagent.execution.process import ProcessExecutor
+from tinyagent.execution.turn import Turn
+from tinyagent.execution.worker.link import Link
+from tinyagent.execution.worker.wire import Frame, Kind
 
 
 async def until_printed(executor: ProcessExecutor, code: str) -> asyncio.Task[Any]:
@@ -223,3 +231,73 @@ async def test_many_executors_side_by_side_do_not_wait_for_each_other() -> None:
         assert results[1].value == 3
         assert results[1].duration_seconds < 0.3
         assert time.monotonic() - started < 0.3 + SPARE_SECONDS
+
+
+class Forked:
+    """A step in a fork, played by the test, and what follows it."""
+
+    def __init__(self) -> None:
+        self._channels: list[Channel] = []
+        self.step, self.holder = self._end(), self._end()
+        self.turn = Turn(ExecutionLimits(), None)
+        self.follower = Follower(self.turn, self._answer, 20, *self._channels)
+
+    def end_of_step(self) -> None:
+        ending = {"token": "", "error": None, "out_of_memory": False, "value": 1}
+        rest = {"value_text": "1", "tail": "", "skipped": 0, "remarks": []}
+        self.step.send(Kind.DONE, {**ending, **rest})
+
+    def close(self) -> None:
+        for channel in self._channels:
+            channel.close()
+        for link in (self.step, self.holder):
+            link.close()
+
+    def _end(self) -> Link:
+        ours, theirs = socket.socketpair()
+        ours.setblocking(False)  # noqa: FBT003 - the socket module's own signature
+        self._channels.append(Channel(ours))
+        return Link(theirs)
+
+    async def _answer(self, call: Frame) -> bytes:
+        raise AssertionError(call)
+
+
+@pytest.fixture
+async def forked() -> AsyncGenerator[Forked]:
+    """A step that says nothing yet."""
+    played = Forked()
+    yield played
+    played.close()
+
+
+async def test_a_step_is_over_only_when_its_process_is_known(forked: Forked) -> None:
+    following = asyncio.create_task(forked.follower.follow())
+    forked.end_of_step()
+    await soon(lambda: forked.turn.is_done)
+    assert not following.done()
+    forked.step.send(Kind.FORKED, {"pid": 7})
+    assert await following is Ending.DONE
+    assert forked.follower.pid == 7
+
+
+async def test_an_end_that_is_told_before_the_fork_counts(forked: Forked) -> None:
+    following = asyncio.create_task(forked.follower.follow())
+    forked.holder.send(Kind.EXITED, {"pid": 5, "status": 0})
+    forked.holder.send(Kind.EXITED, {"pid": 7, "status": 9})
+    await soon(lambda: forked.follower._last_exit == (7, 9))
+    assert not following.done()
+    forked.step.send(Kind.FORKED, {"pid": 7})
+    assert await following is Ending.DIED
+    assert forked.follower.status == 9
+
+
+async def test_the_end_of_an_earlier_step_does_not_count(forked: Forked) -> None:
+    following = asyncio.create_task(forked.follower.follow())
+    forked.step.send(Kind.FORKED, {"pid": 7})
+    forked.holder.send(Kind.EXITED, {"pid": 5, "status": 9})
+    await soon(lambda: forked.follower._last_exit == (5, 9))
+    assert not following.done()
+    forked.end_of_step()
+    assert await following is Ending.DONE
+    assert forked.follower.status is None

@@ -47,16 +47,19 @@ class Cell(NamedTuple):
     filters: tuple[bytes, bytes] | None
 
 
-def part_from_others(cell: Cell, limits: Limits) -> int | None:
-    """Enter own namespaces and a working folder in memory; gives the warden's own /proc.
+def part_from_others() -> int:
+    """Enter an own mount namespace; gives the warden's own /proc.
 
     The process namespace is there already: the template forked this process into it.
     """
     linux.unshare(linux.CLONE_NEWNS)
-    proc = mounts.open_own_proc() if limits.checkpoints else None
+    return mounts.open_own_proc()
+
+
+def settle_in(cell: Cell, limits: Limits) -> None:
+    """Make the working folder, in memory, and enter an own user namespace: no mount comes after."""
     mounts.make_working_folder(limits.max_file_bytes)
     namespaces.enter_own_users(cell.proc)
-    return proc
 
 
 def limit_resources(cell: Cell, limits: Limits) -> None:

@@ -6,6 +6,7 @@ import _thread
 import ctypes
 import functools
 import os
+import random
 import resource
 import struct
 
@@ -28,6 +29,7 @@ MNT_DETACH = 2
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_DUMPABLE = 4
+_PR_SET_NAME = 15
 _PR_SET_NO_NEW_PRIVS = 38
 _PR_CAP_AMBIENT = 47
 _PR_CAP_AMBIENT_CLEAR_ALL = 4
@@ -69,16 +71,20 @@ def checked(outcome: int, call: str) -> int:
 def fork() -> int:
     """`os.fork`, in a process of one thread without what it does for those of more.
 
-    What Python then mends in the child (locks that a thread may hold, `threading`'s list of threads)
-    and draws anew (`random`) writes to hundreds of pages, each of which is copied: it takes longer
-    than the fork itself.
+    What Python then mends in the child (locks that a thread may hold, the list of threads) writes
+    to hundreds of pages, and each is copied: it takes longer than the fork itself. The random
+    numbers go on in the child as they would in the parent.
 
     Raises:
         OSError: there can be no more processes.
     """
-    if _thread._count():  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
-        return os.fork()
-    return checked(_with_the_lock().fork(), "fork")
+    if not _thread._count():  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
+        return checked(_with_the_lock().fork(), "fork")
+    drawn = random.getstate()
+    pid = os.fork()
+    if not pid:
+        random.setstate(drawn)
+    return pid
 
 
 @functools.cache
@@ -139,6 +145,11 @@ def set_no_new_privs() -> None:
 def set_dumpable(dumpable: bool) -> None:  # noqa: FBT001 - reads as what it sets
     """Whether processes of the same user may trace this one and read its memory."""
     prctl("PR_SET_DUMPABLE", _PR_SET_DUMPABLE, int(dumpable))
+
+
+def set_name(name: str) -> None:
+    """What lists of processes call this one; 15 characters at most."""
+    checked(libc().prctl(_PR_SET_NAME, name.encode()), "prctl PR_SET_NAME")
 
 
 def set_parent_death_signal(signal_number: int) -> None:

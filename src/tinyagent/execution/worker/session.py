@@ -8,6 +8,7 @@ lost, the host goes on with the parent. So no frame of a lost step can stand in 
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -19,6 +20,7 @@ from .warden import Warden
 from .wire import Frame, Kind, pack
 
 _TICK_SECONDS = 0.02
+_STOP_SECONDS = 1.0  # within which the warden has surely stopped a process whose step has ended
 
 
 class Session:
@@ -40,9 +42,12 @@ class Session:
         self._warden = warden
         self._namespace = Namespace(rules)
         self._children: dict[int, int] = {}
+        self._is_swept = warden is not None
 
     def serve(self) -> None:
         """Do what the host asks, until it is gone."""
+        if self._is_swept:
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCONT})
         self._link.send(Kind.READY, {})
         with suppress(HostGone, OSError):
             while True:
@@ -107,6 +112,8 @@ class Session:
             return
         self._become_holder(descriptor)
         self._run_here(order)
+        if self._is_swept:  # the next order may be here before the warden has stopped this process
+            signal.sigtimedwait({signal.SIGCONT}, _STOP_SECONDS)
 
     def _become_holder(self, descriptor: int) -> None:
         self._link.move(descriptor)

@@ -12,27 +12,22 @@ import gc
 import importlib
 import json
 import os
-import random
 import select
 import signal
 import socket
 import sys
 import tempfile
 from contextlib import suppress
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
-from . import confine, landlock, linux, mounts, namespaces, seccomp
+from . import landlock, linux, mounts, namespaces, seccomp
 from .adapt import copy_without_modes
-from .confine import Cell, Limits
+from .confine import Cell
 from .folders import remove_folder
-from .link import Link, watch_process
-from .session import Session
-from .step import Rules
-from .warden import Warden
+from .link import watch_process
+from .waiting import MAX_MESSAGE, make_home, tell_failure, wait_for_order
 from .warmup import warm_up
-from .wire import Kind
 
-MAX_MESSAGE = 1 << 16
 _PAUSE_MS = 5  # without a request: until then, the session that was asked for needs the processor
 _INT = array.array("i").itemsize
 
@@ -109,7 +104,7 @@ class Template:
         self._watched: dict[int, int] = {}
         self._own_pids = os.open("self/ns/pid", os.O_RDONLY, dir_fd=cell.proc)
         if cell.namespaces:
-            _make_home(mounts.SANDBOX)
+            make_home(mounts.SANDBOX)
         self._null = os.open("/dev/null", os.O_RDWR | os.O_CLOEXEC)
         self._poll = select.poll()
         self._poll.register(control, select.POLLIN)
@@ -171,7 +166,7 @@ class Template:
             with waiting.orders:
                 socket.send_fds(waiting.orders, [message], [descriptor])
         except OSError as error:
-            _tell_failure(descriptor, error)
+            tell_failure(descriptor, error)
         finally:
             os.close(descriptor)
 
@@ -184,7 +179,7 @@ class Template:
                     linux.unshare(linux.CLONE_NEWPID)
                 pid = linux.fork()
                 if pid == 0:
-                    self._become_session(theirs, parent)
+                    wait_for_order(theirs, self._cell, self._base, parent)
             finally:
                 if self._cell.namespaces:
                     linux.setns(self._own_pids, linux.CLONE_NEWPID)
@@ -192,48 +187,6 @@ class Template:
         self._poll.register(watch, select.POLLIN)
         self._watched[watch] = pid
         return Waiting(pid, ours)
-
-    def _become_session(self, orders: socket.socket, parent: int) -> NoReturn:
-        """In the child: wait for the order, lock up and serve."""
-        descriptors: list[int] = []
-        try:
-            _close_all_but({orders.fileno(), self._cell.proc, *self._cell.readable})
-            _draw_anew()
-            message, descriptors, _flags, _address = socket.recv_fds(orders, MAX_MESSAGE, 1)
-            order = json.loads(message)
-            limits = Limits(**order["limits"])
-            link = Link(socket.socket(fileno=descriptors[0]))
-            session = self._confine(order, limits, link, parent)
-            session.serve()
-        except BaseException as error:  # noqa: BLE001 - told to the host, there is nobody else
-            for descriptor in descriptors:  # none: the template is gone, and all its sessions
-                _tell_failure(descriptor, error)
-        finally:
-            os._exit(0)
-
-    def _confine(self, order: dict[str, Any], limits: Limits, link: Link, parent: int) -> Session:
-        cell = self._cell
-        own_proc = None
-        if cell.namespaces:
-            folder = mounts.SANDBOX
-            own_proc = confine.part_from_others(cell, limits)
-        else:
-            confine.die_with_parent(parent)  # else it ends with the template's process namespace
-            folder = os.path.join(self._base, str(order["id"]))
-            os.mkdir(folder, 0o700)
-        os.chdir(folder)
-        if not cell.namespaces:
-            _make_home(folder)
-        confine.limit_resources(cell, limits)
-        confine.lock(cell, folder, own_proc)
-        _close_all_but({link.sock.fileno(), *(() if own_proc is None else (own_proc,))})
-        warden = None if own_proc is None else Warden(own_proc, limits.max_memory_bytes * 2)
-        rules = Rules(folder, frozenset(order["imports"]), limits.max_output_bytes)
-
-        def harden() -> None:
-            confine.filter_calls(cell, forks=bool(limits.checkpoints))
-
-        return Session(link, rules, harden, warden)
 
     def _collect(self, watch: int) -> None:
         """A process has ended: nothing of it stays."""
@@ -256,32 +209,3 @@ class Template:
             self._collect(watch)
         if self._base:
             remove_folder(self._base)
-
-
-def _draw_anew() -> None:
-    """No two sessions have the same random numbers."""
-    random.seed()
-    numpy_random: Any = sys.modules.get("numpy.random")
-    if numpy_random is not None:
-        numpy_random.seed(None)
-
-
-def _make_home(folder: str) -> None:
-    """Have everything that looks for a place to write find this folder."""
-    os.environ.update({"HOME": folder, "TMPDIR": folder, "MPLCONFIGDIR": f"{folder}/.config"})
-    tempfile.tempdir = folder
-
-
-def _close_all_but(keep: set[int]) -> None:
-    first = 3
-    for descriptor in sorted(keep):
-        os.closerange(first, descriptor)
-        first = descriptor + 1
-    linux.close_range(first, 2**31 - 1)
-
-
-def _tell_failure(descriptor: int, error: BaseException) -> None:
-    link = Link(socket.socket(fileno=os.dup(descriptor)))
-    with suppress(OSError):
-        link.send(Kind.FAILED, {"error": f"{type(error).__name__}: {error}"})
-    link.close()

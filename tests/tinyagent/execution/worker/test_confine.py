@@ -61,7 +61,7 @@ def test_limits_are_set_hard_and_counted_from_what_is_in_use() -> None:
     """)
     assert answer["CPU"] == [7, 7]
     assert answer["FSIZE"] == [1 << 20] * 2
-    assert answer["NPROC"] == [7, 7]
+    assert answer["NPROC"] == [8, 8]
     assert answer["CORE"] == answer["MEMLOCK"] == [0, 0]
     assert answer["NOFILE"][0] <= 256
     assert abs(answer["over"] - (64 << 20)) < 8 << 20

@@ -98,6 +98,23 @@ def test_descriptors_wait_in_the_order_they_came(links: tuple[Link, Link]) -> No
     assert not other.descriptors
 
 
+def test_it_goes_on_over_another_socket(links: tuple[Link, Link]) -> None:
+    one, other = links
+    other.send(Kind.READY, {})
+    ours, theirs = socket.socketpair()
+    other.sock.setblocking(True)  # noqa: FBT003 - the socket module's own signature
+    other.move(theirs.detach())
+    assert one.receive().kind is Kind.READY
+    with pytest.raises(HostGone):
+        one.receive()
+    another = Link(ours)
+    another.send(Kind.RUN, {"step": 1})
+    assert other.receive().body == {"step": 1}
+    other.send(Kind.DONE, {})
+    assert another.receive().kind is Kind.DONE
+    another.close()
+
+
 def test_what_can_be_read_is_told_within_the_time() -> None:
     read, write = os.pipe()
     assert readable([read], 0) == []

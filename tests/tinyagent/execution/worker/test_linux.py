@@ -130,6 +130,49 @@ def test_a_child_dies_with_its_parent(tmp_path: Path) -> None:
     assert said(code, tmp_path) == "parent leaves"
 
 
+@pytest.mark.parametrize(("threads", "told"), [(0, []), (1, ["hook"])])
+def test_a_fork_does_what_other_threads_ask_for(
+    threads: int, told: list[str], tmp_path: Path
+) -> None:
+    code = f"""
+        import random, signal, threading
+        told = []
+        os.register_at_fork(after_in_child=lambda: told.append("hook"))
+        for _ in range({threads}):
+            threading.Thread(target=signal.pause, daemon=True).start()
+        random.seed(1)
+        if linux.fork() == 0:
+            print(told, random.random() == random.Random(1).random(), threading.active_count())
+            sys.stdout.flush()
+            os._exit(0)
+        os.wait()
+        os._exit(0)
+    """
+    assert said(code, tmp_path, before="    import sys") == f"{told} True 1"
+
+
+def test_a_fork_too_many_is_an_error(tmp_path: Path) -> None:
+    code = """
+        import resource
+        if os.geteuid() == 0:
+            os.setresuid(65534, 65534, 65534)
+        resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))
+        try:
+            linux.fork()
+        except BlockingIOError as error:
+            print(error)
+    """
+    assert said(code, tmp_path) == "[Errno 11] fork: Resource temporarily unavailable"
+
+
+def test_a_process_is_listed_by_its_name(tmp_path: Path) -> None:
+    code = """
+        linux.set_name("spare")
+        print(open("/proc/self/comm").read())
+    """
+    assert said(code, tmp_path) == "spare"
+
+
 @pytest.mark.parametrize("call", ["as it is", "refused by a container"])
 def test_descriptors_are_closed_from_first_to_last(call: str, tmp_path: Path) -> None:
     refuse = """

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import socket
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -153,6 +156,48 @@ def test_a_killed_session_is_collected_with_its_folder(template: Running) -> Non
     template.send(kill=1)
     template.send(kill=77)
     assert run(template.spawn(2), "1") == 1
+
+
+def waiting_processes(template: Running) -> list[int]:
+    """Those that are forked ahead, in all of the template's namespaces."""
+    parents = {template.process.pid, *descendants(template.process.pid)}
+    found: list[int] = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it ended meanwhile
+            head, _, tail = (folder / "stat").read_text().rpartition(")")
+            if head.endswith("(waiting") and int(tail.split()[1]) in parents:
+                found.append(int(folder.name))
+    return found
+
+
+def test_one_process_is_forked_ahead_and_becomes_the_next_session(template: Running) -> None:
+    wait_until(lambda: len(waiting_processes(template)) == 1)
+    (ahead,) = waiting_processes(template)
+    session = template.spawn(1)
+    assert ahead in descendants(template.process.pid)
+    wait_until(lambda: len(waiting_processes(template)) == 1)
+    assert run(session, "1") == 1
+
+
+def test_one_that_was_killed_while_it_waited_is_replaced(template: Running) -> None:
+    wait_until(lambda: len(waiting_processes(template)) == 1)
+    os.kill(waiting_processes(template)[0], signal.SIGKILL)
+    wait_until(lambda: not waiting_processes(template))
+    assert run(template.spawn(1), "1") == 1
+    wait_until(lambda: len(waiting_processes(template)) == 1)
+
+
+def test_the_waiting_process_ends_with_the_template(template: Running) -> None:
+    wait_until(lambda: len(waiting_processes(template)) == 1)
+    (ahead,) = waiting_processes(template)
+    template.control.close()
+    assert template.process.wait(10) == 0
+    assert not Path(f"/proc/{ahead}").exists()
+
+
+def test_no_two_sessions_draw_the_same_random_numbers(template: Running) -> None:
+    draws = [run(template.spawn(n), "import random\nrandom.random()") for n in range(3)]
+    assert len(set(draws)) == 3
 
 
 def test_a_session_that_ends_by_itself_is_collected(template: Running) -> None:

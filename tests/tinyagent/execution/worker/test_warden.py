@@ -76,6 +76,22 @@ def test_a_sweep_ends_all_that_are_not_kept_and_stops_the_others() -> None:
     assert answer["again"] == 0
 
 
+def test_those_no_longer_kept_are_ended_and_the_next_sweep_waits_for_it() -> None:
+    answer = found("""
+    older, newest, newer = child(), child(fill(50 << 20)), child()
+    warden = Warden(proc, 2**40)
+    warden.note([older, newest], watch=False, wake=False)
+    warden.sweep()
+    warden.note([newest, newer], watch=False, wake=False)
+    ended = [warden.sweep()]
+    warden.note([newer], watch=False, wake=True)
+    ended += [warden.sweep(), warden.sweep()]
+    tell(ended=ended, dropped=[older, newest], collected=sorted(collect()))
+    """)
+    assert answer["ended"] == [0, 0, 0]
+    assert answer["collected"] == [[pid, -signal.SIGKILL] for pid in answer["dropped"]]
+
+
 def test_a_sweep_ends_what_forks_without_end() -> None:
     answer = found("""
     def breed():

@@ -1,0 +1,88 @@
+import asyncio
+
+import pytest
+
+from skillian.data.single_flight import SingleFlight
+
+
+class Work:
+    """Something slow that counts how often it is begun, and ends when it is told to."""
+
+    def __init__(self) -> None:
+        self.begun = 0
+        self.cancelled = 0
+        self.go = asyncio.Event()
+
+    async def run(self) -> int:
+        self.begun += 1
+        try:
+            await self.go.wait()
+        except asyncio.CancelledError:
+            self.cancelled += 1
+            raise
+        return self.begun
+
+
+async def turns(count: int = 3) -> None:
+    for _ in range(count):
+        await asyncio.sleep(0)
+
+
+async def test_many_who_ask_at_once_share_one_answer() -> None:
+    work, flights = Work(), SingleFlight[int]()
+    asking = [asyncio.create_task(flights.run("key", work.run)) for _ in range(50)]
+    await turns()
+    work.go.set()
+    assert await asyncio.gather(*asking) == [1] * 50
+    assert await flights.run("key", work.run) == 2  # what has ended is not kept
+
+
+async def test_other_keys_are_other_work() -> None:
+    work, flights = Work(), SingleFlight[int]()
+    asking = [asyncio.create_task(flights.run(key, work.run)) for key in "ab"]
+    await turns()
+    assert work.begun == 2
+    work.go.set()
+    await asyncio.gather(*asking)
+
+
+async def test_a_failure_is_told_to_all_who_wait() -> None:
+    go = asyncio.Event()
+
+    async def fail() -> int:
+        await go.wait()
+        raise ValueError("no")
+
+    flights = SingleFlight[int]()
+    asking = [asyncio.create_task(flights.run("key", fail)) for _ in range(3)]
+    await turns()
+    go.set()
+    told = await asyncio.gather(*asking, return_exceptions=True)
+    assert [str(error) for error in told] == ["no"] * 3
+
+
+async def test_one_who_leaves_takes_nothing_from_the_others() -> None:
+    work, flights = Work(), SingleFlight[int]()
+    first, second = (asyncio.create_task(flights.run("key", work.run)) for _ in range(2))
+    await turns()
+    first.cancel()
+    await turns()
+    assert not work.cancelled
+    work.go.set()
+    assert await second == 1
+
+
+async def test_the_last_who_leaves_ends_the_work() -> None:
+    work, flights = Work(), SingleFlight[int]()
+    asking = [asyncio.create_task(flights.run("key", work.run)) for _ in range(2)]
+    await turns()
+    for task in asking:
+        task.cancel()
+    for task in asking:
+        with pytest.raises(asyncio.CancelledError):
+            await task
+    assert (work.begun, work.cancelled) == (1, 1)
+    again = asyncio.create_task(flights.run("key", work.run))
+    await turns()
+    work.go.set()
+    assert await again == 2
