@@ -182,13 +182,6 @@ class OwnServer(Server):
         return False
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    """Register the marker of the tests that need a server."""
-    config.addinivalue_line(
-        "markers", "mysql: needs MariaDB (apt-get install mariadb-server) or MYSQL_URL"
-    )
-
-
 @contextmanager
 def running_mariadb() -> Generator[OwnServer]:
     """A server that ends with the block, or with this process."""

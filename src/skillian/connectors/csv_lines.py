@@ -34,13 +34,15 @@ def read_format(path: Path) -> CsvFormat:
         header = _first_record(file)
     if not _is_utf8(header):
         raise QueryError(f"{path.name}, line 1: {_NOT_UTF8}")
-    best = max(_DELIMITERS, key=lambda delimiter: len(_cells(header, delimiter)))
-    cells = _cells(header, best)
+    split = {delimiter: _cells(header, delimiter) for delimiter in _DELIMITERS}
+    best = max(split, key=lambda delimiter: len(split[delimiter]))
+    cells = split[best]
     if all(_VALUE.fullmatch(cell.strip()) for cell in cells):
         raise QueryError(
             f"{path.name}, line 1: it names no columns; write their names into the first line"
         )
-    return CsvFormat(best, column_names(cells))
+    # Of a single column, so that a line with commas below it is a fault and no value.
+    return CsvFormat(best if len(cells) > 1 else ",", column_names(cells))
 
 
 def column_names(cells: Iterable[str]) -> tuple[str, ...]:

@@ -136,6 +136,11 @@ class _Parser:
                 "the result holds a date outside the years 1 to 9999; declare `type: text` for its"
                 " dimension"
             )
+        if kind.kind == "decimal":
+            return QueryError(
+                "the result holds a number that no decimal is, such as NaN; leave it out, for"
+                " example by an `expression` with CASE"
+            )
         return QueryError(f"column {name!r} ({kind.sql}) of the result: {match['fault']}")
 
 

@@ -33,6 +33,7 @@ SET LOCAL DateStyle = 'ISO, YMD';
 SET LOCAL extra_float_digits = 1;
 SET LOCAL standard_conforming_strings = on
 """
+_TURN_SECONDS = 30.0
 _STOP_AGAIN_SECONDS = 0.01
 _STOP_SECONDS = 5.0
 
@@ -60,10 +61,10 @@ class Pool:
     async def transaction(self, seconds: float) -> AsyncGenerator[Connection]:
         """Give a connection in a new read-only transaction, which is rolled back in the end.
 
-        `seconds` is how long each of its statements may run, and how long to wait for a free
-        connection. Raises `QueryError` where the server does not let us in.
+        `seconds` is how long each of its statements may run. Raises `QueryError` where no
+        connection comes free, or the server does not let us in.
         """
-        await self._take_turn(seconds)
+        await self._take_turn(min(seconds, _TURN_SECONDS))
         try:
             closings = self._closings
             connection = await self._begun(_BEGIN.format(milliseconds=int(seconds * 1000)))

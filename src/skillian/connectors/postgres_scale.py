@@ -51,7 +51,7 @@ def with_scales(
     if len(columns) != len(scales):
         return [*columns]
     return [
-        (name, ColumnType("decimal", kind.sql, scale))
+        (name, ColumnType("decimal", f"numeric({MAX_SCALE},{scale})", scale))
         if kind.sql == "numeric" and scale is not None and scale <= MAX_SCALE
         else (name, kind)
         for (name, kind), scale in zip(columns, scales, strict=True)

@@ -90,7 +90,8 @@ def _fits(value: object, kind: ColumnType) -> bool:
 
 def _array(values: Sequence[Any], kind: ColumnType) -> Any:
     name = "blob" if kind.sql == "BLOB" else kind.kind
-    if not {*map(type, values)} <= _STORED[name]:
+    types = {*map(type, values)}
+    if not types <= _STORED[name]:
         raise ValueError
     if name == "decimal":
         # By its shortest text, so that a REAL 0.1 is 0.1; refused where digits would be lost.
@@ -99,7 +100,7 @@ def _array(values: Sequence[Any], kind: ColumnType) -> Any:
         )
         return texts.cast(arrow.decimal128(_MAX_DIGITS, kind.scale))
     convert = _CONVERT.get(name)
-    if convert is not None:
+    if convert is not None and not (convert is str and types <= {str, _NONE}):
         values = [None if value is None else convert(value) for value in values]
     return arrow.array(values, _ARROW[name])
 

@@ -18,10 +18,10 @@ class Unreadable(Mapping[str, ColumnType]):
         raise QueryError(self._why)
 
     def __getitem__(self, name: str) -> NoReturn:
-        self.refuse()
+        raise QueryError(self._why)
 
     def __iter__(self) -> NoReturn:
-        self.refuse()
+        raise QueryError(self._why)
 
     def __len__(self) -> NoReturn:
-        self.refuse()
+        raise QueryError(self._why)

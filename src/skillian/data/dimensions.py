@@ -11,7 +11,8 @@ from skillian.data import sql
 from skillian.data.definitions import DECIMAL, LPAD, Dimension
 from skillian.errors import QueryError
 
-_DATE_PATTERN = "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
+_DAY = "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
+_MOMENT = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?)?$"
 _INTEGER_PATTERN = "^[+-]?[0-9]+$"
 _TARGETS: dict[str, tuple[Kind, str]] = {
     "text": ("text", "TEXT"),
@@ -100,16 +101,14 @@ class DimensionBuilder:
     def _to_time(self, value: exp.Expr, kind: ColumnType, goal: ColumnType) -> exp.Expr:
         if kind.kind == goal.kind:
             return value
-        if kind.kind in {"date", "timestamp"}:
+        if kind.kind in {"date", "timestamp", "timestamptz"}:  # of a time with a zone, that in UTC
             return exp.cast(value, goal.sql)
         if self._definition.format and kind.kind in {"text", "integer"}:
             pattern = exp.Literal.string(self._definition.format)
             return exp.cast(exp.StrToTime(this=_text(value, kind), format=pattern), goal.sql)
         if kind.kind != "text":
             raise QueryError(f"its column is {kind.sql}; declare a `format` to read it by")
-        if goal.kind == "date":
-            return _guarded(value, _DATE_PATTERN, goal.sql)
-        return exp.cast(value, goal.sql)
+        return _guarded(value, _DAY if goal.kind == "date" else _MOMENT, goal.sql)
 
 
 def _text(value: exp.Expr, kind: ColumnType) -> exp.Expr:

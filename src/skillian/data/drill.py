@@ -13,7 +13,7 @@ from skillian.data.filters import Condition, parse_filter
 from skillian.data.ground import together
 from skillian.data.query import QueryResult
 from skillian.data.selection import filtered_rows
-from skillian.data.values import jsonable
+from skillian.data.values import coerce, jsonable
 from skillian.errors import InvalidInputError
 
 
@@ -41,8 +41,12 @@ async def drill_down(plan: ComparisonPlan, key: Mapping[str, object], limit: int
             f"a group of this comparison is named by {', '.join(plan.align_on)}, not by"
             f" {', '.join(key) or 'nothing'}"
         )
-    a, b = await together(_rows(plan.a, key, limit), _rows(plan.b, key, limit))
-    return DrillDown(key, a, b)
+    typed = {
+        term.name: None if key[term.name] is None else coerce(term.name, key[term.name], term.type)
+        for term in plan.a.keys
+    }
+    a, b = await together(_rows(plan.a, typed, limit), _rows(plan.b, typed, limit))
+    return DrillDown(typed, a, b)
 
 
 async def _rows(side: Side, key: Mapping[str, object], limit: int) -> QueryResult:
@@ -71,6 +75,6 @@ async def _rows(side: Side, key: Mapping[str, object], limit: int) -> QueryResul
 
 
 def _shown(name: str, kind: ColumnType) -> exp.Expr:
-    """A column as it is; binary floats and types unknown here as the text their database gives."""
+    """A column as it is; texts, binary floats and types unknown here as plain text."""
     value = sql.column(name, "source")
-    return exp.cast(value, "TEXT") if kind.kind in {"float", "other"} else value
+    return exp.cast(value, "TEXT") if kind.kind in {"text", "float", "other"} else value

@@ -15,6 +15,7 @@ AVERAGE_DIGITS = 6
 
 COUNTS = frozenset({"count", "count_distinct"})
 _NUMBERS = frozenset({"integer", "decimal"})
+_WITHOUT_SCALE = frozenset({"numeric", "decimal"})
 # Types of whole numbers whose sum DuckDB returns as a binary float.
 _INEXACT_SUMS = frozenset({"UHUGEINT"})
 
@@ -30,6 +31,11 @@ def result_scale(term: MeasureTerm) -> int:
         raise QueryError(
             f"measure {term.name!r} is {term.type.sql}, a binary float, whose sums are not exact;"
             f" declare `expression: CAST({term.definition.column or '…'} AS DECIMAL(18,2))`"
+        )
+    if term.type.sql.lower() in _WITHOUT_SCALE:
+        raise QueryError(
+            f"measure {term.name!r} is {term.type.sql} without a scale; declare"
+            f" `expression: CAST({term.definition.column or '…'} AS DECIMAL(18,2))`"
         )
     if term.type.kind not in _NUMBERS:
         raise QueryError(f"measure {term.name!r} is {term.type.sql}, which is not a number")
@@ -51,7 +57,9 @@ def aggregate(term: MeasureTerm, value: exp.Expr, scale: int) -> exp.Expr:
         case "count":
             result = exp.Count(this=value)
         case _:
-            result = exp.Count(this=exp.Distinct(expressions=[value]))
+            # As plain text: a column's collation may take two texts for one.
+            text = exp.cast(value, "TEXT") if term.type.kind == "text" else value
+            result = exp.Count(this=exp.Distinct(expressions=[text]))
     return sql.decimal(result, scale)
 
 

@@ -39,7 +39,7 @@ class SavedFile(Definition):
     """The whole file; `sources` is the path of a `sources.yaml`, relative to this file."""
 
     sources: Name
-    compare: Annotated[tuple[SavedComparison, ...], Field(min_length=1)]
+    compare: tuple[SavedComparison, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +65,8 @@ def read_saved(path: Path) -> Saved:
         registry = SourceRegistry.load(sources)
     except ConfigurationError as failure:
         raise ConfigurationError([*document.faults, *failure.faults]) from None
+    if not found.compare:
+        document.fault(document.line_of(("compare",)), "`compare` names no comparison")
     for place, message in (*_repeated_names(found), *_unknown_names(found, registry)):
         document.fault(document.line_of(("compare", *place)), message)
     if document.faults:

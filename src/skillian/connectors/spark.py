@@ -1,0 +1,202 @@
+"""Spark in this process, over a folder of Parquet tables: for what is too large for DuckDB.
+
+Java has to be there. Spark listens on the loopback interface only, and only once it is used.
+"""
+
+import asyncio
+import itertools
+import logging
+import os
+import re
+from collections.abc import AsyncGenerator, Callable, Mapping
+from pathlib import Path
+from tempfile import gettempdir
+from threading import Lock
+from typing import Any, Self, TypeVar
+
+from py4j.protocol import Py4JError  # type: ignore[import-untyped] # pyright: ignore[reportMissingTypeStubs]
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from skillian.connectors.base import ArrowBatch, ArrowTable, ColumnType, Table
+from skillian.connectors.spark_rows import Rows, columns, select
+from skillian.connectors.threads import run_interruptible
+from skillian.errors import QueryError, UnavailableError
+
+T = TypeVar("T")
+
+# Spark takes long to start, and is asked about what is large.
+TIMEOUT_SECONDS = 600.0
+
+_STOP_AGAIN_SECONDS = 0.05
+_URL = re.compile(r"spark://(?P<master>local(?:\[(?:\d+|\*)\])?)/(?P<path>.+)")
+_LOOPBACK = "127.0.0.1"
+_SETTINGS = {
+    "spark.driver.host": _LOOPBACK,
+    "spark.driver.bindAddress": _LOOPBACK,
+    "spark.log.level": "OFF",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.ansi.enabled": "true",
+    # Else a product of more than 38 digits loses its last ones.
+    "spark.sql.decimalOperations.allowPrecisionLoss": "false",
+    "spark.sql.runSQLOnFiles": "false",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.shuffle.partitions": "8",
+}
+# [CODE] what was wrong. What to do about it in Spark. SQLSTATE: 22018
+_TOLD = re.compile(r"\[[A-Z_.0-9]+\] (?P<text>[^\n]*?)(?: Correct the value| Use `| SQLSTATE|\n|$)")
+_NO_NAME = re.compile(r"\W", re.ASCII)
+_PATH = re.compile(r"(?:file:)?/[^\s'\"`]+")
+_numbers = itertools.count(1)
+_starting = Lock()
+
+
+class SparkConnector:
+    """A `Connector` to the Parquet files and folders of one folder, each a table of its name.
+
+    Other characters than letters, digits and `_` become `_` in a table's name.
+
+    Args:
+        master: How Spark runs, such as `local[2]`.
+        folder: Where the tables are.
+        name: The connection's name in the configuration; messages use it in place of the path.
+        timeout: How many seconds a statement may run.
+    """
+
+    dialect = "spark"
+
+    def __init__(
+        self, master: str, folder: Path, name: str, timeout: float = TIMEOUT_SECONDS
+    ) -> None:
+        self._master = master
+        self._folder = folder
+        self._name = name
+        self._timeout = timeout
+        self._lock = Lock()
+        self._session: Any = None
+        self._schema = f"skillian_{next(_numbers)}"
+        self._groups = (f"{self._schema}_{number}" for number in itertools.count())
+        self._running: set[str] = set()
+
+    @classmethod
+    def from_url(cls, name: str, url: str, folder: Path) -> Self:
+        """Return the connector for `spark://local[2]/tables`, with two slashes if absolute.
+
+        Raises `UnavailableError` for a URL that cannot be meant.
+        """
+        match = _URL.fullmatch(url)
+        if match is None:
+            raise UnavailableError(
+                f"connection {name!r}: its URL is not spark://local[2]/folder-of-parquet-tables"
+            )
+        return cls(match["master"], folder / match["path"], name)
+
+    async def catalog(self) -> tuple[Table, ...]:
+        """Return all tables."""
+
+        def read(session: Any) -> tuple[Table, ...]:
+            return tuple(
+                Table(
+                    self._schema, table.name, columns(session.table(f"{self._schema}.{table.name}"))
+                )
+                for table in session.catalog.listTables(self._schema)
+            )
+
+        return await self._work(read)
+
+    async def describe(self, statement: str) -> Mapping[str, ColumnType]:
+        """Return the columns a SELECT without parameters would give, without running it."""
+        return await self._work(lambda session: columns(select(session, statement, {})))
+
+    async def run(self, statement: str, parameters: Mapping[str, object]) -> ArrowTable:
+        """Run one SELECT with named parameters and return its rows, within the budgets."""
+        return await self._work(
+            lambda session: Rows(select(session, statement, parameters)).table()
+        )
+
+    async def stream(
+        self, statement: str, parameters: Mapping[str, object]
+    ) -> AsyncGenerator[ArrowBatch]:
+        """Run one SELECT and give its rows in batches, however many there are."""
+        group = next(self._groups)
+        rows = await self._work(lambda session: Rows(select(session, statement, parameters)), group)
+        try:
+            while (batch := await self._work(lambda _: rows.batch(), group)) is not None:
+                yield batch
+        finally:
+            self._interrupt(group)
+
+    async def aclose(self) -> None:
+        """Stop what runs and forget the tables; Spark itself goes with the process."""
+        while self._running:
+            for group in tuple(self._running):
+                self._interrupt(group)
+            await asyncio.sleep(_STOP_AGAIN_SECONDS)
+        session, self._session = self._session, None
+        if session is not None:
+            await asyncio.to_thread(session.sql, f"DROP DATABASE IF EXISTS {self._schema} CASCADE")
+
+    async def _work(self, work: Callable[[Any], T], group: str | None = None) -> T:
+        group = group or next(self._groups)
+        self._running.add(group)
+        try:
+            async with asyncio.timeout(self._timeout):
+                return await run_interruptible(
+                    lambda: work(self._opened(group)), lambda: self._interrupt(group)
+                )
+        except TimeoutError:
+            raise QueryError(
+                f"the statement ran longer than {self._timeout:g} s and was stopped; narrow it"
+                " with filters, or group by fewer dimensions"
+            ) from None
+        except (PySparkException, Py4JError, OSError) as error:
+            raise QueryError(f"connection {self._name!r}: {_plain(error)}") from None
+        finally:
+            self._running.discard(group)
+
+    def _opened(self, group: str) -> Any:
+        with self._lock:
+            if self._session is None:
+                self._session = self._open()
+            self._session.sparkContext.setJobGroup(group, group, interruptOnCancel=True)
+            return self._session
+
+    def _open(self) -> Any:
+        session = _spark(self._master).newSession()
+        for name, value in _SETTINGS.items():
+            if name.startswith("spark.sql."):
+                session.conf.set(name, value)
+        session.sql(f"DROP DATABASE IF EXISTS {self._schema} CASCADE")
+        session.sql(f"CREATE DATABASE {self._schema}")
+        for path in sorted(self._folder.iterdir()):
+            if path.suffix == ".parquet" or (path.is_dir() and path.name[0] not in "._"):
+                name = _NO_NAME.sub("_", path.stem)
+                session.catalog.createTable(f"{self._schema}.{name}", str(path), "parquet")
+        session.sql(f"USE {self._schema}")
+        return session
+
+    def _interrupt(self, group: str) -> None:
+        if self._session is not None:
+            self._session.sparkContext.cancelJobGroup(group)
+
+
+def _spark(master: str) -> Any:
+    """Return the Spark of this process; the first call starts it."""
+    with _starting:
+        os.environ.setdefault("SPARK_LOCAL_IP", _LOOPBACK)
+        logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
+        builder: Any = SparkSession.builder
+        # In the system's folder for temporary files, and nothing is ever stored there.
+        warehouse = Path(gettempdir()) / f"skillian-spark-{os.getpid()}"
+        settings = _SETTINGS | {"spark.sql.warehouse.dir": str(warehouse)}
+        return builder.master(master).config(map=settings).getOrCreate()
+
+
+def _plain(error: Exception) -> str:
+    if isinstance(error, OSError):
+        return "its folder of tables cannot be read; check that it is there"
+    told = _TOLD.search(str(error))
+    if told is None:
+        return "Spark cannot run this here; check that Java 17 or later is installed"
+    return _PATH.sub("…", told["text"])

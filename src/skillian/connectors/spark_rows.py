@@ -1,0 +1,136 @@
+"""A statement in Spark: admitted, with its parameters, and its rows as Arrow."""
+
+import re
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from decimal import Decimal
+from itertools import islice
+from typing import Any
+
+import pyarrow  # noqa: ICN001 - see below # pyright: ignore[reportMissingTypeStubs]
+from sqlglot import exp, parse
+from sqlglot.errors import SqlglotError
+
+from skillian.connectors.base import ArrowBatch, ArrowTable, ColumnType, Kind
+from skillian.errors import QueryError
+
+pa: Any = pyarrow  # it carries no types
+
+ROW_BUDGET = 100_000
+BYTE_BUDGET = 64 * 1024 * 1024
+BATCH_ROWS = 8192
+
+_LONG = 2**63
+# They call any method of Java.
+_REFUSED = frozenset({"reflect", "java_method", "try_reflect"})
+_TYPE = re.compile(r"(?P<name>\w+)(?:\(\d+(?:,(?P<scale>\d+))?\))?")
+_KINDS: dict[str, Kind] = {
+    **dict.fromkeys(("string", "char", "varchar"), "text"),
+    **dict.fromkeys(("tinyint", "smallint", "int", "bigint"), "integer"),
+    "decimal": "decimal",
+    "float": "float",
+    "double": "float",
+    "boolean": "boolean",
+    "date": "date",
+    "timestamp": "timestamptz",
+    "timestamp_ntz": "timestamp",
+}
+_ARROW: dict[Kind, Any] = {
+    "integer": pa.int64(),
+    "float": pa.float64(),
+    "boolean": pa.bool_(),
+    "date": pa.date32(),
+    "timestamp": pa.timestamp("us"),
+    "timestamptz": pa.timestamp("us", tz="UTC"),
+}
+
+
+def select(session: Any, statement: str, parameters: Mapping[str, object]) -> Any:
+    """Return the data frame of a SELECT; nothing runs yet. `QueryError` for anything else."""
+    try:
+        trees = parse(statement, dialect="spark")
+    except SqlglotError:
+        trees = []
+    tree = trees[0] if len(trees) == 1 else None
+    if not isinstance(tree, exp.Query) or any(
+        node.name.lower() in _REFUSED for node in tree.find_all(exp.Anonymous)
+    ):
+        raise QueryError("only a single SELECT is run here; nothing was executed")
+    times = {name for name, value in parameters.items() if isinstance(value, datetime)}
+    for place in [node for node in tree.find_all(exp.Placeholder) if node.name in times]:
+        # The driver would take it for a time of this machine's zone.
+        zone = getattr(parameters[place.name], "tzinfo", None)
+        place.replace(exp.cast(place.copy(), "TIMESTAMP_LTZ" if zone else "TIMESTAMP_NTZ"))
+    values = {name: _parameter(value) for name, value in parameters.items()}
+    return session.sql(tree.sql("spark") if times else statement, args=values)
+
+
+def columns(frame: Any) -> dict[str, ColumnType]:
+    """Return the columns of a data frame and their types."""
+    return {field.name: column_type(field.dataType.simpleString()) for field in frame.schema}
+
+
+def column_type(written: str) -> ColumnType:
+    """Return the kind of a type, given by Spark's name for it."""
+    match = _TYPE.fullmatch(written)
+    kind = _KINDS.get(match["name"], "other") if match else "other"
+    return ColumnType(kind, written, int(match["scale"] or 0) if match else 0)
+
+
+class Rows:
+    """The rows of a data frame, fetched one partition after the other."""
+
+    def __init__(self, frame: Any) -> None:
+        self._columns = columns(frame)
+        kinds = self._columns.items()
+        self._schema: Any = pa.schema([(name, _arrow_type(kind)) for name, kind in kinds])
+        self._rows: Iterator[Any] = iter(frame.toLocalIterator())
+
+    def batch(self) -> ArrowBatch | None:
+        """Return the next rows, None after the last."""
+        rows = list(islice(self._rows, BATCH_ROWS))
+        if not rows:
+            return None
+        kinds = self._columns.values()
+        arrays = [
+            pa.array([_value(value, kind.kind) for value in values], _arrow_type(kind))
+            for kind, values in zip(kinds, zip(*rows, strict=True), strict=True)
+        ]
+        batch: ArrowBatch = pa.record_batch(arrays, schema=self._schema)
+        return batch
+
+    def table(self) -> ArrowTable:
+        """Return all rows; raises `QueryError` for more than `ROW_BUDGET` or `BYTE_BUDGET`."""
+        batches: list[ArrowBatch] = []
+        count = size = 0
+        while (batch := self.batch()) is not None:
+            count, size = count + batch.num_rows, size + batch.nbytes
+            if count > ROW_BUDGET or size > BYTE_BUDGET:
+                raise QueryError(
+                    f"the result is larger than {ROW_BUDGET} rows or {BYTE_BUDGET >> 20} MB;"
+                    " narrow it with filters, or group by fewer dimensions"
+                )
+            batches.append(batch)
+        table: ArrowTable = pa.Table.from_batches(batches, self._schema)
+        return table
+
+
+def _parameter(value: object) -> object:
+    if isinstance(value, datetime):
+        return value.isoformat(sep=" ")
+    if isinstance(value, int) and not -_LONG <= value < _LONG:
+        return Decimal(value)
+    return value
+
+
+def _arrow_type(kind: ColumnType) -> Any:
+    if kind.kind == "decimal":
+        return pa.decimal128(38, kind.scale)
+    return _ARROW.get(kind.kind, pa.string())
+
+
+def _value(value: Any, kind: Kind) -> Any:
+    if value is None or kind not in {"timestamptz", "other"}:
+        return value
+    # Spark's rows give instants as times of this machine's zone.
+    return value.astimezone(UTC) if kind == "timestamptz" else str(value)

@@ -1,0 +1,199 @@
+"""Sources that nobody has declared: from a database's catalogue, and from single files."""
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from pydantic import SecretStr
+from sqlglot import exp
+
+from skillian.connectors.base import ColumnType, Connector, Table
+from skillian.data import arrow, sql
+from skillian.data.column_roles import Look, is_whole, role_of
+from skillian.data.compile import compile_sql
+from skillian.data.connections import Connections
+from skillian.data.definitions import ComparisonSettings, Dimension, Measure, Source, SourcesFile
+from skillian.data.sources import SourceRegistry
+from skillian.errors import InvalidInputError, QueryError, UnknownNameError
+
+_LOOKED_AT = 10_000
+_MAX_NAME = 200
+
+
+@dataclass(frozen=True, slots=True)
+class InferredSource:
+    """One table as a source; `remarks` tell what to check about its columns."""
+
+    name: str
+    definition: Source
+    remarks: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Inferred:
+    """A connection's tables as sources, and those that can be none with the reason.
+
+    `align_on` are the dimensions that at least two of the sources have.
+    """
+
+    connection: str
+    sources: tuple[InferredSource, ...]
+    left_out: Mapping[str, str]
+    align_on: tuple[str, ...]
+
+
+async def infer_sources(url: str, folder: Path) -> Inferred:
+    """Return sources for all tables of a database; a path in `url` is relative to `folder`.
+
+    Raises `UnavailableError` or `QueryError` for a database that cannot be looked into.
+    """
+    connection = connection_name(url)
+    sources: dict[str, InferredSource] = {}
+    left_out: dict[str, str] = {}
+    async with Connections(_registry({connection: url}, {}, folder)) as opened:
+        connector = opened.get(connection)
+        for table in await connector.catalog():
+            try:
+                name = _free(table.name, sources)
+                sources[name] = await _source(name, connection, table, connector)
+            except QueryError as error:
+                left_out[f"{table.schema}.{table.name}"] = str(error)
+    found = tuple(sources.values())
+    return Inferred(connection, found, left_out, _shared([one.definition for one in found]))
+
+
+async def sources_of(names: Sequence[str], measures: Collection[str] = ()) -> SourceRegistry:
+    """Return the files of these paths as sources of the same names, without a `sources.yaml`.
+
+    Columns named in `measures`, and those with fractions, are summed; all others are dimensions.
+    A sheet of a workbook is written `book.xlsx#Sheet`. Raises `QueryError` for what cannot be
+    read, `UnknownNameError` for a sheet that is not there, and `InvalidInputError` for a file
+    without a dimension or a measure.
+    """
+    asked = {measure.casefold() for measure in measures}
+    urls = {name: f"files:///{_file(name).absolute()}" for name in names}
+    sources: dict[str, Source] = {}
+    async with Connections(_registry(urls, {}, Path())) as opened:
+        for name in urls:
+            tables = {table.name: table for table in await opened.get(name).catalog()}
+            table = tables.get(Path(name).name)
+            if table is None:
+                raise UnknownNameError("sheet", name, tables)
+            sources[name] = _file_source(name, table, asked)
+    return _registry(urls, sources, Path())
+
+
+def connection_name(url: str) -> str:
+    """Return a name for the connection: that of the file, folder or database in its URL."""
+    try:
+        stem = Path(urlsplit(url).path).stem
+    except ValueError:
+        stem = ""
+    return re.sub(r"\W+", "_", stem).strip("_").lower() or "data"
+
+
+def _registry(
+    urls: Mapping[str, str], sources: Mapping[str, Source], folder: Path
+) -> SourceRegistry:
+    # Not validated: for a look at the catalogue there are no sources yet.
+    definitions = SourcesFile.model_construct(
+        connections={name: SecretStr(url) for name, url in urls.items()},
+        sources=dict(sources),
+        comparison=ComparisonSettings(),
+    )
+    return SourceRegistry(definitions, folder)
+
+
+def _file(name: str) -> Path:
+    """Return the path of a file, or of the workbook that a sheet is in."""
+    path = Path(name)
+    book = path.name.partition("#")[0]
+    return path if path.exists() or not book else path.with_name(book)
+
+
+def _file_source(name: str, table: Table, asked: Collection[str]) -> Source:
+    dimensions: dict[str, Dimension] = {}
+    measures: dict[str, Measure] = {}
+    for column, kind in _usable(table):
+        amount = kind.kind in {"decimal", "float"} and not is_whole(kind)
+        if amount or column.casefold() in asked:
+            measures[column] = Measure(column=column, aggregation="sum")
+        elif kind.kind != "other":
+            dimensions[column] = Dimension(column=column)
+    if not dimensions or not measures:
+        lacking = "to sum" if dimensions else "to align on"
+        known = ", ".join(table.columns) or "none"
+        raise InvalidInputError(f"{name}: there is no column {lacking}; its columns: {known}")
+    return Source(connection=name, table=table.name, dimensions=dimensions, measures=measures)
+
+
+async def _source(name: str, connection: str, table: Table, connector: Connector) -> InferredSource:
+    """Return a table as a source; raises `QueryError` for one that can be none."""
+    looks = await _look(table, connector)
+    dimensions: dict[str, Dimension] = {}
+    measures: dict[str, Measure] = {}
+    remarks: list[str] = []
+    for column, kind in _usable(table):
+        role = role_of(column, kind, looks.get(column, Look(0, 0)), connector.dialect)
+        logical = _free(column, (*dimensions, *measures))
+        if isinstance(role.definition, Dimension):
+            dimensions[logical] = role.definition
+        elif role.definition is not None:
+            measures[logical] = role.definition
+        if role.remark:
+            remarks.append(f"{logical}: {role.remark}")
+    if not dimensions:
+        raise QueryError("no column of it can be a dimension")
+    if not measures:
+        column = next(iter(dimensions.values())).column
+        measures[_free("rows", dimensions)] = Measure(column=column, aggregation="count")
+    source = Source(
+        connection=connection,
+        # The short name is that of the table found first, in the default schema.
+        table=table.name if name == table.name else f"{table.schema}.{table.name}",
+        dimensions=dimensions,
+        measures=measures,
+    )
+    return InferredSource(name, source, tuple(remarks))
+
+
+async def _look(table: Table, connector: Connector) -> dict[str, Look]:
+    """Return how many values the columns of whole numbers have in the first rows."""
+    columns = [column for column, kind in _usable(table) if is_whole(kind)]
+    if not columns:
+        return {}
+    first = exp.select(*(sql.bare(column) for column in columns))
+    first.from_(exp.Table(this=sql.name(table.name), db=sql.name(table.schema)), copy=False)
+    counts = [sql.named(exp.Count(this=exp.Star()), "row_count")]
+    for index, column in enumerate(columns):
+        distinct = exp.Count(this=exp.Distinct(expressions=[sql.bare(column)]))
+        counts.append(sql.named(distinct, f"distinct_{index}"))
+    looked = exp.Select(expressions=counts)
+    looked.from_(first.limit(_LOOKED_AT).subquery(sql.name("first")), copy=False)
+    found = await connector.run(compile_sql(looked, connector.dialect), {})
+    (row,) = arrow.rows(found)
+    return {
+        column: Look(int(row["row_count"]), int(row[f"distinct_{index}"]))
+        for index, column in enumerate(columns)
+    }
+
+
+def _usable(table: Table) -> Iterator[tuple[str, ColumnType]]:
+    """Yield the columns whose names a `sources.yaml` can hold."""
+    for name, kind in table.columns.items():
+        if name.isprintable() and 0 < len(name) <= _MAX_NAME:
+            yield name, kind
+
+
+def _free(name: str, taken: Collection[str]) -> str:
+    """Return the name, or one like it, that differs from those taken in more than case."""
+    known = {other.casefold() for other in taken}
+    others = (f"{name}_{number}" for number in range(2, len(known) + 3))
+    return next(free for free in (name, *others) if free.casefold() not in known)
+
+
+def _shared(sources: Sequence[Source]) -> tuple[str, ...]:
+    names = [name for source in sources for name in source.dimensions]
+    return tuple(dict.fromkeys(name for name in names if names.count(name) > 1))

@@ -1,0 +1,98 @@
+"""What Spark answers, beside what DuckDB answers, over the same rows."""
+
+import shutil
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from skillian.data.services import DataServices
+from skillian.data.sources import SourceRegistry
+
+pytest.importorskip("pyspark", reason="there is no Spark; get it with: pip install pyspark")
+
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.timeout(300),
+    pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs Java 17 or later"),
+    # Nothing here goes through pandas.
+    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
+]
+
+_ROWS = """
+CREATE TABLE a AS SELECT * FROM (VALUES
+    ('A', '202401', DATE '2024-01-31', TIMESTAMP '2024-01-31 10:00:00.5', '001', 5, 1.10, 'd1'),
+    ('a', '202401', DATE '2024-01-31', TIMESTAMP '2024-01-31 10:00:00', '1', 6, -1.10, 'D1'),
+    ('A ', '202401', NULL, NULL, '-7', NULL, 9999999999999990.99, 'd1 '),
+    (NULL, '202402', DATE '2024-02-29', NULL, NULL, 1, NULL, NULL),
+    (NULL, NULL, DATE '2024-02-29', NULL, NULL, 2, 3.33, 'é'),
+    ('ß😀日', 'x', DATE '2024-02-29', NULL, '12', 7, -3.33, 'e'),
+    ('O''Hara \\ "q"', 'x', DATE '2024-02-29', NULL, '12', 7, 3.33, 'e'),
+    ('  7 ', 'x', DATE '2024-02-29', NULL, '12', 8, 2.50, 'e')
+) AS t (company, period, day, moment, number, n, amount, document);
+ALTER TABLE a ALTER amount TYPE DECIMAL(18, 2);
+CREATE TABLE b AS SELECT * REPLACE (CAST(amount + n / 100 AS DECIMAL(18, 2)) AS amount)
+FROM a WHERE company IS DISTINCT FROM 'a' UNION ALL SELECT * FROM a WHERE n = 8;
+"""
+_SOURCE = """
+    connection: db
+    table: {table}
+    dimensions:
+      company: {{column: company}}
+      period: {{column: period}}
+      day: {{column: day}}
+      moment: {{column: moment}}
+      written: {{column: moment, type: text}}
+      tidy: {{column: company, normalise: [trim, upper, "lpad(6,'0')"]}}
+      number: {{column: number, type: integer}}
+      month: {{column: day, type: text, format: "%Y-M%m"}}
+    measures:
+      amount: {{column: amount, aggregation: sum}}
+      mean: {{column: amount, aggregation: avg}}
+      low: {{column: amount, aggregation: min}}
+      documents: {{column: document, aggregation: count_distinct}}
+      mean_n: {{expression: "n * 1", aggregation: avg}}
+"""
+_SOURCES = """
+connections: {{db: "{url}"}}
+sources:
+  a:{a}
+  b:{b}
+comparison:
+  thresholds: {{match: {{absolute: 0.01}}, minor_diff: {{absolute: 5, percentage: 10}}}}
+"""
+
+
+def _services(folder: Path, url: str) -> DataServices:
+    path = folder / f"{url.partition(':')[0]}.yaml"
+    a, b = (_SOURCE.format(table=table) for table in "ab")
+    path.write_text(_SOURCES.format(url=url, a=a, b=b), encoding="utf-8")
+    return DataServices(SourceRegistry.load(path))
+
+
+async def test_comparisons_are_those_of_duckdb(tmp_path: Path) -> None:
+    (tmp_path / "tables").mkdir()
+    with duckdb.connect(tmp_path / "ledger.duckdb") as connection:
+        connection.execute(_ROWS)
+        for table in "ab":
+            target = tmp_path / "tables" / f"{table}.parquet"
+            connection.execute(f"COPY {table} TO '{target}' (FORMAT parquet)")
+    urls = "duckdb:///ledger.duckdb", "spark://local[2]/tables"
+    async with _services(tmp_path, urls[0]) as one, _services(tmp_path, urls[1]) as other:
+        for measures, align_on, filters in (
+            (["amount", "mean", "low", "documents", "mean_n"], ["company", "period"], None),
+            (["amount"], ["day", "month"], {"company": {"ne": "A "}}),
+            (["amount"], ["moment", "written"], {"moment": ["2024-01-31T10:00:00.5", None]}),
+            (["amount", "mean"], ["tidy"], None),
+            (["amount"], ["number"], {"company": ['O\'Hara \\ "q"', None, "A"]}),
+        ):
+            expected, found = [
+                (await services.comparison.compare("a", "b", measures, align_on, filters)).to_dict()
+                for services in (one, other)
+            ]
+            for result in (expected, found):
+                for own in ("cache_key", "proof"):
+                    del result[own]
+            assert found == expected
+            assert isinstance(expected["summary"], dict)
+            assert expected["summary"]["groups"]
