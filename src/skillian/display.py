@@ -59,7 +59,7 @@ def show_differences(console: Console, comparison: Mapping[str, Any]) -> None:
     """The largest differences of a comparison (the JSON form of `ComparisonResult`)."""
     differences: Sequence[Mapping[str, Any]] = comparison["top_differences"]
     if not differences:
-        if comparison["summary"]["groups"] == comparison["summary"]["matched"]:
+        if 0 < comparison["summary"]["matched"] == comparison["summary"]["groups"]:
             console.print("No differences beyond the limits.", style="green")
         return
     console.print(

@@ -78,6 +78,11 @@ class Connector(Protocol):
         """The sqlglot dialect that statements are written in."""
         ...
 
+    @property
+    def keeps_catalog(self) -> bool:
+        """Whether `catalog()` is cheap and always current, so that nobody else need keep it."""
+        ...
+
     @classmethod
     def from_url(cls, name: str, url: str, folder: Path) -> Self:
         """Return the connector of connection `name`; relative paths are relative to `folder`."""

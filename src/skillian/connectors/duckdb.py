@@ -34,6 +34,7 @@ class DuckDBConnector:
     """
 
     dialect = "duckdb"
+    keeps_catalog = False
 
     def __init__(self, path: Path, name: str, timeout: float = TIMEOUT_SECONDS) -> None:
         file = exp.Literal.string(str(path)).sql("duckdb")

@@ -55,6 +55,7 @@ class FilesConnector:
     """
 
     dialect = "duckdb"
+    keeps_catalog = True
 
     def __init__(self, place: Path, name: str, timeout: float = TIMEOUT_SECONDS) -> None:
         self._place = place.absolute()

@@ -45,6 +45,7 @@ class MySQLConnector:
     """
 
     dialect = "mysql"
+    keeps_catalog = False
 
     def __init__(
         self, login: Mapping[str, Any], name: str, timeout: float = TIMEOUT_SECONDS

@@ -44,6 +44,7 @@ class PostgresConnector:
     """
 
     dialect = "postgres"
+    keeps_catalog = False
 
     def __init__(
         self, name: str, options: Mapping[str, str], timeout: float = TIMEOUT_SECONDS

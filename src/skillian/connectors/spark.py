@@ -65,6 +65,7 @@ class SparkConnector:
     """
 
     dialect = "spark"
+    keeps_catalog = False
 
     def __init__(
         self, master: str, folder: Path, name: str, timeout: float = TIMEOUT_SECONDS

@@ -59,6 +59,7 @@ class SQLiteConnector:
     """
 
     dialect = "duckdb"
+    keeps_catalog = True
 
     def __init__(self, path: Path, name: str, timeout: float = TIMEOUT_SECONDS) -> None:
         self._name = name

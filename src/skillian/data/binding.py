@@ -150,6 +150,8 @@ class Binder:
             )
 
     async def _known(self, connection: str) -> Tables:
+        if self._connections.get(connection).keeps_catalog:
+            return await self._looking.run(connection, lambda: self._look(connection))
         tables = self._tables.get(connection)
         if tables is None:
             tables = await self._looking.run(connection, lambda: self._look(connection))

@@ -108,12 +108,6 @@ def _normalize(node: exp.Normalize) -> exp.Expr:
     return known.else_(exp.cast(_as(unknown, "BIGINT"), "TEXT"))
 
 
-def _upper(node: exp.Upper) -> exp.Expr:
-    upper = exp.Upper(this=_inner(node.this))
-    pair = [exp.Literal.string(letter) for letter in "ßẞ"]
-    return exp.Anonymous(this="REPLACE", expressions=[upper, *pair])
-
-
 def _count(node: exp.Count) -> exp.Expr:
     distinct = node.this
     if not isinstance(distinct, exp.Distinct) or len(distinct.expressions) != 1:
@@ -196,5 +190,4 @@ _CHANGES: dict[type[exp.Expr], Callable[[Any], exp.Expr]] = {
     exp.RegexpLike: _regexp_like,
     exp.StrToTime: _str_to_time,
     exp.TimeToStr: _time_to_str,
-    exp.Upper: _upper,
 }

@@ -1,8 +1,133 @@
 """Spark: where its SQL differs from what sqlglot writes by itself."""
 
+import re
+from collections.abc import Callable
+from typing import Any
+
 from sqlglot import exp
+
+from skillian.errors import QueryError
+
+_Type = exp.DataType.Type
+# strftime's codes and Java's patterns for them.
+_PATTERNS = {
+    "%Y": "yyyy",
+    "%y": "yy",
+    "%m": "MM",
+    "%d": "dd",
+    "%H": "HH",
+    "%M": "mm",
+    "%S": "ss",
+    "%f": "SSSSSS",
+    "%j": "DDD",
+    "%b": "MMM",
+    "%B": "MMMM",
+    "%-d": "d",
+    "%-m": "M",
+    "%-H": "H",
+}
+_CODE = re.compile(r"%-?.|[A-Za-z]+|'|.", re.DOTALL)
 
 
 def adapt(node: exp.Expr) -> exp.Expr:
-    """Return what stands for one node of a statement."""
+    """Return what stands for one node of a statement; raises `QueryError` where nothing does."""
+    change = _CHANGES.get(type(node))
+    return node if change is None else change(node)
+
+
+def _cast(node: exp.Cast) -> exp.Expr:
+    goal, given = node.to.this, node.this.type
+    if goal == _Type.TIMESTAMP:
+        # TIMESTAMP has a zone there.
+        return _as(_inner(node.this), "TIMESTAMP_NTZ")
+    if goal == _Type.INT128:
+        return _as(_inner(node.this), "DECIMAL(38, 0)")
+    if goal == _Type.TEXT and given is not None and given.this == _Type.TIMESTAMPTZ:
+        return exp.DPipe(this=exp.cast(_inner(node.this), "TEXT"), expression=_text("+00"))
     return node
+
+
+def _int_div(node: exp.IntDiv) -> exp.Expr:
+    # DIV is of 64 bits, and `/` rounds: what is left is taken off before.
+    number, divisor = exp.Paren(this=_inner(node.this)), exp.Paren(this=_inner(node.expression))
+    whole = exp.Sub(this=number, expression=exp.Mod(this=number.copy(), expression=divisor))
+    quotient = exp.Div(this=exp.Paren(this=whole), expression=divisor.copy())
+    return _as(quotient, "DECIMAL(38, 0)")
+
+
+def _sign(node: exp.Sign) -> exp.Expr:
+    # SIGN is a binary float there.
+    value, zero = _inner(node.this), exp.Literal.number(0)
+    case = exp.case().when(exp.GT(this=value, expression=zero), exp.Literal.number(1))
+    case = case.when(exp.LT(this=value.copy(), expression=zero.copy()), exp.Literal.number(-1))
+    return case.when(exp.EQ(this=value.copy(), expression=zero.copy()), zero.copy())
+
+
+def _regexp_like(node: exp.RegexpLike) -> exp.Expr:
+    # At the very end: `$` is also before a line feed there.
+    pattern = node.expression.name
+    end = _text(f"{pattern[:-1]}\\z" if pattern.endswith("$") else pattern)
+    return exp.RegexpLike(this=_inner(node.this), expression=end)
+
+
+def _normalize(node: exp.Normalize) -> exp.Expr:
+    if node.meta.get("lenient"):
+        return _inner(node.this)
+    raise QueryError("`nfc`: Spark has nothing for it; write the tables in that form")
+
+
+def _upper(node: exp.Upper) -> exp.Expr:
+    # One letter stays one letter.
+    letters = [_text(letter) for letter in "ßẞ"]
+    replaced = exp.Anonymous(this="REPLACE", expressions=[_inner(node.this), *letters])
+    return exp.Upper(this=replaced)
+
+
+def _time_to_str(node: exp.TimeToStr) -> exp.Expr:
+    pattern = _text(_pattern(node.args["format"].name))
+    return exp.Anonymous(this="DATE_FORMAT", expressions=[_inner(node.this), pattern])
+
+
+def _str_to_time(node: exp.StrToTime) -> exp.Expr:
+    pattern = _text(_pattern(node.args["format"].name))
+    read = exp.Anonymous(this="TO_TIMESTAMP", expressions=[_inner(node.this), pattern])
+    return _as(read, "TIMESTAMP_NTZ")
+
+
+def _pattern(form: str) -> str:
+    written: list[str] = []
+    for part in _CODE.findall(form):
+        if part.startswith("%") and part != "%%":
+            if part not in _PATTERNS:
+                known = " ".join(sorted(_PATTERNS))
+                raise QueryError(f"`format: {form}`: Spark has nothing for {part}; known: {known}")
+            written.append(_PATTERNS[part])
+        else:
+            literal = part.replace("%%", "%").replace("'", "''")
+            written.append(f"'{literal}'" if literal.isalpha() else literal)
+    return "".join(written)
+
+
+def _as(value: exp.Expr, goal: str) -> exp.Expr:
+    return exp.cast(value, exp.DataType.build(goal, dialect="spark"))
+
+
+def _text(text: str) -> exp.Literal:
+    return exp.Literal.string(text)
+
+
+def _inner(node: exp.Expr) -> exp.Expr:
+    """What a new node is made of has to be adapted here: `transform` does not go into it."""
+    return node.transform(adapt)
+
+
+_CHANGES: dict[type[exp.Expr], Callable[[Any], exp.Expr]] = {
+    exp.Cast: _cast,
+    exp.IntDiv: _int_div,
+    exp.Normalize: _normalize,
+    exp.RegexpLike: _regexp_like,
+    exp.Sign: _sign,
+    exp.StrToTime: _str_to_time,
+    exp.TimeToStr: _time_to_str,
+    exp.Upper: _upper,
+}

@@ -1,0 +1,57 @@
+"""`skillian demo`: the whole way through, without a key."""
+
+import tempfile
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from skillian.cli.ask import answer
+from skillian.cli.shell import ExitCode, out, run
+from skillian.demo.ledger import write_demo
+from skillian.settings import Settings
+
+DEMO_QUESTION = "Compare amounts between fi_reporting and bpc_reporting for company 1001"
+
+
+def demo(
+    keep: Annotated[
+        Path | None, typer.Option(help="Write the demo's files there and leave them.")
+    ] = None,
+) -> None:
+    """Make a small ledger and its planning copy, ask a question about them, show the answer."""
+    with _demo_folder(keep) as folder:
+        sources = _write_demo(folder)
+        out.print("Question: ", style="bold", end="")
+        out.print(DEMO_QUESTION, markup=False)
+        response = run(answer(DEMO_QUESTION, sources, Settings().model))
+    if keep is not None:
+        out.print(f"\nGo on with: skillian ask --sources {sources} '...'", markup=False)
+    raise typer.Exit(ExitCode.OK if response.finished else ExitCode.FAILED)
+
+
+def _write_demo(folder: Path) -> Path:
+    """Write the demo's files; what is there already is never replaced."""
+    taken = [name for name in ("sources.yaml", "ledger.duckdb") if (folder / name).exists()]
+    if taken:
+        raise typer.BadParameter(
+            f"{folder} holds {' and '.join(taken)} already; name a folder without",
+            param_hint="--keep",
+        )
+    try:
+        return write_demo(folder)
+    except OSError as error:
+        raise typer.BadParameter(
+            f"{folder} cannot be written: {error.strerror}", param_hint="--keep"
+        ) from None
+
+
+@contextmanager
+def _demo_folder(keep: Path | None) -> Generator[Path, None, None]:
+    if keep is not None:
+        yield keep
+        return
+    with tempfile.TemporaryDirectory(prefix="skillian-demo-") as folder:
+        yield Path(folder)

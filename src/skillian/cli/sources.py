@@ -1,0 +1,100 @@
+"""`skillian sources`: what there is to compare, whether it is as declared, a first declaration."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from skillian.cli.shell import ExitCode, SourcesFile, notes, out, run
+from skillian.data.check import Finding, check_sources
+from skillian.data.infer import infer_sources
+from skillian.data.services import DataServices
+from skillian.data.sources import SourceRegistry
+from skillian.data.sources_yaml import secret_variable, written
+from skillian.display import printable, show_rows
+from skillian.settings import Settings
+
+sources_app = typer.Typer(help="The configured sources.", no_args_is_help=True)
+
+
+@sources_app.command("list")
+def list_sources(sources: SourcesFile = None) -> None:
+    """Show the sources with their dimensions, measures, rows and freshness."""
+    path = sources or Settings().sources
+
+    async def work() -> list[dict[str, Any]]:
+        async with DataServices(SourceRegistry.load(path)) as services:
+            return [source.to_dict() for source in await services.catalogue.sources()]
+
+    for source in run(work()):
+        freshness = f", up to {source['freshness']}" if source["freshness"] else ""
+        lines = (
+            source["name"],
+            f"  {source['description']}",
+            f"  dimensions: {', '.join(source['dimensions'])}",
+            f"  measures: {', '.join(source['measures'])}",
+            f"  {source['row_count']} rows{freshness}",
+        )
+        out.print(printable("\n".join(lines)), markup=False)
+
+
+@sources_app.command("check")
+def check(sources: SourcesFile = None) -> None:
+    """Prove each source against its data: tables, types, values, NULLs and keys.
+
+    Exit codes: 0 no fault, 1 faults, 2 could not check.
+    """
+    path = sources or Settings().sources
+
+    async def work() -> list[Finding]:
+        findings: list[Finding] = []
+        with notes.status("Checking ..."):
+            async for finding in check_sources(SourceRegistry.load(path)):
+                if finding.part == "source":
+                    notes.print(f"{printable(finding.source)} ...", style="dim", markup=False)
+                findings.append(finding)
+        return findings
+
+    findings = run(work())
+    rows = [
+        (finding.source, finding.part, "FAULT" if finding.is_fault else "ok", finding.text)
+        for finding in findings
+    ]
+    show_rows(out, ("source", "part", "", "found"), rows)
+    faults = sum(finding.is_fault for finding in findings)
+    out.print(f"{faults} faults" if faults != 1 else "1 fault")
+    raise typer.Exit(ExitCode.FINDINGS if faults else ExitCode.OK)
+
+
+@sources_app.command("infer")
+def infer(
+    url: Annotated[
+        str, typer.Argument(help="A database or folder: duckdb:///…, files:///…; may hold ${ENV}.")
+    ],
+    output: Annotated[
+        Path | None, typer.Option(help="The file to write; else the terminal.")
+    ] = None,
+) -> None:
+    """Write a first sources.yaml from what a database holds; relative paths: to that file."""
+    if output is not None and output.exists():
+        raise typer.BadParameter(f"{output} is there already", param_hint="--output")
+    folder = output.resolve().parent if output is not None else Path.cwd()
+    inferred = run(infer_sources(url, folder))
+    text = written(inferred, url)
+    if output is None:
+        typer.echo(text, nl=False)
+        return
+    try:
+        with output.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise typer.BadParameter(
+            f"{output} cannot be written: {error.strerror}", param_hint="--output"
+        ) from None
+    variable = secret_variable(inferred.connection, url)
+    if variable is not None:
+        notes.print(f"Set {variable} to the URL: it is not written.", markup=False)
+    notes.print(
+        f"{len(inferred.sources)} sources written; next: skillian sources check --sources {output}",
+        markup=False,
+    )

@@ -1,0 +1,1 @@
+"""What a comparison found, written for people and for programs."""

@@ -1,0 +1,155 @@
+"""A report to look at: one HTML page that needs nothing but itself.
+
+Its policy lets it run the script and the style that stand in it and fetch nothing; every value is
+escaped by the template.
+"""
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cache
+from importlib.resources import files
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from skillian.data.explanation import Breakdown, MeasureExplanation, share
+from skillian.data.results import STATUSES, Difference, MeasureSummary, Status
+from skillian.data.values import jsonable
+from skillian.display import printable
+from skillian.reports.charts import Bar, from_zero, stacked
+from skillian.reports.outcome import Compared, Outcome, worst
+from skillian.reports.words import STATUS, key_words
+
+_BREAKDOWNS = 4
+_MEMBERS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One class in the bar of all groups."""
+
+    status: Status
+    count: int
+    bar: Bar
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A line of a chart: its words, its amount, and the share that this is of the whole."""
+
+    label: str
+    status: Status | None
+    amount: Decimal
+    share: str | None
+    bar: Bar
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """Lines under each other; `zero` is where their bars start."""
+
+    title: str
+    unit: str | None
+    zero: int
+    entries: tuple[Entry, ...]
+    left: int = 0
+
+
+def write_html(outcomes: Sequence[Outcome]) -> str:
+    """Return the page."""
+    style, script = _page("style.css"), _page("script.js")
+    page = _environment().get_template("report.html")
+    return page.render(
+        outcomes=outcomes,
+        verdict=worst(outcomes),
+        style=Markup(style),  # noqa: S704 - our own file
+        script=Markup(script),  # noqa: S704 - our own file
+        style_hash=_digest(style),
+        script_hash=_digest(script),
+        STATUSES=STATUSES,
+        STATUS=STATUS,
+        compared=_is_compared,
+        parts=_parts,
+        largest=_largest,
+        explained=_explained,
+    )
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("skillian.reports", "page"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_plain,
+    )
+    environment.filters |= {"written": _written, "key_words": key_words}
+    return environment
+
+
+def _plain(value: object) -> object:
+    """What goes into the page, without characters that HTML cannot hold."""
+    return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def _page(name: str) -> str:
+    return files("skillian.reports").joinpath("page", name).read_text(encoding="utf-8")
+
+
+def _digest(text: str) -> str:
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"sha256-{base64.b64encode(digest).decode()}"
+
+
+def _written(value: object) -> str:
+    """Return a value with all of its digits."""
+    return str(jsonable(value))
+
+
+def _is_compared(outcome: Outcome) -> bool:
+    return isinstance(outcome, Compared)
+
+
+def _parts(outcome: Compared) -> list[Part]:
+    counts = outcome.result.summary.classes.to_dict()
+    bars = stacked([counts[status] for status in STATUSES])
+    return [Part(status, counts[status], bar) for status, bar in zip(STATUSES, bars, strict=True)]
+
+
+def _largest(outcome: Compared, measure: MeasureSummary) -> Chart | None:
+    """The largest differences of one measure."""
+    found = [each for each in outcome.result.top_differences if each.measure == measure.name]
+    if not found:
+        return None
+    zero, bars = from_zero([each.gap for each in found])
+    entries = tuple(
+        Entry(key_words(each.key), each.status, each.gap, _percentage(each), bar)
+        for each, bar in zip(found, bars, strict=True)
+    )
+    return Chart(f"Largest differences in {measure.name}", measure.unit, zero, entries)
+
+
+def _percentage(each: Difference) -> str | None:
+    return None if each.percentage_diff is None else f"{each.percentage_diff.normalize():f} %"
+
+
+def _explained(measure: MeasureExplanation) -> list[Chart]:
+    """The members that carry a measure's gap, the smallest explanation first."""
+    useful = [each for each in measure.breakdowns if not each.is_trivial]
+    return [_breakdown(each, measure) for each in useful[:_BREAKDOWNS]]
+
+
+def _breakdown(found: Breakdown, measure: MeasureExplanation) -> Chart:
+    shown = found.contributions[:_MEMBERS]
+    *bars, _ = from_zero([*(each.gross for each in shown), measure.gross])[1]
+    entries = tuple(
+        Entry(key_words(each.member), None, each.net, share(each.gross, measure.gross), bar)
+        for each, bar in zip(shown, bars, strict=True)
+    )
+    title = f"By {' and '.join(found.dimensions)}"
+    return Chart(title, measure.unit, 0, entries, found.members - len(shown))

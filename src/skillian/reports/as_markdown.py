@@ -1,0 +1,130 @@
+"""A report for pull requests: GitHub's Markdown, in which no value can format or call anyone."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from skillian.data.results import STATUSES, Difference
+from skillian.reports.outcome import Compared, Outcome, Verdict
+from skillian.reports.words import STATUS, number, text
+
+_VERDICT: dict[Verdict, str] = {
+    "equal": "✅ equal",
+    "findings": "❌ findings",
+    "failed": "⚠️ could not compare",
+}
+_ACTIVE = re.compile(r"(^[-+#>=]|^\d+(?=[.)](?:\s|$))|[\\`*_\[\]~|$])")
+# An empty comment parts what GitHub would make a mention, a link or an emoji of.
+_CALLING = re.compile(r"(?<=@)|(?<=#)|(?<=:)(?=\S)|(?<=www)(?=\.)", re.IGNORECASE)
+
+
+def write_markdown(outcomes: Sequence[Outcome]) -> str:
+    """Return the report; keys and amounts are shown as code, exactly as they are."""
+    return "\n".join(line for outcome in outcomes for line in _comparison(outcome))
+
+
+def _comparison(outcome: Outcome) -> Iterator[str]:
+    asked = outcome.asked
+    yield f"## {_VERDICT[outcome.verdict]}: {_plain(asked.name)}"
+    yield ""
+    if not isinstance(outcome, Compared) or outcome.reason:
+        yield _plain(outcome.reason or "")
+        yield ""
+        return
+    result = outcome.result
+    yield f"a = {_code(asked.a)}, b = {_code(asked.b)}"
+    yield ""
+    for sentence in result.interpretation:
+        yield f"- {_plain(sentence)}"
+    if outcome.explanation is not None:
+        for measure in outcome.explanation.measures:
+            yield f"- {_plain(measure.sentence())}"
+    yield ""
+    counts = result.summary.classes.to_dict()
+    yield from _table(
+        [*(STATUS[status] for status in STATUSES), "groups", "match rate"],
+        "-" * (len(STATUSES) + 2),
+        [[*(str(counts[each]) for each in STATUSES), str(sum(counts.values())), _rate(outcome)]],
+    )
+    yield from _differences(result.top_differences)
+    yield from _proof(outcome)
+
+
+def _differences(found: Sequence[Difference]) -> Iterator[str]:
+    if not found:
+        return
+    keys = list(found[0].key)
+    yield "Largest differences:"
+    yield ""
+    headings = [*map(_plain, keys), "measure", "class", "a", "b", "b - a", "%", "rows a:b"]
+    yield from _table(
+        headings, "l" * (len(keys) + 2) + "rrrrr", (_cells(each, keys) for each in found)
+    )
+
+
+def _cells(each: Difference, keys: Iterable[str]) -> list[str]:
+    percentage = "" if each.percentage_diff is None else number(each.percentage_diff)
+    return [
+        *(_code(text(each.key[name])) for name in keys),
+        _plain(each.measure),
+        STATUS[each.status],
+        *(number(value) for value in (each.a, each.b, each.gap)),
+        percentage,
+        f"{each.rows_a}:{each.rows_b}",
+    ]
+
+
+def _proof(outcome: Compared) -> Iterator[str]:
+    proof = outcome.result.proof
+    limits = ", ".join(
+        f"{_code(name)} {_limits(each.model_dump(mode='json'))}"
+        for name, each in proof.thresholds.items()
+    )
+    yield "<details><summary>How this was found</summary>"
+    yield ""
+    yield f"- aligned on {', '.join(map(_code, proof.align_on))}; limits of {limits}"
+    for condition in proof.filters:
+        values = ", ".join(_code(text(value)) for value in condition.values)
+        yield f"- only {_code(condition.dimension)} {_plain(condition.operator)} {values}"
+    yield f"- at {proof.snapshot}, cache key {_code(outcome.result.cache_key)}"
+    yield ""
+    yield "</details>"
+    yield ""
+
+
+def _limits(classes: Mapping[str, Mapping[str, str]]) -> str:
+    return "; ".join(
+        f"{_plain(name)}: {each['absolute']} and {each['percentage']} %"
+        for name, each in classes.items()
+    )
+
+
+def _rate(outcome: Compared) -> str:
+    return outcome.result.summary.classes.match_rate or ""
+
+
+def _table(headings: Sequence[str], align: str, rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    marks = {"l": ":--", "r": "--:", "-": "--:"}
+    yield f"| {' | '.join(headings)} |"
+    yield f"| {' | '.join(marks[each] for each in align)} |"
+    for row in rows:
+        yield f"| {' | '.join(row)} |"
+    yield ""
+
+
+def _plain(words: str) -> str:
+    """Return words that mean themselves: neither Markdown nor HTML, nor a mention or a link."""
+    escaped = text(words).replace("&", "&amp;").replace("<", "&lt;")
+    return _CALLING.sub("<!-- -->", _ACTIVE.sub(_inactive, escaped))
+
+
+def _inactive(found: re.Match[str]) -> str:
+    # Before the dot of a numbered list there is a digit, which no backslash goes before.
+    return f"{found[0]}<!-- -->" if found[0].isdigit() else f"\\{found[0]}"
+
+
+def _code(value: str) -> str:
+    """Return a value as code, which shows it as it is; a `|` would end its cell in a table."""
+    shown = text(value).replace("|", "\\|")
+    fence = "`" * (1 + max((len(run) for run in re.findall("`+", shown)), default=0))
+    space = " " if shown.startswith(("`", " ")) or shown.endswith(("`", " ")) else ""
+    return f"{fence}{space}{shown}{space}{fence}" if shown else "(empty)"

@@ -1,0 +1,36 @@
+"""How keys, numbers and classes read in every report."""
+
+from collections.abc import Mapping
+
+from skillian.data.results import Status
+from skillian.data.values import jsonable
+from skillian.display import printable
+
+STATUS: dict[Status, str] = {
+    "match": "match",
+    "minor_diff": "minor",
+    "major_diff": "major",
+    "missing_in_a": "only in b",
+    "missing_in_b": "only in a",
+}
+"""The classes in a word or two."""
+
+
+def number(value: object) -> str:
+    """Return an amount with all of its digits; `no value` for none."""
+    return "no value" if value is None else str(jsonable(value))
+
+
+def text(value: object) -> str:
+    """Return a value of a key or a row on one line."""
+    return "no value" if value is None else " ".join(printable(str(jsonable(value))).split("\n"))
+
+
+def key_words(key: Mapping[str, object]) -> str:
+    """Return the key of a group, each value with its dimension."""
+    return ", ".join(f"{name} {text(value)}" for name, value in key.items())
+
+
+def counted(groups: int) -> str:
+    """Return how many groups there are."""
+    return "1 group" if groups == 1 else f"{groups} groups"
