@@ -1,8 +1,8 @@
 """A DuckDB of our own: results of other databases land in it, and it spills to disk."""
 
 import itertools
-from functools import partial
 from collections.abc import AsyncGenerator, Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 

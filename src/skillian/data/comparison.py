@@ -43,13 +43,22 @@ class ComparisonEngine:
         registry: The sources there are, and the defaults of a comparison.
         binder: Binds them to their databases.
         top: How many of the largest differences of each measure a result holds.
+        keep_seconds: How long a comparison is remembered; None means as configured.
     """
 
-    def __init__(self, registry: SourceRegistry, binder: Binder, top: int = TOP) -> None:
+    def __init__(
+        self,
+        registry: SourceRegistry,
+        binder: Binder,
+        top: int = TOP,
+        *,
+        keep_seconds: float | None = None,
+    ) -> None:
         self._planner = Planner(registry, binder)
         self._top = top
         self._workspace = Workspace()
-        self._cache = ComparisonCache(registry.comparison.cache_ttl_seconds)
+        configured = registry.comparison.cache_ttl_seconds
+        self._cache = ComparisonCache(configured if keep_seconds is None else keep_seconds)
         self._comparing: SingleFlight[Remembered] = SingleFlight()
         self._keeping: SingleFlight[str] = SingleFlight()
 

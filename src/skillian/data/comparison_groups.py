@@ -19,8 +19,7 @@ LANDED_A, LANDED_B = "side_a", "side_b"
 
 def groups_of_rows(plan: ComparisonPlan) -> dict[str, exp.Query]:
     """Return the relations up to `groups` for sides that are in one database: one aggregation."""
-    halves = [_rows(plan, plan.a, is_a=True), _rows(plan, plan.b, is_a=False)]
-    return {"both": exp.union(*halves, distinct=False, copy=False), "groups": _aggregated(plan)}
+    return {"both": rows_of_both(plan), "groups": aggregated(plan)}
 
 
 def _rows(plan: ComparisonPlan, side: Side, *, is_a: bool) -> exp.Select:
@@ -34,7 +33,8 @@ def _rows(plan: ComparisonPlan, side: Side, *, is_a: bool) -> exp.Select:
     return filtered_rows(side.source, values, side.where, plan.parameters)
 
 
-def _aggregated(plan: ComparisonPlan) -> exp.Select:
+def aggregated(plan: ComparisonPlan) -> exp.Select:
+    """Return the groups of the rows in `both`."""
     columns: list[exp.Expr] = key_columns(plan)
     rows = {name: exp.Count(this=sql.bare(name)) for name in ("rows_a", "rows_b")}
     columns += [sql.named(count, name) for name, count in rows.items()]
@@ -63,6 +63,12 @@ def side_select(plan: ComparisonPlan, side: Side) -> exp.Select:
     select = exp.Select(expressions=columns)
     select.from_(rows.subquery(sql.name("rows"), copy=False), copy=False)
     return select.group_by(*(key.copy() for key in keys), copy=False)
+
+
+def rows_of_both(plan: ComparisonPlan) -> exp.Query:
+    """Return the rows of both sides, one under the other; columns of the other side are NULL."""
+    halves = [_rows(plan, plan.a, is_a=True), _rows(plan, plan.b, is_a=False)]
+    return exp.union(*halves, distinct=False, copy=False)
 
 
 def groups_of_landed(plan: ComparisonPlan, tables: Mapping[str, str]) -> dict[str, exp.Query]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from skillian.data.comparison_plan import ComparisonPlan, MeasurePlan
 from skillian.data.near_misses import read_near_misses
-from skillian.data.results import STATUSES, Classes, Difference, MeasureSummary, Summary
+from skillian.data.results import EXACT, STATUSES, Classes, Difference, MeasureSummary, Summary
 from skillian.data.values import python_value
 
 _ADDITIVE = frozenset({"sum", "count"})
@@ -15,15 +15,19 @@ _ADDITIVE = frozenset({"sum", "count"})
 def read_rows(
     rows: Sequence[Mapping[str, Any]], plan: ComparisonPlan
 ) -> tuple[Summary, tuple[Difference, ...]]:
-    """Return what the statement found: the summary is the same in every row."""
+    """Return what the statement found: the summary is the same in every row.
+
+    Groups that are the same on both sides come counted by themselves: each is a match.
+    """
     first = rows[0]
+    equal_rows, equal_repeated = int(first["equal_rows"] or 0), int(first["equal_repeated"])
     summary = Summary(
-        classes=Classes(**{status: int(first[status]) for status in STATUSES}),
-        rows_a=int(first["all_rows_a"] or 0),
-        rows_b=int(first["all_rows_b"] or 0),
+        classes=_classes(first),
+        rows_a=int(first["all_rows_a"] or 0) + equal_rows,
+        rows_b=int(first["all_rows_b"] or 0) + equal_rows,
         uneven_groups=int(first["uneven"]),
-        repeated_a=int(first["repeated_a"]),
-        repeated_b=int(first["repeated_b"]),
+        repeated_a=int(first["repeated_a"]) + equal_repeated,
+        repeated_b=int(first["repeated_b"]) + equal_repeated,
         near_misses=read_near_misses(first),
         measures=tuple(
             _measure(first, index, measure) for index, measure in enumerate(plan.measures)
@@ -56,9 +60,9 @@ def _measure(row: Mapping[str, Any], index: int, measure: MeasurePlan) -> Measur
     return MeasureSummary(
         name=measure.name,
         unit=measure.unit,
-        classes=Classes(**{status: count(status) for status in STATUSES}),
-        total_a=total("total_a") if additive else None,
-        total_b=total("total_b") if additive else None,
+        classes=_classes(row, f"_{index}"),
+        total_a=_sum(total("total_a"), total("equal_total")) if additive else None,
+        total_b=_sum(total("total_b"), total("equal_total")) if additive else None,
         net_difference=total("net") or Decimal(0),
         gross_difference=total("gross") or Decimal(0),
         null_in_a=count("null_in_a"),
@@ -67,6 +71,19 @@ def _measure(row: Mapping[str, Any], index: int, measure: MeasurePlan) -> Measur
         doubled_in_b=count("doubled_in_b") if measure.aggregation == "sum" else 0,
         opposite_sign=count("opposite"),
     )
+
+
+def _classes(row: Mapping[str, Any], measure: str = "") -> Classes:
+    counts = {status: int(row[f"{status}{measure}"]) for status in STATUSES}
+    counts["match"] += int(row["equal_groups"])
+    return Classes(**counts)
+
+
+def _sum(one: Decimal | None, other: Decimal | None) -> Decimal | None:
+    """The sum as SQL has it: what is NULL adds nothing, and only NULLs make NULL."""
+    if one is None or other is None:
+        return other if one is None else one
+    return EXACT.add(one, other)
 
 
 def key_of(row: Mapping[str, Any], plan: ComparisonPlan) -> dict[str, object]:

@@ -3,16 +3,23 @@
 both, groups     one row per key: rows_a, rows_b, and per measure a_<n> and b_<n>
 classified       per measure status_<n> and gap_<n> (b - a, an absent side as 0)
 rated            the row's status: the worst of its measures'
-summary, top     counts and sums in one row; the largest differences of each measure
+equal            counts and sums, in one row, of the groups that are the same on both sides: most
+different        the others
+summary, top     their counts and sums in one row; the largest differences of each measure
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
 from skillian.data import sql
 from skillian.data.comparison_plan import ComparisonPlan, MeasurePlan
-from skillian.data.comparison_summary import summary_select, top_select
+from skillian.data.comparison_summary import (
+    different_select,
+    equal_select,
+    summary_select,
+    top_select,
+)
 from skillian.data.definitions import Limits
 from skillian.data.near_misses import has_texts, missing_select
 from skillian.data.results import STATUSES
@@ -28,19 +35,21 @@ def comparison_statement(plan: ComparisonPlan, groups: Relations, top: int) -> e
 
     With nothing different there is one row, whose top columns are NULL.
     """
-    summary = summary_select(plan)
-    ranked = top_select(plan, top)
+    equal, summary, ranked = equal_select(plan), summary_select(plan), top_select(plan, top)
     columns = [
         sql.column(name, relation)
-        for relation, names in (("summary", summary.named_selects), ("top", ranked.named_selects))
-        for name in names
+        for relation, query in (("equal", equal), ("summary", summary), ("top", ranked))
+        for name in query.named_selects
     ]
     statement = exp.Select(expressions=columns).from_(sql.table("summary"), copy=False)
+    statement.join(sql.table("equal"), join_type="cross", copy=False)
     statement.join(sql.table("top"), on=exp.true(), join_type="left", copy=False)
     return with_relations(
         statement,
         {
             **rated(plan, groups),
+            "different": different_select(plan),
+            "equal": equal,
             **({"missing": missing_select()} if has_texts(plan) else {}),
             "summary": summary,
             "top": ranked,
@@ -73,6 +82,9 @@ def _classified(plan: ComparisonPlan) -> exp.Select:
 def _status(a: exp.Expr, b: exp.Expr, measure: MeasurePlan, parameters: sql.Parameters) -> exp.Expr:
     null_a, null_b = sql.is_null(a), sql.is_null(b)
     case = _missing(exp.case())
+    # Most groups are equal: they need no further test.
+    same = exp.EQ(this=a.copy(), expression=b.copy())
+    case = case.when(same, sql.text(_MATCH), copy=False)
     case = case.when(sql.all_of([null_a, null_b]), sql.text(_MATCH), copy=False)
     case = case.when(sql.any_of([null_a.copy(), null_b.copy()]), sql.text(_MAJOR), copy=False)
     limits = measure.thresholds
@@ -93,12 +105,19 @@ def _within(a: exp.Expr, b: exp.Expr, limits: Limits, parameters: sql.Parameters
 
 def _rated(plan: ComparisonPlan) -> exp.Select:
     statuses = [sql.bare(f"status_{index}") for index in range(len(plan.measures))]
+    status: exp.Expr = statuses[0]
+    if len(statuses) > 1:
+        status = _worst(statuses)
+    columns = [exp.Star(), sql.named(status, "status")]
+    return exp.Select(expressions=columns).from_(sql.table("classified"), copy=False)
+
+
+def _worst(statuses: Sequence[exp.Expr]) -> exp.Expr:
     case = _missing(exp.case())
     for worst in (_MAJOR, _MINOR):
         some = sql.any_of(sql.is_text(status, worst) for status in statuses)
         case = case.when(some, sql.text(worst), copy=False)
-    status = sql.named(case.else_(sql.text(_MATCH), copy=False), "status")
-    return exp.Select(expressions=[exp.Star(), status]).from_(sql.table("classified"), copy=False)
+    return case.else_(sql.text(_MATCH), copy=False)
 
 
 def _missing(case: exp.Case) -> exp.Case:

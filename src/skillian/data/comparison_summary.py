@@ -15,8 +15,37 @@ def key_columns(plan: ComparisonPlan) -> list[exp.Expr]:
     return [sql.bare(f"key_{index}") for index in range(len(plan.align_on))]
 
 
+def different_select(plan: ComparisonPlan) -> exp.Select:
+    """Return the groups that are not the same on both sides in every number."""
+    select = exp.Select(expressions=[exp.Star()]).from_(sql.table("rated"), copy=False)
+    return select.where(_differs(plan), copy=False)
+
+
+def equal_select(plan: ComparisonPlan) -> exp.Select:
+    """Return counts and sums over the groups that are the same on both sides, as one row."""
+    rows = sql.bare("rows_a")
+    columns = [
+        sql.named(exp.Count(this=exp.Star()), "equal_groups"),
+        sql.named(sql.decimal(exp.Sum(this=rows), 0), "equal_rows"),
+        _count(exp.GT(this=rows.copy(), expression=sql.one()), "equal_repeated"),
+    ]
+    for index, measure in enumerate(plan.measures):
+        total = sql.decimal(exp.Sum(this=sql.bare(f"a_{index}")), measure.scale)
+        columns.append(sql.named(total, f"equal_total_{index}"))
+    select = exp.Select(expressions=columns).from_(sql.table("rated"), copy=False)
+    return select.where(sql.negated(exp.Paren(this=_differs(plan))), copy=False)
+
+
+def _differs(plan: ComparisonPlan) -> exp.Expr:
+    gaps = [
+        sql.negated(sql.equals(sql.bare(f"gap_{index}"), 0)) for index in range(len(plan.measures))
+    ]
+    uneven = exp.NEQ(this=sql.bare("rows_a"), expression=sql.bare("rows_b"))
+    return sql.any_of([sql.negated(sql.is_text(sql.bare("status"), _MATCH)), *gaps, uneven])
+
+
 def summary_select(plan: ComparisonPlan) -> exp.Select:
-    """Return counts and sums over all groups, as one row."""
+    """Return counts and sums over the groups that differ, as one row."""
     a, b, zero = sql.bare("rows_a"), sql.bare("rows_b"), sql.zero()
     both = [exp.GT(this=a, expression=zero), exp.GT(this=b, expression=zero.copy())]
     uneven = sql.all_of([*both, exp.NEQ(this=a.copy(), expression=b.copy())])
@@ -33,7 +62,7 @@ def summary_select(plan: ComparisonPlan) -> exp.Select:
     for index, measure in enumerate(plan.measures):
         columns += _measure_summary(index, measure)
     columns += near_miss_columns(plan)
-    return exp.Select(expressions=columns).from_(sql.table("rated"), copy=False)
+    return exp.Select(expressions=columns).from_(sql.table("different"), copy=False)
 
 
 def _measure_summary(index: int, measure: MeasurePlan) -> list[exp.Expr]:
@@ -80,7 +109,7 @@ def top_select(plan: ComparisonPlan, top: int) -> exp.Query:
 
 def _largest(plan: ComparisonPlan, index: int, top: int) -> exp.Select:
     different = sql.negated(sql.is_text(sql.bare(f"status_{index}"), _MATCH))
-    select = exp.Select(expressions=[exp.Star()]).from_(sql.table("rated"), copy=False)
+    select = exp.Select(expressions=[exp.Star()]).from_(sql.table("different"), copy=False)
     select.where(different, copy=False).order_by(*largest_first(plan, index), copy=False)
     return select.limit(top, copy=False)
 

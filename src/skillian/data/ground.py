@@ -19,6 +19,7 @@ from skillian.data.comparison_groups import (
     groups_of_rows,
     side_select,
 )
+from skillian.data.comparison_joined import DIALECTS, groups_joined
 from skillian.data.comparison_plan import ComparisonPlan, Side
 from skillian.data.comparison_sql import Relations
 from skillian.data.compile import Statement, prepare
@@ -76,7 +77,9 @@ async def ground_of(
 ) -> Ground:
     """Return the place: the common connection, or the workspace once both sides have landed."""
     if plan.a.source.connector is plan.b.source.connector:
-        return Ground(plan.a.source.connector, groups_of_rows(plan), {}, ())
+        home = plan.a.source.connector
+        groups = groups_joined if home.dialect in DIALECTS else groups_of_rows
+        return Ground(home, groups(plan), {}, ())
     sides = {LANDED_A: plan.a, LANDED_B: plan.b}
     queries = {
         name: prepare(

@@ -59,7 +59,7 @@ def near_miss_columns(plan: ComparisonPlan) -> list[exp.Expr]:
 def missing_select() -> exp.Select:
     """Return the groups that are on one side only."""
     one_side = [sql.is_text(sql.bare("status"), f"missing_in_{side}") for side in "ab"]
-    select = exp.Select(expressions=[exp.Star()]).from_(sql.table("rated"), copy=False)
+    select = exp.Select(expressions=[exp.Star()]).from_(sql.table("different"), copy=False)
     return select.where(sql.any_of(one_side), copy=False)
 
 

@@ -3,27 +3,22 @@
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, get_args
-
-from pydantic import BaseModel, ValidationError
-from pydantic_core import ErrorDetails
 
 from skillian.connectors import dialect_of, scheme, schemes
 from skillian.data.admission import admit_expression, admit_query
 from skillian.data.definitions import Measure, Source, SourcesFile
+from skillian.data.model_faults import shown, validated
 from skillian.data.yaml_lines import Data, Document, read_yaml
 from skillian.errors import ConfigurationError, QueryError, nearest
 
 VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 """How a secret stands in a connection's URL."""
 
-_SHOWN = 60
-
 
 def read_definitions(text: str, file: str) -> SourcesFile:
     """Read and check the text of a `sources.yaml`; raises `ConfigurationError` with all faults."""
     document = read_yaml(text, file)
-    definitions = _validate(document)
+    definitions = validated(SourcesFile, document, secret="connections")  # noqa: S106 - a key
     if definitions is not None:
         _check(definitions, document)
     else:
@@ -32,63 +27,6 @@ def read_definitions(text: str, file: str) -> SourcesFile:
     if definitions is None or document.faults:
         raise ConfigurationError(document.faults)
     return definitions
-
-
-def _validate(document: Document) -> SourcesFile | None:
-    try:
-        return SourcesFile.model_validate(document.data)
-    except ValidationError as error:
-        # A line with a fault of YAML already may only look wrong because of it.
-        known = {fault.line for fault in document.faults}
-        for details in error.errors(include_url=False):
-            line = document.line_of(details["loc"])
-            if line not in known:
-                document.fault(line, *_told(details))
-    return None
-
-
-def _told(details: ErrorDetails) -> tuple[str, str]:
-    """Return the message and the mend for one fault that Pydantic found."""
-    location = details["loc"]
-    key = str(location[-1]) if location else "the file"
-    if details["type"] == "extra_forbidden":
-        known = nearest(key, _keys_at(location[:-1]))
-        return f"unknown key `{key}`", f"did you mean `{known[0]}`? known: {', '.join(known)}"
-    if details["type"] == "missing":
-        return f"`{key}` is missing in `{_place(location[:-1])}`", f"add `{key}:`"
-    message = details["msg"].removeprefix("Value error, ")
-    return f"`{_place(location)}`: {message}{_got(details)}", ""
-
-
-def _got(details: ErrorDetails) -> str:
-    """What stands there, where it is short; a connection is left out, it may hold a secret."""
-    given = details.get("input")
-    secret = details["loc"][:1] == ("connections",)
-    return (
-        f", got '{_shown(given)}'"
-        if isinstance(given, str) and len(given) <= _SHOWN and not secret
-        else ""
-    )
-
-
-def _place(location: tuple[int | str, ...]) -> str:
-    return ".".join(str(part) for part in location) or "the file"
-
-
-def _keys_at(location: tuple[int | str, ...]) -> list[str]:
-    """Return the keys that the mapping at `location` may have."""
-    annotation: Any = SourcesFile
-    for part in location:
-        if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-            annotation = annotation.model_fields[str(part)].annotation
-        else:
-            # dict[Name, Model] and tuple[Model, ...]: the model is the one that is a class.
-            annotation = next(arg for arg in get_args(annotation) if _is_model(arg))
-    return list(annotation.model_fields)
-
-
-def _is_model(annotation: object) -> bool:
-    return isinstance(annotation, type) and issubclass(annotation, BaseModel)
 
 
 def _check_connections(document: Document) -> None:
@@ -193,9 +131,4 @@ def _unknown(
 ) -> None:
     choices = nearest(name, known)
     mend = f"did you mean `{choices[0]}`? known: {', '.join(choices)}" if choices else "declare it"
-    document.fault(document.line_of(path), f"there is no `{_shown(name)}`", mend)
-
-
-def _shown(text: str) -> str:
-    """Return a text for a message; of a URL only its scheme, the rest may hold a password."""
-    return f"{scheme(text)}://…" if scheme(text) else text
+    document.fault(document.line_of(path), f"there is no `{shown(name)}`", mend)

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 
 @dataclass(frozen=True, slots=True)
 class DimensionWords:
-    """How a dimension is called, and the values known of it, as text."""
+    """How a dimension is called, and the values known of it, as text.
+
+    `is_open` says that there are more values than these; `is_date` that they are dates.
+    """
 
     synonyms: tuple[str, ...] = ()
     values: tuple[str, ...] = ()
+    is_open: bool = False
+    is_date: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,37 +28,69 @@ class SourceWords:
     dimensions: Mapping[str, DimensionWords] = field(default_factory=dict[str, DimensionWords])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Vocabulary:
     """All sources by name."""
 
     sources: Mapping[str, SourceWords]
 
+    def within(self, names: Iterable[str]) -> Vocabulary:
+        """The part of these sources; of all of them where none of the names is known."""
+        known = {name: self.sources[name] for name in names if name in self.sources}
+        return Vocabulary(known) if known else self
+
     def measure_phrases(self) -> dict[str, str]:
-        """Every way to say a measure, with the measure's name."""
-        return {
-            phrase: name
+        """Every way to say a measure, with the measure's name; names go before synonyms."""
+        said = [
+            (phrase, name)
             for words in self.sources.values()
             for name, synonyms in words.measures.items()
             for phrase in (name, *synonyms)
-        }
+        ]
+        return _most_shared(said) | {name: name for _, name in said}
 
     def dimension_phrases(self) -> dict[str, str]:
-        """Every way to say a dimension, with the dimension's name."""
-        return {
-            phrase: name
+        """Every way to say a dimension, with the dimension's name; names go before synonyms."""
+        said = [
+            (phrase, name)
             for words in self.sources.values()
             for name, dimension in words.dimensions.items()
             for phrase in (name, *dimension.synonyms)
-        }
+        ]
+        return _most_shared(said) | {name: name for _, name in said}
+
+    @cached_property
+    def values(self) -> Mapping[str, Mapping[str, str]]:
+        """Each dimension's values: in lower case, with the value as the data has it."""
+        found: dict[str, dict[str, str]] = {}
+        for words in self.sources.values():
+            for name, dimension in words.dimensions.items():
+                known = found.setdefault(name, {})
+                for value in dimension.values:
+                    known.setdefault(value.lower(), value)
+        return found
 
     def dimensions_with(self, value: str) -> tuple[str, ...]:
-        """The dimensions that have this value in some source."""
-        return tuple(
-            dict.fromkeys(
-                name
-                for words in self.sources.values()
-                for name, dimension in words.dimensions.items()
-                if value in dimension.values
-            )
-        )
+        """The dimensions that have this value in some source; those most sources share first."""
+        said = value.lower()
+        return tuple(name for name, values in self.values.items() if said in values)
+
+    def is_open(self, dimension: str) -> bool:
+        """Whether not all values of the dimension are known."""
+        return any(words.is_open for words in self._each(dimension))
+
+    def is_date(self, dimension: str) -> bool:
+        """Whether the dimension's values are dates."""
+        return any(words.is_date for words in self._each(dimension))
+
+    def _each(self, dimension: str) -> list[DimensionWords]:
+        found = (words.dimensions.get(dimension) for words in self.sources.values())
+        return [each for each in found if each is not None]
+
+
+def _most_shared(said: list[tuple[str, str]]) -> dict[str, str]:
+    """For each phrase the name that most sources have it for; the first of equals."""
+    return {
+        phrase: max((pair for pair in said if pair[0] == phrase), key=said.count)[1]
+        for phrase, _ in said
+    }

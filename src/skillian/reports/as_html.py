@@ -13,7 +13,6 @@ from functools import cache
 from importlib.resources import files
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
 
 from skillian.data.explanation import Breakdown, MeasureExplanation, share
 from skillian.data.results import STATUSES, Difference, MeasureSummary, Status
@@ -65,8 +64,8 @@ def write_html(outcomes: Sequence[Outcome]) -> str:
     return page.render(
         outcomes=outcomes,
         verdict=worst(outcomes),
-        style=Markup(style),  # noqa: S704 - our own file
-        script=Markup(script),  # noqa: S704 - our own file
+        style=style,
+        script=script,
         style_hash=_digest(style),
         script_hash=_digest(script),
         STATUSES=STATUSES,
@@ -94,7 +93,7 @@ def _environment() -> Environment:
 
 def _plain(value: object) -> object:
     """What goes into the page, without characters that HTML cannot hold."""
-    return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+    return printable(value) if isinstance(value, str) else value
 
 
 def _page(name: str) -> str:

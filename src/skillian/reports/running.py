@@ -1,6 +1,7 @@
 """Makes the comparisons that a report is about, a few at once."""
 
 import asyncio
+import math
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
@@ -36,7 +37,9 @@ class Depth:
 async def open_engine(registry: SourceRegistry, top: int) -> AsyncGenerator[ComparisonEngine, None]:
     """The engine over these sources; its connections close with it."""
     async with Connections(registry) as connections:
-        engine = ComparisonEngine(registry, Binder(registry, connections), top)
+        binder = Binder(registry, connections)
+        # What was compared is asked about to the end, whatever a server may keep.
+        engine = ComparisonEngine(registry, binder, top, keep_seconds=math.inf)
         async with aclosing(engine):
             yield engine
 

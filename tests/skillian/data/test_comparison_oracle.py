@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import pytest
 from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
@@ -283,6 +284,7 @@ def on_the_limit(a: str, b: str, percentage: str) -> Case:
     )
 
 
+@pytest.mark.timeout(240)
 @settings(
     max_examples=60,
     phases=(Phase.explicit, Phase.generate),

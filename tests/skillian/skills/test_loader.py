@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from skillian.errors import ConfigurationError
-from skillian.skills.loader import BUNDLED, load_skill
+from skillian.skills.loader import load_skill
 
 FRONT = "---\nname: my-skill\ndescription: Does it.\n---\n\nDo it well.\n"
 
@@ -68,12 +68,3 @@ def test_a_missing_skill_file(tmp_path: Path) -> None:
 def test_tools_without_the_function(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="no function `tools"):
         load_skill(write(tmp_path, FRONT, "x = 1"), None)
-
-
-def test_the_bundled_skill_has_the_three_tools() -> None:
-    skill = load_skill(BUNDLED / "data-analyst", None)
-    assert [tool.name for tool in skill.tools] == [
-        "list_sources",
-        "query_source",
-        "compare_sources",
-    ]

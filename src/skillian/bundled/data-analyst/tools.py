@@ -5,22 +5,28 @@ What a model reads is bounded: long texts are cut, and lists end where the next 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from skillian.data.brief import (
+    brief_comparison,
+    brief_explanation,
+    brief_measures,
+    brief_rows,
+    brief_side,
+    brief_value,
+)
 from skillian.data.catalogue import DimensionInfo, SourceInfo
 from skillian.data.definitions import Thresholds
-from skillian.data.explanation import Explanation
 from skillian.data.hidden import (
     comparison_counts,
     explanation_shares,
     hidden_among,
     refuse_hidden,
 )
-from skillian.data.query import QueryResult
-from skillian.data.results import ComparisonResult, Status
+from skillian.data.results import Status
 from skillian.data.services import DataServices
 from skillian.data.values import jsonable
 from skillian.errors import QueryError
@@ -31,9 +37,6 @@ FILTERS = (
     '{"ne": v}, {"gte": v}, {"gt": v}, {"lte": v}, {"lt": v}, {"between": [low, high]}.'
 )
 SAMPLES = 20
-BREAKDOWNS = 6
-MEMBERS = 5
-LONGEST_TEXT = 200
 
 
 class Input(BaseModel):
@@ -128,7 +131,7 @@ class DataAnalyst:
             name: await self._dimension(asked.source, info)
             for name, info in found.dimensions.items()
         }
-        return {**self._short(found), "dimensions": dimensions, "measures": _measures(found)}
+        return {**self._short(found), "dimensions": dimensions, "measures": brief_measures(found)}
 
     async def query_source(self, asked: QuerySourceInput) -> Mapping[str, Any]:
         """Aggregated rows of one source, and the SQL that gave them."""
@@ -141,7 +144,7 @@ class DataAnalyst:
             order=asked.order,
             limit=asked.limit,
         )
-        return {**result.to_dict(), "rows": _short_rows(result)}
+        return {**result.to_dict(), "rows": brief_rows(result)}
 
     async def compare_sources(self, asked: CompareSourcesInput) -> Mapping[str, Any]:
         """How many groups are in which class, and the largest differences."""
@@ -163,19 +166,19 @@ class DataAnalyst:
                     " so ask a person to run `skillian compare`, which gives the reason"
                 ) from None
             raise
-        return comparison_counts(result) if hidden else _comparison(result)
+        return comparison_counts(result) if hidden else brief_comparison(result)
 
     async def explain_difference(self, asked: ExplainDifferenceInput) -> Mapping[str, Any]:
         """Which members of which dimensions carry the gap."""
         hidden = hidden_among(self._services.registry, self._compared(asked))
         found = await self._services.comparison.explain(asked.cache_key, asked.dimensions)
-        return explanation_shares(found) if hidden else _explanation(found)
+        return explanation_shares(found) if hidden else brief_explanation(found)
 
     async def drill_down(self, asked: DrillDownInput) -> Mapping[str, Any]:
         """The rows behind one group, both sides."""
         refuse_hidden(self._services.registry, self._compared(asked))
         found = await self._services.comparison.drill_down(asked.cache_key, asked.key, asked.limit)
-        return {"key": asked.key, "a": _side(found.a), "b": _side(found.b)}
+        return {"key": asked.key, "a": brief_side(found.a), "b": brief_side(found.b)}
 
     async def get_comparison_rows(self, asked: GetComparisonRowsInput) -> Mapping[str, Any]:
         """A page of a comparison's groups."""
@@ -209,7 +212,7 @@ class DataAnalyst:
         if values is None:
             found = await self._services.query.query(source, [info.name], limit=SAMPLES)
             values = tuple(row[0] for row in found.rows)
-        shown = [_cut(value) for value in values[:SAMPLES]]
+        shown = [brief_value(value) for value in values[:SAMPLES]]
         complete = info.values is not None and len(values) <= SAMPLES
         return {**told, "values": shown, "more_values": not complete}
 
@@ -263,48 +266,3 @@ def tools(services: DataServices) -> list[SkillTool]:
             analyst.get_comparison_rows,
         ),
     ]
-
-
-def _comparison(result: ComparisonResult) -> dict[str, Any]:
-    """The comparison without its proof: thousands of characters that a model need not read."""
-    return {name: value for name, value in result.to_dict().items() if name != "proof"}
-
-
-def _explanation(found: Explanation) -> dict[str, Any]:
-    told: dict[str, Any] = found.to_dict()
-    for measure in told["measures"].values():
-        measure["breakdowns"] = [
-            {**each, "contributions": each["contributions"][:MEMBERS]}
-            for each in measure["breakdowns"][:BREAKDOWNS]
-        ]
-    return told
-
-
-def _side(found: QueryResult) -> dict[str, Any]:
-    return {
-        "source": found.source,
-        "columns": found.columns,
-        "rows": _short_rows(found),
-        "truncated": found.truncated,
-    }
-
-
-def _measures(found: SourceInfo) -> dict[str, Any]:
-    wanted = {"aggregation", "unit", "description", "synonyms"}
-    return {name: one.model_dump(include=wanted) for name, one in found.measures.items()}
-
-
-def _short_rows(found: QueryResult) -> list[list[object]]:
-    return [_cut_all(row) for row in found.rows]
-
-
-def _cut_all(values: Iterable[object]) -> list[object]:
-    return [_cut(value) for value in values]
-
-
-def _cut(value: object) -> object:
-    """A value for JSON; of a long text its beginning, and how long it is."""
-    told = jsonable(value)
-    if isinstance(told, str) and len(told) > LONGEST_TEXT:
-        return f"{told[:LONGEST_TEXT]}… ({len(told)} characters)"
-    return told

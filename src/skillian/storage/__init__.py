@@ -1,0 +1,31 @@
+"""Sessions and comparison results, in SQLite or PostgreSQL."""
+
+from skillian.storage.errors import (
+    MessageTooLong,
+    SessionBusy,
+    SessionNotFound,
+    StorageError,
+    StoreUnavailable,
+    StoreUrlError,
+    TurnLost,
+)
+from skillian.storage.records import Draft, Progress, SessionRecord, TurnEvent
+from skillian.storage.store import SessionStore, open_store
+from skillian.storage.turns import Turn
+
+__all__ = [
+    "Draft",
+    "MessageTooLong",
+    "Progress",
+    "SessionBusy",
+    "SessionNotFound",
+    "SessionRecord",
+    "SessionStore",
+    "StorageError",
+    "StoreUnavailable",
+    "StoreUrlError",
+    "Turn",
+    "TurnEvent",
+    "TurnLost",
+    "open_store",
+]

@@ -1,0 +1,47 @@
+"""What the session store raises, split by who can act on it."""
+
+from skillian.errors import SkillianError
+
+
+class StorageError(SkillianError):
+    """The root of what the session store raises; never holds a URL, a path or a statement."""
+
+
+class StoreUrlError(StorageError):
+    """The database's URL cannot be used; whoever set it mends it."""
+
+
+class StoreUnavailable(StorageError):
+    """The database does not answer, or refused a statement; may pass."""
+
+
+class SessionNotFound(StorageError):
+    """There is no such session, or it is another owner's."""
+
+    def __init__(self) -> None:
+        super().__init__("there is no such session")
+
+
+class SessionBusy(StorageError):
+    """Another turn of the session did not end in the time there was to wait."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        super().__init__(
+            f"another turn of this session is still under way after {seconds:g} s; try again later"
+        )
+
+
+class TurnLost(StorageError):
+    """The turn is no longer this process's: it was marked as broken, or its session deleted."""
+
+    def __init__(self) -> None:
+        super().__init__("the turn was taken from this process: it ran out of time or was deleted")
+
+
+class MessageTooLong(StorageError):
+    """A message or another text is over its limit; nothing of it was stored."""
+
+    def __init__(self, what: str, size: int, limit: int) -> None:
+        self.limit = limit
+        super().__init__(f"{what} has {size} bytes; the limit is {limit}")

@@ -1,0 +1,136 @@
+"""The rows of turns. The last turn of a session says all there is to know of its state."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Row, insert, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from skillian.storage.database import as_text
+from skillian.storage.errors import TurnLost
+from skillian.storage.records import Draft, JsonObject, TurnEvent, to_json
+from skillian.storage.schema import events, messages, sessions, turns
+
+CANCELLED = "This turn was cancelled before it had an answer."
+DIED = "This turn was broken off: the process that worked on it ended. Please ask again."
+
+Messages = Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A running turn and who holds it."""
+
+    session_id: str
+    number: int
+    holder: str
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What is written into a running turn at once; `state` is the turn's from then on."""
+
+    messages: Messages = ()
+    drafts: Sequence[Draft] = ()
+    state: str = "running"
+
+    @property
+    def ends(self) -> bool:
+        """Whether it is the turn's last."""
+        return self.state != "running"
+
+
+def broken(kind: str, reason: str) -> Change:
+    """Return the end of a turn that has no answer."""
+    said = {"role": "assistant", "content": reason, "broken": True}
+    failed = Draft("turn_failed", {"type": kind, "message": reason})
+    return Change((said,), (failed, Draft("turn_ended", {})), "broken")
+
+
+async def last_turn(connection: AsyncConnection, session_id: str) -> Row[Any] | None:
+    """Return the row of the session's last turn."""
+    query = select(turns).where(turns.c.session_id == session_id)
+    return (await connection.execute(query.order_by(turns.c.number.desc()).limit(1))).one_or_none()
+
+
+def is_stale(turn: Row[Any] | None, now: datetime) -> bool:
+    """Whether the turn runs, as far as is written, and its holder has not been heard of."""
+    return turn is not None and turn.state == "running" and turn.lease_until < as_text(now)
+
+
+async def change(
+    connection: AsyncConnection, held: Held, what: Change, now: datetime, lease_until: datetime
+) -> tuple[TurnEvent, ...]:
+    """Write into a running turn and renew its lease; gives the events with their numbers.
+
+    Raises:
+        TurnLost: it does not run any more, or somebody else holds it.
+        MessageTooLong: one of the texts is.
+    """
+    if what.ends:  # the session's row is always locked before the turn's
+        await connection.execute(
+            update(sessions).where(sessions.c.id == held.session_id).values(updated=as_text(now))
+        )
+    written = await connection.execute(
+        update(turns)
+        .where(turns.c.session_id == held.session_id, turns.c.number == held.number)
+        .where(turns.c.holder == held.holder, turns.c.state == "running")
+        .values(
+            state=what.state,
+            lease_until=as_text(lease_until),
+            last_message=turns.c.last_message + len(what.messages),
+            last_event=turns.c.last_event + len(what.drafts),
+        )
+        .returning(turns.c.last_message, turns.c.last_event)
+    )
+    last = written.one_or_none()
+    if last is None:
+        raise TurnLost
+    return await add(connection, held, what, (last.last_message, last.last_event))
+
+
+async def add(
+    connection: AsyncConnection, held: Held, what: Change, last: tuple[int, int]
+) -> tuple[TurnEvent, ...]:
+    """Add a change's messages and events; `last` are the numbers of the last of each."""
+    of_turn = {"session_id": held.session_id, "turn": held.number}
+    first_message, first_event = last[0] - len(what.messages) + 1, last[1] - len(what.drafts) + 1
+    if what.messages:
+        # A turn that breaks off says so, whatever else of it stays unseen.
+        shown = {"shown": int(what.state == "broken")}
+        rows = [
+            {**of_turn, **shown, "position": number, "body": to_json("the message", message)}
+            | ({"shown": 1} if message["role"] == "user" else {})
+            for number, message in enumerate(what.messages, first_message)
+        ]
+        await connection.execute(insert(messages), rows)
+    if what.drafts:
+        rows = [
+            {**of_turn, "number": number, "type": one.type, "body": to_json("the event", one.data)}
+            for number, one in enumerate(what.drafts, first_event)
+        ]
+        await connection.execute(insert(events), rows)
+    return tuple(
+        TurnEvent(number, held.number, one.type, dict(one.data))
+        for number, one in enumerate(what.drafts, first_event)
+    )
+
+
+async def shown_messages(connection: AsyncConnection, session_id: str) -> list[JsonObject]:
+    """Return what is shown of a session, oldest first: of a turn not done, what was asked."""
+    rows = await connection.scalars(
+        select(messages.c.body)
+        .join(
+            turns,
+            (turns.c.session_id == messages.c.session_id) & (turns.c.number == messages.c.turn),
+        )
+        .where(messages.c.session_id == session_id)
+        .where((messages.c.shown == 1) | (turns.c.state == "done"))
+        .order_by(messages.c.position)
+    )
+    return [json.loads(body) for body in rows]

@@ -1,0 +1,194 @@
+"""A turn of a session: held by one process at a time, under a lease that it keeps renewing.
+
+Every write of a turn renews its lease by compare-and-set, in the transaction of what it writes.
+So a process that was thought dead and was not cannot write into a turn that others have ended.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from datetime import timedelta
+from typing import Any
+
+from sqlalchemy import Row, insert, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from skillian.storage.database import Database, as_text
+from skillian.storage.errors import SessionNotFound, StoreUnavailable, TurnLost
+from skillian.storage.records import Draft, JsonObject, TurnEvent, as_title
+from skillian.storage.schema import sessions, turns
+from skillian.storage.turn_rows import (
+    CANCELLED,
+    DIED,
+    Change,
+    Held,
+    Messages,
+    add,
+    broken,
+    change,
+    is_stale,
+    last_turn,
+    shown_messages,
+)
+
+LEASE_SECONDS = 10.0
+_RENEWED_AFTER = 0.3  # of the lease
+
+
+class Turn:
+    """One turn, from `take` to `finish` or `break_off`; made by `SessionStore.turn`.
+
+    Attributes:
+        number: Which turn of the session it is, from 1.
+        history: The messages before it.
+        opened: The events that were stored when it was taken.
+        is_lost: Whether it was taken away: nothing can be written any more.
+        on_lost: Called when that shows.
+        on_change: Called when something was written.
+    """
+
+    def __init__(self, database: Database, session_id: str, holder: str, lease: float) -> None:
+        self.number = 0
+        self.history: list[JsonObject] = []
+        self.opened: tuple[TurnEvent, ...] = ()
+        self.is_lost = False
+        self.on_lost: Callable[[], object] = lambda: None
+        self.on_change: Callable[[], object] = lambda: None
+        self._database = database
+        self._session_id = session_id
+        self._holder = holder
+        self._lease = timedelta(seconds=lease)
+        self._has_ended = False
+
+    async def take(self, opening: Change) -> bool:
+        """Begin the turn with what opens it; false while another one runs.
+
+        Raises:
+            SessionNotFound: there is no such session.
+            MessageTooLong: one of the texts is.
+        """
+        taken = await self._database.write(lambda connection: self._take(connection, opening))
+        if taken:
+            self.on_change()
+        return taken
+
+    async def write(
+        self, added: Messages = (), drafts: Sequence[Draft] = ()
+    ) -> tuple[TurnEvent, ...]:
+        """Add messages and events, all or none; gives the events with their numbers.
+
+        Messages other than a user's are shown when the turn is done.
+
+        Raises:
+            TurnLost: the turn is no longer ours.
+            MessageTooLong: one of the texts is.
+        """
+        return await self._change(Change(added, drafts))
+
+    async def finish(
+        self, added: Messages = (), drafts: Sequence[Draft] = ()
+    ) -> tuple[TurnEvent, ...]:
+        """End the turn with its last messages and events; all of it is shown from now on."""
+        return await self._change(Change(added, (*drafts, Draft("turn_ended", {})), "done"))
+
+    async def break_off(self, kind: str, reason: str) -> tuple[TurnEvent, ...]:
+        """End the turn without an answer: what was asked and `reason` are all that is shown."""
+        return await self._change(broken(kind, reason))
+
+    async def abandon(self) -> None:
+        """Break the turn off as cancelled, unless it has ended or was never taken."""
+        if self.number and not self._has_ended:
+            # Where it cannot be told, others see it when the lease ends.
+            with suppress(TurnLost, StoreUnavailable):
+                await self.break_off("cancelled", CANCELLED)
+
+    async def keep(self) -> None:
+        """Renew the lease until cancelled, or until the turn is lost."""
+        loop = asyncio.get_running_loop()
+        lease = self._lease.total_seconds()
+        ends = loop.time() + lease
+        while not self.is_lost:
+            await asyncio.sleep(lease * _RENEWED_AFTER)
+            asked = loop.time()
+            try:
+                await self._change(Change())
+                ends = asked + lease
+            except TurnLost:
+                return
+            except StoreUnavailable:
+                if loop.time() > ends:
+                    self._lose()
+
+    async def _take(self, connection: AsyncConnection, opening: Change) -> bool:
+        # The lock makes those who come at once see each other.
+        query = select(sessions.c.title).where(sessions.c.id == self._session_id)
+        title = await connection.scalar(query.with_for_update())
+        if title is None:
+            raise SessionNotFound
+        before = await last_turn(connection, self._session_id)
+        now = await self._database.now(connection)
+        if before is not None and is_stale(before, now):
+            await mark_broken(self._database, connection, before)
+            before = await last_turn(connection, self._session_id)
+        if before is not None and before.state == "running":
+            return False
+        self.history = await shown_messages(connection, self._session_id)
+        self.number = 1 if before is None else before.number + 1
+        messages, happened = (0, 0) if before is None else (before.last_message, before.last_event)
+        last = (messages + len(opening.messages), happened + len(opening.drafts))
+        row = {
+            **{"session_id": self._session_id, "number": self.number, "state": "running"},
+            **{"holder": self._holder, "lease_until": as_text(now + self._lease)},
+            **{"last_message": last[0], "last_event": last[1]},
+        }
+        await connection.execute(insert(turns), row)
+        self.opened = await add(connection, self._held, opening, last)
+        said = next((one["content"] for one in opening.messages if one["role"] == "user"), "")
+        touched = update(sessions).where(sessions.c.id == self._session_id)
+        await connection.execute(
+            touched.values(updated=as_text(now), title=title or as_title(said))
+        )
+        return True
+
+    async def _change(self, what: Change) -> tuple[TurnEvent, ...]:
+        async def work(connection: AsyncConnection) -> tuple[TurnEvent, ...]:
+            now = await self._database.now(connection)
+            return await change(connection, self._held, what, now, now + self._lease)
+
+        try:
+            written = await self._database.write(work)
+        except TurnLost:
+            self._lose()
+            raise
+        self._has_ended = self._has_ended or what.ends
+        if written:
+            self.on_change()
+        return written
+
+    @property
+    def _held(self) -> Held:
+        return Held(self._session_id, self.number, self._holder)
+
+    def _lose(self) -> None:
+        if not (self.is_lost or self._has_ended):
+            self.is_lost = True
+            self.on_lost()
+
+
+async def mark_broken(database: Database, connection: AsyncConnection, turn: Row[Any]) -> None:
+    """End a turn whose holder has died, unless it has been heard of since `turn` was read."""
+    # As `change` does: first the session, then the turn.
+    await connection.execute(
+        select(sessions.c.id).where(sessions.c.id == turn.session_id).with_for_update()
+    )
+    query = select(turns.c.lease_until).where(
+        turns.c.session_id == turn.session_id, turns.c.number == turn.number
+    )
+    if await connection.scalar(query.with_for_update()) != turn.lease_until:
+        return
+    held = Held(turn.session_id, turn.number, turn.holder)
+    now = await database.now(connection)
+    with suppress(TurnLost):  # it has ended by itself
+        await change(connection, held, broken("died", DIED), now, now)

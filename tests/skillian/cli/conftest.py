@@ -1,0 +1,58 @@
+"""The `skillian` command, in this process and as its users start it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from skillian.cli import app
+from skillian.demo.ledger import write_demo
+
+COMMAND = Path(sys.executable).parent / "skillian"
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def skillian(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run the command here, in a folder of its own; keyword arguments are its environment."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        done = CliRunner().invoke(app, arguments, env=environment)
+        if done.exception is not None and not isinstance(done.exception, SystemExit):
+            raise done.exception
+        return subprocess.CompletedProcess(arguments, done.exit_code, done.stdout, done.stderr)
+
+    return run
+
+
+@pytest.fixture
+def started(tmp_path: Path) -> Run:
+    """Start the command as a process of its own, in a folder of its own."""
+
+    def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        clean = {k: v for k, v in os.environ.items() if not k.startswith(("SKILLIAN_", "OPENAI_"))}
+        return subprocess.run(
+            [COMMAND, *arguments],
+            capture_output=True,
+            text=True,
+            cwd=tmp_path,
+            env={**clean, **environment},
+            check=False,
+            timeout=50,
+        )
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The `sources.yaml` of the demo."""
+    return write_demo(tmp_path_factory.mktemp("demo"))

@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+def test_the_demo_shows_question_call_table_and_answer(started: Run, tmp_path: Path) -> None:
+    done = started("demo")
+    assert done.returncode == 0, done.stderr
+    shown = done.stdout
+    assert "Compare amounts between fi_reporting and bpc_reporting for company 1001" in shown
+    assert "offline planner, no language model" in shown
+    assert '→ compare_sources {"source_a": "fi_reporting", "source_b": "bpc_reporting"' in shown
+    assert re.search(r"2024004 +major +192258\.87 +384517\.74 +192258\.87", shown)
+    assert "exactly twice the" in shown
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_demo_can_be_kept_and_gone_on_with(skillian: Run) -> None:
+    assert skillian("demo", "--keep", "kept").returncode == 0
+    done = skillian("sources", "list", "--sources", "kept/sources.yaml")
+    assert done.returncode == 0
+    assert "bpc_reporting" in done.stdout
+
+
+def test_the_demo_replaces_no_file_of_the_users(skillian: Run, tmp_path: Path) -> None:
+    mine = tmp_path / "sources.yaml"
+    mine.write_text("connections: {}\n")
+    done = skillian("demo", "--keep", ".")
+    assert done.returncode == 2
+    assert "sources.yaml" in done.stderr
+    assert mine.read_text() == "connections: {}\n"
+    blocked = skillian("demo", "--keep", "sources.yaml/x")
+    assert blocked.returncode == 2
+    assert "Traceback" not in blocked.stderr

@@ -1,0 +1,70 @@
+"""Ctrl-C in the middle of a statement that runs for minutes."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import pty
+import signal
+import sys
+from pathlib import Path
+
+import duckdb
+import pytest
+
+COMMAND = Path(sys.executable).parent / "skillian"
+SOURCES = """
+connections: {main: duckdb:///long.duckdb}
+sources:
+  a: &QUERY
+    connection: main
+    query: SELECT a.n AS k, b.n AS v FROM numbers AS a CROSS JOIN numbers AS b
+    dimensions: {k: {column: k}}
+    measures: {v: {column: v, aggregation: count_distinct}}
+"""
+
+
+@pytest.fixture
+def endless(tmp_path: Path) -> Path:
+    """Two sources whose comparison would take hours."""
+    with duckdb.connect(tmp_path / "long.duckdb") as connection:
+        connection.execute("CREATE TABLE numbers AS SELECT range AS n FROM range(1000000)")
+    source = SOURCES.split("a: &QUERY\n")[1]
+    text = SOURCES.replace(" &QUERY", "") + f"  b:\n{source}"
+    (tmp_path / "sources.yaml").write_text(text, encoding="utf-8")
+    return tmp_path
+
+
+async def test_ctrl_c_stops_the_statement(endless: Path) -> None:
+    ours, theirs = pty.openpty()  # progress is shown on a terminal only: it tells when to stop
+    process = await asyncio.create_subprocess_exec(
+        *(COMMAND, "compare", "a", "b", "--measure", "v", "--by", "k"),
+        cwd=endless,
+        env={**os.environ, "TERM": "xterm", "COLUMNS": "80"},
+        stdout=asyncio.subprocess.PIPE,
+        stderr=theirs,
+    )
+    os.close(theirs)
+    told = await asyncio.to_thread(_read_until, ours, b"comparing")
+    async with asyncio.timeout(30):
+        process.send_signal(signal.SIGINT)
+        told += await asyncio.to_thread(_read_until, ours, None)
+        code = await process.wait()
+    os.close(ours)
+    assert code == 130, told
+    assert b"Interrupted; the statement was stopped." in told
+    assert b"Traceback" not in told
+
+
+def _read_until(terminal: int, wanted: bytes | None) -> bytes:
+    """Read until this text was shown, or else until nobody writes any more."""
+    read = b""
+    while wanted is None or wanted not in read:
+        try:
+            piece = os.read(terminal, 4096)
+        except OSError:  # what Linux says once the other end is closed
+            break
+        if not piece:
+            break
+        read += piece
+    return read

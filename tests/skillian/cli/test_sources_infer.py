@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import duckdb
+from tests.support.postgres import Database
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+def test_a_database_becomes_sources_that_are_sound(skillian: Run, demo: Path) -> None:
+    output = demo.parent / "inferred.yaml"
+    done = skillian("sources", "infer", "duckdb:///ledger.duckdb", "--output", str(output))
+    assert (done.returncode, done.stdout) == (0, "")
+    assert "2 sources written" in done.stderr
+    checked = skillian("sources", "check", "--sources", str(output))
+    assert checked.returncode == 0, checked.stdout
+    assert "sum 6586678.06" in checked.stdout
+    assert "0 faults" in checked.stdout
+    again = skillian("sources", "infer", "duckdb:///ledger.duckdb", "--output", str(output))
+    assert again.returncode == 2
+    assert "already" in again.stderr
+
+
+def test_without_an_output_the_text_is_printed_and_nothing_else(
+    skillian: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "a.csv").write_text("company,amount\n001,1.5\n")
+    done = skillian("sources", "infer", "files:///.")
+    assert done.returncode == 0
+    assert done.stdout.endswith("      amount: {column: amount, aggregation: sum}\n")
+    (tmp_path / "sources.yaml").write_text(done.stdout)
+    assert skillian("sources", "check").returncode == 0
+
+
+def test_a_fault_makes_the_check_fail(skillian: Run, tmp_path: Path) -> None:
+    with duckdb.connect(tmp_path / "a.duckdb") as database:
+        database.execute("CREATE TABLE t AS SELECT '1x' AS k, 1.5 AS m")
+    (tmp_path / "sources.yaml").write_text(
+        "connections: {c: 'duckdb:///a.duckdb'}\n"
+        "sources: {s: {connection: c, table: t, dimensions: {k: {column: k, type: integer}},"
+        " measures: {m: {column: m, aggregation: sum}}}}\n"
+    )
+    done = skillian("sources", "check")
+    assert done.returncode == 1
+    assert re.search(r"dimension k +FAULT +1 of 1 values cannot .* such as '1x'", done.stdout)
+    assert "1 fault" in done.stdout
+    assert skillian("sources", "check", "--sources", "gone.yaml").returncode == 2
+
+
+def test_a_password_is_never_written(
+    skillian: Run, postgres_database: Database, tmp_path: Path
+) -> None:
+    postgres_database.execute(
+        "CREATE ROLE reader LOGIN PASSWORD 'hush/hush'; CREATE TABLE t (company TEXT, amount"
+        " NUMERIC(9,2), loose NUMERIC); INSERT INTO t VALUES ('1001', 1.5, 2.555);"
+        " GRANT SELECT ON t TO reader"
+    )
+    url = postgres_database.url_for("reader", "hush/hush")
+    done = skillian("sources", "infer", url, "--output", "sources.yaml")
+    assert done.returncode == 0, done.stderr
+    text = (tmp_path / "sources.yaml").read_text()
+    assert "hush" not in text + done.stdout + done.stderr
+    variable = next(line for line in text.splitlines() if "${" in line).split("${")[1].rstrip("}")
+    assert f"Set {variable}" in done.stderr
+    checked = skillian("sources", "check", **{variable: url})
+    assert (checked.returncode, "sum 1.50" in checked.stdout) == (0, True), checked.stdout
+    unset = skillian("sources", "check")
+    assert (unset.returncode, variable in unset.stderr) == (2, True)

@@ -1,0 +1,157 @@
+"""What is asked about a comparison afterwards, against the oracle: pages, explanation, rows."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
+from fractions import Fraction
+from itertools import combinations
+from typing import Any
+
+from tests.skillian.oracle.checks import check_json, same, shown, wanted_of
+from tests.skillian.oracle.oracle import STATUSES, Group, Oracle, Row, by_size, exact, key_order
+from tests.skillian.oracle.questions import Question, Side
+
+from skillian.data.differences import ComparisonRows, GroupRow
+from skillian.data.drill import DrillDown
+from skillian.data.explanation import Breakdown, Contribution, Explanation
+from skillian.data.query import QueryResult
+from skillian.data.services import DataServices
+
+DIFFERENT = STATUSES[1:]
+# How many groups are drilled into.
+DRILLED = 2
+
+
+async def check_follow_up(services: DataServices, cache_key: str, question: Question) -> None:
+    """Ask everything that can be asked about a comparison, and check it."""
+    oracle, engine = Oracle(question), services.comparison
+    await check_pages(services, cache_key, oracle, None)
+    await check_pages(services, cache_key, oracle, STATUSES)
+    explanation = await engine.explain(cache_key)
+    check_explanation(explanation, oracle)
+    for group in sorted(oracle.groups, key=lambda each: by_size(each, question.measures[0]))[
+        :DRILLED
+    ]:
+        key = dict(zip(oracle.align_on, group.key, strict=True))
+        check_drill_down(await engine.drill_down(cache_key, key), oracle, group)
+
+
+async def check_pages(
+    services: DataServices, cache_key: str, oracle: Oracle, statuses: Sequence[str] | None
+) -> None:
+    """Pages cover each group of these classes exactly once, the largest first."""
+    wanted = [each for each in oracle.groups if each.status in (statuses or DIFFERENT)]
+    wanted.sort(key=lambda each: by_size(each, oracle.question.measures[0]))
+    limit = max(2, (len(wanted) + 2) // 3)
+    found: list[GroupRow] = []
+    for offset in range(0, len(wanted) + 1, limit):
+        page = await _page(services, cache_key, statuses, offset, limit)
+        assert (page.total, page.offset) == (len(wanted), offset)
+        check_json(page.to_dict())
+        found += page.rows
+    same([_group(row) for row in found], [_wanted(group, oracle) for group in wanted])
+
+
+async def _page(
+    services: DataServices, key: str, statuses: Any, offset: int, limit: int
+) -> ComparisonRows:
+    return await services.comparison.rows(key, statuses, offset, limit)
+
+
+def _group(row: GroupRow) -> tuple[Any, ...]:
+    return (
+        row.status,
+        row.rows_a,
+        row.rows_b,
+        [(item.measure, shown(item)) for item in row.measures],
+    )
+
+
+def _wanted(group: Group, oracle: Oracle) -> tuple[Any, ...]:
+    cells = [(name, wanted_of(group, name, oracle)) for name in oracle.question.measures]
+    return group.status, group.rows_a, group.rows_b, cells
+
+
+def check_explanation(explanation: Explanation, oracle: Oracle) -> None:
+    """Each dimension, and each two, add up to the whole gap, the largest member first."""
+    assert explanation.grain == oracle.align_on
+    shared = oracle.question.a.dimensions.keys() & oracle.question.b.dimensions.keys()
+    assert set(explanation.unused) == shared - {*oracle.align_on}
+    assert [each.measure for each in explanation.measures] == list(oracle.question.measures)
+    for measure in explanation.measures:
+        gaps = [Fraction(group.cells[measure.measure].gap) for group in oracle.groups]
+        assert measure.net == exact(sum(gaps, Fraction(0)))
+        assert measure.gross == exact(sum(map(abs, gaps), Fraction(0)))
+        found = {each.dimensions: each for each in measure.breakdowns}
+        assert len(found) == len(measure.breakdowns)
+        for dimensions in subsets(oracle.align_on):
+            wanted = contributions(oracle, measure.measure, dimensions)
+            check_breakdown(found.pop(dimensions, None), wanted, measure.gross)
+        assert not found
+    check_json(explanation.to_dict())
+
+
+def subsets(names: Sequence[str]) -> Iterable[tuple[str, ...]]:
+    """Each dimension alone, then each two together."""
+    yield from ((name,) for name in names)
+    yield from combinations(names, 2)
+
+
+def contributions(
+    oracle: Oracle, measure: str, dimensions: Sequence[str]
+) -> list[tuple[Mapping[str, Any], Decimal, Decimal, int]]:
+    """Return what each member with a gap carries: net, gross, and groups that are no match."""
+    places = [oracle.align_on.index(name) for name in dimensions]
+    members: dict[tuple[Any, ...], list[Group]] = {}
+    for group in oracle.groups:
+        members.setdefault(tuple(group.key[place] for place in places), []).append(group)
+    found: list[tuple[Any, ...]] = []
+    for member, groups in members.items():
+        gaps = [Fraction(group.cells[measure].gap) for group in groups]
+        gross = sum(map(abs, gaps), Fraction(0))
+        count = sum(group.cells[measure].status != "match" for group in groups)
+        if gross:
+            found.append((member, sum(gaps, Fraction(0)), gross, count))
+    found.sort(key=lambda each: (-each[2], key_order(each[0])))
+    return [
+        (dict(zip(dimensions, member, strict=True)), exact(net), exact(gross), count)
+        for member, net, gross, count in found
+    ]
+
+
+def check_breakdown(
+    found: Breakdown | None, wanted: Sequence[tuple[Any, ...]], gross: Decimal
+) -> None:
+    told = () if found is None else found.contributions
+    same([_told(each) for each in told], list(wanted))
+    if found is None:
+        return
+    assert found.members == len(wanted)
+    carried, needed = Fraction(0), None
+    for count, each in enumerate(wanted, 1):
+        carried += Fraction(each[2])
+        if carried * 100 >= Fraction(gross) * 80:
+            needed = count
+            break
+    assert found.needed == needed
+
+
+def _told(each: Contribution) -> tuple[Any, ...]:
+    return dict(each.member), each.net, each.gross, each.groups
+
+
+def check_drill_down(found: DrillDown, oracle: Oracle, group: Group) -> None:
+    """The rows of both sides that make up the group, and no others."""
+    question = oracle.question
+    check_rows(found.a, question.a, oracle.rows(question.a).get(group.key, ()))
+    check_rows(found.b, question.b, oracle.rows(question.b).get(group.key, ()))
+    check_json(found.to_dict())
+
+
+def check_rows(found: QueryResult, side: Side, rows: Sequence[Row]) -> None:
+    names = tuple(column.name for column in side.table.columns)
+    assert found.columns == names
+    wanted = [tuple(row[name] for name in names) for row in rows]
+    if side.is_typed:
+        same(list(found.rows), sorted(wanted, key=key_order))
+    assert len(found.rows) == len(wanted)
+    assert not found.truncated

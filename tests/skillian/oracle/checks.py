@@ -1,0 +1,185 @@
+"""An answer of the engine against that of the oracle, number by number."""
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import date
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+from unicodedata import normalize
+
+from tests.skillian.oracle.oracle import ADDITIVE, STATUSES, Cell, Group, Key, Oracle
+from tests.skillian.oracle.questions import Question
+from tests.skillian.oracle.values import capitals
+
+from skillian.data.results import ComparisonResult, Difference, MeasureSummary
+
+TOP = 10
+
+
+def check(result: ComparisonResult, question: Question) -> None:
+    """Every count, class, total and top difference, and no binary float anywhere."""
+    oracle = Oracle(question)
+    summary = result.summary
+    groups = oracle.groups
+    same(summary.classes.to_dict(), counted(group.status for group in groups))
+    assert summary.classes.match_rate == rate([group.status for group in groups])
+    assert summary.rows_a == sum(group.rows_a for group in groups)
+    assert summary.rows_b == sum(group.rows_b for group in groups)
+    assert summary.uneven_groups == sum(group.uneven for group in groups)
+    assert summary.repeated_a == sum(group.rows_a > 1 for group in groups)
+    assert summary.repeated_b == sum(group.rows_b > 1 for group in groups)
+    same(summary.near_misses.to_dict(), near_misses(oracle))
+    assert [measure.name for measure in summary.measures] == list(question.measures)
+    for measure in summary.measures:
+        check_measure(measure, oracle)
+    check_top(result, oracle)
+    check_proof(result, oracle)
+    check_json(result.to_dict())
+
+
+def same(found: object, wanted: object) -> None:
+    """Hold one thing against the other, and show both where they differ."""
+    assert found == wanted, f"\nfound:  {found}\nwanted: {wanted}"
+
+
+def counted(statuses: Iterable[str]) -> dict[str, int]:
+    found = list(statuses)
+    return {status: found.count(status) for status in STATUSES}
+
+
+def rate(statuses: Sequence[str]) -> str | None:
+    """The share of matches, cut to one digit, so that only all of them are 100 %."""
+    if not statuses:
+        return None
+    tenths = (Fraction(statuses.count("match"), len(statuses)) * 1000).__floor__()
+    return f"{tenths // 10}.{tenths % 10} %"
+
+
+def check_measure(measure: MeasureSummary, oracle: Oracle) -> None:
+    groups, name = oracle.groups, measure.name
+    cells = [group.cells[name] for group in groups]
+    how = oracle.question.a.measures[name]["aggregation"]
+    same(measure.classes.to_dict(), counted(cell.status for cell in cells))
+    totals = measure.total_a, measure.total_b
+    if how in ADDITIVE:
+        same(totals, (total(cell.a for cell in cells), total(cell.b for cell in cells)))
+    else:
+        assert totals == (None, None)
+    assert measure.net_difference == total(cell.gap for cell in cells) or not cells
+    assert measure.gross_difference == total(abs_of(cell.gap) for cell in cells) or not cells
+    assert measure.null_in_a == sum(cell.reason == "null_in_a" for cell in cells)
+    assert measure.null_in_b == sum(cell.reason == "null_in_b" for cell in cells)
+    doubled = [(doubled_in_a(group, name), doubled_in_b(group, name)) for group in groups]
+    found = [sum(one for one, _ in doubled), sum(other for _, other in doubled)]
+    assert [measure.doubled_in_a, measure.doubled_in_b] == (found if how == "sum" else [0, 0])
+    assert measure.opposite_sign == sum(opposite(cell) for cell in cells)
+
+
+def total(values: Iterable[Decimal | None]) -> Decimal | None:
+    present = [Fraction(value) for value in values if value is not None]
+    if not present:
+        return None
+    whole = sum(present, Fraction(0)) * 10**18
+    return Decimal(f"{whole.numerator}e-18")
+
+
+def abs_of(value: Decimal) -> Decimal:
+    return value.copy_abs()
+
+
+def doubled_in_a(group: Group, name: str) -> bool:
+    a, b = group.cells[name].a, group.cells[name].b
+    return bool(a and b and group.rows_a == 2 * group.rows_b and Fraction(a) == 2 * Fraction(b))
+
+
+def doubled_in_b(group: Group, name: str) -> bool:
+    a, b = group.cells[name].a, group.cells[name].b
+    return bool(a and b and group.rows_b == 2 * group.rows_a and Fraction(b) == 2 * Fraction(a))
+
+
+def opposite(cell: Cell) -> bool:
+    return bool(cell.a and cell.b is not None and Fraction(cell.a) == -Fraction(cell.b))
+
+
+def near_misses(oracle: Oracle) -> dict[str, int]:
+    """Keys that meet when one way of writing is left out, of those that are on one side only."""
+    missing = [group for group in oracle.groups if group.status.startswith("missing")]
+    return {name: _met(missing, fold) for name, fold in FOLDS.items()}
+
+
+def _met(missing: Iterable[Group], fold: Callable[[str], str]) -> int:
+    sides: dict[Key, set[str]] = {}
+    for group in missing:
+        key = tuple(fold(part) if isinstance(part, str) else part for part in group.key)
+        sides.setdefault(key, set()).add(group.status)
+    return sum(len(found) > 1 for found in sides.values())
+
+
+FOLDS: dict[str, Callable[[str], str]] = {
+    "spaces": lambda text: text.strip(" "),
+    "case": capitals,
+    "zeros": lambda text: text.lstrip("0"),
+    "unicode": lambda text: normalize("NFC", text),
+}
+
+
+def check_top(result: ComparisonResult, oracle: Oracle) -> None:
+    """The largest differences of each measure in turn, with all that is told about them."""
+    told = [(item.measure, shown(item)) for item in result.top_differences]
+    wanted = [
+        (name, wanted_of(group, name, oracle))
+        for name in oracle.question.measures
+        for group in oracle.different(name)[:TOP]
+    ]
+    same(told, wanted)
+    for item in result.top_differences:
+        for value in (item.a, item.b, item.gap, item.absolute_diff, item.percentage_diff):
+            assert value is None or type(value) is Decimal
+        for part in item.key.values():
+            assert part is None or isinstance(part, str | int | Decimal | date)
+
+
+def shown(item: Difference) -> tuple[Any, ...]:
+    numbers = (item.a, item.b, item.gap, item.absolute_diff, item.percentage_diff)
+    causes = (item.doubled(in_a=True), item.doubled(in_a=False), item.opposite_sign)
+    rows = (item.rows_a, item.rows_b)
+    return dict(item.key), item.status, item.reason, numbers, rows, causes
+
+
+def wanted_of(group: Group, name: str, oracle: Oracle) -> tuple[Any, ...]:
+    cell = group.cells[name]
+    absolute = None if cell.a is None or cell.b is None else abs_of(cell.gap)
+    numbers = (cell.a, cell.b, cell.gap, absolute, cell.percentage)
+    causes = (doubled_in_a(group, name), doubled_in_b(group, name), opposite(cell))
+    key = dict(zip(oracle.align_on, group.key, strict=True))
+    return key, cell.status, cell.reason, numbers, (group.rows_a, group.rows_b), causes
+
+
+def check_proof(result: ComparisonResult, oracle: Oracle) -> None:
+    assert result.proof.align_on == oracle.align_on
+    for name in oracle.question.measures:
+        used = result.proof.thresholds[name]
+        assert [
+            (Fraction(limits.absolute or 0), Fraction(limits.percentage or 0))
+            for limits in (used.match, used.minor_diff)
+        ] == oracle.limits(name)
+
+
+def check_json(data: object) -> None:
+    """JSON without a float, and without an integer that a reader would round."""
+    assert json.loads(json.dumps(data, allow_nan=False)) == data
+    walk(data)
+
+
+def walk(data: object) -> None:
+    assert not isinstance(data, float | Decimal), data
+    if isinstance(data, Mapping):
+        for key, value in data.items():
+            assert isinstance(key, str)
+            walk(value)
+    elif isinstance(data, list | tuple):
+        for value in data:
+            walk(value)
+    elif isinstance(data, int):
+        assert abs(data) <= 2**53

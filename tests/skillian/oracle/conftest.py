@@ -1,0 +1,81 @@
+"""Pairs of real databases for the tests of this folder.
+
+One name: both sides in one database. Two: a in the first, b in the second.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import closing
+
+import pytest
+from tests.skillian.oracle.places import (
+    CSVPlace,
+    DuckDBPlace,
+    MySQLPlace,
+    Place,
+    PostgresPlace,
+    SQLitePlace,
+)
+from tests.skillian.oracle.profiles import PROFILES
+from tests.skillian.oracle.running import Pair
+from tests.skillian.oracle.tables import Profile
+from tests.support.mysql import Server as MySQLServer
+from tests.support.postgres import Server as PostgresServer
+
+MAIN = ("duckdb", "postgres", "duckdb-postgres", "postgres-duckdb")
+OTHERS = ("duckdb-duckdb", "sqlite-duckdb", "csv-duckdb", "mysql-postgres")
+# ORACLE_PAIRS="duckdb sqlite-mysql" runs these instead.
+CHOSEN = tuple(os.environ.get("ORACLE_PAIRS", "").split())
+
+
+@pytest.fixture(scope="session")
+def duckdb_place(tmp_path_factory: pytest.TempPathFactory) -> Place:
+    return DuckDBPlace(tmp_path_factory.mktemp("duckdb"))
+
+
+@pytest.fixture(scope="session")
+def duckdb_other_place(tmp_path_factory: pytest.TempPathFactory) -> Place:
+    return DuckDBPlace(tmp_path_factory.mktemp("duckdb"))
+
+
+@pytest.fixture(scope="session")
+def sqlite_place(tmp_path_factory: pytest.TempPathFactory) -> Place:
+    return SQLitePlace(tmp_path_factory.mktemp("sqlite"))
+
+
+@pytest.fixture(scope="session")
+def csv_place(tmp_path_factory: pytest.TempPathFactory) -> Place:
+    return CSVPlace(tmp_path_factory.mktemp("csv"))
+
+
+@pytest.fixture(scope="session")
+def postgres_place(postgres_server: PostgresServer) -> Iterator[Place]:
+    with postgres_server.database() as database, closing(PostgresPlace(database.url)) as place:
+        yield place
+
+
+@pytest.fixture(scope="session")
+def mysql_place(mysql_server: MySQLServer) -> Iterator[Place]:
+    with mysql_server.database() as database, closing(MySQLPlace(database.url)) as place:
+        yield place
+
+
+@pytest.fixture(scope="session", params=CHOSEN or MAIN)
+def pair(request: pytest.FixtureRequest) -> Pair:
+    """Each of the four pairs of DuckDB and PostgreSQL."""
+    return made(request)
+
+
+@pytest.fixture(scope="session", params=CHOSEN or (*MAIN, *OTHERS))
+def any_pair(request: pytest.FixtureRequest) -> Pair:
+    """Each pair there is."""
+    return made(request)
+
+
+def made(request: pytest.FixtureRequest) -> Pair:
+    """Return the pair that the parameter names."""
+    kinds = request.param.split("-")
+    if kinds[1:] == kinds[:1]:
+        kinds[1] = f"{kinds[1]}_other"
+    places = [request.getfixturevalue(f"{kind}_place") for kind in kinds]
+    return Pair(places, PROFILES.get(kinds[0], Profile()))

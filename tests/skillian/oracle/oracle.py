@@ -1,0 +1,223 @@
+"""What a comparison must find, in plain Python: no SQL, and nothing of the engine.
+
+Exact throughout: sums in integers of Python's own width, shares as fractions.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+from tests.skillian.oracle.questions import Question, Side
+from tests.skillian.oracle.values import Refused, kept, kind_of, meant
+
+Key = tuple[Any, ...]
+Row = Mapping[str, Any]
+
+STATUSES = ("match", "minor_diff", "major_diff", "missing_in_a", "missing_in_b")
+ADDITIVE = frozenset({"sum", "count"})
+AGGREGATIONS = ("sum", "count", "count_distinct", "avg", "min", "max")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One measure of one group."""
+
+    status: str
+    a: Decimal | None
+    b: Decimal | None
+
+    @property
+    def gap(self) -> Decimal:
+        """b - a, an absent side as 0."""
+        return exact(Fraction(self.b or 0) - Fraction(self.a or 0))
+
+    @property
+    def reason(self) -> str | None:
+        """Why a group on both sides is a major difference without two numbers."""
+        if self.status != "major_diff":
+            return None
+        return "null_in_a" if self.a is None else "null_in_b" if self.b is None else None
+
+    @property
+    def percentage(self) -> Decimal | None:
+        """100 * |b - a| / |a|, rounded half up to four digits."""
+        if not self.a or self.b is None:
+            return None
+        share = abs(Fraction(self.b) - Fraction(self.a)) * 100 / abs(Fraction(self.a))
+        return Decimal((share * 10_000 + Fraction(1, 2)).__floor__()).scaleb(-4)
+
+
+@dataclass(frozen=True)
+class Group:
+    """One group of the comparison."""
+
+    key: Key
+    rows_a: int
+    rows_b: int
+    cells: Mapping[str, Cell]
+
+    @property
+    def status(self) -> str:
+        """The worst of its measures'."""
+        return max((cell.status for cell in self.cells.values()), key=STATUSES.index)
+
+    @property
+    def uneven(self) -> bool:
+        """Whether it is on both sides with a different number of rows."""
+        return bool(self.rows_a and self.rows_b and self.rows_a != self.rows_b)
+
+
+class Oracle:
+    """Answers a question; raises `Refused` where the engine must not answer it."""
+
+    def __init__(self, question: Question) -> None:
+        self.question = question
+        self.align_on = self._align_on()
+        for name in self.align_on:
+            kinds = {
+                kind_of(side.dimensions[name], side.table.column(side.dimensions[name]["column"]))
+                for side in (question.a, question.b)
+            }
+            if len(kinds) > 1:
+                raise Refused(name)
+
+    @cached_property
+    def groups(self) -> tuple[Group, ...]:
+        """All groups, in no particular order."""
+        a, b = self.rows(self.question.a), self.rows(self.question.b)
+        keys = dict.fromkeys((*a, *b))
+        return tuple(self._group(key, a.get(key, ()), b.get(key, ())) for key in keys)
+
+    def rows(self, side: Side) -> dict[Key, list[Row]]:
+        """Return the rows that take part, by key, each by the names of its columns."""
+        found: dict[Key, list[Row]] = {}
+        for cells in side.table.rows:
+            row = dict(zip((column.name for column in side.table.columns), cells, strict=True))
+            tests = self.question.filters.items()
+            if all(self._kept(side, name, row, test) for name, test in tests):
+                key = tuple(value(side, name, row) for name in self.align_on)
+                found.setdefault(key, []).append(row)
+        return found
+
+    def different(self, measure: str) -> list[Group]:
+        """Return the groups whose measure is no match, largest first."""
+        groups = [group for group in self.groups if group.cells[measure].status != "match"]
+        return sorted(groups, key=lambda group: by_size(group, measure))
+
+    def limits(self, measure: str) -> list[tuple[Fraction, Fraction]]:
+        """Return absolute and percentage limit, of `match` and of `minor_diff`."""
+        settings = self.question.settings
+        levels = [settings.get("thresholds", {})]
+        names = {self.question.a.name, self.question.b.name}
+        pairs = settings.get("pairs", ())
+        levels += [pair["thresholds"] for pair in pairs if {*pair["sources"]} == names]
+        levels += [settings.get("measures", {}).get(measure, {}).get("thresholds", {})]
+        levels += [self.question.thresholds]
+        return [
+            (_limit(levels, status, "absolute"), _limit(levels, status, "percentage"))
+            for status in ("match", "minor_diff")
+        ]
+
+    def _align_on(self) -> tuple[str, ...]:
+        if self.question.align_on is not None:
+            return self.question.align_on
+        both = self.question.a.dimensions.keys() & self.question.b.dimensions.keys()
+        default = self.question.settings.get("default_align_on", ())
+        return tuple(name for name in default if name in both)
+
+    def _kept(self, side: Side, name: str, row: Row, test: Any) -> bool:
+        dimension = side.dimensions[name]
+        kind = kind_of(dimension, side.table.column(dimension["column"]))
+        return kept(value(side, name, row), test, kind)
+
+    def _group(self, key: Key, a: Sequence[Row], b: Sequence[Row]) -> Group:
+        cells: dict[str, Cell] = {}
+        for name in self.question.measures:
+            digits = max(digits_of(side, name) for side in (self.question.a, self.question.b))
+            one = aggregated(self.question.a, name, a, digits) if a else None
+            other = aggregated(self.question.b, name, b, digits) if b else None
+            status = classified(one, other, self.limits(name))
+            status = "missing_in_a" if not a else "missing_in_b" if not b else status
+            cells[name] = Cell(status, one, other)
+        return Group(key, len(a), len(b), cells)
+
+
+def value(side: Side, name: str, row: Row) -> Any:
+    """Return a dimension's value in one row."""
+    dimension = side.dimensions[name]
+    column = side.table.column(dimension["column"])
+    return meant(dimension, row[column.name], column)
+
+
+def digits_of(side: Side, name: str) -> int:
+    """Return how many digits after the point a measure's values have."""
+    column = side.table.column(side.measures[name]["column"])
+    return column.scale if column.kind == "decimal" else 0
+
+
+def aggregated(side: Side, name: str, rows: Sequence[Row], digits: int) -> Decimal | None:
+    """Return the aggregate of a measure over the rows of one group."""
+    measure = side.measures[name]
+    given = [row[measure["column"]] for row in rows]
+    values = [item for item in given if item is not None]
+    how = measure["aggregation"]
+    if how == "count":
+        return Decimal(len(values))
+    if how == "count_distinct":
+        return Decimal(len(set(values)))
+    if not values:
+        return None
+    numbers = [Fraction(item) for item in values]
+    if how == "avg":
+        return rounded(sum(numbers, Fraction(0)) / len(numbers), digits + 6)
+    return exact({"sum": sum, "min": min, "max": max}[how](numbers))  # type: ignore[operator]
+
+
+def rounded(share: Fraction, digits: int) -> Decimal:
+    """Return a quotient with so many digits, rounded half away from zero."""
+    size = (abs(share) * 10**digits + Fraction(1, 2)).__floor__()
+    with localcontext(prec=100):
+        return Decimal(size if share >= 0 else -size).scaleb(-digits)
+
+
+def exact(number: Fraction | int) -> Decimal:
+    """Return a number with at most 18 digits after the point as a decimal."""
+    whole = Fraction(number) * 10**18
+    assert whole.denominator == 1
+    with localcontext(prec=100):
+        return Decimal(whole.numerator).scaleb(-18)
+
+
+def classified(
+    a: Decimal | None, b: Decimal | None, limits: Sequence[tuple[Fraction, Fraction]]
+) -> str:
+    """Return the class of two values that are both there, or NULL."""
+    if a is None or b is None:
+        return "match" if a is b else "major_diff"
+    difference = abs(Fraction(b) - Fraction(a))
+    for status, (absolute, percentage) in zip(STATUSES, limits, strict=False):
+        share = difference * 100 / abs(Fraction(a)) if a else Fraction(0)
+        if difference <= absolute and share <= percentage:
+            return status
+    return "major_diff"
+
+
+def by_size(group: Group, measure: str) -> tuple[Any, ...]:
+    """Order by |b - a| descending, then by key; NULL comes last."""
+    return -abs(Fraction(group.cells[measure].gap)), *key_order(group.key)
+
+
+def key_order(key: Iterable[Any]) -> tuple[tuple[bool, Any], ...]:
+    """Order keys part by part; texts by their code points, which is the order of their bytes."""
+    return tuple((part is None, 0 if part is None else part) for part in key)
+
+
+def _limit(levels: Iterable[Mapping[str, Any]], status: str, kind: str) -> Fraction:
+    found = Fraction(0)
+    for level in levels:
+        given = level.get(status, {}).get(kind)
+        found = found if given is None else Fraction(str(given))
+    return found

@@ -1,0 +1,199 @@
+"""Where the tables of a question are put: real databases, filled by their own drivers."""
+
+import shutil
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from datetime import date, datetime
+from decimal import Decimal
+from itertools import count
+from pathlib import Path
+from typing import Any, Protocol
+
+import duckdb
+import psycopg
+import pymysql
+from tests.skillian.oracle.questions import Column, Table
+
+from skillian.connectors.mysql import login_of
+
+DUCKDB = {
+    "text": "VARCHAR",
+    "integer": "BIGINT",
+    "decimal": "DECIMAL({precision}, {scale})",
+    "boolean": "BOOLEAN",
+    "date": "DATE",
+    "timestamp": "TIMESTAMP",
+    "float": "DOUBLE",
+}
+POSTGRES = {**DUCKDB, "text": "TEXT", "float": "DOUBLE PRECISION"}
+MYSQL = {**DUCKDB, "text": "VARCHAR(200)", "timestamp": "DATETIME(6)"}
+
+
+class Place(Protocol):
+    """One kind of database; `suffix` is what a table's name in it ends with."""
+
+    suffix: str
+
+    def put(self, tables: Sequence[Table]) -> str:
+        """Create the tables, alone in their database, and return its URL."""
+        ...
+
+    def close(self) -> None:
+        """Let go of what is open."""
+        ...
+
+
+class _Folders:
+    """A new empty folder each time; the one before goes."""
+
+    suffix = ""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._numbers = count()
+
+    def renewed(self) -> Path:
+        number = next(self._numbers)
+        shutil.rmtree(self._folder / f"{number - 1}", ignore_errors=True)
+        found = self._folder / f"{number}"
+        found.mkdir()
+        return found
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+class DuckDBPlace(_Folders):
+    """A DuckDB file for each set of tables."""
+
+    def put(self, tables: Sequence[Table]) -> str:
+        path = self.renewed() / "tables.duckdb"
+        with duckdb.connect(path) as connection:
+            for statement, values in _statements(tables, DUCKDB):
+                connection.execute(statement, values)
+        return f"duckdb:///{path}"
+
+
+class SQLitePlace(_Folders):
+    """An SQLite file for each set of tables; it holds decimals of up to 15 digits."""
+
+    def put(self, tables: Sequence[Table]) -> str:
+        path = self.renewed() / "tables.sqlite"
+        with closing(sqlite3.connect(path)) as connection, connection:
+            for statement, values in _statements(tables, DUCKDB):
+                connection.execute(statement, [_as_sqlite(value) for value in values])
+        return f"sqlite:///{path}"
+
+
+class CSVPlace(_Folders):
+    """A folder of CSV files for each set of tables; a text is quoted, no value is not."""
+
+    suffix = ".csv"
+
+    def put(self, tables: Sequence[Table]) -> str:
+        folder = self.renewed()
+        for table in tables:
+            with (folder / f"{table.name}.csv").open("w", encoding="utf-8", newline="") as file:
+                for row in (
+                    tuple(column.name for column in table.columns),
+                    *table.rows,
+                ):
+                    file.write(",".join(_as_csv(value) for value in row) + "\n")
+        return f"files:///{folder}"
+
+
+class PostgresPlace:
+    """A PostgreSQL database, emptied for each set of tables."""
+
+    suffix = ""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._connection = psycopg.connect(url, autocommit=True)
+
+    def put(self, tables: Sequence[Table]) -> str:
+        with self._connection.cursor() as cursor:
+            cursor.execute("DROP SCHEMA public CASCADE; CREATE SCHEMA public")
+            for table in tables:
+                cursor.execute(_created(table, POSTGRES, '"').encode())
+                name = _quoted(table.name, '"')
+                with cursor.copy(f"COPY {name} FROM STDIN".encode()) as copy:
+                    for row in table.rows:
+                        copy.write_row(row)
+        return self._url
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+class MySQLPlace:
+    """A MariaDB database, emptied for each set of tables."""
+
+    suffix = ""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._connection = pymysql.connect(
+            **login_of(url, Path.cwd()), autocommit=True, charset="utf8mb4"
+        )
+        self._there: list[str] = []
+
+    def put(self, tables: Sequence[Table]) -> str:
+        with self._connection.cursor() as cursor:
+            for name in self._there:
+                cursor.execute(f"DROP TABLE {_quoted(name, '`')}")
+            self._there = [table.name for table in tables]
+            for statement, values in _statements(tables, MYSQL, "`", "%s"):
+                cursor.execute(statement, values or None)
+        return self._url
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+def _statements(
+    tables: Sequence[Table], types: Mapping[str, str], quote: str = '"', mark: str = "?"
+) -> Iterator[tuple[str, list[Any]]]:
+    """Give the statements that make and fill tables, each with its values."""
+    for table in tables:
+        yield _created(table, types, quote), []
+        if table.rows:
+            row = f"({', '.join([mark] * len(table.columns))})"
+            rows = ", ".join([row] * len(table.rows))
+            name = _quoted(table.name, quote)
+            if mark == "%s":
+                name = name.replace("%", "%%")
+            values = [value for cells in table.rows for value in cells]
+            yield f"INSERT INTO {name} VALUES {rows}", values  # noqa: S608 - names are quoted, values bound
+
+
+def _created(table: Table, types: Mapping[str, str], quote: str) -> str:
+    columns = ", ".join(
+        f"{_quoted(each.name, quote)} {_type(each, types)}" for each in table.columns
+    )
+    return f"CREATE TABLE {_quoted(table.name, quote)} ({columns})"
+
+
+def _type(column: Column, types: Mapping[str, str]) -> str:
+    return types[column.kind].format(precision=column.precision, scale=column.scale)
+
+
+def _quoted(name: str, quote: str) -> str:
+    return f"{quote}{name.replace(quote, quote * 2)}{quote}"
+
+
+def _as_sqlite(value: Any) -> Any:
+    return str(value) if isinstance(value, date | datetime | Decimal) else value
+
+
+def _as_csv(value: Any) -> str:
+    if value is None:
+        return ""
+    return (
+        str(value).lower()
+        if isinstance(value, bool)
+        else _quoted(value, '"')
+        if isinstance(value, str)
+        else str(value)
+    )

@@ -1,0 +1,55 @@
+"""What some databases cannot hold, or cannot tell apart, and what has to be declared for them."""
+
+from dataclasses import replace
+from typing import Any
+
+from tests.skillian.oracle.questions import Column, Question, Side
+from tests.skillian.oracle.tables import NUMBERS, Profile, number, small_money
+from tests.skillian.oracle.themes import AGREEING, Theme
+
+# SQLite keeps a DECIMAL of more than 15 digits as a binary float.
+_SMALL = (
+    number(2, 2, small_money),
+    number(2, 4, small_money),
+    *(each for each in NUMBERS if each.a.kind != "decimal"),
+)
+
+
+def _not_boolean(theme: Theme) -> bool:
+    return theme.a.kind != "boolean"
+
+
+def _declared(question: Question) -> Question:
+    """Return the question with the types of a declared: a CSV file has none."""
+    return replace(question, a=_typed(question.a))
+
+
+def _typed(side: Side) -> Side:
+    columns = {column.name: column for column in side.table.columns}
+    dimensions = {
+        name: {"type": _type(columns[told["column"]]), **told} if len(told) == 1 else told
+        for name, told in side.dimensions.items()
+    }
+    casts = {
+        name: {**told, "expression": _cast(columns[told["column"]])}
+        for name, told in side.measures.items()
+    }
+    return replace(side, dimensions=dimensions, measures=casts, is_typed=False)
+
+
+def _type(column: Column) -> str:
+    return f"decimal(24,{column.scale})" if column.kind == "decimal" else column.kind
+
+
+def _cast(column: Column) -> str:
+    types: dict[str, Any] = {"text": "VARCHAR", "integer": "BIGINT"}
+    quoted = column.name.replace('"', '""')
+    return f'CAST("{quoted}" AS {types.get(column.kind, _type(column))})'
+
+
+PROFILES = {
+    "sqlite": Profile(numbers=_SMALL),
+    "csv": Profile(adapt=_declared),
+    # Its BOOLEAN is a number.
+    "mysql": Profile(themes=tuple(filter(_not_boolean, AGREEING))),
+}

@@ -1,0 +1,82 @@
+"""What a comparison is asked about: two small tables, their declarations, and the request.
+
+Declarations are written as in `sources.yaml`, as plain dictionaries.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: `kind` is text, integer, decimal, boolean, date or timestamp."""
+
+    name: str
+    kind: str = "text"
+    scale: int = 2
+    precision: int = 24
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table and its rows, as Python values."""
+
+    name: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Any, ...], ...]
+
+    def column(self, name: str) -> Column:
+        """Return the column a declaration names."""
+        return next(column for column in self.columns if column.name == name)
+
+
+@dataclass(frozen=True)
+class Side:
+    """One source: its table, and its dimensions and measures by logical name.
+
+    A measure with both `column` and `expression` is declared by the expression, which means the
+    column. `is_typed` says that the database knows the types of the columns.
+    """
+
+    name: str
+    table: Table
+    dimensions: Mapping[str, Mapping[str, Any]]
+    measures: Mapping[str, Mapping[str, Any]]
+    is_typed: bool = True
+
+    def declaration(self, connection: str, suffix: str = "") -> dict[str, Any]:
+        """Return the source as `sources.yaml` declares it; its table's name ends with `suffix`."""
+        return {
+            "connection": connection,
+            "table": f"{self.table.name}{suffix}",
+            "dimensions": self.dimensions,
+            "measures": {name: _declared(told) for name, told in self.measures.items()},
+        }
+
+
+def _declared(measure: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: value
+        for name, value in measure.items()
+        if name != "column" or "expression" not in measure
+    }
+
+
+@dataclass(frozen=True)
+class Question:
+    """A call of `compare`, and what it is asked about; `settings` is `comparison` of the file."""
+
+    a: Side
+    b: Side
+    measures: tuple[str, ...]
+    align_on: tuple[str, ...] | None = None
+    filters: Mapping[str, Any] = field(default_factory=dict)
+    thresholds: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def arguments(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Return what `compare` is called with."""
+        names = self.a.name, self.b.name
+        given = (*names, self.measures, self.align_on, self.filters)
+        return given, {"thresholds": self.thresholds}

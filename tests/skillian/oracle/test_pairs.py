@@ -1,0 +1,36 @@
+"""The engine against the oracle, over random tables on every pair of databases.
+
+ORACLE_EXAMPLES=3000 makes a long run, which also looks for the smallest question that fails.
+"""
+
+import os
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from tests.skillian.oracle.running import Pair
+from tests.skillian.oracle.tables import questions, refused_questions
+
+from skillian.errors import QueryError
+
+EXAMPLES = int(os.environ.get("ORACLE_EXAMPLES", "0"))
+PHASES = (Phase.explicit, Phase.generate, *((Phase.shrink,) if EXAMPLES else ()))
+
+
+@pytest.mark.timeout(600 + EXAMPLES * 5)
+@settings(
+    max_examples=EXAMPLES or 60,
+    phases=PHASES,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+@given(data=st.data())
+def test_the_engine_equals_the_oracle(any_pair: Pair, data: st.DataObject) -> None:
+    any_pair.checked(data.draw(questions(any_pair.profile)))
+
+
+@settings(max_examples=5, phases=PHASES)
+@given(data=st.data())
+def test_types_that_differ_are_refused_with_the_mend(pair: Pair, data: st.DataObject) -> None:
+    question = data.draw(refused_questions(pair.profile))
+    with pytest.raises(QueryError, match="declare the same `type` for the dimension"):
+        pair.compared(question)

@@ -1,0 +1,160 @@
+"""Rules of names and declarations: what is written in the file finds what is in the database."""
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from tests.skillian.oracle.questions import Column, Question, Side, Table
+from tests.skillian.oracle.rules import AMOUNT, KEY, compared, only, question, side, statuses
+from tests.skillian.oracle.running import Pair
+from tests.skillian.oracle.tables import NAMES
+
+from skillian.data.services import DataServices
+from skillian.errors import (
+    InvalidInputError,
+    QueryError,
+    SourceNotFoundError,
+    UnknownNameError,
+)
+
+
+def renamed(name: str, table: str, key: str, amount: str, rows: list[Any], **given: Any) -> Side:
+    """A source over a table and columns with these names."""
+    columns = (Column(key), Column(amount, "decimal"))
+    cells = tuple((text, Decimal(value)) for text, value in rows)
+    dimension = {"column": given.get("key_as", key)}
+    measure = {"column": given.get("amount_as", amount), "aggregation": "sum"}
+    return Side(
+        name,
+        Table(table, columns, cells),
+        {given.get("dimension", "key"): dimension},
+        {given.get("measure", "amount"): measure},
+    )
+
+
+STRANGE = ("select", "a\"b'c", "Größe 100% %s %(p0)s $p0 :p0 ?", "x.y;--/*", "\\")
+
+
+def test_columns_may_have_any_name(pair: Pair) -> None:
+    columns = (KEY, *(Column(name, "decimal") for name in NAMES))
+    measures = {f"m{n}": {"column": name, "aggregation": "sum"} for n, name in enumerate(NAMES)}
+    rows = [[("x", *range(start, start + len(NAMES)))] for start in (1, 2)]
+    a, b = (side(name, rows[n], columns, measures=measures) for n, name in enumerate("ab"))
+    result = compared(pair, a, b, measures=measures)
+    assert [item.a for item in result.top_differences] == list(range(1, len(NAMES) + 1))
+
+
+def test_dimensions_may_be_of_columns_of_any_name(pair: Pair) -> None:
+    columns = (*(Column(name) for name in NAMES), AMOUNT)
+    dimensions = {f"d{n}": {"column": name} for n, name in enumerate(NAMES)}
+    rows = [(*NAMES, 1)]
+    a, b = (side(name, rows, columns, dimensions) for name in "ab")
+    asked = {"align_on": tuple(dimensions), "filters": {"d3": NAMES[3], "d4": [NAMES[4], "x"]}}
+    assert statuses(compared(pair, a, b, **asked)) == {"match": 1}
+
+
+@pytest.mark.parametrize("name", STRANGE)
+def test_everything_may_have_any_name(pair: Pair, name: str) -> None:
+    given = {"dimension": name, "measure": f"{name} m"}
+    a = renamed(name, name, name, f"{name} 2", [("x", 1)], **given)
+    b = renamed(f"{name} b", f"{name} b", f"{name} 2", name, [("x", 2)], **given)
+    asked = Question(a, b, (f"{name} m",), (name,), {name: ["x"]})
+    item = only(pair.compared(asked))
+    assert [item.measure, item.key, item.gap] == [f"{name} m", {name: "x"}, 1]
+
+
+def test_a_name_in_another_case_finds_the_only_one(pair: Pair) -> None:
+    a = renamed("a", "Ledger", "BUKRS", "Hsl", [("x", 1)], key_as="bukrs", amount_as="HSL")
+    b = renamed("b", "plan", "k", "v", [("x", 1)])
+    assert statuses(pair.compared(question(a, b))) == {"match": 1}
+
+
+def test_a_column_that_is_not_there_names_the_nearest(pair: Pair) -> None:
+    a = renamed("a", "ta", "company", "amount", [], key_as="compny")
+    with pytest.raises(QueryError, match="no column 'compny'; nearest: company"):
+        pair.compared(question(a, [("x", 1)]))
+
+
+def test_the_default_alignment_is_what_both_sources_have(pair: Pair) -> None:
+    columns = (KEY, Column("p", "integer"), AMOUNT)
+    dimensions = {"key": {"column": "k"}, "period": {"column": "p"}}
+    a = side("a", [("x", 1, 1), ("x", 2, 2)], columns, dimensions)
+    result = compared(pair, a, [("x", 3)], settings={"default_align_on": ["period", "key"]})
+    assert (statuses(result), result.proof.align_on) == ({"match": 1}, ("key",))
+
+
+def test_no_alignment_at_all_lists_what_is_shared(pair: Pair) -> None:
+    asked = question([("x", 1)], [("x", 1)], settings={"default_align_on": []})
+    with pytest.raises(InvalidInputError, match="name what to align a and b on; they share: key"):
+        pair.compared(asked)
+
+
+def test_a_dimension_of_one_source_only_cannot_be_aligned_on(pair: Pair) -> None:
+    columns = (KEY, Column("p", "integer"), AMOUNT)
+    dimensions = {"key": {"column": "k"}, "period": {"column": "p"}}
+    a = side("a", [("x", 1, 1)], columns, dimensions)
+    with pytest.raises(UnknownNameError, match="no dimension 'period' in b"):
+        pair.compared(question(a, [("x", 1)], align_on=("key", "period")))
+
+
+@pytest.mark.parametrize(
+    ("given", "available"),
+    [({"measures": ("amout",)}, "measures"), ({"align_on": ("kee",)}, "dimensions")],
+)
+def test_unknown_names_tell_what_there_is(
+    pair: Pair, given: dict[str, Any], available: str
+) -> None:
+    with pytest.raises(UnknownNameError) as told:
+        pair.compared(question([("x", 1)], [("x", 1)], **given))
+    assert told.value.to_dict()[f"available_{available}"] == [
+        "amount" if available == "measures" else "key"
+    ]
+
+
+def test_an_unknown_source_tells_the_nearest(pair: Pair) -> None:
+    asked = question([("x", 1)], [("x", 1)])
+
+    with pytest.raises(SourceNotFoundError) as told:
+        pair.asked(asked, lambda each: each.comparison.compare("a", "bb", ["amount"]))
+    assert told.value.to_dict() == {
+        "error": True,
+        "type": "not_found",
+        "message": str(told.value),
+        "available_sources": ["b", "a"],
+    }
+
+
+def test_names_given_twice_count_once(pair: Pair) -> None:
+    asked = question([("x", 1)], [("x", 2)], measures=["amount"], align_on=("key", "key"))
+    result = pair.compared(asked)
+    assert result.proof.align_on == ("key",)
+    both = pair.asked(asked, lambda each: each.comparison.compare("a", "b", ["amount"] * 2))
+    assert [measure.name for measure in both.summary.measures] == ["amount"]
+
+
+def test_a_measure_may_be_given_without_a_list(pair: Pair) -> None:
+    asked = question([("x", 1)], [("x", 2)])
+    result = pair.asked(asked, lambda each: each.comparison.compare("a", "b", "amount"))
+    assert only(result).gap == 1
+
+
+def test_no_measure_is_no_question(pair: Pair) -> None:
+    with pytest.raises(InvalidInputError, match="at least one measure"):
+        pair.compared(question([("x", 1)], [("x", 1)], measures=()))
+
+
+def test_wrong_thresholds_are_refused(pair: Pair) -> None:
+    async def ask(services: DataServices) -> None:
+        for thresholds in (
+            {"match": {"absolute": "much"}},
+            {"match": {"absolute": -1}},
+            {"match": {"absolute": "NaN"}},
+            {"match": {"absolute": "Infinity"}},
+            {"minor": {"absolute": 1}},
+            {"match": {"relative": 1}},
+            {"match": 5},
+        ):
+            with pytest.raises(InvalidInputError, match="thresholds are"):
+                await services.comparison.compare("a", "b", ["amount"], thresholds=thresholds)
+
+    pair.asked(question([("x", 1)], [("x", 1)]), ask)

@@ -1,0 +1,242 @@
+"""Rules of measures: aggregations and arithmetic, exact to the last digit."""
+
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from tests.skillian.oracle.oracle import AGGREGATIONS
+from tests.skillian.oracle.questions import Column, Side
+from tests.skillian.oracle.rules import KEY, compared, only, question, side, statuses
+from tests.skillian.oracle.running import Pair
+
+from skillian.data.services import DataServices
+from skillian.errors import QueryError
+
+MONEY = Column("v", "decimal", 2, 24)
+WHOLE = Column("v", "integer")
+
+
+def measured(
+    name: str, values: Sequence[Any], how: str, column: Column = MONEY, key: Any = "x"
+) -> Side:
+    """A source with one key, and one measure over these values."""
+    rows = [(key, value) for value in values]
+    measures = {"amount": {"column": "v", "aggregation": how}}
+    return side(name, rows, (KEY, column), measures=measures)
+
+
+def cells(pair: Pair, a: Sequence[Any], b: Sequence[Any], how: str, column: Column = MONEY) -> Any:
+    """The values of a and b in the one difference."""
+    item = only(compared(pair, measured("a", a, how, column), measured("b", b, how, column)))
+    return item.a, item.b
+
+
+@pytest.mark.parametrize(
+    ("how", "a", "b"),
+    [
+        ("sum", "-4.50", "1"),
+        ("count", "4", "1"),
+        ("count_distinct", "3", "1"),
+        ("avg", "-1.125", "1"),
+        ("min", "-10", "1"),
+        ("max", "5", "1"),
+    ],
+)
+def test_every_aggregation(pair: Pair, how: str, a: str, b: str) -> None:
+    values = ["5", "-10", None, "0.25", "0.25"]
+    assert cells(pair, values, ["1"], how) == (Decimal(a), Decimal(b))
+
+
+@pytest.mark.parametrize("how", AGGREGATIONS)
+def test_of_nulls_alone_there_are_none_and_no_other_value(pair: Pair, how: str) -> None:
+    counts = how in {"count", "count_distinct"}
+    item = only(compared(pair, measured("a", [None, None], how), measured("b", ["7"], how)))
+    assert item.a == (Decimal(0) if counts else None)
+    assert item.reason == (None if counts else "null_in_a")
+
+
+@pytest.mark.parametrize("how", AGGREGATIONS)
+def test_the_same_rows_in_another_order_match(pair: Pair, how: str) -> None:
+    values = ["0.10", "0.20", "-0.30", None, "999999999999999999.99", "-5"]
+    a, b = measured("a", values, how), measured("b", values[::-1], how)
+    assert statuses(compared(pair, a, b)) == {"match": 1}
+
+
+def test_cents_add_up_exactly(pair: Pair) -> None:
+    a, b = ["0.10"] * 3, ["0.30"]
+    result = compared(pair, measured("a", a, "sum"), measured("b", b, "sum"))
+    assert statuses(result) == {"match": 1}
+
+
+def test_a_cent_in_eighteen_digits_is_a_difference(pair: Pair) -> None:
+    a, b = ["999999999999999999.99"], ["999999999999999999.98"]
+    assert cells(pair, a, b, "sum") == (Decimal(a[0]), Decimal(b[0]))
+    item = only(compared(pair, measured("a", a, "sum"), measured("b", b, "sum")))
+    assert (item.gap, item.percentage_diff) == (Decimal("-0.01"), Decimal("0.0000"))
+    assert item.to_dict()["a"] == "999999999999999999.99"
+
+
+def test_sums_may_be_longer_than_their_values(pair: Pair) -> None:
+    a = ["9999999999999999999999.99"] * 100
+    total = Decimal("999999999999999999999999.00")
+    assert cells(pair, a, ["0.01"], "sum") == (total, Decimal("0.01"))
+
+
+def test_sums_of_whole_numbers_do_not_overflow(pair: Pair) -> None:
+    big = 2**63 - 1
+    assert cells(pair, [big] * 3, [big] * 2, "sum", WHOLE) == (3 * big, 2 * big)
+
+
+def test_whole_numbers_past_what_a_float_holds_differ(pair: Pair) -> None:
+    item = only(
+        compared(
+            pair, measured("a", [2**53], "max", WHOLE), measured("b", [2**53 + 1], "max", WHOLE)
+        )
+    )
+    assert item.gap == 1
+    assert item.to_dict()["b"] == str(2**53 + 1)
+
+
+AVERAGES: tuple[tuple[list[Any], str], ...] = (
+    (["1", "0", "0"], "0.33333333"),
+    (["2", "0", "0"], "0.66666667"),
+    (["-2", "0", "0"], "-0.66666667"),
+    (["0.01", None, None], "0.01"),
+    (["0.01"] + ["0"] * 63, "0.00015625"),
+    (["0.01"] + ["0"] * 127, "0.00007813"),
+    (["-0.01"] + ["0"] * 127, "-0.00007813"),
+    (["999999999999999999.99", "999999999999999999.98"], "999999999999999999.985"),
+)
+
+
+def test_averages_are_exact_quotients_rounded_half_away_from_zero(pair: Pair) -> None:
+    rows = [(str(n), value) for n, (values, _) in enumerate(AVERAGES) for value in values]
+    measures = {"amount": {"column": "v", "aggregation": "avg"}}
+    result = compared(
+        pair, *(side(name, rows[: n * 999], measures=measures) for name, n in (("a", 1), ("b", 0)))
+    )
+    found = {item.key["key"]: item.a for item in result.top_differences}
+    assert found == {str(n): Decimal(average) for n, (_, average) in enumerate(AVERAGES)}
+
+
+def test_averages_of_whole_numbers_have_a_fraction(pair: Pair) -> None:
+    assert cells(pair, [1, 2], [1], "avg", WHOLE) == (Decimal("1.5"), Decimal(1))
+
+
+@pytest.mark.parametrize("how", AGGREGATIONS)
+def test_scales_that_differ_are_compared_by_value(pair: Pair, how: str) -> None:
+    a = measured("a", ["1.50", "-0.10", "0.20"], how, Column("v", "decimal", 2, 10))
+    b = measured("b", ["1.5", "-0.1", "0.2"], how, Column("v", "decimal", 7, 30))
+    assert statuses(compared(pair, a, b)) == {"match": 1}
+
+
+def test_a_whole_number_and_a_decimal_are_compared_by_value(pair: Pair) -> None:
+    a = measured("a", [2], "sum", WHOLE)
+    item = only(
+        compared(pair, a, measured("b", ["1.25", "0.755"], "sum", Column("v", "decimal", 3)))
+    )
+    assert item.gap == Decimal("0.005")
+
+
+def test_texts_are_counted_and_told_apart_exactly(pair: Pair) -> None:
+    texts = ["a", "A", "a ", "é", "e\u0301", "", None, "a"]
+    column = Column("v")
+    a, b = (
+        measured("a", texts, "count_distinct", column),
+        measured("b", [], "count_distinct", column),
+    )
+    assert only(compared(pair, a, b)).a == 6
+    a, b = measured("a", texts, "count", column), measured("b", [], "count", column)
+    assert only(compared(pair, a, b)).a == 7
+
+
+def test_texts_are_not_added_up(pair: Pair) -> None:
+    column = Column("v")
+    asked = question(measured("a", ["1"], "sum", column), measured("b", ["1"], "sum", column))
+    with pytest.raises(QueryError, match="not a number"):
+        pair.compared(asked)
+
+
+def test_binary_floats_are_refused_with_the_cast_that_is_exact(pair: Pair) -> None:
+    column = Column("v", "float")
+    asked = question(measured("a", [0.1], "sum", column), measured("b", [0.1], "sum", column))
+    with pytest.raises(QueryError, match=r"expression: CAST\(v AS DECIMAL\(18,2\)\)"):
+        pair.compared(asked)
+
+
+def test_an_expression_is_a_measure(pair: Pair) -> None:
+    negated = (
+        "v * -1", "-v", "v - 2 * v", "CASE WHEN k = 'x' THEN -v ELSE v END", "COALESCE(v, 0) * -1",
+        "CAST(v AS DECIMAL(18,2)) * -1", "v * (1 - 2.00)", "ROUND(-v, 2)", "NULLIF(-v, 0)",
+    )  # fmt: skip
+    plain = {f"m{n}": {"column": "v", "aggregation": "sum"} for n in range(len(negated))}
+    told = {f"m{n}": {"expression": text, "aggregation": "sum"} for n, text in enumerate(negated)}
+    a = side("a", [("x", "-5.25"), ("x", "1")], (KEY, MONEY), measures=plain)
+    b = side("b", [("x", "5.25"), ("x", "-1")], (KEY, MONEY), measures=told)
+    result = pair.compared(question(a, b, measures=tuple(told)))
+    assert statuses(result) == {"match": 1}
+    assert {measure.total_b for measure in result.summary.measures} == {Decimal("-4.25")}
+
+
+def test_floats_cast_by_an_expression_are_compared(pair: Pair) -> None:
+    measures = {"amount": {"expression": "CAST(v AS DECIMAL(18,2))", "aggregation": "sum"}}
+    columns = (KEY, Column("v", "float"))
+    a = side("a", [("x", 0.1), ("x", 0.2)], columns, measures=measures)
+    b = side("b", [("x", 0.3)], columns, measures=measures)
+    result = pair.compared(question(a, b))
+    assert statuses(result) == {"match": 1}
+    assert result.summary.measures[0].total_a == Decimal("0.30")
+
+
+def test_expressions_with_more_than_arithmetic_are_refused(pair: Pair) -> None:
+    refused = (
+        "v / 2", "random()", "(SELECT 1)", "v; DROP TABLE table_a", "sum(v)", "pg_sleep(9)", "x.v",
+    )  # fmt: skip
+    measures = {text: {"expression": text, "aggregation": "sum"} for text in refused}
+
+    async def ask(services: DataServices) -> None:
+        for text in refused:
+            with pytest.raises(QueryError):
+                await services.comparison.compare("a", "b", [text])
+
+    pair.asked(question(side("a", [], measures=measures), side("b", [], measures=measures)), ask)
+
+
+def test_aggregations_that_differ_are_refused(pair: Pair) -> None:
+    asked = question(measured("a", ["1"], "sum"), measured("b", ["1"], "max"))
+    with pytest.raises(QueryError, match="sum in a and max in b"):
+        pair.compared(asked)
+
+
+def test_units_that_differ_are_refused(pair: Pair) -> None:
+    measures = [
+        {"amount": {"column": "v", "aggregation": "sum", "unit": unit}} for unit in ("EUR", "USD")
+    ]
+    asked = question(side("a", [], measures=measures[0]), side("b", [], measures=measures[1]))
+    with pytest.raises(QueryError, match="in EUR in a and in USD in b"):
+        pair.compared(asked)
+
+
+def test_all_aggregations_of_one_column_in_one_pass(pair: Pair) -> None:
+    measures = {how: {"column": "v", "aggregation": how} for how in AGGREGATIONS}
+    a = side("a", [("x", "1"), ("x", "2"), ("y", None), (None, "-3")], measures=measures)
+    b = side("b", [("x", "3"), ("y", "1"), (None, "-3")], measures=measures)
+    result = compared(pair, a, b, measures=AGGREGATIONS)
+    assert [measure.name for measure in result.summary.measures] == list(AGGREGATIONS)
+
+
+def test_net_hides_what_gross_shows(pair: Pair) -> None:
+    result = compared(pair, [("x", 10), ("y", 20)], [("x", 15), ("y", 15)])
+    [amount] = result.summary.measures
+    assert [amount.net_difference, amount.gross_difference] == [0, 10]
+    assert [amount.total_a, amount.total_b] == [30, 30]
+
+
+def test_a_missing_or_null_side_counts_as_zero_in_net_and_gross(pair: Pair) -> None:
+    result = compared(
+        pair, [("x", 10), ("null", None), ("other", 7)], [("y", -20), ("null", 5), ("other", None)]
+    )
+    [amount] = result.summary.measures
+    assert [amount.net_difference, amount.gross_difference] == [-32, 42]
+    assert [amount.total_a, amount.total_b] == [17, -15]

@@ -1,0 +1,150 @@
+"""What a dimension's declaration makes of a value, in plain Python."""
+
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime, time
+from decimal import Decimal
+from typing import Any
+
+from tests.skillian.oracle.questions import Column
+
+
+class Refused(Exception):
+    """The engine must refuse this question rather than answer it."""
+
+
+def kind_of(dimension: Mapping[str, Any], column: Column) -> str:
+    """Return the kind of a dimension's values."""
+    declared = dimension.get("type")
+    if declared is not None:
+        return str(declared).partition("(")[0]
+    return "text" if dimension.get("normalise") or dimension.get("values") else column.kind
+
+
+def scale_of(dimension: Mapping[str, Any], column: Column) -> int:
+    """Return the digits after the point of a decimal dimension."""
+    declared = re.fullmatch(r"decimal\(\d+, *(\d+)\)", str(dimension.get("type")))
+    return int(declared[1]) if declared else column.scale
+
+
+def meant(dimension: Mapping[str, Any], value: Any, column: Column) -> Any:
+    """Return the value that is compared; NULL stays NULL."""
+    if value is None:
+        return None
+    kind = column.kind
+    if dimension.get("normalise") or dimension.get("values"):
+        value, kind = as_text(value, column), "text"
+        for step in dimension.get("normalise", ()):
+            value = _normalised(value, step)
+        value = dimension.get("values", {}).get(value, value)
+    declared = dimension.get("type")
+    return value if declared is None else _typed(value, kind, dimension, column)
+
+
+def as_text(value: Any, column: Column) -> str:
+    """Return a value as a database prints it."""
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case Decimal():
+            return f"{value:.{column.scale}f}"
+        case datetime():
+            return value.isoformat(" ").rstrip("0") if value.microsecond else value.isoformat(" ")
+        case date():
+            return value.isoformat()
+        case _:
+            return str(value)
+
+
+def _normalised(text: str, step: str) -> str:
+    if step == "trim":
+        return text.strip(" ")
+    if step == "upper":
+        return capitals(text)
+    if step == "nfc":
+        return unicodedata.normalize("NFC", text)
+    width, fill = re.fullmatch(r"lpad\((\d+), *'(.)'\)", step, re.DOTALL).groups()  # type: ignore[union-attr]
+    return text.rjust(int(width), fill)
+
+
+def capitals(text: str) -> str:
+    """Return the text in capitals, one letter for one letter."""
+    found = [(letter, letter.upper()) for letter in text]
+    return "".join(capital if len(capital) == 1 else letter for letter, capital in found)
+
+
+def _typed(value: Any, kind: str, dimension: Mapping[str, Any], column: Column) -> Any:
+    goal, pattern = kind_of(dimension, column), dimension.get("format")
+    if goal == "text":
+        return value.strftime(pattern) if pattern else as_text(value, column)
+    if goal in {"date", "timestamp"}:
+        return _moment(value, goal, pattern)
+    if goal == "boolean":
+        return value if kind == "boolean" else {"true": True, "false": False}[str(value)]
+    if goal == "integer":
+        if kind == "text" and not re.fullmatch(r"[+-]?[0-9]+", value):
+            raise Refused(value)
+        return int(value)
+    scale = scale_of(dimension, column)
+    if kind == "text" and not re.fullmatch(rf"[+-]?[0-9]+(\.[0-9]{{0,{scale}}})?", value):
+        raise Refused(value)
+    return Decimal(value)
+
+
+def _moment(value: Any, goal: str, pattern: str | None) -> date | datetime:
+    if pattern:
+        moment = datetime.strptime(str(value), pattern)  # noqa: DTZ007 - it has no zone
+        return moment.date() if goal == "date" else moment
+    if goal == "timestamp":
+        if isinstance(value, str):
+            return datetime.fromisoformat(value)
+        return value if isinstance(value, datetime) else datetime.combine(value, time.min)
+    if isinstance(value, str):
+        if not re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", value):
+            raise Refused(value)
+        return date.fromisoformat(value)
+    return value.date() if isinstance(value, datetime) else value
+
+
+def kept(value: Any, test: Any, kind: str) -> bool:
+    """Whether a filter keeps a row with this value of the dimension."""
+    if isinstance(test, Mapping):
+        return all(_holds(value, operator, given, kind) for operator, given in test.items())
+    given = test if _is_list(test) else [test]
+    return value in [_given(item, kind) for item in given]
+
+
+def _holds(value: Any, operator: str, given: Any, kind: str) -> bool:
+    if operator == "ne":
+        return not kept(value, given, kind)
+    if value is None:
+        return False
+    if operator == "between":
+        low, high = (_given(item, kind) for item in given)
+        return bool(low <= value <= high)
+    other = _given(given, kind)
+    tests = {
+        "gte": lambda: value >= other,
+        "gt": lambda: value > other,
+        "lte": lambda: value <= other,
+        "lt": lambda: value < other,
+    }
+    return bool(tests[operator]())
+
+
+def _is_list(test: Any) -> bool:
+    return isinstance(test, Sequence) and not isinstance(test, str)
+
+
+def _given(item: Any, kind: str) -> Any:
+    """Return a filter's value in the kind of the dimension."""
+    if item is None:
+        return None
+    if kind == "text":
+        return item.isoformat() if isinstance(item, date) else str(item)
+    if kind in {"integer", "decimal"}:
+        return Decimal(str(item).strip())
+    if kind in {"date", "timestamp"} and isinstance(item, str):
+        return date.fromisoformat(item) if kind == "date" else datetime.fromisoformat(item)
+    return {"true": True, "false": False}.get(item, item) if kind == "boolean" else item

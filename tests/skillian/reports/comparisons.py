@@ -1,0 +1,56 @@
+"""What the tests of reports compare: the demo's amounts, and values that would be markup."""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from skillian.data.saved import SavedComparison
+from skillian.data.sources import SourceRegistry
+from skillian.reports.outcome import Outcome
+from skillian.reports.running import Depth, open_engine, run_all
+
+HOSTILE = (
+    "<script>window.pwned = 1</script>",
+    "\"><img src=x onerror='window.pwned = 2'>",
+    "a|b`c``d\\|",
+    "*@admin* #12 http://outside.example/x www.outside.example :smile: [x](http://y.example)",
+    "two\nlines\x1b[31m\x0b]]>&amp;",
+    "{{ 7 * 7 }} ${{ secrets }}",
+    "\u202eright to left",
+)
+SOURCES = """
+connections: {main: duckdb:///hostile.duckdb}
+sources:
+  "<b>a</b>":
+    connection: main
+    table: ta
+    dimensions: {"k|<i>": {column: k}}
+    measures: {v: {column: v, aggregation: sum, unit: "<u>"}, n: {column: k, aggregation: count}}
+  b:
+    connection: main
+    table: tb
+    dimensions: {"k|<i>": {column: k}}
+    measures: {v: {column: v, aggregation: sum, unit: "<u>"}, n: {column: k, aggregation: count}}
+comparison: {default_align_on: ["k|<i>"]}
+"""
+
+
+def asked(**changed: Any) -> SavedComparison:
+    """What the tests of reports ask for: the demo's amounts, where nothing else is said."""
+    known = {"name": "close", "a": "fi_reporting", "b": "bpc_reporting", "measures": ["amount"]}
+    return SavedComparison.model_validate({**known, **changed})
+
+
+def outcomes_of(sources: Path, *comparisons: SavedComparison) -> tuple[Outcome, ...]:
+    """Make the comparisons as deep as a report can be."""
+
+    async def work() -> tuple[Outcome, ...]:
+        async with open_engine(SourceRegistry.load(sources), 10) as engine:
+            return await run_all(engine, comparisons, Depth(1000, 20), lambda *_: None)
+
+    # In a thread, since a browser's test may have a loop of its own in this one.
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(lambda: asyncio.run(work())).result()

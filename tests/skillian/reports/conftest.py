@@ -1,0 +1,55 @@
+"""Comparisons to report: the demo's, one of hostile values, one that could not be made."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+import pytest
+from tests.skillian.reports.comparisons import HOSTILE, SOURCES, asked, outcomes_of
+
+from skillian.demo.ledger import write_demo
+from skillian.reports.outcome import Outcome
+
+
+@pytest.fixture(scope="session")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_demo(tmp_path_factory.mktemp("demo"))
+
+
+@pytest.fixture(scope="session")
+def close(demo: Path) -> Outcome:
+    """The demo's amounts: differences of every kind but `missing_in_a`."""
+    return outcomes_of(demo, asked())[0]
+
+
+@pytest.fixture(scope="session")
+def equal(demo: Path) -> Outcome:
+    return outcomes_of(demo, asked(name="equal", filters={"company": "1002"}))[0]
+
+
+@pytest.fixture(scope="session")
+def failed(demo: Path) -> Outcome:
+    return outcomes_of(demo, asked(name="failed", filters={"company": {"gt": None}}))[0]
+
+
+@pytest.fixture(scope="session")
+def nothing(demo: Path) -> Outcome:
+    return outcomes_of(demo, asked(name="nothing", filters={"company": "typo"}))[0]
+
+
+@pytest.fixture(scope="session")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
+    """Two measures over keys that would be markup, and amounts that no binary float holds."""
+    folder = tmp_path_factory.mktemp("hostile")
+    with duckdb.connect(folder / "hostile.duckdb") as connection:
+        for table, amount in (("ta", "123456789012345678.12"), ("tb", "123456789012345678.13")):
+            connection.execute(f"CREATE TABLE {table} (k VARCHAR, v DECIMAL(38, 2))")
+            rows = [[key, amount] for key in HOSTILE] + [[None, "1.00"]]
+            connection.executemany(f"INSERT INTO {table} VALUES (?, ?)", rows)  # noqa: S608 - ours
+        connection.execute("INSERT INTO ta VALUES ('no amount', NULL), ('only a', -5)")
+        connection.execute("INSERT INTO tb VALUES ('no amount', 7), ('only b', 0.5)")
+    (folder / "sources.yaml").write_text(SOURCES, encoding="utf-8")
+    name = "<h1>hostile</h1> & @all"
+    comparison = asked(name=name, a="<b>a</b>", b="b", measures=["v", "n"])
+    return outcomes_of(folder / "sources.yaml", comparison)[0]

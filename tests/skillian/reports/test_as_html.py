@@ -1,0 +1,106 @@
+"""The page as text: what it may do, what it holds, and that nothing in it is markup of others."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from html.parser import HTMLParser
+
+from tests.skillian.reports.comparisons import HOSTILE
+
+from skillian.reports.as_html import write_html
+from skillian.reports.outcome import Outcome
+
+OURS = {
+    *("html", "head", "meta", "title", "style", "body", "main", "script", "svg", "symbol", "path"),
+    *("circle", "rect", "line", "use", "section", "header", "h1", "h2", "h3", "h4", "p", "span"),
+    *("strong", "dl", "div", "dt", "dd", "data", "figure", "figcaption", "ul", "li", "bdi", "nav"),
+    *("a", "label", "input", "fieldset", "legend", "table", "thead", "tbody", "tr", "th", "td"),
+    *("button", "details", "summary", "code", "pre"),
+}
+VOID = {"meta", "input", "rect", "line", "use", "circle", "path"}
+
+
+class Reader(HTMLParser):
+    """Notes tags, attributes and text; the tags must close in their order."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.attributes: list[tuple[str, str, str | None]] = []
+        self.open: list[str] = []
+        self.text: list[str] = []
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.attributes += [(tag, name, value) for name, value in attrs]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in VOID:
+            assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text.append(data)
+
+
+def test_every_tag_is_ours_and_closes(close: Outcome, hostile: Outcome, failed: Outcome) -> None:
+    page = Reader(write_html([close, hostile, failed]))
+    assert page.open == []
+    assert page.tags <= OURS
+
+
+def test_hostile_values_are_text(hostile: Outcome) -> None:
+    page = Reader(write_html([hostile]))
+    shown = "".join(page.text)
+    for key in HOSTILE:
+        assert key.replace("\x1b", "\ufffd").replace("\x0b", "\ufffd") in shown
+    assert not [name for _, name, _ in page.attributes if name.startswith("on")]
+    assert "\x1b" not in shown
+
+
+def test_the_policy_lets_the_pages_own_script_and_style_work_and_nothing_else(
+    close: Outcome,
+) -> None:
+    page = write_html([close])
+    policy = re.search(r'Content-Security-Policy" content="([^"]+)"', page)
+    assert policy is not None
+    rules = dict(rule.split(" ", 1) for rule in policy[1].split("; "))
+    assert rules["default-src"] == "'none'"
+    for tag, rule in (("script", "script-src"), ("style", "style-src")):
+        [content] = re.findall(rf"<{tag}>(.*?)</{tag}>", page, re.DOTALL)
+        digest = base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
+        assert rules[rule] == f"'sha256-{digest}'"
+
+
+def test_nothing_is_fetched_and_no_style_is_set_where_the_policy_forbids_it(
+    close: Outcome, hostile: Outcome
+) -> None:
+    page = Reader(write_html([close, hostile]))
+    names = {name for _, name, _ in page.attributes}
+    assert not names & {"src", "srcset", "style", "action", "background"}
+    links = [value for _, name, value in page.attributes if name == "href"]
+    assert all(str(link).startswith("#") for link in links)
+
+
+def test_amounts_are_there_with_all_their_digits(hostile: Outcome) -> None:
+    assert 'value="123456789012345678.12" title="123456789012345678.12"' in write_html([hostile])
+
+
+def test_verdicts_reasons_and_the_way_to_each_comparison(
+    close: Outcome, failed: Outcome, nothing: Outcome
+) -> None:
+    page = write_html([close, failed, nothing])
+    assert "<h1>3 comparisons</h1>" in page
+    assert 'href="#comparison-2">failed</a>' in page
+    assert "has no order" in page
+    assert "nothing to compare" in page
+
+
+def test_the_script_stays_small() -> None:
+    [script] = re.findall(r"<script>(.*?)</script>", write_html([]), re.DOTALL)
+    assert script.count("\n") < 150

@@ -1,0 +1,57 @@
+"""The report as a real Markdown parser reads it."""
+
+from __future__ import annotations
+
+import re
+from html import escape
+
+from markdown_it import MarkdownIt
+from tests.skillian.reports.comparisons import HOSTILE
+
+from skillian.reports.as_markdown import write_markdown
+from skillian.reports.outcome import Outcome
+
+
+def html(*outcomes: Outcome) -> str:
+    return str(MarkdownIt("commonmark").enable("table").render(write_markdown(outcomes)))
+
+
+def test_verdict_sentences_and_the_largest_differences_are_in_it(close: Outcome) -> None:
+    shown = html(close)
+    assert "<h2>❌ findings: close</h2>" in shown
+    assert "30 of 36 groups match (83.3 %)" in shown
+    assert "98.3 % of the gross gap in amount: company 1001." in shown
+    cells = re.findall(r"<t[dh][^>]*>(.*?)</t[dh]>", shown)
+    assert cells[:7] == [
+        *("match", "minor", "major", "only in b", "only in a", "groups", "match rate"),
+    ]
+    assert cells[7:14] == ["30", "1", "4", "0", "1", "36", "83.3 %"]
+    assert "<code>2024004</code>" in shown
+    assert '<td style="text-align:right">192258.87</td>' in shown
+
+
+def test_what_failed_and_what_is_equal(failed: Outcome, equal: Outcome) -> None:
+    shown = html(failed, equal)
+    assert "⚠️ could not compare: failed" in shown
+    assert "has no order" in shown
+    assert "✅ equal: equal" in shown
+
+
+def test_no_value_is_markup_or_calls_anyone(hostile: Outcome) -> None:
+    text = write_markdown([hostile])
+    shown = html(hostile)
+    assert "<script>" not in shown
+    assert "<img" not in shown
+    assert "<a href" not in shown
+    assert "<em>" not in shown
+    plain = re.sub(r"(`+) ?.*?\1", "", re.sub(r"<code>.*?</code>", "", text))
+    assert not re.search(r"@\w|#\d|://|www\.|:smile:", plain)
+
+
+def test_a_key_is_shown_as_it_is_in_one_cell(hostile: Outcome) -> None:
+    shown = html(hostile)
+    rows = [row for row in shown.split("<tr>") if "<code>" in row and "<td" in row]
+    assert all(row.count("<td") == 9 - 1 for row in rows)
+    for key in HOSTILE[:4]:
+        quoted = escape(key).replace("&#x27;", "'")
+        assert f"<code>{quoted}</code>" in shown

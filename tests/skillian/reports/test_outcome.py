@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+from skillian.reports.outcome import Compared, Outcome, worst
+
+
+def test_findings_are_the_groups_of_the_classes_that_count(close: Outcome) -> None:
+    assert isinstance(close, Compared)
+    major_only = replace(close, asked=close.asked.model_copy(update={"fail_on": "major"}))
+    assert (close.findings, major_only.findings) == (6, 5)
+    assert close.verdict == "findings"
+
+
+def test_minor_differences_may_pass(close: Outcome) -> None:
+    assert isinstance(close, Compared)
+    summary = close.result.summary
+    classes = replace(summary.classes, major_diff=0, missing_in_b=0)
+    result = replace(close.result, summary=replace(summary, classes=classes))
+    passing = replace(close, result=result)
+    assert passing.verdict == "findings"
+    lenient = replace(passing, asked=close.asked.model_copy(update={"fail_on": "major"}))
+    assert lenient.verdict == "equal"
+
+
+def test_nothing_compared_is_no_agreement(nothing: Outcome) -> None:
+    assert nothing.verdict == "failed"
+    assert "nothing to compare" in str(nothing.reason)
+
+
+def test_the_worst_verdict_counts(
+    equal: Outcome, close: Outcome, failed: Outcome, nothing: Outcome
+) -> None:
+    assert worst([]) == "equal"
+    assert worst([equal]) == "equal"
+    assert worst([equal, close, equal]) == "findings"
+    assert worst([close, nothing]) == "failed"
+    assert worst([failed, close]) == "failed"

@@ -1,0 +1,224 @@
+"""The page in a real browser: drawn, sorted, filtered, opened; nothing leaves, nothing is run."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+from tests.skillian.reports.comparisons import HOSTILE
+
+from skillian.reports.as_html import write_html
+from skillian.reports.outcome import Outcome
+
+CHROMIUM = shutil.which("chromium")
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed"),
+]
+
+Show = Callable[..., Page]
+
+ROWS = "table.groups > tbody > tr:first-child"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        # Root may not use Chromium's own sandbox; the pages are those of these tests.
+        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def show(browser: Browser, tmp_path: Path) -> Iterator[Show]:
+    """Open the page of some outcomes; afterwards nothing but it was asked for, and all was well."""
+    asked_for: list[str] = []
+    wrong: list[str] = []
+    pages: list[Page] = []
+
+    def open_page(*outcomes: Outcome, width: int = 1200, dark: bool = False) -> Page:
+        file = tmp_path / "report.html"
+        file.write_text(write_html(outcomes), encoding="utf-8")
+        context = browser.new_context(
+            viewport={"width": width, "height": 800},
+            color_scheme="dark" if dark else "light",
+            locale="de-DE",
+        )
+        page = context.new_page()
+        page.on("request", lambda request: asked_for.append(request.url))
+        page.on("console", lambda message: wrong.append(message.text))
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.goto(file.as_uri())
+        pages.append(page)
+        return page
+
+    yield open_page
+    for page in pages:
+        page.context.close()
+    assert asked_for == [(tmp_path / "report.html").as_uri()] * len(pages)
+    assert wrong == []
+
+
+def columns(page: Page, number: int) -> list[str]:
+    cells = page.locator(f"{ROWS} > td:nth-child({number})")
+    return cells.all_inner_texts()
+
+
+def test_the_charts_are_drawn(show: Show, close: Outcome) -> None:
+    page = show(close)
+    stack = page.locator("svg.stack rect")
+    widths = [box["width"] for rect in stack.all() if (box := rect.bounding_box())]
+    assert len(widths) == 4  # none is in b only
+    assert widths[0] > 10 * widths[1] > 0
+    bars = page.locator(".chart").first.locator("rect")
+    assert bars.count() == 6
+    assert all(bar.is_visible() for bar in bars.all())
+    fills = {rect.evaluate("rect => getComputedStyle(rect).fill") for rect in stack.all()}
+    assert len(fills) == 4
+    assert page.locator("symbol").count() == 5
+    assert page.locator(".legend svg").first.bounding_box()
+
+
+def test_amounts_are_written_as_the_reader_does_with_all_their_digits(
+    show: Show, hostile: Outcome
+) -> None:
+    page = show(hostile)
+    amount = page.locator("table.groups data[value='123456789012345678.12']").first
+    assert amount.inner_text() == "123.456.789.012.345.678,12"
+    assert amount.get_attribute("title") == "123456789012345678.12"
+    small = page.locator("table.groups data[value='-5.00']").first
+    assert small.inner_text() == "-5,00"
+
+
+def test_rows_are_sorted_by_a_click_on_a_heading_or_by_the_keyboard(
+    show: Show, close: Outcome
+) -> None:
+    page = show(close)
+    assert columns(page, 3)[:2] == ["2024004", "2024007"]
+    period = page.get_by_role("button", name="period", exact=True)
+    period.click()
+    assert columns(page, 3) == sorted(columns(page, 3))
+    assert page.locator("th[aria-sort]").get_attribute("aria-sort") == "ascending"
+    period.focus()
+    page.keyboard.press("Enter")
+    assert columns(page, 3) == sorted(columns(page, 3), reverse=True)
+    page.get_by_role("button", name="b", exact=True).click()
+    assert columns(page, 6)[0] == "81.238,94"
+    assert columns(page, 6)[-1] == "no row"
+    page.get_by_role("button", name="b", exact=True).click()
+    assert columns(page, 6)[0] == "384.517,74"
+    assert columns(page, 6)[-1] == "no row"
+    assert page.locator("th[aria-sort]").count() == 1
+
+
+def test_amounts_beyond_binary_floats_are_sorted_exactly(show: Show, hostile: Outcome) -> None:
+    page = show(hostile)
+    page.get_by_role("button", name="v: b", exact=True).click()
+    shown = page.locator(f"{ROWS} > td:nth-child(5) data")
+    amounts = [float(str(cell.get_attribute("value"))) for cell in shown.all()]
+    assert amounts == sorted(amounts)
+
+
+def test_rows_are_filtered_by_their_keys_and_classes(show: Show, close: Outcome) -> None:
+    page = show(close)
+    page.get_by_role("searchbox").fill("1003")
+    assert page.locator("table.groups > tbody:visible").count() == 1
+    assert page.get_by_role("status").inner_text() == "1 of 6 shown"
+    page.get_by_role("searchbox").fill("")
+    page.get_by_role("checkbox", name="major").uncheck()
+    assert page.locator("table.groups > tbody:visible").count() == 2
+    assert page.get_by_role("status").inner_text() == "2 of 6 shown"
+
+
+def test_the_rows_behind_a_group_open_and_stay_with_it(show: Show, close: Outcome) -> None:
+    page = show(close)
+    button = page.get_by_role("button", name="Rows behind company 1001, period 2024007")
+    behind = page.locator(f"[id='{button.get_attribute('aria-controls')}']")
+    assert behind.is_hidden()
+    button.focus()
+    page.keyboard.press("Enter")
+    assert behind.is_visible()
+    assert button.get_attribute("aria-expanded") == "true"
+    a, b = behind.locator(".side").all()
+    assert a.locator("tbody tr").count() == 40
+    assert "no row" in b.inner_text()
+    page.get_by_role("button", name="period", exact=True).click()
+    assert behind.locator("xpath=..").locator("td.key").nth(1).inner_text() == "2024007"
+    button.click()
+    assert behind.is_hidden()
+
+
+def test_hostile_values_are_shown_and_not_run(show: Show, hostile: Outcome) -> None:
+    page = show(hostile)
+    assert page.evaluate("window.pwned") is None
+    shown = [text for text in columns(page, 2) if "pwned = 1" in text]
+    assert shown == [HOSTILE[0]]
+    assert page.locator("main img, main h1, main b, main i, main u").count() == 0
+
+
+def test_a_script_that_is_not_the_pages_own_is_not_run(
+    browser: Browser, close: Outcome, tmp_path: Path
+) -> None:
+    page = write_html([close])
+    file = tmp_path / "changed.html"
+    file.write_text(page.replace("</main>", "</main><script>window.pwned = 3</script>"))
+    opened = browser.new_page()
+    opened.goto(file.as_uri())
+    assert opened.evaluate("window.pwned") is None
+    opened.close()
+
+
+@pytest.mark.parametrize("width", [390, 1200])
+def test_the_page_itself_never_scrolls_sideways(
+    width: int, show: Show, close: Outcome, hostile: Outcome
+) -> None:
+    page = show(close, hostile, width=width)
+    for button in page.locator(".drill").all()[:2]:
+        button.click()
+    for details in page.locator("summary").all():
+        details.click()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_dark_and_light_are_told_apart_and_texts_can_be_read(show: Show, close: Outcome) -> None:
+    for dark in (False, True):
+        page = show(close, dark=dark)
+        paper, ink = page.locator("body").evaluate(
+            "body => { const style = getComputedStyle(body);"
+            " return [style.backgroundColor, style.color] }"
+        )
+        assert (_luminance(paper) < _luminance(ink)) == dark
+        faint = page.locator("dt").first.evaluate("text => getComputedStyle(text).color")
+        panel = page.locator(".tiles div").first.evaluate(
+            "tile => getComputedStyle(tile).backgroundColor"
+        )
+        assert _contrast(paper, ink) >= 7
+        assert _contrast(panel, faint) >= 4.5
+
+
+def test_equal_and_failed_comparisons_have_their_page(
+    show: Show, equal: Outcome, failed: Outcome
+) -> None:
+    page = show(equal, failed)
+    assert page.locator("table.groups").count() == 0
+    assert page.get_by_role("heading", name="2 comparisons").is_visible()
+    page.get_by_role("link", name="failed").click()
+    assert "has no order" in page.locator(".reason").inner_text()
+
+
+def _luminance(color: str) -> float:
+    parts = [int(part) / 255 for part in color.strip("rgb()").split(", ")]
+    red, green, blue = (
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def _contrast(one: str, other: str) -> float:
+    dark, light = sorted((_luminance(one), _luminance(other)))
+    return (light + 0.05) / (dark + 0.05)
