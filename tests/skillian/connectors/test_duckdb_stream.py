@@ -1,7 +1,9 @@
 """Rows of a DuckDB in batches: bounded memory, and an end at any time."""
 
 import asyncio
+import re
 import resource
+import time
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from pathlib import Path
@@ -103,3 +105,11 @@ async def test_closing_the_connector_ends_a_stream_that_waits(connector: DuckDBC
     await connector.aclose()
     with pytest.raises(QueryError, match="stopped"):
         await anext(batches)
+
+
+async def _executing(task: asyncio.Task[Any]) -> None:
+    """Return when the statement executes, which shows in the processor time it uses."""
+    start = time.process_time()
+    while time.process_time() - start < 0.2:
+        await asyncio.wait([task], timeout=0.01)
+        assert not task.done()
