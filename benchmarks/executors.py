@@ -19,7 +19,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -38,7 +38,7 @@ Measure = Callable[[], Awaitable[float]]
 
 
 @contextmanager
-def bare_forks() -> Iterator[Measure]:
+def bare_forks() -> Generator[Measure]:
     """`os.fork` and `waitpid` in a process that has loaded what the template has."""
     command = [sys.executable, "-I", str(_FLOOR), str(WORKER_FOLDER), *ALWAYS]
     with subprocess.Popen(
@@ -60,7 +60,7 @@ def bare_forks() -> Iterator[Measure]:
 
 
 @contextmanager
-def json_echo() -> Iterator[Measure]:
+def json_echo() -> Generator[Measure]:
     """A small JSON object over a socket pair to another process and back, on the event loop."""
     ours, theirs = socket.socketpair()
     child = os.fork()

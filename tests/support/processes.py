@@ -7,17 +7,23 @@ from pathlib import Path
 
 
 def _parents() -> dict[int, int]:
-    """Each living process and its parent; zombies have ended, and a spare one is nobody's yet."""
+    """Each living process and its parent; zombies have ended.
+
+    A process that the sandbox's template has forked ahead is left out: it is nobody's yet.
+    """
     found: dict[int, int] = {}
+    templates: set[int] = set()
     for folder in Path("/proc").iterdir():
         if not folder.name.isdigit():
             continue
         with suppress(OSError):  # it ended meanwhile
             head, _, tail = (folder / "stat").read_bytes().rpartition(b")")
             fields = tail.split()
-            if fields[0] not in {b"Z", b"X"} and not head.endswith(b"(waiting"):
+            if fields[0] not in {b"Z", b"X"}:
                 found[int(folder.name)] = int(fields[1])
-    return found
+            if head.endswith(b"(template"):  # and what it forks is called so until it has an order
+                templates.add(int(folder.name))
+    return {pid: parent for pid, parent in found.items() if not {pid, parent} <= templates}
 
 
 def descendants(pid: int) -> set[int]:

@@ -89,8 +89,7 @@ def _execute(statement: str, cursor: Cursor) -> None:
 
 
 def _insert(table: str, batch: ArrowBatch, cursor: Cursor) -> None:
-    from_batches: Any = pa.Table.from_batches  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-    rows: Any = from_batches([batch])
-    cursor.register("batch", rows)
+    arrow: Any = pa  # pyarrow carries no types
+    cursor.register("batch", arrow.Table.from_batches([batch]))
     cursor.execute(f'INSERT INTO "{table}" SELECT * FROM "batch"')  # noqa: S608 - our own name
     cursor.unregister("batch")

@@ -10,10 +10,14 @@ from skillian.storage.errors import (
     TurnLost,
 )
 from skillian.storage.records import Draft, Progress, SessionRecord, TurnEvent
-from skillian.storage.store import SessionStore, open_store
+from skillian.storage.store import MAX_EVENTS, SessionStore, open_store
+from skillian.storage.turn_rows import CANCELLED, DIED
 from skillian.storage.turns import Turn
 
 __all__ = [
+    "CANCELLED",
+    "DIED",
+    "MAX_EVENTS",
     "Draft",
     "MessageTooLong",
     "Progress",

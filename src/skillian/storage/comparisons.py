@@ -6,9 +6,8 @@ import json
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import delete, select
+from sqlalchemy import Connection, delete, select
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from skillian.storage.database import Database, as_text
 from skillian.storage.errors import MessageTooLong
@@ -40,22 +39,22 @@ class ComparisonStore:
         if len(body) > MAX_BYTES:
             raise MessageTooLong("the comparison", len(body), MAX_BYTES)
 
-        async def work(connection: AsyncConnection) -> None:
-            now = await self._database.now(connection)
+        def work(connection: Connection) -> None:
+            now = self._database.now(connection)
             until = as_text(expires if isinstance(expires, datetime) else now + expires)
             new = self._insert(comparisons).values(key=key, body=body, expires=until)
-            replace = {"body": new.excluded.body, "expires": new.excluded.expires}
-            await connection.execute(new.on_conflict_do_update(["key"], set_=replace))
+            change = {"body": new.excluded.body, "expires": new.excluded.expires}
+            connection.execute(new.on_conflict_do_update(index_elements=["key"], set_=change))
 
         await self._database.write(work)
 
     async def find(self, key: str) -> dict[str, Any] | None:
         """Return what is kept under the key and has not expired."""
 
-        async def work(connection: AsyncConnection) -> str | None:
-            now = as_text(await self._database.now(connection))
+        def work(connection: Connection) -> str | None:
+            now = as_text(self._database.now(connection))
             kept = select(comparisons.c.body).where(comparisons.c.key == key)
-            return await connection.scalar(kept.where(comparisons.c.expires > now))
+            return connection.scalar(kept.where(comparisons.c.expires > now))
 
         body = await self._database.read(work)
         found: dict[str, Any] | None = None if body is None else json.loads(body)
@@ -64,11 +63,9 @@ class ComparisonStore:
     async def purge(self) -> int:
         """Delete what has expired; gives how many."""
 
-        async def work(connection: AsyncConnection) -> int:
-            now = as_text(await self._database.now(connection))
-            gone = await connection.execute(
-                delete(comparisons).where(comparisons.c.expires <= now)
-            )
+        def work(connection: Connection) -> int:
+            now = as_text(self._database.now(connection))
+            gone = connection.execute(delete(comparisons).where(comparisons.c.expires <= now))
             return gone.rowcount
 
         return await self._database.write(work)

@@ -5,8 +5,7 @@ A step that was released is never changed; a change is a new step at the end.
 
 from collections.abc import Sequence
 
-from sqlalchemy import text
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy import Connection, text
 
 from skillian.storage.database import Database
 from skillian.storage.errors import StoreUrlError
@@ -100,13 +99,13 @@ async def migrate(database: Database, migrations: Sequence[Sequence[str]] = MIGR
 
 
 async def _apply(database: Database, number: int, statements: Sequence[str]) -> None:
-    async def step(connection: AsyncConnection) -> None:
-        if await _newest(database, connection) >= number:
+    def step(connection: Connection) -> None:
+        if _newest(database, connection) >= number:
             return  # another process was quicker
         for statement in statements:
-            await connection.execute(text(statement))
-        now = await database.now(connection)
-        await connection.execute(
+            connection.execute(text(statement))
+        now = database.now(connection)
+        connection.execute(
             text("INSERT INTO skillian_migrations (number, applied) VALUES (:number, :applied)"),
             {"number": number, "applied": now.isoformat()},
         )
@@ -114,11 +113,11 @@ async def _apply(database: Database, number: int, statements: Sequence[str]) -> 
     await database.write(step)
 
 
-async def _newest(database: Database, connection: AsyncConnection) -> int:
+def _newest(database: Database, connection: Connection) -> int:
     """The number of the last step applied; others wait from here until the transaction ends."""
     if database.is_postgres:
         lock = text("SELECT pg_advisory_xact_lock(:number)")
-        await connection.execute(lock, {"number": _ONE_AT_A_TIME})
-    await connection.execute(text(_APPLIED))
-    newest = await connection.scalar(text("SELECT max(number) FROM skillian_migrations"))
+        connection.execute(lock, {"number": _ONE_AT_A_TIME})
+    connection.execute(text(_APPLIED))
+    newest = connection.scalar(text("SELECT max(number) FROM skillian_migrations"))
     return int(newest or 0)

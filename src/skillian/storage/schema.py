@@ -15,7 +15,7 @@ sessions = Table(
 )
 
 # At most one turn of a session is `running`, and that is its last; the others are `done` or
-# `broken`. `last_message` and `last_event` are the session's highest numbers when the turn last wrote.
+# `broken`. `last_message` and `last_event` are the session's highest numbers as of this turn.
 turns = Table(
     "skillian_turns",
     metadata,

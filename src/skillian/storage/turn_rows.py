@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Row, insert, select, update
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy import Connection, Row, insert, select, update
 
 from skillian.storage.database import as_text
 from skillian.storage.errors import TurnLost
@@ -52,10 +51,10 @@ def broken(kind: str, reason: str) -> Change:
     return Change((said,), (failed, Draft("turn_ended", {})), "broken")
 
 
-async def last_turn(connection: AsyncConnection, session_id: str) -> Row[Any] | None:
+def last_turn(connection: Connection, session_id: str) -> Row[Any] | None:
     """Return the row of the session's last turn."""
     query = select(turns).where(turns.c.session_id == session_id)
-    return (await connection.execute(query.order_by(turns.c.number.desc()).limit(1))).one_or_none()
+    return connection.execute(query.order_by(turns.c.number.desc()).limit(1)).one_or_none()
 
 
 def is_stale(turn: Row[Any] | None, now: datetime) -> bool:
@@ -63,8 +62,8 @@ def is_stale(turn: Row[Any] | None, now: datetime) -> bool:
     return turn is not None and turn.state == "running" and turn.lease_until < as_text(now)
 
 
-async def change(
-    connection: AsyncConnection, held: Held, what: Change, now: datetime, lease_until: datetime
+def change(
+    connection: Connection, held: Held, what: Change, now: datetime, lease_until: datetime
 ) -> tuple[TurnEvent, ...]:
     """Write into a running turn and renew its lease; gives the events with their numbers.
 
@@ -73,10 +72,10 @@ async def change(
         MessageTooLong: one of the texts is.
     """
     if what.ends:  # the session's row is always locked before the turn's
-        await connection.execute(
+        connection.execute(
             update(sessions).where(sessions.c.id == held.session_id).values(updated=as_text(now))
         )
-    written = await connection.execute(
+    written = connection.execute(
         update(turns)
         .where(turns.c.session_id == held.session_id, turns.c.number == held.number)
         .where(turns.c.holder == held.holder, turns.c.state == "running")
@@ -91,11 +90,11 @@ async def change(
     last = written.one_or_none()
     if last is None:
         raise TurnLost
-    return await add(connection, held, what, (last.last_message, last.last_event))
+    return add(connection, held, what, (last.last_message, last.last_event))
 
 
-async def add(
-    connection: AsyncConnection, held: Held, what: Change, last: tuple[int, int]
+def add(
+    connection: Connection, held: Held, what: Change, last: tuple[int, int]
 ) -> tuple[TurnEvent, ...]:
     """Add a change's messages and events; `last` are the numbers of the last of each."""
     of_turn = {"session_id": held.session_id, "turn": held.number}
@@ -108,22 +107,22 @@ async def add(
             | ({"shown": 1} if message["role"] == "user" else {})
             for number, message in enumerate(what.messages, first_message)
         ]
-        await connection.execute(insert(messages), rows)
+        connection.execute(insert(messages), rows)
     if what.drafts:
         rows = [
             {**of_turn, "number": number, "type": one.type, "body": to_json("the event", one.data)}
             for number, one in enumerate(what.drafts, first_event)
         ]
-        await connection.execute(insert(events), rows)
+        connection.execute(insert(events), rows)
     return tuple(
         TurnEvent(number, held.number, one.type, dict(one.data))
         for number, one in enumerate(what.drafts, first_event)
     )
 
 
-async def shown_messages(connection: AsyncConnection, session_id: str) -> list[JsonObject]:
+def shown_messages(connection: Connection, session_id: str) -> list[JsonObject]:
     """Return what is shown of a session, oldest first: of a turn not done, what was asked."""
-    rows = await connection.scalars(
+    rows = connection.scalars(
         select(messages.c.body)
         .join(
             turns,

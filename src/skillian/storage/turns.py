@@ -10,10 +10,10 @@ import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import timedelta
+from time import monotonic
 from typing import Any
 
-from sqlalchemy import Row, insert, select, update
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy import Connection, Row, insert, select, update
 
 from skillian.storage.database import Database, as_text
 from skillian.storage.errors import SessionNotFound, StoreUnavailable, TurnLost
@@ -35,6 +35,7 @@ from skillian.storage.turn_rows import (
 
 LEASE_SECONDS = 10.0
 _RENEWED_AFTER = 0.3  # of the lease
+_AGAIN_SECONDS = 0.5
 
 
 class Turn:
@@ -61,6 +62,7 @@ class Turn:
         self._holder = holder
         self._lease = timedelta(seconds=lease)
         self._has_ended = False
+        self._renewed = 0.0
 
     async def take(self, opening: Change) -> bool:
         """Begin the turn with what opens it; false while another one runs.
@@ -69,6 +71,7 @@ class Turn:
             SessionNotFound: there is no such session.
             MessageTooLong: one of the texts is.
         """
+        self._renewed = monotonic()
         taken = await self._database.write(lambda connection: self._take(connection, opening))
         if taken:
             self.on_change()
@@ -106,62 +109,67 @@ class Turn:
 
     async def keep(self) -> None:
         """Renew the lease until cancelled, or until the turn is lost."""
-        loop = asyncio.get_running_loop()
         lease = self._lease.total_seconds()
-        ends = loop.time() + lease
-        while not self.is_lost:
-            await asyncio.sleep(lease * _RENEWED_AFTER)
-            asked = loop.time()
+        while not (self.is_lost or self._has_ended):
+            due = self._renewed + lease * _RENEWED_AFTER - monotonic()
+            if due > 0:  # other writes renew it too
+                await asyncio.sleep(due)
+                continue
             try:
                 await self._change(Change())
-                ends = asked + lease
             except TurnLost:
                 return
             except StoreUnavailable:
-                if loop.time() > ends:
+                if monotonic() > self._renewed + lease:
                     self._lose()
+                await asyncio.sleep(_AGAIN_SECONDS)
 
-    async def _take(self, connection: AsyncConnection, opening: Change) -> bool:
+    def _take(self, connection: Connection, opening: Change) -> bool:
         # The lock makes those who come at once see each other.
         query = select(sessions.c.title).where(sessions.c.id == self._session_id)
-        title = await connection.scalar(query.with_for_update())
+        title = connection.scalar(query.with_for_update())
         if title is None:
             raise SessionNotFound
-        before = await last_turn(connection, self._session_id)
-        now = await self._database.now(connection)
+        before = last_turn(connection, self._session_id)
+        now = self._database.now(connection)
         if before is not None and is_stale(before, now):
-            await mark_broken(self._database, connection, before)
-            before = await last_turn(connection, self._session_id)
+            mark_broken(self._database, before, connection)
+            before = last_turn(connection, self._session_id)
         if before is not None and before.state == "running":
             return False
-        self.history = await shown_messages(connection, self._session_id)
+        self.history = shown_messages(connection, self._session_id)
         self.number = 1 if before is None else before.number + 1
         messages, happened = (0, 0) if before is None else (before.last_message, before.last_event)
         last = (messages + len(opening.messages), happened + len(opening.drafts))
         row = {
-            **{"session_id": self._session_id, "number": self.number, "state": "running"},
-            **{"holder": self._holder, "lease_until": as_text(now + self._lease)},
-            **{"last_message": last[0], "last_event": last[1]},
+            "session_id": self._session_id,
+            "number": self.number,
+            "state": "running",
+            "holder": self._holder,
+            "lease_until": as_text(now + self._lease),
+            "last_message": last[0],
+            "last_event": last[1],
         }
-        await connection.execute(insert(turns), row)
-        self.opened = await add(connection, self._held, opening, last)
+        connection.execute(insert(turns), row)
+        self.opened = add(connection, self._held, opening, last)
         said = next((one["content"] for one in opening.messages if one["role"] == "user"), "")
         touched = update(sessions).where(sessions.c.id == self._session_id)
-        await connection.execute(
-            touched.values(updated=as_text(now), title=title or as_title(said))
-        )
+        connection.execute(touched.values(updated=as_text(now), title=title or as_title(said)))
         return True
 
     async def _change(self, what: Change) -> tuple[TurnEvent, ...]:
-        async def work(connection: AsyncConnection) -> tuple[TurnEvent, ...]:
-            now = await self._database.now(connection)
-            return await change(connection, self._held, what, now, now + self._lease)
+        def work(connection: Connection) -> tuple[TurnEvent, ...]:
+            now = self._database.now(connection)
+            return change(connection, self._held, what, now, now + self._lease)
 
+        asked = monotonic()
         try:
-            written = await self._database.write(work)
+            lasting = bool(what.messages) or what.ends
+            written = await self._database.write(work, lasting=lasting)
         except TurnLost:
             self._lose()
             raise
+        self._renewed = asked
         self._has_ended = self._has_ended or what.ends
         if written:
             self.on_change()
@@ -177,18 +185,18 @@ class Turn:
             self.on_lost()
 
 
-async def mark_broken(database: Database, connection: AsyncConnection, turn: Row[Any]) -> None:
+def mark_broken(database: Database, turn: Row[Any], connection: Connection) -> None:
     """End a turn whose holder has died, unless it has been heard of since `turn` was read."""
     # As `change` does: first the session, then the turn.
-    await connection.execute(
+    connection.execute(
         select(sessions.c.id).where(sessions.c.id == turn.session_id).with_for_update()
     )
     query = select(turns.c.lease_until).where(
         turns.c.session_id == turn.session_id, turns.c.number == turn.number
     )
-    if await connection.scalar(query.with_for_update()) != turn.lease_until:
+    if connection.scalar(query.with_for_update()) != turn.lease_until:
         return
     held = Held(turn.session_id, turn.number, turn.holder)
-    now = await database.now(connection)
+    now = database.now(connection)
     with suppress(TurnLost):  # it has ended by itself
-        await change(connection, held, broken("died", DIED), now, now)
+        change(connection, held, broken("died", DIED), now, now)

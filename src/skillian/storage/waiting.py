@@ -15,7 +15,7 @@ class Waiting:
 
     def __init__(self) -> None:
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-        self._alarms: dict[str, asyncio.Event] = {}
+        self._alarms: WeakValueDictionary[str, asyncio.Event] = WeakValueDictionary()
 
     @asynccontextmanager
     async def in_line(self, session_id: str, seconds: float) -> AsyncGenerator[None]:

@@ -53,9 +53,8 @@ class Follower:
         self._holder = holder
         self._wake = asyncio.Event()
         self._loop = asyncio.get_running_loop()
-        self._started = self._loop.time()
         self._seconds = seconds
-        self._deadline = self._started + seconds
+        self._started = self._deadline = 0.0
         self.pid = 0
         """Of the fork, as its parent says, which may be later than what the fork itself says."""
         self.status: int | None = None
@@ -71,15 +70,17 @@ class Follower:
         Raises:
             BaseException: what a tool raised that is no failure, such as the end of the run.
         """
+        self._started = self._loop.time()  # now that the session is ready
+        self._deadline = self._started + self._seconds
         channels = [channel for channel in (self._step, self._holder) if channel is not None]
         for channel in channels:
             channel.listen(self._wake.set)
         try:
             while True:
+                await self._wait()
                 ending = await self._take_frames() or self._state()
                 if ending is not None:
                     return ending
-                await self._wait()
         finally:
             for channel in channels:
                 channel.unlisten()

@@ -23,7 +23,7 @@ from skillian.connectors.spark_rows import BATCH_ROWS
 
 pytestmark = [
     pytest.mark.spark,
-    pytest.mark.timeout(300),
+    pytest.mark.timeout(600),
     pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs Java 17 or later"),
     # Nothing here goes through pandas.
     pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),

@@ -28,9 +28,8 @@ async def check_follow_up(services: DataServices, cache_key: str, question: Ques
     await check_pages(services, cache_key, oracle, STATUSES)
     explanation = await engine.explain(cache_key)
     check_explanation(explanation, oracle)
-    for group in sorted(oracle.groups, key=lambda each: by_size(each, question.measures[0]))[
-        :DRILLED
-    ]:
+    largest = sorted(oracle.groups, key=lambda group: by_size(group, question.measures[0]))
+    for group in largest[:DRILLED]:
         key = dict(zip(oracle.align_on, group.key, strict=True))
         check_drill_down(await engine.drill_down(cache_key, key), oracle, group)
 
@@ -58,12 +57,8 @@ async def _page(
 
 
 def _group(row: GroupRow) -> tuple[Any, ...]:
-    return (
-        row.status,
-        row.rows_a,
-        row.rows_b,
-        [(item.measure, shown(item)) for item in row.measures],
-    )
+    cells = [(item.measure, shown(item)) for item in row.measures]
+    return row.status, row.rows_a, row.rows_b, cells
 
 
 def _wanted(group: Group, oracle: Oracle) -> tuple[Any, ...]:

@@ -61,13 +61,10 @@ def check_measure(measure: MeasureSummary, oracle: Oracle) -> None:
     cells = [group.cells[name] for group in groups]
     how = oracle.question.a.measures[name]["aggregation"]
     same(measure.classes.to_dict(), counted(cell.status for cell in cells))
-    totals = measure.total_a, measure.total_b
-    if how in ADDITIVE:
-        same(totals, (total(cell.a for cell in cells), total(cell.b for cell in cells)))
-    else:
-        assert totals == (None, None)
-    assert measure.net_difference == total(cell.gap for cell in cells) or not cells
-    assert measure.gross_difference == total(abs_of(cell.gap) for cell in cells) or not cells
+    totals = (total(cell.a for cell in cells), total(cell.b for cell in cells))
+    same((measure.total_a, measure.total_b), totals if how in ADDITIVE else (None, None))
+    assert measure.net_difference == sum(Fraction(cell.gap) for cell in cells)
+    assert measure.gross_difference == sum(abs(Fraction(cell.gap)) for cell in cells)
     assert measure.null_in_a == sum(cell.reason == "null_in_a" for cell in cells)
     assert measure.null_in_b == sum(cell.reason == "null_in_b" for cell in cells)
     doubled = [(doubled_in_a(group, name), doubled_in_b(group, name)) for group in groups]
@@ -76,26 +73,28 @@ def check_measure(measure: MeasureSummary, oracle: Oracle) -> None:
     assert measure.opposite_sign == sum(opposite(cell) for cell in cells)
 
 
-def total(values: Iterable[Decimal | None]) -> Decimal | None:
+def total(values: Iterable[Decimal | None]) -> Fraction | None:
+    """The sum of what is there; of nothing there is none."""
     present = [Fraction(value) for value in values if value is not None]
-    if not present:
-        return None
-    whole = sum(present, Fraction(0)) * 10**18
-    return Decimal(f"{whole.numerator}e-18")
-
-
-def abs_of(value: Decimal) -> Decimal:
-    return value.copy_abs()
+    return sum(present, Fraction(0)) if present else None
 
 
 def doubled_in_a(group: Group, name: str) -> bool:
-    a, b = group.cells[name].a, group.cells[name].b
-    return bool(a and b and group.rows_a == 2 * group.rows_b and Fraction(a) == 2 * Fraction(b))
+    """Whether a has exactly twice the rows and twice the value of b."""
+    cell = group.cells[name]
+    return _is_double((cell.a, group.rows_a), (cell.b, group.rows_b))
 
 
 def doubled_in_b(group: Group, name: str) -> bool:
-    a, b = group.cells[name].a, group.cells[name].b
-    return bool(a and b and group.rows_b == 2 * group.rows_a and Fraction(b) == 2 * Fraction(a))
+    """Whether b has exactly twice the rows and twice the value of a."""
+    cell = group.cells[name]
+    return _is_double((cell.b, group.rows_b), (cell.a, group.rows_a))
+
+
+def _is_double(one: tuple[Decimal | None, int], other: tuple[Decimal | None, int]) -> bool:
+    if not one[0] or not other[0]:
+        return False
+    return one[1] == 2 * other[1] and Fraction(one[0]) == 2 * Fraction(other[0])
 
 
 def opposite(cell: Cell) -> bool:
@@ -149,7 +148,7 @@ def shown(item: Difference) -> tuple[Any, ...]:
 
 def wanted_of(group: Group, name: str, oracle: Oracle) -> tuple[Any, ...]:
     cell = group.cells[name]
-    absolute = None if cell.a is None or cell.b is None else abs_of(cell.gap)
+    absolute = None if cell.a is None or cell.b is None else cell.gap.copy_abs()
     numbers = (cell.a, cell.b, cell.gap, absolute, cell.percentage)
     causes = (doubled_in_a(group, name), doubled_in_b(group, name), opposite(cell))
     key = dict(zip(oracle.align_on, group.key, strict=True))

@@ -1,29 +1,32 @@
 """Random thresholds at all levels, and values that are off by just what these allow."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 from hypothesis import strategies as st
+from tests.skillian.oracle.oracle import Limits
 
-LIMITS = ("0", "0.01", "0.05", 1, 1.5, 5, "14.285714285", 100, Decimal(9999999))
+MUCH = Decimal(9999999)
+ABSOLUTE = ("0", "0.01", "0.05", 1, 5, MUCH)
+PERCENTAGE = ("0", 1, 1.5, 5, "0.5", "14.285714285", 100, MUCH)
 
-Limits = dict[str, list[Fraction]]
 Move = Callable[[Any], Any]
 
 
-def limits_of(one_more: Any) -> st.SearchStrategy[Any]:
-    """The limits of one class: both, one or none."""
-    known = st.sampled_from((*LIMITS, one_more))
-    partial = st.fixed_dictionaries({}, optional={"absolute": known, "percentage": known})
-    return st.one_of(st.fixed_dictionaries({"absolute": known, "percentage": known}), partial)
-
-
+absolute, percentage = st.sampled_from(ABSOLUTE), st.sampled_from(PERCENTAGE)
+limits = st.one_of(
+    # Where one limit is wide, the other one decides.
+    st.fixed_dictionaries({"absolute": st.just(MUCH), "percentage": percentage}),
+    st.fixed_dictionaries({"absolute": absolute, "percentage": st.just(MUCH)}),
+    st.fixed_dictionaries({"absolute": absolute, "percentage": percentage}),
+    st.fixed_dictionaries({}, optional={"absolute": absolute, "percentage": percentage}),
+)
 thresholds = st.one_of(
-    st.fixed_dictionaries({"match": limits_of(0), "minor_diff": limits_of(Decimal(9999999))}),
-    st.fixed_dictionaries({}, optional={"match": limits_of(0), "minor_diff": limits_of(5)}),
+    st.fixed_dictionaries({"match": limits, "minor_diff": limits}),
+    st.fixed_dictionaries({}, optional={"match": limits, "minor_diff": limits}),
 )
 
 
@@ -38,18 +41,6 @@ def settings_of(draw: st.DrawFn, sources: Sequence[str], measures: Sequence[str]
         found["pairs"] = [{"sources": pair, "thresholds": draw(thresholds)}]
     if draw(st.booleans()):
         found["measures"] = {draw(st.sampled_from(measures)): {"thresholds": draw(thresholds)}}
-    return found
-
-
-def mentioned(request: Mapping[str, Any], settings: Mapping[str, Any]) -> Limits:
-    """Return all limits of a request and of the file, by their kind."""
-    narrow = [*settings.get("pairs", ()), *settings.get("measures", {}).values()]
-    levels = [request, settings.get("thresholds", {}), *(each["thresholds"] for each in narrow)]
-    found: Limits = {"absolute": [Fraction(0)], "percentage": [Fraction(0)]}
-    for level in levels:
-        for given in level.values():
-            for kind, limit in given.items():
-                found[kind].append(Fraction(str(limit)))
     return found
 
 
@@ -80,14 +71,13 @@ def lost(_: Any) -> None:
 
 
 def moves(limits: Limits) -> tuple[Move, ...]:
-    """Ways to be off: exactly a limit, a cent less or more; wrong sign; twice as much; NULL."""
-    return *_nudges(limits), Nudge(Fraction(-2)), Nudge(Fraction(1)), lost
-
-
-def _nudges(limits: Limits) -> Iterable[Nudge]:
-    for cent in (Fraction(0), Fraction(1, 100), Fraction(-1, 100)):
-        for limit in limits["absolute"]:
-            yield Nudge(step=limit + cent)
-            yield Nudge(step=-limit - cent)
-        for limit in limits["percentage"]:
-            yield Nudge(limit / 100, cent)
+    """Ways to be off: just what a limit allows, a cent less or more; wrong sign; twice; NULL."""
+    exact, cent = Fraction(0), Fraction(1, 100)
+    found: list[Move] = [Nudge(Fraction(-2)), Nudge(Fraction(1)), lost]
+    for absolute_limit, percentage_limit in limits:
+        share = percentage_limit / 100
+        found += [Nudge(share), Nudge(-share), Nudge(share), Nudge(-share)]
+        found += [Nudge(exact, absolute_limit), Nudge(exact, -absolute_limit)]
+        found += [Nudge(share, cent), Nudge(share, -cent)]
+        found += [Nudge(exact, absolute_limit + cent), Nudge(exact, absolute_limit - cent)]
+    return tuple(found)

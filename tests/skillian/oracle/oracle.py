@@ -15,6 +15,7 @@ from tests.skillian.oracle.values import Refused, kept, kind_of, meant
 
 Key = tuple[Any, ...]
 Row = Mapping[str, Any]
+Limits = list[tuple[Fraction, Fraction]]
 
 STATUSES = ("match", "minor_diff", "major_diff", "missing_in_a", "missing_in_b")
 ADDITIVE = frozenset({"sum", "count"})
@@ -107,19 +108,10 @@ class Oracle:
         groups = [group for group in self.groups if group.cells[measure].status != "match"]
         return sorted(groups, key=lambda group: by_size(group, measure))
 
-    def limits(self, measure: str) -> list[tuple[Fraction, Fraction]]:
+    def limits(self, measure: str) -> Limits:
         """Return absolute and percentage limit, of `match` and of `minor_diff`."""
-        settings = self.question.settings
-        levels = [settings.get("thresholds", {})]
-        names = {self.question.a.name, self.question.b.name}
-        pairs = settings.get("pairs", ())
-        levels += [pair["thresholds"] for pair in pairs if {*pair["sources"]} == names]
-        levels += [settings.get("measures", {}).get(measure, {}).get("thresholds", {})]
-        levels += [self.question.thresholds]
-        return [
-            (_limit(levels, status, "absolute"), _limit(levels, status, "percentage"))
-            for status in ("match", "minor_diff")
-        ]
+        names = self.question.a.name, self.question.b.name
+        return limits_of(names, measure, self.question.settings, self.question.thresholds)
 
     def _align_on(self) -> tuple[str, ...]:
         if self.question.align_on is not None:
@@ -143,6 +135,20 @@ class Oracle:
             status = "missing_in_a" if not a else "missing_in_b" if not b else status
             cells[name] = Cell(status, one, other)
         return Group(key, len(a), len(b), cells)
+
+
+def limits_of(
+    names: Sequence[str], measure: str, settings: Mapping[str, Any], request: Mapping[str, Any]
+) -> Limits:
+    """Return the limits that hold: those of the request, the measure, the pair, then all."""
+    levels = [settings.get("thresholds", {})]
+    pairs = settings.get("pairs", ())
+    levels += [pair["thresholds"] for pair in pairs if {*pair["sources"]} == {*names}]
+    levels += [settings.get("measures", {}).get(measure, {}).get("thresholds", {}), request]
+    return [
+        (_limit(levels, status, "absolute"), _limit(levels, status, "percentage"))
+        for status in ("match", "minor_diff")
+    ]
 
 
 def value(side: Side, name: str, row: Row) -> Any:
@@ -191,9 +197,7 @@ def exact(number: Fraction | int) -> Decimal:
         return Decimal(whole.numerator).scaleb(-18)
 
 
-def classified(
-    a: Decimal | None, b: Decimal | None, limits: Sequence[tuple[Fraction, Fraction]]
-) -> str:
+def classified(a: Decimal | None, b: Decimal | None, limits: Limits) -> str:
     """Return the class of two values that are both there, or NULL."""
     if a is None or b is None:
         return "match" if a is b else "major_diff"

@@ -36,7 +36,8 @@ class Side:
     """One source: its table, and its dimensions and measures by logical name.
 
     A measure with both `column` and `expression` is declared by the expression, which means the
-    column. `is_typed` says that the database knows the types of the columns.
+    column. `is_typed` says that the database knows the types of the columns. A hand-written `query`
+    takes the place of the table.
     """
 
     name: str
@@ -44,12 +45,14 @@ class Side:
     dimensions: Mapping[str, Mapping[str, Any]]
     measures: Mapping[str, Mapping[str, Any]]
     is_typed: bool = True
+    query: str | None = None
 
     def declaration(self, connection: str, suffix: str = "") -> dict[str, Any]:
         """Return the source as `sources.yaml` declares it; its table's name ends with `suffix`."""
+        table = {"table": f"{self.table.name}{suffix}"}
         return {
             "connection": connection,
-            "table": f"{self.table.name}{suffix}",
+            **(table if self.query is None else {"query": self.query}),
             "dimensions": self.dimensions,
             "measures": {name: _declared(told) for name, told in self.measures.items()},
         }

@@ -9,14 +9,12 @@ from hypothesis import strategies as st
 from tests.skillian.oracle.filter_forms import filters
 from tests.skillian.oracle.limits import (
     KEEP,
-    Limits,
     Move,
-    mentioned,
     moves,
     settings_of,
     thresholds,
 )
-from tests.skillian.oracle.oracle import AGGREGATIONS
+from tests.skillian.oracle.oracle import AGGREGATIONS, limits_of
 from tests.skillian.oracle.questions import Column, Question, Side, Table
 from tests.skillian.oracle.themes import AGREEING, UNDECLARED, Theme
 
@@ -36,6 +34,9 @@ MONEY = tuple(
 WHOLE = (0, 1, -1, 100, 2**53, 2**53 + 1, -(2**53) - 1, 2**62, -(2**62))
 NOTES = ("", "x", "X", "x ", "é", "e\u0301", "o'x", "😀")
 
+# The share of a's rows that b has too.
+STAYS = 0.85
+
 Rows = tuple[tuple[Any, ...], ...]
 
 
@@ -46,7 +47,7 @@ class Number:
     a: Column
     b: Column
     values: st.SearchStrategy[Any]
-    aggregations: tuple[str, ...] = AGGREGATIONS
+    aggregations: tuple[str, ...] = (*AGGREGATIONS, "sum", "sum")
 
 
 def number(scale_a: int, scale_b: int, values: st.SearchStrategy[Any]) -> Number:
@@ -55,8 +56,10 @@ def number(scale_a: int, scale_b: int, values: st.SearchStrategy[Any]) -> Number
 
 
 cents = st.decimals(min_value=-1000, max_value=1000, places=2)
-money = st.one_of(st.none(), st.sampled_from(MONEY), cents)
-small_money = st.one_of(st.none(), st.sampled_from(MONEY[:-3]), cents)
+# Of which every percentage is a number of whole cents.
+hundreds = st.integers(-50, 50).map(lambda number: Decimal(number * 100))
+money = st.one_of(hundreds, st.sampled_from(MONEY), cents, st.none())
+small_money = st.one_of(hundreds, st.sampled_from(MONEY[:-3]), cents, st.none())
 few = st.one_of(st.none(), st.integers(-9, 9))
 NUMBERS = (
     number(2, 2, money),
@@ -135,7 +138,8 @@ def asked(draw: st.DrawFn, profile: Profile, themes: Sequence[Theme]) -> Questio
     shape: Shape = draw(shapes(profile, themes))
     sources, request = draw(st.sampled_from(SOURCES)), draw(thresholds)
     settings = draw(settings_of(sources, [*shape.numbers]))
-    rows = draw(both_rows(shape, mentioned(request, settings)))
+    known = [moves(limits_of(sources, name, settings, request)) for name in shape.numbers]
+    rows = draw(both_rows(shape, known))
     a, b = (
         shape.side(index, Table(name, shape.columns(index, draw(turned(NAMES))), rows[index]))
         for index, name in enumerate(sources)
@@ -154,28 +158,37 @@ def asked(draw: st.DrawFn, profile: Profile, themes: Sequence[Theme]) -> Questio
 
 
 @st.composite
-def both_rows(draw: st.DrawFn, shape: Shape, limits: Limits) -> tuple[Rows, Rows]:
-    """Rows of both sides: most of b are rows of a again, some of them a little off."""
-    members = [
-        draw(st.lists(theme.members, min_size=2, max_size=5)) for theme in shape.themes.values()
+def both_rows(draw: st.DrawFn, shape: Shape, known: Sequence[Sequence[Move]]) -> tuple[Rows, Rows]:
+    """Rows of both sides: most of b are rows of a again, off in ways that are `known`."""
+    keys = [
+        (*draw(st.lists(theme.members, min_size=2, max_size=6, unique_by=repr)), (None, None))
+        for theme in shape.themes.values()
     ]
-    pools = [st.sampled_from([*some, *some, (None, None)]) for some in members]
-    row = st.tuples(
-        st.tuples(*pools), st.tuples(*(each.values for each, _ in shape.numbers.values()))
-    )
-    count = draw(st.sampled_from((6, 3, 8, 1, 12, 10, 0)))
-    rows = draw(st.lists(row, min_size=count, max_size=count))
-    known: tuple[Move, ...] = (KEEP,) if draw(st.booleans()) else (*moves(limits), KEEP, KEEP)
-    move = st.sampled_from(known)
-    stays = st.sampled_from((True, True, True, False))
+    cells = [
+        draw(st.lists(each.values, min_size=3, max_size=6, unique_by=repr))
+        for each, _ in shape.numbers.values()
+    ]
+    # Choices of which none is likelier than another: drawn one by one they repeat each other.
+    mixed = draw(st.randoms(use_true_random=True))
+
+    def row() -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        return tuple(map(mixed.choice, keys)), tuple(map(mixed.choice, cells))
+
+    # Few ways to be off, so that whole groups are off by just what a limit allows.
+    ways: list[tuple[Move, ...]] = [
+        (KEEP, *mixed.sample(some, k=mixed.randint(0, 4))) for some in known
+    ]
+    rows = [row() for _ in range(mixed.choice((0, 2, 4, 6, 8, 10, 12)))]
     other = [
-        (keys, tuple(draw(move)(value) for value in values)) for keys, values in rows if draw(stays)
+        (key, tuple(mixed.choice(some)(cell) for some, cell in zip(ways, values, strict=True)))
+        for key, values in rows
+        if mixed.random() < STAYS
     ]
-    other += draw(st.lists(row, max_size=2))
-    times = draw(st.sampled_from([(1, 1), (1, 1), (1, 2), (2, 1)]))
+    other += [row() for _ in range(mixed.choice((0, 0, 1, 2)))]
+    times = mixed.choice(((1, 1), (1, 1), (1, 2), (2, 1)))
     return (
-        tuple((*(one for one, _ in keys), *values) for keys, values in rows * times[0]),
-        tuple((*(two for _, two in keys), *values) for keys, values in other * times[1]),
+        tuple((*(one for one, _ in key), *values) for key, values in rows * times[0]),
+        tuple((*(two for _, two in key), *values) for key, values in other * times[1]),
     )
 
 

@@ -1,5 +1,6 @@
 """Rules of names and declarations: what is written in the file finds what is in the database."""
 
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -35,15 +36,6 @@ def renamed(name: str, table: str, key: str, amount: str, rows: list[Any], **giv
 STRANGE = ("select", "a\"b'c", "Größe 100% %s %(p0)s $p0 :p0 ?", "x.y;--/*", "\\")
 
 
-def test_columns_may_have_any_name(pair: Pair) -> None:
-    columns = (KEY, *(Column(name, "decimal") for name in NAMES))
-    measures = {f"m{n}": {"column": name, "aggregation": "sum"} for n, name in enumerate(NAMES)}
-    rows = [[("x", *range(start, start + len(NAMES)))] for start in (1, 2)]
-    a, b = (side(name, rows[n], columns, measures=measures) for n, name in enumerate("ab"))
-    result = compared(pair, a, b, measures=measures)
-    assert [item.a for item in result.top_differences] == list(range(1, len(NAMES) + 1))
-
-
 def test_dimensions_may_be_of_columns_of_any_name(pair: Pair) -> None:
     columns = (*(Column(name) for name in NAMES), AMOUNT)
     dimensions = {f"d{n}": {"column": name} for n, name in enumerate(NAMES)}
@@ -61,6 +53,44 @@ def test_everything_may_have_any_name(pair: Pair, name: str) -> None:
     asked = Question(a, b, (f"{name} m",), (name,), {name: ["x"]})
     item = only(pair.compared(asked))
     assert [item.measure, item.key, item.gap] == [f"{name} m", {name: "x"}, 1]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT k, v * 2 AS v FROM table_b WHERE v > 0",
+        "SELECT k, SUM(v) * 2 AS v FROM table_b WHERE v > 0 GROUP BY k",
+        "WITH kept AS (SELECT k, v FROM table_b WHERE v > 0) SELECT k, v + v AS v FROM kept",
+        (
+            "SELECT one.k, one.v + other.v AS v FROM table_b AS one JOIN table_b AS other"
+            " ON one.k = other.k WHERE one.v > 0"
+        ),
+    ],
+)
+def test_a_query_may_take_the_place_of_a_table(pair: Pair, query: str) -> None:
+    b = replace(side("b", [("x", 1), ("y", 2), ("z", -1)]), query=query)
+    result = pair.compared(question([("x", 2), ("y", 3)], b))
+    assert statuses(result) == {"match": 1, "major_diff": 1}
+    assert [only(result).gap, result.summary.rows_b] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "DELETE FROM table_b",
+        "SELECT k, v FROM table_b; DROP TABLE table_b",
+        "WITH gone AS (DELETE FROM table_b RETURNING *) SELECT * FROM gone",
+        "SELECT k, v INTO other FROM table_b",
+        "SELECT k, v FROM read_csv('/etc/passwd')",
+        "SELECT k, v FROM pg_read_file('/etc/passwd')",
+        "SELECT k, v FROM no_such_table",
+        "SELECT k, v FROM table_b FOR UPDATE",
+    ],
+)
+def test_a_query_is_one_select_over_tables_and_nothing_else(pair: Pair, query: str) -> None:
+    b = replace(side("b", [("x", 1)]), query=query)
+    with pytest.raises(QueryError):
+        pair.compared(question([("x", 1)], b))
 
 
 def test_a_name_in_another_case_finds_the_only_one(pair: Pair) -> None:

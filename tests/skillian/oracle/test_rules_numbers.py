@@ -10,6 +10,7 @@ from tests.skillian.oracle.questions import Column, Side
 from tests.skillian.oracle.rules import KEY, compared, only, question, side, statuses
 from tests.skillian.oracle.running import Pair
 
+from skillian.data.results import ComparisonResult
 from skillian.data.services import DataServices
 from skillian.errors import QueryError
 
@@ -32,35 +33,45 @@ def cells(pair: Pair, a: Sequence[Any], b: Sequence[Any], how: str, column: Colu
     return item.a, item.b
 
 
-@pytest.mark.parametrize(
-    ("how", "a", "b"),
-    [
-        ("sum", "-4.50", "1"),
-        ("count", "4", "1"),
-        ("count_distinct", "3", "1"),
-        ("avg", "-1.125", "1"),
-        ("min", "-10", "1"),
-        ("max", "5", "1"),
-    ],
-)
-def test_every_aggregation(pair: Pair, how: str, a: str, b: str) -> None:
-    values = ["5", "-10", None, "0.25", "0.25"]
-    assert cells(pair, values, ["1"], how) == (Decimal(a), Decimal(b))
+def each_way(pair: Pair, a: Sequence[Any], b: Sequence[Any], *columns: Column) -> ComparisonResult:
+    """Compare by all aggregations at once."""
+    measures = {how: {"column": "v", "aggregation": how} for how in AGGREGATIONS}
+    sides = [
+        side(name, [("x", value) for value in values], (KEY, column), measures=measures)
+        for name, values, column in zip("ab", (a, b), columns or (MONEY, MONEY), strict=True)
+    ]
+    return compared(pair, *sides, measures=AGGREGATIONS)
 
 
-@pytest.mark.parametrize("how", AGGREGATIONS)
-def test_of_nulls_alone_there_are_none_and_no_other_value(pair: Pair, how: str) -> None:
-    counts = how in {"count", "count_distinct"}
-    item = only(compared(pair, measured("a", [None, None], how), measured("b", ["7"], how)))
-    assert item.a == (Decimal(0) if counts else None)
-    assert item.reason == (None if counts else "null_in_a")
+def test_every_aggregation(pair: Pair) -> None:
+    result = each_way(pair, ["5", "-10", None, "0.25", "0.25"], ["100"])
+    assert {item.measure: item.a for item in result.top_differences} == {
+        "sum": Decimal("-4.5"),
+        "count": 4,
+        "count_distinct": 3,
+        "avg": Decimal("-1.125"),
+        "min": -10,
+        "max": 5,
+    }
 
 
-@pytest.mark.parametrize("how", AGGREGATIONS)
-def test_the_same_rows_in_another_order_match(pair: Pair, how: str) -> None:
+def test_of_nulls_alone_there_are_none_and_no_other_value(pair: Pair) -> None:
+    result = each_way(pair, [None, None], ["7"])
+    counts = {"count", "count_distinct"}
+    for item in result.top_differences:
+        assert item.a == (Decimal(0) if item.measure in counts else None)
+        assert item.reason == (None if item.measure in counts else "null_in_a")
+
+
+def test_the_same_rows_in_another_order_match(pair: Pair) -> None:
     values = ["0.10", "0.20", "-0.30", None, "999999999999999999.99", "-5"]
-    a, b = measured("a", values, how), measured("b", values[::-1], how)
-    assert statuses(compared(pair, a, b)) == {"match": 1}
+    assert statuses(each_way(pair, values, values[::-1])) == {"match": 1}
+
+
+def test_scales_that_differ_are_compared_by_value(pair: Pair) -> None:
+    a, b = ["1.50", "-0.10", "0.20"], ["1.5", "-0.1", "0.2"]
+    columns = Column("v", "decimal", 2, 10), Column("v", "decimal", 7, 30)
+    assert statuses(each_way(pair, a, b, *columns)) == {"match": 1}
 
 
 def test_cents_add_up_exactly(pair: Pair) -> None:
@@ -122,13 +133,6 @@ def test_averages_are_exact_quotients_rounded_half_away_from_zero(pair: Pair) ->
 
 def test_averages_of_whole_numbers_have_a_fraction(pair: Pair) -> None:
     assert cells(pair, [1, 2], [1], "avg", WHOLE) == (Decimal("1.5"), Decimal(1))
-
-
-@pytest.mark.parametrize("how", AGGREGATIONS)
-def test_scales_that_differ_are_compared_by_value(pair: Pair, how: str) -> None:
-    a = measured("a", ["1.50", "-0.10", "0.20"], how, Column("v", "decimal", 2, 10))
-    b = measured("b", ["1.5", "-0.1", "0.2"], how, Column("v", "decimal", 7, 30))
-    assert statuses(compared(pair, a, b)) == {"match": 1}
 
 
 def test_a_whole_number_and_a_decimal_are_compared_by_value(pair: Pair) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import functools
 import struct
 
 from . import bpf, linux, syscalls
@@ -63,11 +64,18 @@ def install(filter_program: bytes) -> None:
         OSError: the kernel has no such filters, or a thread has one that this thread lacks.
     """
     linux.set_no_new_privs()
-    buffer = ctypes.create_string_buffer(filter_program, len(filter_program))
-    header = struct.pack("@HP", len(filter_program) // bpf.WORD, ctypes.addressof(buffer))
+    header, _buffer = prepare(filter_program)
     outcome = linux.syscall("seccomp", _SET_MODE_FILTER, _FILTER_FLAG_TSYNC, header)
     if outcome > 0:
         raise OSError(errno.EBUSY, f"seccomp: thread {outcome} has a filter of its own")
+
+
+@functools.cache
+def prepare(filter_program: bytes) -> tuple[bytes, object]:
+    """What the kernel is handed, and what that points to: made once, it is there after a fork."""
+    buffer = ctypes.create_string_buffer(filter_program, len(filter_program))
+    header = struct.pack("@HP", len(filter_program) // bpf.WORD, ctypes.addressof(buffer))
+    return header, buffer
 
 
 def program(*, forks: bool, machine: syscalls.Machine | None = None) -> bytes:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -20,6 +21,7 @@ from .warden import Warden
 from .wire import Frame, Kind, pack
 
 _TICK_SECONDS = 0.02
+_FORK_TRIES = 10
 _STOP_SECONDS = 1.0  # within which the warden has surely stopped a process whose step has ended
 
 
@@ -64,10 +66,13 @@ class Session:
             )
             if frame.body["sweep"]:
                 killed = self._warden.sweep()
+                self._collect()  # what has ended counts to the limit of processes until then
                 self._link.send(Kind.SWEPT, {"killed": killed, "memory": False})
 
     def _next(self) -> Frame:
         """The next frame; meanwhile children are collected and memory is watched."""
+        if self._warden is None and not self._children:
+            return self._link.receive()
         own = self._link.sock.fileno()
         while not self._link.waits():
             watching = self._warden is not None and self._warden.watching
@@ -99,7 +104,7 @@ class Session:
             return
         descriptor = self._link.descriptors.popleft()
         try:
-            pid = linux.fork()
+            pid = self._fork()
         except OSError as error:
             os.close(descriptor)
             self._link.send(Kind.FAILED, {"error": f"no process for the step: {error}"})
@@ -114,6 +119,15 @@ class Session:
         self._run_here(order)
         if self._is_swept:  # the next order may be here before the warden has stopped this process
             signal.sigtimedwait({signal.SIGCONT}, _STOP_SECONDS)
+
+    def _fork(self) -> int:
+        """`linux.fork`; if the limit is reached, once threads and children that end have ended."""
+        for _ in range(_FORK_TRIES):
+            with suppress(BlockingIOError):
+                return linux.fork()
+            time.sleep(_TICK_SECONDS)
+            self._collect()
+        return linux.fork()
 
     def _become_holder(self, descriptor: int) -> None:
         self._link.move(descriptor)

@@ -78,6 +78,8 @@ def _filters() -> tuple[bytes, bytes] | None:
         filters = seccomp.program(forks=False), seccomp.program(forks=True)
     except OSError:  # a machine whose system calls are not known
         return None
+    for each in filters:
+        seccomp.prepare(each)
     child = os.fork()
     if child == 0:
         with suppress(OSError):
@@ -108,6 +110,7 @@ class Template:
         self._null = os.open("/dev/null", os.O_RDWR | os.O_CLOEXEC)
         self._poll = select.poll()
         self._poll.register(control, select.POLLIN)
+        linux.set_name("template")
         warm_up()
         self._base = "" if cell.namespaces else tempfile.mkdtemp(prefix="tinyagent-")
         os.dup2(self._null, 2)

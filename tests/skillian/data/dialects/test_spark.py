@@ -13,7 +13,7 @@ pytest.importorskip("pyspark", reason="there is no Spark; get it with: pip insta
 
 pytestmark = [
     pytest.mark.spark,
-    pytest.mark.timeout(300),
+    pytest.mark.timeout(600),
     pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs Java 17 or later"),
     # Nothing here goes through pandas.
     pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
@@ -41,7 +41,6 @@ _SOURCE = """
       company: {{column: company}}
       period: {{column: period}}
       day: {{column: day}}
-      moment: {{column: moment}}
       written: {{column: moment, type: text}}
       tidy: {{column: company, normalise: [trim, upper, "lpad(6,'0')"]}}
       number: {{column: number, type: integer}}
@@ -80,11 +79,12 @@ async def test_comparisons_are_those_of_duckdb(tmp_path: Path) -> None:
     urls = "duckdb:///ledger.duckdb", "spark://local[2]/tables"
     async with _services(tmp_path, urls[0]) as one, _services(tmp_path, urls[1]) as other:
         for measures, align_on, filters in (
-            (["amount", "mean", "low", "documents", "mean_n"], ["company", "period"], None),
-            (["amount"], ["day", "month"], {"company": {"ne": "A "}}),
-            (["amount"], ["moment", "written"], {"moment": ["2024-01-31T10:00:00.5", None]}),
-            (["amount", "mean"], ["tidy"], None),
-            (["amount"], ["number"], {"company": ['O\'Hara \\ "q"', None, "A"]}),
+            (["amount", "mean", "documents"], ["company", "period"], None),
+            (
+                ["low", "mean_n"],
+                ["tidy", "number", "month", "written"],
+                {"company": ['O\'Hara \\ "q"', None, "A"], "day": {"gte": "2024-01-31"}},
+            ),
         ):
             expected, found = [
                 (await services.comparison.compare("a", "b", measures, align_on, filters)).to_dict()

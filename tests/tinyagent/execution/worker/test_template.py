@@ -159,15 +159,15 @@ def test_a_killed_session_is_collected_with_its_folder(template: Running) -> Non
 
 
 def waiting_processes(template: Running) -> list[int]:
-    """Those that are forked ahead, in all of the template's namespaces."""
-    parents = {template.process.pid, *descendants(template.process.pid)}
-    found: list[int] = []
+    """Those that are forked ahead: they are called as the template, which forks nothing else."""
+    found: dict[int, int] = {}
     for folder in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):  # it ended meanwhile
             head, _, tail = (folder / "stat").read_text().rpartition(")")
-            if head.endswith("(waiting") and int(tail.split()[1]) in parents:
-                found.append(int(folder.name))
-    return found
+            if head.endswith("(template") and tail.split()[0] != "Z":
+                found[int(folder.name)] = int(tail.split()[1])
+    known = {template.process.pid, *descendants(template.process.pid)}
+    return [pid for pid, parent in found.items() if parent in found and parent in known]
 
 
 def test_one_process_is_forked_ahead_and_becomes_the_next_session(template: Running) -> None:

@@ -1,0 +1,126 @@
+"""Which sessions there are, and whose they are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+from uuid import uuid4
+
+from sqlalchemy import Connection, Row, Select, delete, func, insert, select, update
+
+from skillian.storage.database import Database, as_text
+from skillian.storage.errors import SessionNotFound
+from skillian.storage.records import SessionRecord, as_title
+from skillian.storage.schema import sessions, turns
+
+_ID = re.compile(r"[0-9a-f]{32}")
+_PURGED_AT_ONCE = 100  # so that others can write in between
+
+
+class Sessions:
+    """The part of the session store that asks for the owner."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def create(self, owner: str, title: str = "") -> SessionRecord:
+        """A new session; without a title the first message will be it."""
+
+        def work(connection: Connection) -> SessionRecord:
+            now = as_text(self._database.now(connection))
+            record = SessionRecord(uuid4().hex, owner, as_title(title), now, now)
+            connection.execute(insert(sessions), record.to_dict())
+            return record
+
+        return await self._database.write(work)
+
+    async def list(self, owner: str, offset: int = 0, limit: int = 50) -> list[SessionRecord]:
+        """The owner's sessions, the one used last first."""
+        query = select(sessions).where(sessions.c.owner == owner).offset(offset).limit(limit)
+        rows = await self._rows(query.order_by(sessions.c.updated.desc(), sessions.c.id))
+        return [record_of(row) for row in rows]
+
+    async def count(self, owner: str) -> int:
+        """How many sessions the owner has."""
+        counted = select(func.count()).select_from(sessions).where(sessions.c.owner == owner)
+        return int((await self._rows(counted))[0][0])
+
+    async def get(self, owner: str, session_id: str) -> SessionRecord:
+        """The owner's session of this id.
+
+        Raises:
+            SessionNotFound: there is none, or it is another owner's.
+        """
+        rows = await self._rows(select(sessions).where(*_owned(owner, session_id)))
+        if not rows:
+            raise SessionNotFound
+        return record_of(rows[0])
+
+    async def rename(self, owner: str, session_id: str, title: str) -> SessionRecord:
+        """Give a session another title; raises as `get`."""
+
+        def work(connection: Connection) -> int:
+            renamed = update(sessions).where(*_owned(owner, session_id))
+            return connection.execute(renamed.values(title=as_title(title))).rowcount
+
+        if not await self._database.write(work):
+            raise SessionNotFound
+        return await self.get(owner, session_id)
+
+    async def delete(self, owner: str, session_id: str) -> None:
+        """Delete a session with all that was said; a turn under way is lost. Raises as `get`."""
+
+        def work(connection: Connection) -> int:
+            gone = connection.execute(delete(sessions).where(*_owned(owner, session_id)))
+            return gone.rowcount
+
+        if not await self._database.write(work):
+            raise SessionNotFound
+
+    async def purge(self, older_than: timedelta) -> int:
+        """Delete sessions not used for that long; gives how many.
+
+        A session whose turn is under way stays.
+        """
+        total, gone = 0, _PURGED_AT_ONCE
+        while gone == _PURGED_AT_ONCE:
+            gone = await self._database.write(
+                lambda connection: self._purge_some(connection, older_than)
+            )
+            total += gone
+        return total
+
+    async def ping(self) -> None:
+        """Return if the database answers; raises `StoreUnavailable` otherwise."""
+        await self._rows(select(1))
+
+    def _purge_some(self, connection: Connection, older_than: timedelta) -> int:
+        now = self._database.now(connection)
+        before = as_text(now - older_than)
+        runs = select(turns.c.session_id).where(
+            turns.c.state == "running", turns.c.lease_until > as_text(now)
+        )
+        old = select(sessions.c.id).where(sessions.c.updated < before, sessions.c.id.not_in(runs))
+        chosen = delete(sessions).where(sessions.c.id.in_(old.limit(_PURGED_AT_ONCE)))
+        # Said twice: a turn may begin while this waits for the row.
+        return connection.execute(chosen.where(sessions.c.updated < before)).rowcount
+
+    async def _rows(self, query: Select[Any]) -> Sequence[Row[Any]]:
+        def work(connection: Connection) -> Sequence[Row[Any]]:
+            rows: Sequence[Row[Any]] = connection.execute(query).all()
+            return rows
+
+        return await self._database.read(work)
+
+
+def record_of(row: Row[Any]) -> SessionRecord:
+    """Return the record that a row of the table is."""
+    return SessionRecord(row.id, row.owner, row.title, row.created, row.updated)
+
+
+def _owned(owner: str, session_id: str) -> tuple[Any, ...]:
+    # What cannot be an id is not asked for: some texts are refused by some databases.
+    known = session_id if _ID.fullmatch(session_id) else ""
+    return sessions.c.id == known, sessions.c.owner == owner

@@ -1,0 +1,64 @@
+"""Many comparisons in one process: what is remembered has bounds, and memory stays flat."""
+
+import gc
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from skillian.data import remembered
+from skillian.data.services import DataServices
+
+BYTES = 100_000  # room for about a dozen results
+COMPARISONS = 80
+WARM = 20
+GROWTH_MB = 9  # were all of them kept, it would be about 18
+SIDE = """
+  {name}:
+    connection: c
+    table: {name}
+    dimensions: {{company: {{column: company}}, account: {{column: account}}}}
+    measures: {{amount: {{column: amount, aggregation: sum}}}}
+"""
+SOURCES = "connections: {c: 'duckdb:///test.duckdb'}\nsources:" + "".join(
+    SIDE.format(name=name) for name in "ab"
+)
+SCRIPT = """
+CREATE TABLE a AS
+    SELECT i % 200 AS company, i % 7 AS account, (i * 0.01)::DECIMAL(17, 2) AS amount
+    FROM range(5000) t (i);
+CREATE TABLE b AS
+    SELECT company, account, CASE WHEN account = 3 THEN amount + 1 ELSE amount END AS amount FROM a
+"""
+MEMORY = Path("/proc/self/statm")
+
+
+def resident_mb() -> float:
+    gc.collect()
+    return int(MEMORY.read_text().split()[1]) * 4096 / 2**20
+
+
+@pytest.mark.skipif(not MEMORY.exists(), reason="reads /proc")
+async def test_many_comparisons_leave_memory_as_it_was(
+    make_services: Callable[[str, str], DataServices], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(remembered, "MAX_BYTES", BYTES)
+    engine = make_services(SCRIPT, SOURCES).comparison
+    warm = 0.0
+    keys: list[str] = []
+    for number in range(COMPARISONS):
+        result = await engine.compare("a", "b", ["amount"], ["account"], {"company": number})
+        keys.append(result.cache_key)
+        if number % 10 == 0:  # its differences are a table of the workspace
+            await engine.explain(result.cache_key)
+        if number == WARM:
+            warm = resident_mb()
+    grown = resident_mb() - warm
+    kept = [key for key in keys if engine._cache.find(key) is not None]
+    held = sum(engine._cache.get(key).size for key in kept)
+    tables = {name for key in kept for name in engine._cache.get(key).tables}
+    stored = await engine._workspace.run("SELECT table_name FROM duckdb_tables()", {})
+    assert kept == keys[-len(kept) :]
+    assert 0 < held <= BYTES
+    assert {row["table_name"] for row in stored.to_pylist()} == tables
+    assert grown < GROWTH_MB

@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Connection, text
+from tests.support.postgres import PASSWORD, Database, running_postgres
+
+from skillian.storage import SessionStore, StoreUnavailable, StoreUrlError, open_store
+
+
+@pytest.mark.parametrize(
+    "url", ["", "sqlite://", "sqlite:///:memory:", "mysql://me:secret@host/db", "nonsense", "a://["]
+)
+async def test_another_url_is_refused_without_being_shown(url: str) -> None:
+    with pytest.raises(StoreUrlError, match="sqlite:///FILE") as refused:
+        async with open_store(url):
+            pass
+    assert "secret" not in str(refused.value)
+
+
+async def test_a_file_that_cannot_be_made_is_named_by_its_reason_only(tmp_path: Path) -> None:
+    with pytest.raises(StoreUnavailable, match="No such file or directory") as refused:
+        async with open_store(f"sqlite:///{tmp_path}/nowhere/sessions.db"):
+            pass
+    assert str(tmp_path) not in str(refused.value)
+
+
+async def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "notes.txt"
+    file.write_text("Dear diary, " * 500)
+    with pytest.raises(StoreUnavailable):
+        async with open_store(f"sqlite:///{file}"):
+            pass
+    assert file.read_text() == "Dear diary, " * 500
+
+
+async def test_a_wrong_password_is_not_repeated(
+    postgres_database: Database, caplog: pytest.LogCaptureFixture
+) -> None:
+    url = postgres_database.url_for("nobody", PASSWORD)
+    with pytest.raises(StoreUnavailable) as refused:
+        async with open_store(url):
+            pass
+    assert PASSWORD not in str(refused.value) + caplog.text
+
+
+async def test_a_server_that_comes_back_is_used_again() -> None:
+    with running_postgres() as server:
+        async with open_store(server.url()) as store:
+            server.kill()
+            with pytest.raises(StoreUnavailable):
+                await store.ping()
+            server.start()
+            await store.ping()
+
+
+async def test_a_write_is_whole_although_its_caller_is_cancelled(store: SessionStore) -> None:
+    database = store._database
+    begun = asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def work(connection: Connection) -> None:
+        for number in range(3):
+            loop.call_soon_threadsafe(begun.set)
+            values = {"key": str(number)}
+            connection.execute(
+                text("INSERT INTO skillian_comparisons VALUES (:key, '{}', '2999')"), values
+            )
+
+    writing = asyncio.create_task(database.write(work))
+    await begun.wait()
+    writing.cancel()
+    await asyncio.sleep(0)
+    writing.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await writing
+    for number in range(3):
+        assert await store.comparisons.find(str(number)) == {}

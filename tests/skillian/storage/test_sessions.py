@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from skillian.storage import SessionNotFound, SessionStore
+
+
+async def test_a_session_is_its_owners_alone(store: SessionStore) -> None:
+    mine = await store.create("me")
+    assert await store.get("me", mine.id) == mine
+    for act in (
+        store.get("you", mine.id),
+        store.rename("you", mine.id, "Yours"),
+        store.delete("you", mine.id),
+    ):
+        with pytest.raises(SessionNotFound, match="there is no such session"):
+            await act
+    assert await store.list("you") == []
+    assert await store.list("me") == [mine]
+
+
+@pytest.mark.parametrize("odd", ["", "nothing", "\0", "\ud800", "../..", "' OR 1=1 --", "A" * 32])
+async def test_what_cannot_be_an_id_is_not_found(store: SessionStore, odd: str) -> None:
+    await store.create("me")
+    with pytest.raises(SessionNotFound):
+        await store.get("me", odd)
+
+
+async def test_sessions_are_paged_the_last_used_first(store: SessionStore) -> None:
+    made = [await store.create("me", f"No. {number}") for number in range(5)]
+    async with store.turn(made[1].id, [{"role": "user", "content": "Hello"}]) as turn:
+        await turn.finish()
+    listed = await store.list("me", 0, 3) + await store.list("me", 3, 3)
+    assert [one.title for one in listed] == ["No. 1", "No. 4", "No. 3", "No. 2", "No. 0"]
+    assert await store.count("me") == 5
+
+
+async def test_the_first_message_is_the_title_until_there_is_another(store: SessionStore) -> None:
+    session = await store.create("me")
+    said = "Compare\n\0\ud800 the  books " + "of all years " * 20
+    async with store.turn(session.id, [{"role": "user", "content": said}]) as turn:
+        await turn.finish()
+    title = (await store.get("me", session.id)).title
+    assert title.startswith("Compare the books of all years")
+    assert len(title) <= 80
+    assert (await store.rename("me", session.id, "Books")).title == "Books"
+    async with store.turn(session.id, [{"role": "user", "content": "More"}]) as turn:
+        await turn.finish()
+    assert (await store.get("me", session.id)).title == "Books"
+
+
+async def test_a_deleted_session_leaves_nothing(store: SessionStore) -> None:
+    session = await store.create("me")
+    async with store.turn(session.id, [{"role": "user", "content": "Hello"}]) as turn:
+        await turn.finish([{"role": "assistant", "content": "Hello"}])
+    await store.delete("me", session.id)
+    assert await store.messages(session.id) == []
+    assert await store.events(session.id) == []
+    with pytest.raises(SessionNotFound):
+        await store.export(session.id)
+
+
+async def test_purge_deletes_what_was_not_used_and_keeps_what_is(store: SessionStore) -> None:
+    for _ in range(101):  # more than go at once
+        await store.create("me")
+    kept = await store.create("me")
+    async with store.turn(kept.id):
+        assert await store.purge(timedelta(hours=1)) == 0
+        assert await store.purge(timedelta(0)) == 101
+    assert [one.id for one in await store.list("me")] == [kept.id]
+    assert await store.purge(timedelta(0)) == 1

@@ -1,0 +1,203 @@
+from __future__ import annotations
+
+import asyncio
+from contextlib import AsyncExitStack
+
+import pytest
+
+from skillian.storage import (
+    CANCELLED,
+    DIED,
+    Draft,
+    MessageTooLong,
+    SessionBusy,
+    SessionNotFound,
+    SessionStore,
+    TurnLost,
+)
+from skillian.storage.records import MAX_BYTES
+from skillian.storage.turn_rows import Change
+from skillian.storage.turns import Turn
+
+ASKED = {"role": "user", "content": "Why? \0 \ud800 ß"}
+CALLED = {"role": "assistant", "content": "", "tool_calls": [{"id": "1"}]}
+ANSWERED = {"role": "assistant", "content": "So."}
+
+
+async def dead_turn(store: SessionStore, session_id: str) -> Turn:
+    """A turn whose holder is not heard of any more."""
+    turn = Turn(store._database, session_id, "dead", -1)
+    assert await turn.take(Change([ASKED], [Draft("turn_started", {})]))
+    return turn
+
+
+async def test_a_turn_is_shown_when_it_is_done_and_before_only_what_was_asked(
+    store: SessionStore, other: SessionStore
+) -> None:
+    session = await store.create("me")
+    async with store.turn(session.id, [ASKED], [Draft("turn_started", {"a": "\0"})]) as turn:
+        assert await turn.write([CALLED], [Draft("delta", {}), Draft("delta", {})])
+        assert await other.messages(session.id) == [ASKED]
+        assert (await other.progress(session.id)).is_running
+        assert (await store.progress(session.id)).is_here
+        assert not (await other.progress(session.id)).is_here
+        ended = await turn.finish([ANSWERED], [Draft("answer", {})])
+    assert [(event.number, event.type) for event in ended] == [(4, "answer"), (5, "turn_ended")]
+    assert await other.messages(session.id) == [ASKED, CALLED, ANSWERED]
+    events = await other.events(session.id)
+    assert [event.number for event in events] == [1, 2, 3, 4, 5]
+    assert events[0].data == {"a": "\0"}
+    assert await other.events(session.id, after=3) == list(ended)
+    assert not (await other.progress(session.id)).is_running
+
+
+async def test_the_next_turn_knows_what_was_said(store: SessionStore, other: SessionStore) -> None:
+    session = await store.create("me")
+    async with store.turn(session.id, [ASKED]) as turn:
+        assert (turn.number, turn.history) == (1, [])
+        await turn.finish([ANSWERED])
+    async with other.turn(session.id, [ASKED]) as turn:
+        assert (turn.number, turn.history) == (2, [ASKED, ANSWERED])
+        await turn.finish()
+
+
+async def test_turns_wait_for_each_other_in_one_process_in_their_order(
+    store: SessionStore, other: SessionStore
+) -> None:
+    session = await store.create("me")
+
+    async def one(opened: SessionStore, name: str) -> None:
+        asked = {"role": "user", "content": name}
+        async with opened.turn(session.id, [asked]) as turn:
+            await turn.write([{"role": "assistant", "content": name}])
+            await turn.finish([{"role": "assistant", "content": f"end of {name}"}])
+
+    names = [f"{side} {number}" for number in range(4) for side in ("here", "there")]
+    await asyncio.gather(*(one(store if "here" in name else other, name) for name in names))
+    said = [message["content"] for message in await store.messages(session.id)]
+    turns = said[::3]
+    assert said == [text for name in turns for text in (name, name, f"end of {name}")]
+    assert [name for name in turns if "here" in name] == [name for name in names if "here" in name]
+    assert [name for name in turns if "there" in name] == [n for n in names if "there" in n]
+
+
+@pytest.mark.parametrize("here", [True, False])
+async def test_who_waits_too_long_is_told_and_nothing_is_stored(
+    store: SessionStore, other: SessionStore, *, here: bool
+) -> None:
+    session = await store.create("me")
+    async with store.turn(session.id, [ASKED]) as turn:
+        with pytest.raises(SessionBusy, match=r"after 0.05 s"):
+            async with (store if here else other).turn(session.id, [CALLED], seconds=0.05):
+                pytest.fail("two turns at once")
+        await turn.finish()
+    assert await store.messages(session.id) == [ASKED]
+
+
+@pytest.mark.parametrize("here", [True, False])
+async def test_who_stops_waiting_leaves_nothing(
+    store: SessionStore, other: SessionStore, *, here: bool
+) -> None:
+    session = await store.create("me")
+    waits = AsyncExitStack()
+    async with store.turn(session.id, [ASKED]) as turn:
+        second = (store if here else other).turn(session.id, [CALLED])
+        waiting = asyncio.create_task(waits.enter_async_context(second))
+        await turn.write()
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        await turn.finish()
+    assert await store.messages(session.id) == [ASKED]
+    async with other.turn(session.id, seconds=1) as turn:
+        await turn.finish()
+
+
+async def test_a_block_that_ends_early_was_cancelled(store: SessionStore) -> None:
+    session = await store.create("me")
+    async with store.turn(session.id, [ASKED]) as turn:
+        await turn.write([CALLED])
+    said = {"role": "assistant", "content": CANCELLED, "broken": True}
+    assert await store.messages(session.id) == [ASKED, said]
+    kinds = [(event.type, event.data.get("type")) for event in await store.events(session.id)]
+    assert kinds == [("turn_failed", "cancelled"), ("turn_ended", None)]
+
+
+@pytest.mark.parametrize("first", ["messages", "events", "turn"])
+async def test_a_dead_turn_is_marked_by_whoever_comes_first(
+    store: SessionStore, other: SessionStore, first: str
+) -> None:
+    session = await store.create("me")
+    dead = await dead_turn(store, session.id)
+    broken = [ASKED, {"role": "assistant", "content": DIED, "broken": True}]
+    if first == "messages":
+        assert await other.messages(session.id) == broken
+    elif first == "events":
+        types = [event.type for event in await other.events(session.id)]
+        assert types == ["turn_started", "turn_failed", "turn_ended"]
+    else:
+        async with other.turn(session.id, [ASKED], seconds=1) as turn:
+            assert turn.history == broken
+            await turn.finish()
+    with pytest.raises(TurnLost):
+        await dead.write([CALLED])
+    assert dead.is_lost
+    assert (await store.messages(session.id))[:2] == broken
+
+
+async def test_many_who_find_a_dead_turn_mark_it_once(
+    store: SessionStore, other: SessionStore
+) -> None:
+    session = await store.create("me")
+    await dead_turn(store, session.id)
+    found = await asyncio.gather(*(opened.messages(session.id) for opened in [store, other] * 4))
+    assert [len(messages) for messages in found] == [2] * 8
+    assert len(await store.events(session.id)) == 3
+
+
+async def test_a_turn_that_writes_in_time_is_not_taken(
+    store: SessionStore, other: SessionStore
+) -> None:
+    session = await store.create("me")
+    turn = Turn(store._database, session.id, "slow", -1)
+    assert await turn.take(Change([ASKED]))
+    turn._lease = -turn._lease * 60  # heard of again
+    await turn.write()
+    assert await other.messages(session.id) == [ASKED]
+    await turn.finish([ANSWERED])
+    assert await other.messages(session.id) == [ASKED, ANSWERED]
+
+
+async def test_a_deleted_session_ends_its_turn(store: SessionStore, other: SessionStore) -> None:
+    session = await store.create("me")
+    async with store.turn(session.id, [ASKED]) as turn:
+        await other.delete("me", session.id)
+        with pytest.raises(TurnLost):
+            await turn.finish([ANSWERED])
+    with pytest.raises(SessionNotFound):
+        async with store.turn(session.id, [ASKED]):
+            pytest.fail("a turn of nothing")
+
+
+async def test_a_text_over_the_limit_is_refused_and_the_turn_goes_on(store: SessionStore) -> None:
+    session = await store.create("me")
+    long = {"role": "user", "content": "x" * MAX_BYTES}
+    with pytest.raises(MessageTooLong, match=str(MAX_BYTES)):
+        async with store.turn(session.id, [long]):
+            pytest.fail("it was taken")
+    async with store.turn(session.id, [ASKED]) as turn:
+        with pytest.raises(MessageTooLong, match=str(MAX_BYTES)):
+            await turn.write([ANSWERED, long], [Draft("delta", {})])
+        await turn.finish([ANSWERED])
+    assert await store.messages(session.id) == [ASKED, ANSWERED]
+    assert [event.number for event in await store.events(session.id)] == [1]
+
+
+async def test_an_export_holds_what_is_shown_and_not_whose_it_is(store: SessionStore) -> None:
+    session = await store.create("digest of a key", "Books")
+    async with store.turn(session.id, [ASKED]) as turn:
+        await turn.finish([ANSWERED])
+    exported = await store.export(session.id)
+    assert exported["session"]["title"] == "Books"
+    assert exported["messages"] == [ASKED, ANSWERED]
+    assert "digest" not in str(exported)
