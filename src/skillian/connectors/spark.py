@@ -9,8 +9,9 @@ import logging
 import os
 import re
 from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
-from tempfile import gettempdir
+from tempfile import TemporaryDirectory, gettempdir
 from threading import Lock
 from typing import Any, Self, TypeVar
 
@@ -19,7 +20,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from skillian.connectors.base import ArrowBatch, ArrowTable, ColumnType, Table
-from skillian.connectors.spark_rows import Rows, columns, select
+from skillian.connectors.spark_rows import ROW_BUDGET, columns, select, written
 from skillian.connectors.threads import run_interruptible
 from skillian.errors import QueryError, UnavailableError
 
@@ -27,6 +28,7 @@ T = TypeVar("T")
 
 # Spark takes long to start, and is asked about what is large.
 TIMEOUT_SECONDS = 600.0
+STREAM_TIMEOUT_SECONDS = 3600.0
 
 _STOP_AGAIN_SECONDS = 0.05
 _URL = re.compile(r"spark://(?P<master>local(?:\[(?:\d+|\*)\])?)/(?P<path>.+)")
@@ -40,6 +42,7 @@ _SETTINGS = {
     "spark.sql.ansi.enabled": "true",
     # Else a product of more than 38 digits loses its last ones.
     "spark.sql.decimalOperations.allowPrecisionLoss": "false",
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "spark.sql.runSQLOnFiles": "false",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.shuffle.partitions": "8",
@@ -48,6 +51,7 @@ _SETTINGS = {
 _TOLD = re.compile(r"\[[A-Z_.0-9]+\] (?P<text>[^\n]*?)(?: Correct the value| Use `| SQLSTATE|\n|$)")
 _NO_NAME = re.compile(r"\W", re.ASCII)
 _PATH = re.compile(r"(?:file:)?/[^\s'\"`]+")
+_FAILURES = (PySparkException, Py4JError, OSError)
 _numbers = itertools.count(1)
 _starting = Lock()
 
@@ -111,22 +115,26 @@ class SparkConnector:
         return await self._work(lambda session: columns(select(session, statement, {})))
 
     async def run(self, statement: str, parameters: Mapping[str, object]) -> ArrowTable:
-        """Run one SELECT with named parameters and return its rows, within the budgets."""
-        return await self._work(
-            lambda session: Rows(select(session, statement, parameters)).table()
-        )
+        """Run one SELECT with named parameters; at most `ROW_BUDGET` rows may come back."""
+
+        def read(session: Any) -> ArrowTable:
+            frame = select(session, statement, parameters).limit(ROW_BUDGET + 1)
+            with TemporaryDirectory(prefix="skillian-spark-") as folder:
+                return written(frame, Path(folder)).table()
+
+        return await self._work(read)
 
     async def stream(
         self, statement: str, parameters: Mapping[str, object]
     ) -> AsyncGenerator[ArrowBatch]:
-        """Run one SELECT and give its rows in batches, however many there are."""
-        group = next(self._groups)
-        rows = await self._work(lambda session: Rows(select(session, statement, parameters)), group)
-        try:
-            while (batch := await self._work(lambda _: rows.batch(), group)) is not None:
+        """Run one SELECT to its end, into a temporary folder, and give its rows in batches."""
+        with TemporaryDirectory(prefix="skillian-spark-", ignore_cleanup_errors=True) as folder:
+            rows = await self._work(
+                lambda session: written(select(session, statement, parameters), Path(folder)),
+                STREAM_TIMEOUT_SECONDS,
+            )
+            while (batch := await asyncio.to_thread(rows.batch)) is not None:
                 yield batch
-        finally:
-            self._interrupt(group)
 
     async def aclose(self) -> None:
         """Stop what runs and forget the tables; Spark itself goes with the process."""
@@ -136,22 +144,24 @@ class SparkConnector:
             await asyncio.sleep(_STOP_AGAIN_SECONDS)
         session, self._session = self._session, None
         if session is not None:
-            await asyncio.to_thread(session.sql, f"DROP DATABASE IF EXISTS {self._schema} CASCADE")
+            with suppress(*_FAILURES):
+                await asyncio.to_thread(session.sql, f"DROP DATABASE {self._schema} CASCADE")
 
-    async def _work(self, work: Callable[[Any], T], group: str | None = None) -> T:
-        group = group or next(self._groups)
+    async def _work(self, work: Callable[[Any], T], seconds: float | None = None) -> T:
+        group = next(self._groups)
+        limit = self._timeout if seconds is None else seconds
         self._running.add(group)
         try:
-            async with asyncio.timeout(self._timeout):
+            async with asyncio.timeout(limit):
                 return await run_interruptible(
                     lambda: work(self._opened(group)), lambda: self._interrupt(group)
                 )
         except TimeoutError:
             raise QueryError(
-                f"the statement ran longer than {self._timeout:g} s and was stopped; narrow it"
-                " with filters, or group by fewer dimensions"
+                f"the statement ran longer than {limit:g} s and was stopped; narrow it with"
+                " filters, or group by fewer dimensions"
             ) from None
-        except (PySparkException, Py4JError, OSError) as error:
+        except _FAILURES as error:
             raise QueryError(f"connection {self._name!r}: {_plain(error)}") from None
         finally:
             self._running.discard(group)
@@ -164,13 +174,20 @@ class SparkConnector:
             return self._session
 
     def _open(self) -> Any:
+        try:
+            paths = sorted(self._folder.iterdir())
+        except OSError:
+            raise QueryError(
+                f"connection {self._name!r}: its folder of tables cannot be read; check that it"
+                " is there"
+            ) from None
         session = _spark(self._master).newSession()
         for name, value in _SETTINGS.items():
             if name.startswith("spark.sql."):
                 session.conf.set(name, value)
         session.sql(f"DROP DATABASE IF EXISTS {self._schema} CASCADE")
         session.sql(f"CREATE DATABASE {self._schema}")
-        for path in sorted(self._folder.iterdir()):
+        for path in paths:
             if path.suffix == ".parquet" or (path.is_dir() and path.name[0] not in "._"):
                 name = _NO_NAME.sub("_", path.stem)
                 session.catalog.createTable(f"{self._schema}.{name}", str(path), "parquet")
@@ -179,7 +196,8 @@ class SparkConnector:
 
     def _interrupt(self, group: str) -> None:
         if self._session is not None:
-            self._session.sparkContext.cancelJobGroup(group)
+            with suppress(*_FAILURES):
+                self._session.sparkContext.cancelJobGroup(group)
 
 
 def _spark(master: str) -> Any:
@@ -195,9 +213,7 @@ def _spark(master: str) -> Any:
 
 
 def _plain(error: Exception) -> str:
-    if isinstance(error, OSError):
-        return "its folder of tables cannot be read; check that it is there"
     told = _TOLD.search(str(error))
     if told is None:
-        return "Spark cannot run this here; check that Java 17 or later is installed"
+        return "Spark has ended or cannot start; check that Java 17 or later is installed"
     return _PATH.sub("…", told["text"])

@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from decimal import Decimal
-from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import pyarrow  # noqa: ICN001 - see below # pyright: ignore[reportMissingTypeStubs]
+import pyarrow.parquet  # pyright: ignore[reportMissingTypeStubs]
 from sqlglot import exp, parse
 from sqlglot.errors import SqlglotError
 
@@ -77,27 +78,33 @@ def column_type(written: str) -> ColumnType:
     return ColumnType(kind, written, int(match["scale"] or 0) if match else 0)
 
 
-class Rows:
-    """The rows of a data frame, fetched one partition after the other."""
+def written(frame: Any, folder: Path) -> "Rows":
+    """Run a data frame into files of a folder, which holds as much memory as a row group takes.
 
-    def __init__(self, frame: Any) -> None:
-        self._columns = columns(frame)
-        kinds = self._columns.items()
-        self._schema: Any = pa.schema([(name, _arrow_type(kind)) for name, kind in kinds])
-        self._rows: Iterator[Any] = iter(frame.toLocalIterator())
+    Spark's own ways out give a partition at a time, and a partition may be the whole result.
+    """
+    kinds = columns(frame)
+    names = [f"c{number}" for number in range(len(kinds))]
+    numbered = frame.toDF(*names)
+    values = [
+        numbered[name].cast("string") if kind.kind == "other" else numbered[name]
+        for name, kind in zip(names, kinds.values(), strict=True)
+    ]
+    numbered.select(*values).write.parquet(str(folder / "rows"))
+    return Rows(kinds, folder / "rows")
+
+
+class Rows:
+    """The rows of a result that was written, in their order."""
+
+    def __init__(self, kinds: Mapping[str, ColumnType], folder: Path) -> None:
+        types = [(name, _arrow_type(kind)) for name, kind in kinds.items()]
+        self._schema: Any = pa.schema(types)
+        self._batches = self._read(sorted(folder.glob("part-*.parquet")))
 
     def batch(self) -> ArrowBatch | None:
         """Return the next rows, None after the last."""
-        rows = list(islice(self._rows, BATCH_ROWS))
-        if not rows:
-            return None
-        kinds = self._columns.values()
-        arrays = [
-            pa.array([_value(value, kind.kind) for value in values], _arrow_type(kind))
-            for kind, values in zip(kinds, zip(*rows, strict=True), strict=True)
-        ]
-        batch: ArrowBatch = pa.record_batch(arrays, schema=self._schema)
-        return batch
+        return next(self._batches, None)
 
     def table(self) -> ArrowTable:
         """Return all rows; raises `QueryError` for more than `ROW_BUDGET` or `BYTE_BUDGET`."""
@@ -114,6 +121,14 @@ class Rows:
         table: ArrowTable = pa.Table.from_batches(batches, self._schema)
         return table
 
+    def _read(self, files: list[Path]) -> Iterator[ArrowBatch]:
+        for file in files:
+            with pa.parquet.ParquetFile(file) as opened:
+                for batch in opened.iter_batches(BATCH_ROWS):
+                    pairs = zip(batch.columns, self._schema, strict=True)
+                    arrays = [array.cast(field.type) for array, field in pairs]
+                    yield pa.record_batch(arrays, schema=self._schema)
+
 
 def _parameter(value: object) -> object:
     if isinstance(value, datetime):
@@ -127,10 +142,3 @@ def _arrow_type(kind: ColumnType) -> Any:
     if kind.kind == "decimal":
         return pa.decimal128(38, kind.scale)
     return _ARROW.get(kind.kind, pa.string())
-
-
-def _value(value: Any, kind: Kind) -> Any:
-    if value is None or kind not in {"timestamptz", "other"}:
-        return value
-    # Spark's rows give instants as times of this machine's zone.
-    return value.astimezone(UTC) if kind == "timestamptz" else str(value)

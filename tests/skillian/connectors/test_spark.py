@@ -17,6 +17,7 @@ from skillian.errors import QueryError, UnavailableError
 
 pytest.importorskip("pyspark", reason="there is no Spark; get it with: pip install pyspark")
 
+from skillian.connectors import spark as spark_module
 from skillian.connectors import spark_rows
 from skillian.connectors.spark import SparkConnector
 from skillian.connectors.spark_rows import BATCH_ROWS
@@ -69,7 +70,8 @@ async def test_spark_reads_a_folder_of_tables(
         await _a_stream_gives_all_rows(connector)
         await _cancelling_stops_the_statement(connector)
         await _time_is_limited(connector)
-        monkeypatch.setattr(spark_rows, "ROW_BUDGET", 10)
+        for module in (spark_module, spark_rows):
+            monkeypatch.setattr(module, "ROW_BUDGET", 10)
         with pytest.raises(QueryError, match="larger than 10 rows"):
             await connector.run("SELECT * FROM parts", {})
     finally:
@@ -160,8 +162,10 @@ async def _a_stream_gives_all_rows(connector: SparkConnector) -> None:
         rows: Any = batch
         numbers += rows.column("n").to_pylist()
     assert sorted(numbers) == sorted([*range(5, 10000)] * 2)
-    async with aclosing(connector.stream("SELECT id FROM RANGE(100000000)", {})) as batches:
-        assert (await anext(batches)).num_rows == BATCH_ROWS
+    many = "SELECT id, REPEAT('x', 50) AS x FROM RANGE(0, 3000000, 1, 1) ORDER BY id DESC"
+    async with aclosing(connector.stream(many, {})) as batches:
+        first: Any = await anext(batches)
+    assert first.column("id").to_pylist() == list(range(2999999, 2999999 - BATCH_ROWS, -1))
 
 
 async def _cancelling_stops_the_statement(connector: SparkConnector) -> None:

@@ -1,0 +1,168 @@
+"""From an agent's events to what is kept and told of a turn."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from skillian.storage import Draft
+from tinyagent import (
+    CodeFinished,
+    CodeStarted,
+    Event,
+    Message,
+    ModelResponded,
+    OutputDelta,
+    RunFinished,
+    RunResult,
+    SignalGiven,
+    StepFinished,
+    TextDelta,
+    ToolCall,
+    ToolFinished,
+    ToolResult,
+    ToolStarted,
+)
+
+MAX_RESULT_CHARACTERS = 20_000
+"""How much of a tool result later turns are sent, as within a turn."""
+MAX_RESULTS_BYTES = 2 * 1024 * 1024
+"""How large the JSON of all tool results of a turn may be that events carry."""
+
+
+@dataclass(slots=True)
+class TurnRecord:
+    """Reads a turn's events; `messages` and `drafts` are what has come since `taken`.
+
+    Attributes:
+        result: What the run came to, once it has ended.
+        results: The tool results so far, as the tools gave them.
+        calls: The same for people: tool, args, result, duration_ms.
+    """
+
+    result: RunResult[Any] | None = None
+    results: list[Any] = field(default_factory=list[Any])
+    calls: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    _messages: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    _drafts: list[Draft] = field(default_factory=list[Draft])
+    _said: str = ""
+    _open: dict[str, ToolCall] = field(default_factory=dict[str, ToolCall])
+    _done: dict[str, ToolResult] = field(default_factory=dict[str, ToolResult])
+    _bytes: int = 0
+
+    def read(self, events: Iterable[Event]) -> None:
+        """Take note of what happened."""
+        for event in events:
+            match event:
+                case TextDelta():
+                    self._add_delta(event)
+                case ModelResponded(response=response):
+                    # Calls written as text stand in the text; it is not kept beside the calls.
+                    self._said = (response.content or "") if response.tool_calls else ""
+                case ToolStarted(call=call):
+                    self._open[call.id] = call
+                case ToolFinished(result=result):
+                    self._add_result(event.step, result)
+                case StepFinished():
+                    self._close_step()
+                case RunFinished(result=result):
+                    self._close_step()
+                    self.result = result
+                case _:
+                    pass
+            self._drafts += drafts_of(event)
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether the run has ended with an answer, or with the reason why there is none."""
+        result = self.result
+        return result is not None and (result.state == "completed" or result.error is not None)
+
+    def taken(self) -> tuple[Sequence[dict[str, Any]], Sequence[Draft]]:
+        """The messages and events that have come since this was last asked."""
+        messages, self._messages = self._messages, []
+        drafts, self._drafts = self._drafts, []
+        return messages, drafts
+
+    def _add_delta(self, delta: TextDelta) -> None:
+        before = self._drafts[-1] if self._drafts else None
+        head = {"step": delta.step, "kind": delta.kind}
+        text = delta.text
+        if before is not None and before.type == "delta" and delta.kind != "restart":
+            *known, written = before.data.values()
+            if known == list(head.values()):
+                self._drafts.pop()
+                text = written + text
+        self._drafts.append(Draft("delta", {**head, "text": text}))
+
+    def _add_result(self, step: int, result: ToolResult) -> None:
+        self._done[result.call.id] = result
+        value = _as_json(result.content)
+        self.results.append(value)
+        size = len(json.dumps(value))
+        self._bytes += size
+        if self._bytes > MAX_RESULTS_BYTES:
+            self._bytes -= size
+            value = _left_out(size)
+        told = {"result": value, "duration_ms": round(result.duration_seconds * 1000, 1)}
+        call = {"tool": result.call.name, "args": dict(result.call.arguments)}
+        self.calls.append({**call, **told})
+        head = {"step": step, "id": result.call.id, "tool": result.call.name}
+        self._drafts.append(Draft("tool_finished", {**head, **told, "is_error": result.is_error}))
+
+    def _close_step(self) -> None:
+        """A step's calls are kept with a result each, so that any model can read them again."""
+        if self._open:
+            calls = tuple(self._open.values())
+            said = [Message("assistant", self._said, calls)]
+            for call in calls:
+                result = self._done.get(call.id)
+                text = "Error: not finished: the turn ended" if result is None else result.content
+                said.append(Message("tool", _bounded(text), tool_call_id=call.id))
+            self._messages += [message.to_dict() for message in said]
+        self._open, self._done, self._said = {}, {}, ""
+
+
+def drafts_of(event: Event) -> list[Draft]:
+    """What is told of an event that needs nothing but itself."""
+    match event:
+        case ToolStarted(step=step, call=call):
+            told = {"step": step, "id": call.id, "tool": call.name, "args": dict(call.arguments)}
+            return [Draft("tool_started", told)]
+        case CodeStarted(step=step, code=code):
+            return [Draft("code_started", {"step": step, "code": code})]
+        case OutputDelta(step=step, text=text):
+            return [Draft("code_output", {"step": step, "text": text})]
+        case CodeFinished(step=step, result=result):
+            told = {"step": step, "output": result.output, "error": result.error}
+            return [Draft("code_finished", told)]
+        case SignalGiven(step=step, signal=signal):
+            told = {"step": step, "type": signal.type.value, "message": signal.message}
+            return [Draft("signal", told)]
+        case _:
+            return []
+
+
+def _as_json(text: str) -> Any:
+    try:
+        return json.loads(text, parse_constant=str)  # NaN is no JSON to others
+    except ValueError:
+        return text
+
+
+def _left_out(size: int) -> dict[str, Any]:
+    message = (
+        f"the result has {size} bytes, and a turn's results at most {MAX_RESULTS_BYTES};"
+        " ask for fewer rows"
+    )
+    return {"error": True, "type": "runtime_error", "message": message}
+
+
+def _bounded(text: str) -> str:
+    left_out = len(text) - MAX_RESULT_CHARACTERS
+    if left_out <= 0:
+        return text
+    half = MAX_RESULT_CHARACTERS // 2
+    return f"{text[:half]}\n[{left_out} characters left out]\n{text[-half:]}"
