@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from skillian.chat.conversation import Conversation
+from skillian.chat.grounded import Grounded
+from skillian.llm.vocabulary import Vocabulary
 from skillian.skills.registry import SkillRegistry
 from tinyagent import Event, Model, ReactAgent, RunFinished, RunResult, ToolResult
 
@@ -39,13 +41,17 @@ class Agent:
     Args:
         model: what answers.
         skills: their tools are offered, their instructions are the system prompt.
+        vocabulary: what questions and calls are checked against; without one they are not.
     """
 
-    def __init__(self, model: Model, skills: SkillRegistry) -> None:
+    def __init__(
+        self, model: Model, skills: SkillRegistry, vocabulary: Vocabulary | None = None
+    ) -> None:
         self.model_name = model.name
         self._agent = ReactAgent(
             model,
             [tool.as_tool() for tool in skills.get_all_tools()],
+            middleware=[Grounded(vocabulary)] if vocabulary is not None else [],
             max_steps=MAX_ROUNDS,
             system_suffix=skills.system_prompt(),
             temperature=0,

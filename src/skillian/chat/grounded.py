@@ -14,7 +14,8 @@ from dataclasses import replace
 from typing import Any, cast
 
 from skillian.errors import InvalidInputError
-from skillian.llm.grounding import Grounding, ground
+from skillian.llm.findings import Grounding
+from skillian.llm.grounding import ground
 from skillian.llm.periods import month_of, named_months
 from skillian.llm.vocabulary import Vocabulary
 from skillian.llm.words import split

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterable
+from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 from skillian.chat.agent import Agent
+from skillian.data.catalogue import DimensionInfo
+from skillian.data.definitions import Measure
 from skillian.data.services import DataServices
 from skillian.data.sources import SourceRegistry
 from skillian.llm.provider import make_model
@@ -31,9 +33,8 @@ async def open_agent(sources: Path, model: str | None) -> AsyncGenerator[Agent, 
     """
     async with DataServices(SourceRegistry.load(sources)) as services:
         skills = SkillRegistry(load_skill(BUNDLED / name, services) for name in SKILLS)
-        # Only the planner needs the values of the data; a named model is asked without them.
-        vocabulary = await read_vocabulary(services) if model is None else Vocabulary({})
-        yield Agent(make_model(model, vocabulary), skills)
+        vocabulary = await read_vocabulary(services)
+        yield Agent(make_model(model, vocabulary), skills, vocabulary)
 
 
 async def read_vocabulary(services: DataServices) -> Vocabulary:
@@ -41,14 +42,26 @@ async def read_vocabulary(services: DataServices) -> Vocabulary:
     return Vocabulary(
         {
             entry.name: SourceWords(
-                {name: measure.synonyms for name, measure in entry.measures.items()},
-                {
-                    name: DimensionWords(info.synonyms, _texts(info.values))
-                    for name, info in entry.dimensions.items()
-                },
+                {name: _measure(name, entry.measures) for name in entry.measures},
+                {name: _dimension(info) for name, info in entry.dimensions.items()},
             )
             for entry in await services.catalogue.sources()
         }
+    )
+
+
+def _measure(name: str, measures: Mapping[str, Measure]) -> tuple[str, ...]:
+    """A measure's synonyms; the only one that counts may be called the count."""
+    counts = [each for each, one in measures.items() if one.aggregation.startswith("count")]
+    return (*measures[name].synonyms, *(("count",) if counts == [name] else ()))
+
+
+def _dimension(info: DimensionInfo) -> DimensionWords:
+    return DimensionWords(
+        info.synonyms,
+        _texts(info.values),
+        is_open=info.values is None,
+        is_date=info.type == "date",
     )
 
 

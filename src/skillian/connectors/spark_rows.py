@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow  # noqa: ICN001 - see below # pyright: ignore[reportMissingTypeStubs]
-import pyarrow.parquet  # pyright: ignore[reportMissingTypeStubs]
+from pyarrow import parquet  # pyright: ignore[reportMissingTypeStubs]
 from sqlglot import exp, parse
 from sqlglot.errors import SqlglotError
 
@@ -16,6 +16,7 @@ from skillian.connectors.base import ArrowBatch, ArrowTable, ColumnType, Kind
 from skillian.errors import QueryError
 
 pa: Any = pyarrow  # it carries no types
+_ParquetFile: Any = parquet.ParquetFile
 
 ROW_BUDGET = 100_000
 BYTE_BUDGET = 64 * 1024 * 1024
@@ -79,9 +80,9 @@ def column_type(written: str) -> ColumnType:
 
 
 def written(frame: Any, folder: Path) -> "Rows":
-    """Run a data frame into files of a folder, which holds as much memory as a row group takes.
+    """Run a data frame to its end, into files of a folder, and return its rows from there.
 
-    Spark's own ways out give a partition at a time, and a partition may be the whole result.
+    Spark's own ways out hold a whole partition in memory, and that may be the whole result.
     """
     kinds = columns(frame)
     names = [f"c{number}" for number in range(len(kinds))]
@@ -123,7 +124,7 @@ class Rows:
 
     def _read(self, files: list[Path]) -> Iterator[ArrowBatch]:
         for file in files:
-            with pa.parquet.ParquetFile(file) as opened:
+            with _ParquetFile(file) as opened:
                 for batch in opened.iter_batches(BATCH_ROWS):
                     pairs = zip(batch.columns, self._schema, strict=True)
                     arrays = [array.cast(field.type) for array, field in pairs]

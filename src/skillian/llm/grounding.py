@@ -2,194 +2,255 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from typing import Literal
 
-from rapidfuzz import fuzz, process
-
-from skillian.llm.vocabulary import Vocabulary
-
-_WORD = re.compile(r"'[^']+'|\"[^\"]+\"|[\w./-]*\w")
-_BREAKDOWN = {"by", "per", "each", "every", "across"}
-_BETWEEN = re.compile(
-    r"\bbetween\s+(?P<a>[^\W\d][\w.-]*)\s+and\s+(?P<b>[^\W\d][\w.-]*)"
-    r"|(?P<c>[^\W\d][\w.-]*)\s+(?:with|to|against|vs\.?|versus)\s+(?P<d>[^\W\d][\w.-]*)",
-    re.IGNORECASE,
+from skillian.llm.conditions import Conditions
+from skillian.llm.cues import find_cues
+from skillian.llm.findings import Grounding
+from skillian.llm.lexicon import (
+    ALL,
+    ARTICLES,
+    BEFORE_NAMES,
+    BREAKDOWNS,
+    BROKEN,
+    JOINING,
+    ORDINALS,
+    PERIODIC,
+    Cue,
 )
-_RANGES = {"to", "through", "thru", "until", "till", "up"}
-# Words that carry a question without changing what it asks for, in the form of `plain`.
-_CARRYING = {
-    *("a", "an", "the", "this", "that", "these", "those", "thi", "there", "it", "they", "them"),
-    *("i", "me", "my", "we", "us", "our", "you", "your", "their", "who"),
-    *("is", "are", "be", "was", "were", "been", "being", "do", "doe", "did", "has", "have", "had"),
-    *("can", "could", "would", "should", "will", "want", "please", "let", "say", "tell", "give"),
-    *("show", "see", "look", "find", "get", "list", "check", "query", "how", "much", "many"),
-    *("what", "which", "where", "when", "if", "so", "then", "and", "or", "as", "at", "in", "on"),
-    *("of", "off", "to", "for", "from", "with", "between", "by", "per", "across", "each", "every"),
-    *("all", "any", "both", "data", "figure", "number", "value", "amount", "total", "sum"),
-    *("source", "system", "available", "compare", "compared", "comparing", "comparison", "agree"),
-    *("difference", "differ", "different", "match", "gap", "deviate", "deviation", "versu", "vs"),
-    *("versus", "against", "reconcile", "reconciliation"),
-}
-_LONGEST_PHRASE = 3
-_SURE = 90.0
-_FUZZY_FROM = 4
+from skillian.llm.limits import read_limits
+from skillian.llm.phrases import LONGEST, Name, Phrases
+from skillian.llm.unread import Role, unread_words
+from skillian.llm.values import Condition, ValueReader
+from skillian.llm.vocabulary import Vocabulary
+from skillian.llm.words import Word, plain, split
+
+LONGEST_QUESTION = 2000
+"""Characters; what is longer is no question, and takes long to read."""
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
-    """A word of the question: as it stands there, and as it is compared."""
+def ground(question: str, vocabulary: Vocabulary, sources: Sequence[str] = ()) -> Grounding:
+    """Find what `question` names. Nothing is added that is not in the question or the vocabulary.
 
-    text: str
-    plain: str
-    is_quoted: bool = False
-
-    @property
-    def is_value_like(self) -> bool:
-        """Whether it can be a value without its dimension being named: not an everyday word."""
-        return self.is_quoted or any(letter.isdigit() for letter in self.text)
-
-
-@dataclass(slots=True)
-class Grounding:
-    """What was found, in the order of the question.
-
-    `filters` maps a dimension to its values; `unread` holds the words that say something which was
-    not understood: a plan that leaves them out would answer another question.
+    `sources` are those spoken of before: names are looked for in them where the question names no
+    source itself.
     """
-
-    sources: list[str] = field(default_factory=list[str])
-    measures: list[str] = field(default_factory=list[str])
-    breakdown: list[str] = field(default_factory=list[str])
-    filters: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
-    unread: list[str] = field(default_factory=list[str])
-
-
-def ground(question: str, vocabulary: Vocabulary) -> Grounding:
-    """Find what `question` names. Nothing is added that is not in the question."""
-    return _Reader(split(question), vocabulary).read()
-
-
-def split(question: str) -> list[Word]:
-    """The words of a question, quoted ones without their quotes."""
-    return [
-        Word(text := match.strip("'\""), plain(text), is_quoted=text != match)
-        for match in _WORD.findall(question)
+    if len(question) > LONGEST_QUESTION:
+        return Grounding(unread=[f"a question of more than {LONGEST_QUESTION} characters"])
+    words = split(question)
+    phrases = Phrases(vocabulary)
+    named = [
+        name.meanings["source"]
+        for at in range(len(words))
+        if (name := phrases.at(words, at)) is not None and "source" in name.meanings
     ]
-
-
-def plain(text: str) -> str:
-    """The form in which names are compared: lower case, no underscores, singular."""
-    return " ".join(_singular(word) for word in re.split(r"[\s_]+", text.strip().lower()))
-
-
-def _singular(word: str) -> str:
-    if len(word) < _FUZZY_FROM:
-        return word
-    return f"{word[:-3]}y" if word.endswith("ies") else word.removesuffix("s")
-
-
-def named_sources(question: str) -> list[str]:
-    """The two words that the question's form makes sources ("between X and Y"), known or not."""
-    match = _BETWEEN.search(question)
-    if match is None:
-        return []
-    pair = (match["a"], match["b"]) if match["a"] else (match["c"], match["d"])
-    return [word.strip("'\",.?!") for word in pair]
+    return _Reader(question, words, vocabulary.within(named or sources), vocabulary).read()
 
 
 class _Reader:
     """Reads a question from left to right, the longest known phrase first."""
 
-    def __init__(self, words: list[Word], vocabulary: Vocabulary) -> None:
+    def __init__(
+        self, question: str, words: list[Word], part: Vocabulary, whole: Vocabulary
+    ) -> None:
+        self._question = question
         self._words = words
-        self._vocabulary = vocabulary
-        self._phrases = _phrases(vocabulary)
+        self._whole = whole
+        self._phrases = Phrases(Vocabulary({**part.sources}))
+        self._sources = Phrases(Vocabulary({name: type(w)() for name, w in whole.sources.items()}))
+        self._roles: list[Role] = [""] * len(words)
         self._found = Grounding()
+        self._conditions = Conditions()
+        self._values = ValueReader(words, part, self._phrases)
         self._listed_until = -1
+        self._source_places: dict[int, str] = {}
+        self._cue_places: dict[Cue, tuple[int, int]] = {}
 
     def read(self) -> Grounding:
         """What was found."""
-        position = 0
-        while position < len(self._words):
-            length, kind, name = self._longest(position)
-            if kind == "source" and name not in self._found.sources:
-                self._found.sources.append(name)
-            elif kind == "measure" and name not in self._found.measures:
-                self._found.measures.append(name)
-            elif kind == "dimension":
-                length += self._take_dimension(name, position, position + length)
-            elif not kind:
-                self._take_word(self._words[position])
-            position += length
-        return self._found
+        found = self._found
+        limits = read_limits(self._question)
+        found.thresholds, found.count = limits.thresholds, limits.count
+        for start, end in limits.spans:
+            self._mark_text(start, end, "limit")
+        for match in BEFORE_NAMES.finditer(self._question.lower()):
+            self._mark_text(*match.span(), "cue")
+        at = 0
+        while at < len(self._words):
+            at += 1 if self._roles[at] else self._take(at)
+        found.filters = self._conditions.arguments()
+        self._cue_places = find_cues(self._question, self._words, self._roles)
+        found.cues = {
+            cue: self._question[start:end].strip().lower()
+            for cue, (start, end) in self._cue_places.items()
+        }
+        found.row_words = [
+            word.text
+            for word, role in zip(self._words, self._roles, strict=True)
+            if role == "row word"
+        ]
+        found.ordinal = self._ordinal()
+        in_names = (part for name in self._whole.sources for part in plain(name).split())
+        unread = unread_words(self._words, self._roles, frozenset(in_names))
+        found.said_sources = self._said_sources(unread)
+        for at in unread:
+            text, parts = self._words[at].text, self._part_of(self._words[at].plain)
+            if text in found.said_sources:
+                continue
+            if len(parts) == 1 and self._roles[at] != "conflict":
+                found.sources += [name for name in parts if name not in found.sources]
+                self._source_places[self._words[at].start] = parts[0]
+            else:
+                found.unread.append(text)
+        self._note_sources_after_cues()
+        return found
 
-    def _longest(self, position: int) -> tuple[int, str, str]:
-        """The longest phrase that starts here: how many words, of what kind, which name."""
-        for length in range(min(_LONGEST_PHRASE, len(self._words) - position), 0, -1):
-            said = " ".join(word.plain for word in self._words[position : position + length])
-            match = said if said in self._phrases else _nearest(said, self._phrases)
-            if match is not None:
-                return (length, *self._phrases[match])
-        return 1, "", ""
+    def _note_sources_after_cues(self) -> None:
+        places = sorted(self._source_places.items())
+        for cue, (_, end) in self._cue_places.items():
+            behind = [name for at, name in places if at >= end]
+            if behind:
+                self._found.source_after[cue] = behind[0]
 
-    def _take_dimension(self, name: str, start: int, end: int) -> int:
-        """Note a dimension as a filter ("company 1001") or a breakdown ("by period").
+    def _take(self, at: int) -> int:
+        """Understand what starts at this word; gives the number of words taken, at least 1."""
+        condition = self._values.condition_at(at)
+        if condition is not None:
+            return self._take_condition(at, condition)
+        periodic = self._take_periodic(at)
+        if periodic:
+            return periodic
+        name = self._sources.at(self._words, at) or self._phrases.at(self._words, at)
+        if name is None:
+            return 1
+        kind, said = self._meaning(at, name)
+        end = at + name.length
+        if kind == "dimension":
+            self._take_dimension(said, at, end)
+        else:
+            known = self._found.sources if kind == "source" else self._found.measures
+            if kind == "source":
+                self._source_places[self._words[at].start] = said
+            if kind == "measure" and self._before(at) in {"by", "on"} and known:
+                known = self._found.ordered_by
+            if said not in known:
+                known.append(said)
+        self._mark(at, end, kind)
+        return name.length
 
-        Gives the number of further words taken.
-        """
-        taken = self._take_values(name, end)
-        if taken:
-            return taken
-        before = self._words[start - 1].plain if start else ""
-        listed = before == "and" and self._listed_until == start - 1
-        if (before in _BREAKDOWN or listed) and name not in self._found.breakdown:
+    def _take_condition(self, at: int, condition: Condition) -> int:
+        fits = self._conditions.add(condition.dimension, condition.operator, condition.values)
+        self._mark(at, at + condition.length, "value" if fits else "conflict")
+        return condition.length
+
+    def _take_periodic(self, at: int) -> int:
+        """Note "monthly": a breakdown by the dimension that is called month."""
+        meant = PERIODIC.get(self._words[at].plain)
+        if meant is None:
+            return 0
+        name = self._phrases.at([Word(meant, meant, 0, 0)], 0)
+        if name is None or "dimension" not in name.meanings:
+            return 0
+        self._break_down(name.meanings["dimension"], at + 1)
+        self._mark(at, at + 1, "dimension")
+        return 1
+
+    def _meaning(
+        self, at: int, name: Name
+    ) -> tuple[Literal["source", "measure", "dimension"], str]:
+        """What a name with several meanings is here: behind "by" a dimension."""
+        is_broken_down = self._before(at) in BREAKDOWNS or self._is_listed(at)
+        if "dimension" in name.meanings and is_broken_down:
+            return "dimension", name.meanings["dimension"]
+        return name.best()
+
+    def _take_dimension(self, name: str, start: int, end: int) -> None:
+        """Note a dimension without values: a breakdown, all of its values, or a mention."""
+        before = self._before(start)
+        after = self._words[end].plain if end < len(self._words) else ""
+        twice = self._words[start - 2].plain if start > 1 else ""
+        is_listed = self._is_listed(start)
+        if before == "by" and twice == self._words[start].plain:
+            self._found.mentioned = [each for each in self._found.mentioned if each != name]
+        if before in BREAKDOWNS or is_listed or after in BROKEN or _is_wise(self._words, start):
+            self._break_down(name, end)
+            if after in BROKEN:
+                self._mark(end, end + 1, "cue")
+        elif start and self._words[start - 1].plain in ALL:
+            self._found.cleared.append(name)
+        else:
+            self._found.mentioned.append(name)
+            self._found.is_singular = (
+                self._words[end - 1].text.lower() == self._words[end - 1].plain
+            )
+            if before in {"which", "what"} or twice in {"which", "what"}:
+                self._found.asked_which.append(name)
+
+    def _break_down(self, name: str, end: int) -> None:
+        if name not in self._found.breakdown:
             self._found.breakdown.append(name)
-            self._listed_until = end
-        return 0
+        self._listed_until = end
 
-    def _take_values(self, name: str, start: int) -> int:
-        """Note the values that follow a dimension: "1001", "1001 and 1003", "1001, 1003"."""
-        position = start
-        while position < len(self._words):
-            word = self._words[position]
-            if name in self._vocabulary.dimensions_with(word.text) or word.is_value_like:
-                self._found.filters.setdefault(name, []).append(word.text)
-            elif position == start or word.plain not in {"and", "or"}:
-                if position > start and word.plain in _RANGES:
-                    self._found.unread.append(word.text)
-                break
-            elif not self._is_value(name, position + 1):
-                break
-            position += 1
-        return position - start
+    def _is_listed(self, at: int) -> bool:
+        """Whether this goes on a list of breakdowns: "by company and period", "by a, b"."""
+        while at and self._words[at - 1].plain in ARTICLES | JOINING | {"by", "per"}:
+            at -= 1
+        return at == self._listed_until
 
-    def _is_value(self, name: str, position: int) -> bool:
-        text = self._words[position].text if position < len(self._words) else ""
-        return name in self._vocabulary.dimensions_with(text)
+    def _before(self, at: int) -> str:
+        """The word before, articles passed over."""
+        while at and self._words[at - 1].plain in ARTICLES:
+            at -= 1
+        return self._words[at - 1].plain if at else ""
 
-    def _take_word(self, word: Word) -> None:
-        """Note a value that only one dimension has ("1001"), or a word that was not understood."""
-        dimensions = self._vocabulary.dimensions_with(word.text) if word.is_value_like else ()
-        if len(dimensions) == 1:
-            values = self._found.filters.setdefault(dimensions[0], [])
-            values += [] if word.text in values else [word.text]
-        elif word.plain not in _CARRYING:
-            self._found.unread.append(word.text)
+    def _said_sources(self, unread: Sequence[int]) -> list[str]:
+        """The two words that the question's form makes sources, where not both are known."""
+        places = [at for at, role in enumerate(self._roles) if role == "source"]
+        if len(self._found.sources) > 1:
+            return []
+        for at, word in enumerate(self._words):
+            if word.plain not in {"and", "with", "v", "vs", "versus", "against", "to", "than"}:
+                continue
+            left, right = self._beside(at, -1), self._beside(at, 1)
+            if word.plain == "and" and self._before(left) not in {"between", "both", "compare"}:
+                continue
+            pair = [left, right]
+            if all(side in unread or side in places for side in pair) and left < at < right:
+                return [self._source_text(side) for side in pair]
+        return []
+
+    def _part_of(self, word: str) -> list[str]:
+        """The sources whose names have this word: "bpc" is a part of bpc_reporting."""
+        return [name for name in self._whole.sources if word in plain(name).split()]
+
+    def _ordinal(self) -> str:
+        free = (w.plain for w, role in zip(self._words, self._roles, strict=True) if not role)
+        return next((word for word in free if word in ORDINALS), "")
+
+    def _beside(self, at: int, step: int) -> int:
+        at += step
+        while 0 < at < len(self._words) - 1 and self._words[at].plain in ARTICLES:
+            at += step
+        return at
+
+    def _source_text(self, at: int) -> str:
+        for start in range(at, max(-1, at - LONGEST), -1):
+            name = self._sources.at(self._words, start)
+            if name is not None and start + name.length > at:
+                return name.meanings["source"]
+        return self._words[at].text
+
+    def _mark(self, start: int, end: int, role: Role) -> None:
+        for at in range(start, end):
+            self._roles[at] = role
+
+    def _mark_text(self, start: int, end: int, role: Role) -> None:
+        for at, word in enumerate(self._words):
+            if word.start < end and start < word.end:
+                self._roles[at] = role
 
 
-def _phrases(vocabulary: Vocabulary) -> dict[str, tuple[str, str]]:
-    """Every phrase with its kind and name; sources win over measures, those over dimensions."""
-    said_dimensions = vocabulary.dimension_phrases()
-    out = {plain(said): ("dimension", name) for said, name in said_dimensions.items()}
-    out |= {plain(said): ("measure", name) for said, name in vocabulary.measure_phrases().items()}
-    return out | {plain(name): ("source", name) for name in vocabulary.sources}
-
-
-def _nearest(said: str, phrases: Iterable[str]) -> str | None:
-    """The phrase that this is most likely a misspelling of; numbers are never guessed."""
-    if len(said) < _FUZZY_FROM or any(letter.isdigit() for letter in said):
-        return None
-    best = process.extractOne(said, list(phrases), scorer=fuzz.ratio, score_cutoff=_SURE)
-    return None if best is None else best[0]
+def _is_wise(words: Sequence[Word], at: int) -> bool:
+    """Whether a name is said as "company-wise", one word to the reader of words."""
+    return words[at].text.lower().endswith(("-wise", "wise", "-level"))

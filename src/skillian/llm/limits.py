@@ -15,31 +15,47 @@ _UNDER = (
     r"|not more than|of less than|<=?|≤|of up to|of|by|that are|which are)"
 )
 _OVER = r"(?:over|above|more than|larger than|greater than|bigger than|exceeding|beyond|>)"
-_GAPS = r"(?:differences?|gaps?|deviations?|discrepancies|discrepancy|variances?|everything|anything)"
+_GAPS = (
+    r"(?:differences?|gaps?|deviations?|discrepancies|discrepancy|variances?|everything|anything)"
+)
 _FORGIVE = (
     r"(?:ignor\w+|disregard\w*|tolerat\w+|allow\w*|accept\w*|forgiv\w+|neglect\w*|overlook\w*)"
 )
 _FORGIVEN = r"(?:ignored|disregarded|tolerated|accepted|fine|ok|okay|irrelevant|equal|acceptable)"
+_FILLING = (
+    r"(?:all|any|a|an|the|small|minor|tiny|rounding|that|which|are|is|tolerance|threshold|for"
+    rf"|amounts|{_GAPS})"
+)
+_IS_FORGIVEN = rf"(?: (?:is|are) {_FORGIVEN})?"
 _THRESHOLDS = [
     re.compile(pattern)
     for pattern in (
-        rf"{_FORGIVE}(?: \w+){{0,4}}?(?: {_UNDER})*\s+{_AMOUNT}",
+        rf"{_FORGIVE}(?: {_FILLING})*(?: {_UNDER})+\s+{_AMOUNT}",
+        rf"{_FORGIVE}(?: {_FILLING})+\s+{_AMOUNT}",
         rf"(?:an? )?(?:tolerance|threshold|margin)(?: \w+)?(?: {_UNDER})?\s*[:=]?\s*{_AMOUNT}",
         rf"{_AMOUNT}(?: of)? (?:tolerance|threshold|margin)",
         rf"{_GAPS} (?:\w+ )?{_UNDER}(?: {_UNDER})*\s+{_AMOUNT}[^.;]*? {_FORGIVEN}\b",
         rf"(?:only )?(?:\w+ )?{_GAPS} {_OVER} {_AMOUNT}",
-        rf"(?:up to|(?:to )?within|exact to|plus ?/?minus|±)\s*{_AMOUNT}(?: (?:is|are) {_FORGIVEN})?",
+        rf"(?:up to|(?:to )?within|exact to|plus ?/?minus|±)\s*{_AMOUNT}{_IS_FORGIVEN}",
     )
 ]
 _LOOSE = len(_THRESHOLDS) - 1
-_COUNTS = {"one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8}
-_COUNTS |= {"nine": 9, "ten": 10, "twelve": 12, "twenty": 20, "fifty": 50, "hundred": 100}
+_COUNTS = {
+    "one": 1,
+    "two": 2,
+    "three": 3,
+    "four": 4,
+    "five": 5,
+    "six": 6,
+    "seven": 7,
+    "eight": 8,
+} | ({"nine": 9, "ten": 10, "twelve": 12, "twenty": 20, "fifty": 50, "hundred": 100})
 _COUNT = rf"(?P<count>\d{{1,4}}|{'|'.join(_COUNTS)})"
 _RANK = r"(?:top|largest|biggest|highest|greatest|smallest|lowest|bottom|worst|most|least|best)"
 _TOPS = [
     re.compile(pattern)
     for pattern in (
-        rf"\b{_RANK} {_COUNT}\b",
+        rf"\b{_RANK} (?!one\b){_COUNT}\b",
         rf"\b{_COUNT} (?:\w+ )?(?={_RANK}\b)",
         rf"\b{_COUNT} (?=\w+ (?:\w+ )?(?:with|having) (?:the )?{_RANK}\b)",
         rf"\b(?:first|limit|limited to|at most) {_COUNT}\b(?: (?:rows|lines|groups|results))?",
@@ -67,21 +83,15 @@ def read_limits(question: str) -> Limits:
         for match in pattern.finditer(text):
             if _is_taken(match, spans) or (index == _LOOSE and not _is_plainly_a_limit(match)):
                 continue
-            status = "minor_diff" if "minor" in text[max(0, match.start() - 6) : match.end()] else ""
+            status = (
+                "minor_diff" if "minor" in text[max(0, match.start() - 6) : match.end()] else ""
+            )
             unit = match["unit"] or ""
             kind = "percentage" if unit.startswith(("%", "per")) else "absolute"
             thresholds.setdefault(status or "match", {})[kind] = _number(match["number"], unit)
             spans.append(match.span())
-    count = None
-    for pattern in _TOPS:
-        match = pattern.search(text)
-        if match is not None and count is None and not _is_taken(match, spans):
-            said = match["count"]
-            number = _COUNTS[said] if said in _COUNTS else int(said)
-            if 1 <= number <= _MOST:
-                count = number
-                spans.append(match.span("count"))
-    return Limits(thresholds, count, tuple(spans))
+    count, at = _count(text, spans)
+    return Limits(thresholds, count, (*spans, *at))
 
 
 def _is_taken(match: re.Match[str], spans: list[tuple[int, int]]) -> bool:
@@ -102,3 +112,16 @@ def _number(said: str, unit: str) -> int | float | str:
         return int(number)
     text = format(number.normalize(), "f")
     return float(text) if str(float(text)) == text else text
+
+
+def _count(text: str, taken: list[tuple[int, int]]) -> tuple[int | None, list[tuple[int, int]]]:
+    """How many rows are wanted, and where that is said."""
+    for pattern in _TOPS:
+        match = pattern.search(text)
+        if match is None or _is_taken(match, taken):
+            continue
+        said = match["count"]
+        number = _COUNTS[said] if said in _COUNTS else int(said)
+        if 1 <= number <= _MOST:
+            return number, [match.span("count")]
+    return None, []

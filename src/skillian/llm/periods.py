@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from calendar import monthrange
 from collections.abc import Iterable, Sequence
 
 from skillian.llm.words import Word
@@ -11,10 +12,18 @@ _NAMES = (
     *("january", "february", "march", "april", "may", "june"),
     *("july", "august", "september", "october", "november", "december"),
 )
-_MONTHS = {name: number for number, name in enumerate(_NAMES, 1)}
-_MONTHS |= {name[:3]: number for name, number in _MONTHS.items()} | {"sept": 9}
-_ORDINALS = {"first": 1, "1st": 1, "second": 2, "2nd": 2, "third": 3, "3rd": 3, "fourth": 4}
-_ORDINALS |= {"4th": 4, "last": 4}
+_LONG = {name: number for number, name in enumerate(_NAMES, 1)}
+_MONTHS = _LONG | {name[:3]: number for name, number in _LONG.items()} | {"sept": 9}
+_ORDINALS = {
+    "first": 1,
+    "1st": 1,
+    "second": 2,
+    "2nd": 2,
+    "third": 3,
+    "3rd": 3,
+    "fourth": 4,
+    "4th": 4,
+}
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _MONTH_FIRST = re.compile(r"(?P<month>0?[1-9]|1[0-2])[/.-](?P<year>(?:19|20)\d\d)(?P<digit>)")
 _YEAR_FIRST = re.compile(
@@ -49,6 +58,19 @@ def in_span(values: Iterable[str], span: Span) -> list[str]:
     return [value for month, value in known if span[0] <= month <= span[1]]
 
 
+def days_of(span: Span) -> list[str]:
+    """The first and the last day of these months."""
+    (first_year, first), (last_year, last) = span
+    end = monthrange(last_year, last)[1]
+    return [f"{first_year}-{first:02d}-01", f"{last_year}-{last:02d}-{end}"]
+
+
+def named_months(words: Sequence[Word]) -> set[Month]:
+    """The first and last months of all spans that are named with a year."""
+    spans = [read[1] for at in range(len(words)) if (read := read_span(words, at, ()))]
+    return {month for span in spans for month in span}
+
+
 def read_span(words: Sequence[Word], at: int, years: Iterable[int]) -> tuple[int, Span] | None:
     """The months that are named from word `at` on, and how many words name them.
 
@@ -73,11 +95,11 @@ def read_span(words: Sequence[Word], at: int, years: Iterable[int]) -> tuple[int
 
 
 def _part_of_year(words: Sequence[Word], at: int, years: Iterable[int]) -> tuple[int, Span] | None:
-    """ "first quarter", "second half"; the first word may be "last" too."""
+    """The months of "first quarter" or "second half"."""
     part = words[at + 1].plain if at + 1 < len(words) else ""
     length = {"quarter": 3, "half": 6}.get(part)
     number = _ORDINALS.get(words[at].plain)
-    if length is None or number is None or words[at].plain == "last":
+    if length is None or number is None:
         return None
     last = number * length
     if last > _MONTHS_OF_YEAR:

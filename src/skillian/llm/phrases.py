@@ -60,15 +60,15 @@ class Phrases:
         if any(_is_everyday(word.plain) for word in (part[0], part[-1])):
             return None
         faults = 2 if len(said) >= _TWO_FAULTS_FROM else 1 if len(said) >= _ONE_FAULT_FROM else 0
-        if not faults or any(letter.isdigit() for letter in said):
-            return None  # numbers are never guessed
+        if not faults or not said.replace(" ", "").isalpha():
+            return None  # numbers and signs are never guessed
         near = [phrase for phrase in self._said if _is_misspelt(said, phrase, faults)]
         return self._said[near[0]] if len(near) == 1 else None
 
 
 def _is_misspelt(said: str, phrase: str, faults: int) -> bool:
-    same_start = said[0] == phrase[0] and not any(letter.isdigit() for letter in phrase)
-    return same_start and OSA.distance(said, phrase, score_cutoff=faults) <= faults
+    is_alike = said[0] == phrase[0] and said.count(" ") == phrase.count(" ")
+    return is_alike and OSA.distance(said, phrase, score_cutoff=faults) <= faults
 
 
 def _is_everyday(word: str) -> bool:

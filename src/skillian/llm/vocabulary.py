@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -90,7 +91,9 @@ class Vocabulary:
 
 def _most_shared(said: list[tuple[str, str]]) -> dict[str, str]:
     """For each phrase the name that most sources have it for; the first of equals."""
-    return {
-        phrase: max((pair for pair in said if pair[0] == phrase), key=said.count)[1]
-        for phrase, _ in said
-    }
+    counts = Counter(said)
+    found: dict[str, str] = {}
+    for phrase, name in counts:
+        if phrase not in found or counts[phrase, name] > counts[phrase, found[phrase]]:
+            found[phrase] = name
+    return found

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from skillian.llm.grounding import Grounding
 from skillian.llm.vocabulary import Vocabulary
 
 _SHOWN = 5
@@ -17,9 +16,13 @@ def word_result(tool: str, result: Mapping[str, Any], raw: str) -> str:
     if result.get("error"):
         return _failure(result)
     worded = {
-        "compare_sources": _comparison,
+        "compare_sources": _sentences,
+        "explain_difference": _sentences,
         "query_source": _rows,
         "list_sources": _sources,
+        "describe_source": _source,
+        "drill_down": _behind,
+        "get_comparison_rows": _groups,
     }.get(tool)
     if worded is None or not result:
         # A result that was too long for the conversation is cut, and no JSON any more.
@@ -28,18 +31,21 @@ def word_result(tool: str, result: Mapping[str, Any], raw: str) -> str:
     return worded(result)
 
 
-def word_help(vocabulary: Vocabulary, found: Grounding) -> str:
-    """What was understood, and what can be asked."""
+def word_help(vocabulary: Vocabulary, reason: str = "") -> str:
+    """Why there is no answer, and what can be asked."""
     names = list(vocabulary.sources)
-    lines = [f"I did not understand: {', '.join(found.unread)}." if found.unread else _LOST]
+    lines = [reason or _LOST, "These are the sources:"]
     for name, words in vocabulary.sources.items():
         lines.append(f"- {name}: {', '.join(words.measures)} by {', '.join(words.dimensions)}")
     first, second = names[0] if names else "A", names[1] if len(names) > 1 else "B"
     measure = next(iter(vocabulary.measure_phrases().values()), "amount")
-    lines.append("You can ask, for example:")
-    lines.append(f"- Compare {measure} between {first} and {second}")
-    lines.append(f"- Show {measure} of {first}")
-    lines.append("- Which sources are there?")
+    lines += [
+        "You can ask, for example:",
+        f"- Compare {measure} between {first} and {second}",
+        "- and then: Why? Show the rows behind it. Which are missing?",
+        f"- Show {measure} of {first}",
+        f"- Which sources are there? Describe {first}",
+    ]
     return "\n".join(lines)
 
 
@@ -49,25 +55,43 @@ def _failure(result: Mapping[str, Any]) -> str:
     return f"That did not work: {result.get('message', 'no reason was given')}.{hint}"
 
 
-def _comparison(result: Mapping[str, Any]) -> str:
-    return "\n".join(str(sentence) for sentence in result["interpretation"])
+def _sentences(result: Mapping[str, Any]) -> str:
+    said = [str(sentence) for sentence in result["interpretation"]]
+    return "\n".join(said) or "There is no gap to explain."
 
 
 def _rows(result: Mapping[str, Any]) -> str:
-    columns: Sequence[str] = result["columns"]
     rows: Sequence[Sequence[Any]] = result["rows"]
     if not rows:
         return f"{result['source']} has no rows for that."
-    lines = [
-        ", ".join(
-            f"{column}: {'none' if value is None else value}"
-            for column, value in zip(columns, row, strict=True)
-        )
-        for row in rows[:_SHOWN]
-    ]
     more = result["truncated"] or len(rows) > _SHOWN
-    lines.append("(There are more rows; the result has them.)" if more else "")
-    return "\n".join([f"{result['source']}:", *lines]).strip()
+    return "\n".join([f"{result['source']}:", *_listed(result["columns"], rows), *_more(more)])
+
+
+def _behind(result: Mapping[str, Any]) -> str:
+    lines = [f"The rows behind {_pairs(result['key'].items())}:"]
+    for side in (result["a"], result["b"]):
+        if not side["rows"]:
+            lines.append(f"{side['source']} has none.")
+            continue
+        more = side["truncated"] or len(side["rows"]) > _SHOWN
+        lines += [f"{side['source']}:", *_listed(side["columns"], side["rows"]), *_more(more)]
+    return "\n".join(lines)
+
+
+def _groups(result: Mapping[str, Any]) -> str:
+    classes = ", ".join(result["statuses"])
+    rows: Sequence[Mapping[str, Any]] = result["rows"]
+    if not rows:
+        return f"There is no group of these classes: {classes}."
+    lines = [f"Groups of these classes: {classes}. Total: {result['total']}."]
+    for row in rows[:_SHOWN]:
+        values = "; ".join(
+            f"{name} {_shown(each['a'])} and {_shown(each['b'])}"
+            for name, each in row["measures"].items()
+        )
+        lines.append(f"- {_pairs(row['key'].items())}: {row['status']}, {values}")
+    return "\n".join([*lines, *_more(len(rows) > _SHOWN)])
 
 
 def _sources(result: Mapping[str, Any]) -> str:
@@ -78,3 +102,29 @@ def _sources(result: Mapping[str, Any]) -> str:
         for source in result["sources"]
     ]
     return "\n".join(["The sources are:", *lines])
+
+
+def _source(result: Mapping[str, Any]) -> str:
+    lines = [f"{result['name']}: {result['description']}", f"Rows: {result['row_count']}."]
+    lines.append(f"Measures: {', '.join(result['measures'])}.")
+    lines.append("Dimensions:")
+    for name, found in result["dimensions"].items():
+        some = [str(_shown(value)) for value in found.get("values", ())[:_SHOWN]]
+        lines.append(f"- {name} ({found['type']})" + (f": {', '.join(some)}, …" if some else ""))
+    return "\n".join(lines)
+
+
+def _listed(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[str]:
+    return [f"- {_pairs(zip(columns, row, strict=True))}" for row in rows[:_SHOWN]]
+
+
+def _pairs(pairs: Iterable[tuple[str, Any]]) -> str:
+    return ", ".join(f"{name}: {_shown(value)}" for name, value in pairs)
+
+
+def _shown(value: Any) -> Any:
+    return "none" if value is None else value
+
+
+def _more(more: bool) -> list[str]:  # noqa: FBT001 - a private word for "and so on"
+    return ["(There are more; the result has them.)"] if more else []

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 _WORD = re.compile(
-    r"(?<!\w)'[^']+'(?!\w)|\"[^\"]+\"|“[^”]+”|[<>!]=|<>|[<>=≥≤≠&]|[€$]|%|\w(?:[\w./'’-]*\w)?"
+    r"(?<!\w)'[^']+'(?!\w)|\"[^\"]+\"|“[^”]+”|[<>!]=|<>|[<>=≥≤≠&]|[€$]|%|\w(?:[\w./'\u2019-]*\w)?"
 )
 _QUOTES = "'\"“”"
 _SHORTEST_PLURAL = 4
@@ -48,8 +48,8 @@ def _word(match: re.Match[str]) -> Word:
     said = match[0]
     is_quoted = said[0] in _QUOTES
     text = said.strip(_QUOTES) if is_quoted else said
-    bare = re.sub(r"['’](?:s|re|ve|d|ll|m)?$", "", text)
-    if re.search(r"n['’]t$", text):
+    bare = re.sub(r"['\u2019](?:s|re|ve|d|ll|m)?$", "", text)
+    if re.search(r"n['\u2019]t$", text):
         bare = "not"
     return Word(text if is_quoted else bare, plain(bare), match.start(), match.end(), is_quoted)
 

@@ -1,0 +1,89 @@
+"""What a conversation holds that a question may go back to: its last call, its last comparison."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from tinyagent import Message, ToolCall
+
+COMPARE, QUERY, ROWS = "compare_sources", "query_source", "get_comparison_rows"
+_CACHE_KEY = re.compile(r'"cache_key":\s*"([^"]+)"')
+_KEY = re.compile(r'"key":\s*(\{[^{}]*\})')
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A comparison made before: how it was asked for, and the groups it named, largest first."""
+
+    arguments: Mapping[str, Any]
+    cache_key: str
+    keys: tuple[Mapping[str, Any], ...] = ()
+
+    @property
+    def sources(self) -> tuple[str, str]:
+        """The baseline, and what was compared with it."""
+        return str(self.arguments["source_a"]), str(self.arguments["source_b"])
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """What was done before the question; `last` is a comparison or a query that worked."""
+
+    last: ToolCall | None = None
+    comparison: Comparison | None = None
+    page: ToolCall | None = None
+    sources: tuple[str, ...] = field(default=())
+
+
+def read_earlier(messages: Sequence[Message]) -> Earlier:
+    """Read a conversation, oldest message first."""
+    earlier = Earlier()
+    calls = {call.id: call for message in messages for call in message.tool_calls}
+    for message in messages:
+        call = calls.get(message.tool_call_id or "")
+        if message.role == "tool" and call is not None and not _is_failure(message.content):
+            earlier = _with_result(earlier, call, message.content)
+    return earlier
+
+
+def as_object(text: str) -> dict[str, Any]:
+    """A tool's result; empty where it was too long for the conversation, and cut."""
+    try:
+        value: object = json.loads(text)
+    except ValueError:
+        return {}
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def _with_result(earlier: Earlier, call: ToolCall, text: str) -> Earlier:
+    if call.name == COMPARE and {"source_a", "source_b"} <= set(call.arguments):
+        key = _CACHE_KEY.findall(text)
+        if not key:
+            return earlier
+        comparison = Comparison(call.arguments, key[-1], _keys(text, "top_differences"))
+        return Earlier(call, comparison, None, comparison.sources)
+    if call.name == QUERY and "source" in call.arguments:
+        return Earlier(call, earlier.comparison, None, (str(call.arguments["source"]),))
+    if call.name == ROWS and earlier.comparison is not None:
+        known = earlier.comparison
+        keys = _keys(text, "rows") or known.keys
+        shown = Comparison(known.arguments, known.cache_key, keys)
+        return Earlier(earlier.last, shown, call, earlier.sources)
+    return earlier
+
+
+def _keys(text: str, name: str) -> tuple[Mapping[str, Any], ...]:
+    """The keys of the groups that a result names; of a cut one those that can be read."""
+    result = as_object(text)
+    if result:
+        groups: list[dict[str, Any]] = result.get(name) or []
+        return tuple(group["key"] for group in groups if group.get("key"))
+    return tuple(json.loads(found) for found in _KEY.findall(text) if as_object(found))
+
+
+def _is_failure(text: str) -> bool:
+    return bool(as_object(text).get("error")) or not text.lstrip().startswith("{")

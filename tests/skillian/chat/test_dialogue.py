@@ -1,0 +1,131 @@
+"""The mission's dialogue, from the wrong names to the rows behind the gap."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from skillian.chat.agent import Agent, AgentResponse
+from skillian.chat.conversation import Conversation
+from skillian.chat.grounding_check import check_answer
+from skillian.chat.opening import SKILLS, open_agent, read_vocabulary
+from skillian.data.services import DataServices
+from skillian.data.sources import SourceRegistry
+from skillian.demo.ledger import write_demo
+from skillian.skills.loader import BUNDLED, load_skill
+from skillian.skills.registry import SkillRegistry
+from tinyagent import ModelRequest, RawToolCall, ScriptedModel, scripted_call
+
+QUESTIONS = (
+    "Compare amounts between fi_reports and bpc",
+    "Compare amounts between fi_reporting and bpc_reporting for company 1001",
+    "why?",
+    "show the rows behind it",
+)
+BOTH: dict[str, Any] = {
+    "source_a": "fi_reporting",
+    "source_b": "bpc_reporting",
+    "measures": ["amount"],
+}
+LARGEST = {"company": "1001", "period": "2024004"}
+
+
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_demo(tmp_path_factory.mktemp("demo"))
+
+
+async def talk(agent: Agent, questions: Sequence[str]) -> list[AgentResponse]:
+    conversation: Conversation | None = None
+    responses: list[AgentResponse] = []
+    for question in questions:
+        response, conversation = await agent.process(question, conversation)
+        responses.append(response)
+    return responses
+
+
+def check(responses: Sequence[AgentResponse]) -> None:
+    mended, compared, explained, drilled = (response.tool_calls_made for response in responses)
+    not_found = json.loads(mended[0].result)
+    assert (mended[0].arguments["source_a"], mended[0].arguments["source_b"]) == (
+        "fi_reports",
+        "bpc",
+    )
+    assert not_found["type"] == "not_found"
+    assert set(not_found["available_sources"]) == {"fi_reporting", "bpc_reporting"}
+    assert json.loads(mended[1].result)["summary"]["groups"] == 36
+    assert json.loads(compared[0].result)["summary"]["by_status"]["major_diff"] == 3
+    assert [call.tool for call in explained] == ["explain_difference"]
+    assert json.loads(explained[0].result)["grain"] == ["company", "period"]
+    assert drilled[0].arguments["key"] == LARGEST
+    assert len(json.loads(drilled[0].result)["b"]["rows"]) == 20
+
+
+async def test_with_the_planner(sources: Path) -> None:
+    async with open_agent(sources, None) as agent:
+        responses = await talk(agent, QUESTIONS)
+    check(responses)
+    assert [len(response.tool_calls_made) for response in responses] == [2, 1, 1, 1]
+    for question, response in zip(QUESTIONS, responses, strict=True):
+        results = [call.result for call in response.tool_calls_made]
+        assert response.finished
+        assert check_answer(response.content, results, question).unverified == ()
+
+
+async def test_with_a_scripted_model(sources: Path) -> None:
+    def key(request: ModelRequest) -> str:
+        results = [message.content for message in request.messages if message.role == "tool"]
+        return str(json.loads(results[1 if len(results) < 3 else 2])["cache_key"])
+
+    def answer(request: ModelRequest) -> str | RawToolCall:
+        last = request.messages[-1]
+        if last.role == "tool":
+            wrong = json.loads(last.content).get("type") == "not_found"
+            return scripted_call("compare_sources", **BOTH) if wrong else "Done."
+        calls: dict[str, Any] = {
+            QUESTIONS[0]: lambda: scripted_call(
+                "compare_sources", **{**BOTH, "source_a": "fi_reports", "source_b": "bpc"}
+            ),
+            QUESTIONS[1]: lambda: scripted_call(
+                "compare_sources", **BOTH, filters={"company": "1001"}
+            ),
+            QUESTIONS[2]: lambda: scripted_call("explain_difference", cache_key=key(request)),
+            QUESTIONS[3]: lambda: scripted_call("drill_down", cache_key=key(request), key=LARGEST),
+        }
+        made: RawToolCall = calls[last.content]()
+        return made
+
+    async with DataServices(SourceRegistry.load(sources)) as services:
+        skills = SkillRegistry(load_skill(BUNDLED / name, services) for name in SKILLS)
+        agent = Agent(ScriptedModel(answer), skills, await read_vocabulary(services))
+        check(await talk(agent, QUESTIONS))
+
+
+async def test_why_of_a_comparison_that_was_not_made_yet_makes_it_first(sources: Path) -> None:
+    async with open_agent(sources, None) as agent:
+        (response,) = await talk(agent, ["Why do fi_reporting and bpc_reporting differ in amount?"])
+    tools = [call.tool for call in response.tool_calls_made]
+    assert tools == ["compare_sources", "explain_difference"]
+    assert response.finished
+
+
+async def test_pages_classes_and_changes(sources: Path) -> None:
+    questions = (
+        "Compare amounts between fi_reporting and bpc_reporting",
+        "What is only in fi_reporting?",
+        "show the rows behind the first one",
+        "and for company 1002?",
+        "the other way round",
+    )
+    async with open_agent(sources, None) as agent:
+        responses = await talk(agent, questions)
+    made = [response.tool_calls_made[-1] for response in responses]
+    assert made[1].arguments["status"] == "missing_in_b"
+    assert made[2].arguments["key"] == {"company": "1001", "period": "2024007"}
+    assert made[3].arguments["filters"] == {"company": "1002"}
+    assert made[4].arguments["source_a"] == "bpc_reporting"
+    assert all("error" not in json.loads(call.result) for call in made)

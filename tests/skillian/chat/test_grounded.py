@@ -1,0 +1,130 @@
+"""The grounding step that every model goes through."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from skillian.chat.agent import Agent
+from skillian.chat.conversation import Conversation
+from skillian.chat.opening import SKILLS, read_vocabulary
+from skillian.data.services import DataServices
+from skillian.data.sources import SourceRegistry
+from skillian.demo.ledger import write_demo
+from skillian.llm.vocabulary import Vocabulary
+from skillian.skills.loader import BUNDLED, load_skill
+from skillian.skills.registry import SkillRegistry
+from tinyagent import ModelRequest, RawToolCall, ScriptedModel, scripted_call
+
+Opened = tuple[SkillRegistry, Vocabulary]
+BOTH: dict[str, Any] = {
+    "source_a": "fi_reporting",
+    "source_b": "bpc_reporting",
+    "measures": ["amount"],
+}
+ASK = "Compare amounts between fi_reporting and bpc_reporting"
+
+
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_demo(tmp_path_factory.mktemp("demo"))
+
+
+@pytest.fixture
+async def opened(sources: Path) -> AsyncGenerator[Opened, None]:
+    async with DataServices(SourceRegistry.load(sources)) as services:
+        skills = SkillRegistry(load_skill(BUNDLED / name, services) for name in SKILLS)
+        yield skills, await read_vocabulary(services)
+
+
+async def result_of(
+    opened: Opened, question: str, call: RawToolCall, before: Conversation | None = None
+) -> dict[str, Any]:
+    agent = Agent(ScriptedModel([call, "Done."]), *opened)
+    response, _ = await agent.process(question, before)
+    result: dict[str, Any] = json.loads(response.tool_calls_made[0].result)
+    return result
+
+
+def properties(request: ModelRequest, tool: str) -> dict[str, Any]:
+    declared = {each["function"]["name"]: each["function"] for each in request.format.tools}
+    found: dict[str, Any] = declared[tool]["parameters"]["properties"]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("question", "filters"),
+    [
+        (f"{ASK} for company 9999", {"company": "9999"}),
+        (ASK, {"company": "1001"}),
+        (ASK, {"company": ["1001", 1002]}),
+        (ASK, {"period": {"between": ["2024001", "2024003"]}}),
+        (f"{ASK} since March 2024", {"period": {"gte": "2024-03-01"}}),
+        (ASK, {"company": None}),
+    ],
+)
+async def test_a_value_of_question_or_catalogue_is_asked_for(
+    opened: Opened, question: str, filters: dict[str, Any]
+) -> None:
+    result = await result_of(
+        opened, question, scripted_call("compare_sources", **BOTH, filters=filters)
+    )
+    assert "summary" in result
+
+
+@pytest.mark.parametrize(
+    "filters",
+    [
+        {"company": "9999"},
+        {"company": ["1001", "100"]},
+        {"period": {"gte": "2023-01-01"}},
+        {"period": {"ne": ["2024001", "2030001"]}},
+    ],
+)
+async def test_a_value_from_nowhere_is_refused_with_the_reason(
+    opened: Opened, filters: dict[str, Any]
+) -> None:
+    call = scripted_call("compare_sources", **BOTH, filters=filters)
+    result = await result_of(opened, f"{ASK} for company 1001", call)
+    assert result["type"] == "validation_error"
+    assert "neither the question, the conversation nor the catalogue" in result["message"]
+
+
+async def test_a_value_of_the_conversation_is_known_and_a_refused_one_is_not(
+    opened: Opened,
+) -> None:
+    wrong = scripted_call("query_source", source="fi_reporting", filters={"account": "9999"})
+    agent = Agent(ScriptedModel([wrong, wrong, "None.", "Yes."]), *opened)
+    response, conversation = await agent.process("What is on the accounts?")
+    results = [json.loads(call.result)["type"] for call in response.tool_calls_made]
+    assert results == ["validation_error", "validation_error"]
+    _, conversation = await agent.process("I mean account 9999", conversation)
+    right = scripted_call(
+        "query_source", source="fi_reporting", measures=["amount"], filters={"account": "9999"}
+    )
+    assert "rows" in await result_of(opened, "Now show it", right, conversation)
+
+
+async def test_the_schemas_are_narrowed_to_what_the_question_is_plain_about(
+    opened: Opened,
+) -> None:
+    model = ScriptedModel(["Done."])
+    await Agent(model, *opened).process(f"{ASK} by company")
+    declared = properties(model.requests[0], "compare_sources")
+    assert declared["source_a"]["enum"] == ["fi_reporting", "bpc_reporting"]
+    assert declared["measures"]["items"]["enum"] == ["amount"]
+    assert declared["align_on"]["anyOf"][0]["items"]["enum"] == ["company"]
+    assert "enum" not in properties(model.requests[0], "explain_difference")["cache_key"]
+
+
+@pytest.mark.parametrize("question", ["Hello", "Compare fi_reports and bpc", f"{ASK} in Atlantis"])
+async def test_where_the_question_is_not_plain_the_schemas_stay(
+    opened: Opened, question: str
+) -> None:
+    model = ScriptedModel(["Done."])
+    await Agent(model, *opened).process(question)
+    assert "enum" not in properties(model.requests[0], "compare_sources")["source_a"]
