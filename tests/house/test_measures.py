@@ -21,6 +21,7 @@ UNFINISHED = re.compile(
 )
 # Where a failure of any kind becomes something else, and what.
 BLIND = {
+    "src/skillian/chat/turns.py": "a turn's failure is stored, and told by its last event",
     "src/skillian/connectors/threads.py": "a thread's failure is raised where it is awaited",
     "src/skillian/skills/skill.py": "a tool's failure is what the model reads",
     "src/tinyagent/core/threads.py": "a thread's failure is raised where it is awaited",
@@ -29,7 +30,7 @@ BLIND = {
     "src/tinyagent/execution/worker/artifacts.py": "a figure is drawn by code of any kind",
     "src/tinyagent/execution/worker/reprs.py": "a repr may be the code's own",
     "src/tinyagent/execution/worker/step.py": "what the code raises is its result",
-    "src/tinyagent/execution/worker/template.py": "a session's failure is told to the host",
+    "src/tinyagent/execution/worker/waiting.py": "a session's failure is told to the host",
     "src/tinyagent/tools/calling.py": "a tool's failure is what the model reads",
 }
 

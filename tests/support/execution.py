@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import Any, Unpack
 
 from tests.support.processes import descendants
@@ -41,7 +42,7 @@ def hurry(executor: ProcessExecutor, seconds: float) -> None:
 
     Steps that are to end well can so have all the time that a busy machine needs.
     """
-    executor.limits = within(seconds)
+    executor.limits = replace(executor.limits, timeout_seconds=seconds)
     if executor._session is not None:
         executor._session._limits = executor.limits
 

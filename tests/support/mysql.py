@@ -27,6 +27,9 @@ from urllib.parse import quote, urlsplit
 
 import pytest
 
+DIGITS = "CREATE TABLE digits (d INT); INSERT INTO digits VALUES (0),(1),(2),(3),(4),(5),(6),(7)"
+# More rows than anybody waits for, which the server makes one by one.
+MANY = f"SELECT d0.d FROM {', '.join(f'digits AS d{n}' for n in range(12))}"  # noqa: S608
 _PROGRAM = shutil.which("mariadbd", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
 _MISSING = "there is no MariaDB; get it with: apt-get install mariadb-server, or name MYSQL_URL"
 # A test needs no durability; and what a session has to set for itself is set otherwise here.

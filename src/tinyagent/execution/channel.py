@@ -98,7 +98,7 @@ class Channel:
         if self.is_open:
             self._loop = asyncio.get_running_loop()
             self._loop.add_reader(self._sock.fileno(), wake)
-        else:
+        if self._frames or not self.is_open:  # what came with an earlier frame is not told again
             wake()
 
     def unlisten(self) -> None:

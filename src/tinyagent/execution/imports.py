@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from tinyagent.execution.worker.imports import Refused, allowed, check_imports, refusal
+from tinyagent.execution.worker.imports import (
+    Refused,
+    allowed,
+    check_imports,
+    is_needless,
+    refusal,
+)
 
 __all__ = [
     "ISOLATED_IMPORTS",
@@ -10,6 +16,7 @@ __all__ = [
     "Refused",
     "allowed",
     "check_imports",
+    "is_needless",
     "refusal",
 ]
 

@@ -147,3 +147,13 @@ async def test_a_closed_channel_leaves_nothing_with_the_loop() -> None:
     asyncio.get_running_loop().remove_reader(read)
     os.close(read)
     os.close(write)
+
+
+async def test_what_came_with_an_earlier_frame_is_told_at_once(pair: Pair) -> None:
+    channel, theirs = pair
+    theirs.sendall(READY + READY)
+    assert channel.take() is not None
+    wake = asyncio.Event()
+    channel.listen(wake.set)
+    assert wake.is_set()
+    channel.unlisten()

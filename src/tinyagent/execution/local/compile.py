@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from types import CodeType
 
-from tinyagent.execution.imports import check_imports, refusal
+from tinyagent.execution.imports import check_imports, is_needless, refusal
 from tinyagent.execution.local.names import LEVEL
 from tinyagent.execution.local.rules import LocalRules
 
@@ -33,7 +33,7 @@ def compile_local(
         MemoryError: the same, for the parser.
     """
     tree = ast.parse(source, filename)
-    tree.body = [node for node in tree.body if not _is_needless(node, helpers)]
+    tree.body = [node for node in tree.body if not is_needless(node, helpers)]
     rules = LocalRules()
     for line, module in check_imports(tree, allow):
         rules.refuse(line, refusal(module, allow))
@@ -41,13 +41,6 @@ def compile_local(
     if rules.refused:
         raise CodeRefused(_tell(rules.refused, source))
     return compile(tree, filename, "exec", dont_inherit=True)
-
-
-def _is_needless(node: ast.stmt, helpers: frozenset[str]) -> bool:
-    """Whether it imports nothing but helpers, each under its own name."""
-    if not isinstance(node, ast.Import | ast.ImportFrom):
-        return False
-    return all(alias.name in helpers and alias.asname in {None, alias.name} for alias in node.names)
 
 
 def _tell(refused: list[tuple[int, str]], source: str) -> str:

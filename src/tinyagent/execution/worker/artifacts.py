@@ -9,6 +9,7 @@ import stat
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any
+from weakref import WeakSet
 
 from .wire import Kind
 
@@ -19,9 +20,29 @@ MAX_FILES = 200
 MAX_BYTES = 16 << 20
 MAX_DEPTH = 8
 
+_HOOK = f"{__name__}:watch_figure"  # a list of such is Matplotlib's setting `figure.hooks`
+_saved = WeakSet[Any]()
+
 Stamp = tuple[int, int]
 Send = Callable[[Kind, dict[str, Any], bytes], None]
 Deliver = Callable[[str, str, bytes], None]
+
+
+def watch_figures() -> None:
+    """Have Matplotlib, where it is loaded, tell of the figures that it makes."""
+    settings = getattr(sys.modules.get("matplotlib"), "rcParams", None)
+    if settings is not None and _HOOK not in settings["figure.hooks"]:
+        settings["figure.hooks"] = [*settings["figure.hooks"], _HOOK]
+
+
+def watch_figure(figure: Any) -> None:
+    """Note whether the code saves the figure."""
+    figure.canvas.mpl_connect("draw_event", _note_save)
+
+
+def _note_save(event: Any) -> None:
+    if event.canvas.is_saving():
+        _saved.add(event.canvas.figure)
 
 
 class WorkingFolder:
@@ -45,10 +66,12 @@ class WorkingFolder:
             send(Kind.ARTIFACT, {"name": name, "media_type": media_type}, data)
 
         try:
-            _deliver_figures(deliver, step)
-            return self._deliver_files(deliver)
+            earlier = self._known
+            remarks = self._deliver_files(deliver)
+            _deliver_figures(deliver, step, has_files=self._known != earlier)
         except Exception as error:  # noqa: BLE001 - a figure is drawn by code that may fail anyhow
             return [f"an artifact could not be handed over ({type(error).__name__}: {error})"]
+        return remarks
 
     def _deliver_files(self, deliver: Deliver) -> list[str]:
         remarks: list[str] = []
@@ -92,14 +115,18 @@ def _scan(folder: str) -> dict[str, Stamp]:
     return found
 
 
-def _deliver_figures(deliver: Deliver, step: int) -> None:
+def _deliver_figures(deliver: Deliver, step: int, *, has_files: bool) -> None:
+    """The open figures, but for those that the code has saved: they are among its files."""
     pyplot: Any = sys.modules.get("matplotlib.pyplot")
     if pyplot is None:
         return
     try:
         for number in pyplot.get_fignums():
+            figure = pyplot.figure(number)
+            if has_files and figure in _saved:
+                continue
             image = io.BytesIO()
-            pyplot.figure(number).savefig(image, format="png")
+            figure.savefig(image, format="png")
             deliver(f"step-{step}-figure-{number}.png", "image/png", image.getvalue())
     finally:
         pyplot.close("all")

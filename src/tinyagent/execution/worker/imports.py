@@ -48,6 +48,13 @@ def _listed(allow: frozenset[str]) -> str:
     return ", ".join(["most of the standard library", *shown])
 
 
+def is_needless(node: ast.stmt, helpers: frozenset[str]) -> bool:
+    """Whether it imports nothing but helpers that are there already, as models like to do."""
+    if not isinstance(node, ast.Import | ast.ImportFrom):
+        return False
+    return all(alias.name in helpers and alias.asname in {None, alias.name} for alias in node.names)
+
+
 def check_imports(tree: ast.AST, allow: frozenset[str]) -> list[Refused]:
     """The imports anywhere in the code that are not allowed, in the order of their lines."""
     found = [

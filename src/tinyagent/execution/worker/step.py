@@ -12,10 +12,10 @@ from functools import partial
 from types import CodeType, ModuleType
 from typing import Any, NamedTuple
 
-from .artifacts import WorkingFolder
+from .artifacts import WorkingFolder, watch_figures
 from .door import Door, FinalAnswerGiven
 from .hints import hint
-from .imports import allowed, check_imports, refusal
+from .imports import allowed, check_imports, is_needless, refusal
 from .link import HostGone, Link
 from .reprs import REPR_ONLY, attempt
 from .tracebacks import describe
@@ -57,8 +57,7 @@ class Namespace:
         self.helpers = frozenset[str]()
         self.variables = self._module.__dict__
         self.variables["__builtins__"] = builtins
-        if "*" not in rules.imports:
-            builtins.__import__ = _guarded_import(rules.imports, self.variables)
+        builtins.__import__ = _guarded_import(rules.imports, self.variables)
 
     def prepare(self, order: dict[str, Any]) -> None:
         """Bind the helpers anew, whatever earlier steps made of them, and the new data."""
@@ -117,7 +116,7 @@ def _compile(source: str, filename: str, namespace: Namespace) -> tuple[CodeType
     tree = ast.parse(source, filename)
     if "import" in source:
         imports = namespace.rules.imports
-        tree.body = [node for node in tree.body if not _is_needless(node, namespace)]
+        tree.body = [node for node in tree.body if not is_needless(node, namespace.helpers)]
         for line, module in check_imports(tree, imports)[:1]:
             raise ImportError(f"line {line}: {refusal(module, imports)}")
     last = None
@@ -125,14 +124,6 @@ def _compile(source: str, filename: str, namespace: Namespace) -> tuple[CodeType
         expression = ast.Expression(tree.body.pop().value)  # type: ignore[attr-defined]
         last = compile(expression, filename, "eval", dont_inherit=True)
     return compile(tree, filename, "exec", dont_inherit=True), last
-
-
-def _is_needless(node: ast.stmt, namespace: Namespace) -> bool:
-    """Whether it imports nothing but helpers that are there already, as models like to do."""
-    if not isinstance(node, ast.Import | ast.ImportFrom):
-        return False
-    names = {alias.name for alias in node.names if alias.asname in {None, alias.name}}
-    return len(names) == len(node.names) and names <= namespace.helpers
 
 
 def _guarded_import(imports: frozenset[str], own: dict[str, Any]) -> Callable[..., Any]:
@@ -146,7 +137,10 @@ def _guarded_import(imports: frozenset[str], own: dict[str, Any]) -> Callable[..
         called_by = sys._getframe(1).f_globals  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
         if called_by is own and name not in _OF_PYTHON and (level or not allowed(name, imports)):
             raise ImportError(refusal(name, imports))
-        return real(name, variables, local, fromlist, level)
+        module = real(name, variables, local, fromlist, level)
+        if name.startswith("matplotlib"):
+            watch_figures()
+        return module
 
     return guarded
 

@@ -87,10 +87,10 @@ def gets(name: str, expression: str, setup: str = "", **options: Any) -> Attack:
     return attack(name, f"{dedent(setup)}\ngot = {expression}\nif got: print(WON, got)", **options)
 
 
-def gets_any(setup: str = "", /, **expressions: str) -> Iterator[Attack]:
+def gets_any(setup: str = "", /, *, root: bool = False, **expressions: str) -> Iterator[Attack]:
     """One attack an expression, each after the same setup."""
     for name, expression in expressions.items():
-        yield gets(name.replace("_", " "), expression, setup)
+        yield gets(name.replace("_", " "), expression, setup, root=root)
 
 
 def hangs(name: str, *steps: str, **options: Any) -> Attack:

@@ -5,34 +5,18 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Generator
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from tests.support.podman import offline_podman
 from tests.support.rootfs import write_rootfs
 
 from tinyagent.execution.engines.container import IMAGE_VARIABLE
 from tinyagent.execution.templates import close_templates
 
 _IMAGE = "tinyagent-tests"
-_CONTAINERS = """
-[engine]
-runtime = "runc"
-cgroup_manager = "cgroupfs"
-events_logger = "file"
-lock_type = "file"
-tmp_dir = "{folder}/state"
-[containers]
-default_ulimits = ["nofile=1024:1024", "nproc=4096:4096"]
-"""
-_STORAGE = """
-[storage]
-driver = "vfs"
-graphroot = "{folder}/kept"
-runroot = "{folder}/running"
-"""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -77,22 +61,13 @@ def rootfs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def podman(rootfs: Path) -> Generator[Program]:
+def podman() -> Generator[Program]:
     """Podman with a store of its own, as it runs on machines without systemd."""
     if shutil.which("podman") is None:
         pytest.skip("there is no podman: apt-get install podman runc uidmap")
-    # A short path: where its sockets' paths are too long, podman notices an end 20 s late.
-    with tempfile.TemporaryDirectory(prefix="pod-", dir="/tmp", ignore_cleanup_errors=True) as name:
-        folder = Path(name)
-        settings = {"CONTAINERS_CONF": _CONTAINERS, "CONTAINERS_STORAGE_CONF": _STORAGE}
-        for variable, text in settings.items():
-            (folder / variable).write_text(text.format(folder=folder))
-        files = {variable: str(folder / variable) for variable in settings}
-        program = Program("podman", {**files, IMAGE_VARIABLE: f"localhost/{_IMAGE}"})
-        program.run("import", str(rootfs), _IMAGE)
-        yield program
+    with offline_podman() as variables:
+        yield Program("podman", variables)
         close_templates()
-        program.run("rmi", "--force", _IMAGE)
 
 
 @pytest.fixture(scope="session")

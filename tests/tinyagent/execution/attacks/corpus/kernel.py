@@ -36,8 +36,6 @@ CALLS = group(
         io_uring_setup="425, 1, ctypes.create_string_buffer(200)",
         keyctl="250, 0, -3, 0",
         add_key="248, b'user', b'canary', b'x', 1, -3",
-        perf_event_open="298, ctypes.create_string_buffer(struct.pack('II', 1, 64), 128),"
-        " 0, -1, -1, 0",
         ptrace_the_victim="101, 0x4206, VICTIM, 0, 0",
         read_the_memory_of_the_victim=(
             "310, VICTIM, ctypes.create_string_buffer(16), 0, ctypes.create_string_buffer(16), 1, 0"
@@ -59,7 +57,6 @@ CALLS = group(
         " 200), ctypes.create_string_buffer(8), 0",
         open_tree="428, -100, FOLDER.encode(), 0",
         personality="135, 0x0040000",
-        change_the_root_of_none="161, b'/'",
         landlock_anew="444, 0, 0, 1",
         cachestat="451, 0, 0, 0, 1",
         set_a_limit_of_the_victim="302, VICTIM, 4, 0, ctypes.create_string_buffer(16)",
@@ -82,6 +79,9 @@ CALLS = group(
     ),
     _calls(
         root=True,
+        perf_event_open="298, ctypes.create_string_buffer(struct.pack('II', 1, 64), 128),"
+        " 0, -1, -1, 0",
+        change_the_root_of_none="161, b'/'",
         unshare_mounts="272, 0x00020000",
         unshare_network="272, 0x40000000",
         join_a_namespace="308, os.open('/dev/null', os.O_RDONLY), 0",

@@ -7,7 +7,7 @@ from tests.tinyagent.execution.attacks.cases import Proof, attack, gets, gets_an
 FILES = group(
     "file reads",
     gets_any(
-        "import os, io, codecs, fileinput, linecache, mmap, pathlib, shutil, socket, array",
+        "import os, io, codecs, fileinput, linecache, mmap, pathlib, shutil, socket, sys, array",
         open="open(FILE).read()",
         os_open="os.read(os.open(FILE, os.O_RDONLY), 100)",
         io_FileIO="io.FileIO(FILE).readall()",
@@ -43,9 +43,8 @@ FILES = group(
             "[path for path in ('/etc/shadow', '/etc/hosts', '/etc/group', '/etc/fstab')"
             " if os.access(path, os.R_OK) and open(path).read()]"
         ),
-        homes="[n for p in ('/home', '/root') if os.path.isdir(p) for n in os.listdir(p)"
-        " if not __import__('sys').base_prefix.startswith(f'{p}/{n}')]",
-        the_root="set(os.listdir('/')) & {'boot', 'home', 'media', 'mnt', 'opt', 'srv', 'var'}",
+        the_root="set(os.listdir('/')) & {'boot', 'home', 'media', 'mnt', 'opt', 'srv', 'var'}"
+        " - {p.split('/')[1] for p in (sys.prefix, sys.base_prefix, *sys.path) if p[:1] == '/'}",
         other_temp_folders="[n for n in os.listdir('/tmp') if 'canaries-' in n]",
         machine_id="open('/etc/machine-id').read()",
         boot_log="os.path.isdir('/var/log') and os.listdir('/var/log')",
@@ -56,6 +55,12 @@ FILES = group(
         imported_as_source=(
             "__import__('importlib.machinery').machinery.SourceFileLoader('m', FILE).get_data(FILE)"
         ),
+    ),
+    gets_any(
+        "import os",
+        root=True,
+        homes="[n for p in ('/home', '/root') if os.path.isdir(p) for n in os.listdir(p)"
+        " if not __import__('sys').base_prefix.startswith(f'{p}/{n}')]",
     ),
     attack(
         "by a compile error's text",

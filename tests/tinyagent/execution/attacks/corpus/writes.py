@@ -65,16 +65,17 @@ WRITES = group(
         leave_the_folder="os.chdir(FOLDER)",
         make_writable_what_is_not="(os.chmod(FOLDER, 0o700), open(FOLDER + '/n', 'w').close())",
     ),
+    leaves(temp_folder="'/tmp'", other_temp_folder="'/var/tmp'", shared_memory="'/dev/shm'"),
     leaves(
+        root=True,
         standard_library="os.path.dirname(os.__file__)",
         a_package_of_it="os.path.dirname(json.__file__)",
         site_packages="[p for p in sys.path if p.endswith('-packages')][0]",
         prefix="sys.prefix",
-        temp_folder="'/tmp'",
-        other_temp_folder="'/var/tmp'",
-        shared_memory="'/dev/shm'",
+        home="'/root'",
+        etc="'/etc'",
+        the_root="'/'",
     ),
-    leaves(root=True, home="'/root'", etc="'/etc'", the_root="'/'"),
     attack(
         "device node",
         """
@@ -120,6 +121,7 @@ WRITES = group(
         os.close(os.open(path, os.O_RDWR))
         print(WON, path)
         """,
+        root=True,
     ),
     attack(
         "source of the worker",
