@@ -58,11 +58,13 @@ async def described(
 ) -> Columns:
     """Return the columns a SELECT would give, without running it.
 
-    A cursor is declared, because PostgreSQL takes nothing but one SELECT there.
+    A cursor is declared, because PostgreSQL takes nothing but one SELECT there. The driver's own
+    kind of it warns when a cancelled task leaves it open, though the transaction ends it.
     """
-    async with connection.cursor("described") as cursor:
-        await cursor.execute(statement, parameters or None)
-        result = cursor.pgresult
+    declared = b"DECLARE described NO SCROLL CURSOR FOR\n" + statement
+    await connection.execute(declared, parameters or None)
+    result = (await connection.execute("FETCH 0 FROM described")).pgresult
+    await connection.execute("CLOSE described")
     if result is None or not result.nfields:
         raise QueryError("the statement gives no columns")
     fields = range(result.nfields)
@@ -136,12 +138,10 @@ class _Parser:
                 "the result holds a date outside the years 1 to 9999; declare `type: text` for its"
                 " dimension"
             )
+        told = f"column {name!r} ({kind.sql}) of the result: {match['fault']}"
         if kind.kind == "decimal":
-            return QueryError(
-                "the result holds a number that no decimal is, such as NaN; leave it out, for"
-                " example by an `expression` with CASE"
-            )
-        return QueryError(f"column {name!r} ({kind.sql}) of the result: {match['fault']}")
+            told += "; leave such a number out, for example by an `expression` with CASE"
+        return QueryError(told)
 
 
 def _is_bound(token: Token, statement: str, parameters: Mapping[str, object]) -> bool:

@@ -10,8 +10,9 @@ import os
 import re
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory, gettempdir
+from tempfile import TemporaryDirectory
 from threading import Lock
 from typing import Any, Self, TypeVar
 
@@ -50,7 +51,7 @@ _SETTINGS = {
 # [CODE] what was wrong. What to do about it in Spark. SQLSTATE: 22018
 _TOLD = re.compile(r"\[[A-Z_.0-9]+\] (?P<text>[^\n]*?)(?: Correct the value| Use `| SQLSTATE|\n|$)")
 _NO_NAME = re.compile(r"\W", re.ASCII)
-_PATH = re.compile(r"(?:file:)?/[^\s'\"`]+")
+_PATH = re.compile(r"(?:file:)?(?:/[^\s'\"`/]+){2,}")
 _FAILURES = (PySparkException, Py4JError, OSError)
 _numbers = itertools.count(1)
 _starting = Lock()
@@ -206,10 +207,14 @@ def _spark(master: str) -> Any:
         os.environ.setdefault("SPARK_LOCAL_IP", _LOOPBACK)
         logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
         builder: Any = SparkSession.builder
-        # In the system's folder for temporary files, and nothing is ever stored there.
-        warehouse = Path(gettempdir()) / f"skillian-spark-{os.getpid()}"
-        settings = _SETTINGS | {"spark.sql.warehouse.dir": str(warehouse)}
+        settings = _SETTINGS | {"spark.sql.warehouse.dir": _warehouse().name}
         return builder.master(master).config(map=settings).getOrCreate()
+
+
+@cache
+def _warehouse() -> TemporaryDirectory[str]:
+    """Spark wants a folder for tables of its own, which stays empty; it goes with the process."""
+    return TemporaryDirectory(prefix="skillian-spark-", ignore_cleanup_errors=True)
 
 
 def _plain(error: Exception) -> str:

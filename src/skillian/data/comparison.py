@@ -142,6 +142,10 @@ class ComparisonEngine:
         """Return the result of a comparison made before; raises `InvalidInputError`."""
         return self._cache.get(cache_key).result
 
+    def question(self, cache_key: str) -> Question:
+        """Return what was asked in a comparison made before; raises `InvalidInputError`."""
+        return self._cache.get(cache_key).question
+
     async def aclose(self) -> None:
         """Forget all comparisons and what they hold."""
         self._cache.clear()

@@ -37,7 +37,9 @@ def named(expression: exp.Expr, alias: str) -> exp.Alias:
 
 def decimal(expression: exp.Expr, scale: int) -> exp.Expr:
     """Return the expression as the widest decimal with this scale; too large a value fails."""
-    return exp.cast(expression, exp.DataType.build(f"DECIMAL({MAX_DIGITS}, {scale})"))
+    # `exp.cast` leaves an expression alone that is a cast to any decimal, of whatever scale.
+    kind = exp.DataType.build(f"DECIMAL({MAX_DIGITS}, {scale})")
+    return exp.Cast(this=exp.maybe_copy(expression), to=kind)
 
 
 def all_of(conditions: Iterable[exp.Expr]) -> exp.Expr:

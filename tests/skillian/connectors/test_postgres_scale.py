@@ -108,8 +108,10 @@ LEAVES = ["hsl", "rate", "quantity", "7", "(-0.125)", "NULL::numeric"]
 
 def deeper(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     calls = st.sampled_from(["ABS", "CEIL", "COALESCE", "GREATEST", "ROUND", "-"])
+    remainder = "(CAST({} AS numeric) % NULLIF(CAST({} AS numeric), 0))"  # there is none of floats
     return st.one_of(
-        st.builds("({} {} NULLIF({}, 0))".format, inner, st.sampled_from("+-*%"), inner),
+        st.builds("({} {} {})".format, inner, st.sampled_from("+-*"), inner),
+        st.builds(remainder.format, inner, inner),
         st.builds("{}({})".format, calls, inner),
         st.builds("CASE WHEN quantity > 0 THEN {} ELSE {} END".format, inner, inner),
         st.builds("CAST({} AS numeric(30, 4))".format, inner),

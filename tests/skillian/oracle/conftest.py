@@ -66,6 +66,12 @@ def pair(request: pytest.FixtureRequest) -> Pair:
     return made(request)
 
 
+@pytest.fixture(scope="session", params=CHOSEN or MAIN[2:3])
+def one_pair(request: pytest.FixtureRequest) -> Pair:
+    """One pair, for what is decided before a statement runs."""
+    return made(request)
+
+
 @pytest.fixture(scope="session", params=CHOSEN or (*MAIN, *OTHERS))
 def any_pair(request: pytest.FixtureRequest) -> Pair:
     """Each pair there is."""

@@ -113,9 +113,9 @@ def test_numbers_with_a_fraction_are_texts_in_json(pair: Pair) -> None:
     assert (told["absolute_diff"], told["percentage_diff"]) == ("1234567.15", "1234567150.0000")
 
 
-def test_each_number_of_a_sentence_is_one_of_the_answer(pair: Pair) -> None:
+def test_each_number_of_a_sentence_is_one_of_the_answer(one_pair: Pair) -> None:
     result = compared(
-        pair,
+        one_pair,
         [("k", 10), ("l", "5.25"), ("m", None), ("n", 7), ("o", 4)],
         [("k", 20), ("k", 0), ("l", "-5.25"), ("m", 8), ("p", 3), ("o", 4)],
     )
@@ -141,7 +141,7 @@ def test_the_proof_holds_what_ran_and_no_value_is_in_the_statement(pair: Pair) -
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", proof["snapshot"])
 
 
-def test_the_same_question_is_answered_from_memory(pair: Pair) -> None:
+def test_the_same_question_is_answered_from_memory(one_pair: Pair) -> None:
     async def ask(services: DataServices) -> None:
         compare = services.comparison.compare
         first = await compare("a", "b", ["amount"], filters={"key": "x"})
@@ -167,7 +167,7 @@ def test_the_same_question_is_answered_from_memory(pair: Pair) -> None:
     measures = {how: {"column": "v", "aggregation": how} for how in ("sum", "count")}
     measures["amount"] = measures.pop("sum")
     sides = [side(name, [("x", 1)], (KEY, AMOUNT), dimensions, measures) for name in "ab"]
-    pair.asked(question(*sides), ask)
+    one_pair.asked(question(*sides), ask)
 
 
 def test_a_decimal_drilled_into_is_json(pair: Pair) -> None:
@@ -194,32 +194,32 @@ def only_key(told: Any) -> Any:
 
 
 @pytest.mark.parametrize("key", [{}, {"kee": "x"}, {"key": "x", "other": 1}])
-def test_a_key_must_name_the_dimensions_compared(pair: Pair, key: dict[str, Any]) -> None:
+def test_a_key_must_name_the_dimensions_compared(one_pair: Pair, key: dict[str, Any]) -> None:
     async def ask(services: DataServices) -> None:
         result = await services.comparison.compare("a", "b", ["amount"])
         with pytest.raises(InvalidInputError, match="named by key"):
             await services.comparison.drill_down(result.cache_key, key)
 
-    pair.asked(question([("x", 1)], []), ask)
+    one_pair.asked(question([("x", 1)], []), ask)
 
 
-def test_what_is_not_remembered_is_to_be_compared_again(pair: Pair) -> None:
+def test_what_is_not_remembered_is_to_be_compared_again(one_pair: Pair) -> None:
     async def ask(services: DataServices) -> None:
         engine = services.comparison
         for call in (engine.rows("0" * 64), engine.explain("x"), engine.drill_down("x", {})):
             with pytest.raises(InvalidInputError, match="compare the sources again"):
                 await call
 
-    pair.asked(question([], []), ask)
+    one_pair.asked(question([], []), ask)
 
 
-def test_a_class_asked_for_twice_counts_once(pair: Pair) -> None:
+def test_a_class_asked_for_twice_counts_once(one_pair: Pair) -> None:
     async def ask(services: DataServices) -> None:
         result = await services.comparison.compare("a", "b", ["amount"])
         page = await services.comparison.rows(result.cache_key, ["major_diff", "major_diff"])
         assert (page.total, len(page.rows)) == (1, 1)
 
-    pair.asked(question([("x", 1)], [("x", 2)]), ask)
+    one_pair.asked(question([("x", 1)], [("x", 2)]), ask)
 
 
 def test_pages_of_each_class(pair: Pair) -> None:

@@ -134,8 +134,8 @@ def test_the_percentage_is_of_the_first_source(pair: Pair) -> None:
 
 
 @pytest.mark.parametrize("match", [{"absolute": 1}, {"percentage": 1}, {}])
-def test_a_limit_that_is_not_given_is_zero(pair: Pair, match: dict[str, Any]) -> None:
-    result = compared(pair, [("x", "100")], [("x", "100.01")], thresholds={"match": match})
+def test_a_limit_that_is_not_given_is_zero(one_pair: Pair, match: dict[str, Any]) -> None:
+    result = compared(one_pair, [("x", "100")], [("x", "100.01")], thresholds={"match": match})
     assert statuses(result) == {"major_diff": 1}
 
 
@@ -160,12 +160,12 @@ def test_for_a_of_zero_the_absolute_limit_alone_decides(pair: Pair) -> None:
     assert only(result).percentage_diff is None
 
 
-def test_match_goes_before_minor_even_where_its_limits_are_wider(pair: Pair) -> None:
+def test_match_goes_before_minor_even_where_its_limits_are_wider(one_pair: Pair) -> None:
     limits = {
         "match": {"absolute": 5, "percentage": 5},
         "minor_diff": {"absolute": 1, "percentage": 1},
     }
-    result = compared(pair, [("x", 100)], [("x", 104)], thresholds=limits)
+    result = compared(one_pair, [("x", 100)], [("x", 104)], thresholds=limits)
     assert statuses(result) == {"match": 1}
 
 
@@ -190,7 +190,7 @@ WIDE = {"match": {"absolute": 5, "percentage": 5}}
     ],
 )  # fmt: skip
 def test_narrower_levels_of_thresholds_go_first(
-    pair: Pair, settings: dict[str, Any], thresholds: dict[str, Any], status: str
+    one_pair: Pair, settings: dict[str, Any], thresholds: dict[str, Any], status: str
 ) -> None:
     def limits(limit: int) -> dict[str, Any]:
         return {"thresholds": {"match": {"absolute": limit, "percentage": limit}}}
@@ -200,7 +200,7 @@ def test_narrower_levels_of_thresholds_go_first(
         given["pairs"] = [{"sources": [*names], **limits(n)} for *names, n in given["pairs"]]
     if "measures" in given:
         given["measures"] = {"amount": limits(given["measures"])}
-    result = compared(pair, [("x", 100)], [("x", 104)], settings=given, thresholds=thresholds)
+    result = compared(one_pair, [("x", 100)], [("x", 104)], settings=given, thresholds=thresholds)
     assert statuses(result) == {status: 1}
 
 

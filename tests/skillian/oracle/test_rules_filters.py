@@ -231,21 +231,21 @@ WRONG: tuple[tuple[dict[str, Any], str], ...] = (
 )
 
 
-def test_a_wrong_filter_names_dimension_and_value(pair: Pair) -> None:
+def test_a_wrong_filter_names_dimension_and_value(one_pair: Pair) -> None:
     async def ask(services: DataServices) -> None:
         for filters, message in WRONG:
             with pytest.raises(InvalidInputError, match=message):
                 await services.comparison.compare("a", "b", ["amount"], filters=filters)
 
-    pair.asked(two_dimensions(), ask)
+    one_pair.asked(two_dimensions(), ask)
 
 
-def test_a_filter_on_an_unknown_dimension_names_the_nearest(pair: Pair) -> None:
+def test_a_filter_on_an_unknown_dimension_names_the_nearest(one_pair: Pair) -> None:
     with pytest.raises(UnknownNameError) as told:
-        pair.compared(two_dimensions(filters={"perod": 1}))
+        one_pair.compared(two_dimensions(filters={"perod": 1}))
     assert told.value.to_dict()["available_dimensions"] == ["period", "key"]
 
 
-def test_what_is_no_text_is_refused(pair: Pair) -> None:
+def test_what_is_no_text_is_refused(one_pair: Pair) -> None:
     with pytest.raises(InvalidInputError, match=r"'key' .* takes a text"):
-        pair.compared(two_dimensions(filters={"key": "\ud800"}))
+        one_pair.compared(two_dimensions(filters={"key": "\ud800"}))

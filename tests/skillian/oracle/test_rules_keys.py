@@ -149,11 +149,11 @@ def test_a_map_sees_what_the_steps_made(pair: Pair) -> None:
     ],
 )
 def test_types_that_differ_undeclared_are_an_error_with_the_mend(
-    pair: Pair, one: Column, other: Column, value_a: Any, value_b: Any
+    one_pair: Pair, one: Column, other: Column, value_a: Any, value_b: Any
 ) -> None:
     asked = question(keyed("a", ones(value_a), one), keyed("b", ones(value_b), other))
     with pytest.raises(QueryError, match=r"'key' is .* in a and .* in b; .*`type: text`") as told:
-        pair.compared(asked)
+        one_pair.compared(asked)
     assert told.value.to_dict()["type"] == "query_error"
 
 
@@ -188,11 +188,11 @@ def test_a_text_that_is_no_whole_number_is_named(pair: Pair, bad: str) -> None:
     assert bad in str(told.value)
 
 
-def test_a_number_that_would_be_rounded_is_refused(pair: Pair) -> None:
+def test_a_number_that_would_be_rounded_is_refused(one_pair: Pair) -> None:
     column = Column("k", "decimal", 2, 10)
     asked = question(keyed("a", ones("1.25"), column, type="integer"), keyed("b", ones(1), INTEGER))
     with pytest.raises(QueryError, match="rounded"):
-        pair.compared(asked)
+        one_pair.compared(asked)
 
 
 def test_a_text_with_too_many_digits_is_not_rounded(pair: Pair) -> None:
@@ -275,11 +275,11 @@ def test_a_time_as_a_date_is_its_day(pair: Pair) -> None:
     assert statuses(result) == {"match": 1}
 
 
-def test_the_order_of_alignment_is_the_order_of_the_key(pair: Pair) -> None:
+def test_the_order_of_alignment_is_the_order_of_the_key(one_pair: Pair) -> None:
     columns = (Column("k"), Column("p", "integer"), AMOUNT)
     dimensions = {"key": {"column": "k"}, "period": {"column": "p"}}
     a = side("a", [("x", 1, 1)], columns, dimensions)
-    result = compared(pair, a, side("b", [], columns, dimensions), align_on=("period", "key"))
+    result = compared(one_pair, a, side("b", [], columns, dimensions), align_on=("period", "key"))
     assert list(only(result).key) == ["period", "key"]
 
 

@@ -99,10 +99,10 @@ def test_a_name_in_another_case_finds_the_only_one(pair: Pair) -> None:
     assert statuses(pair.compared(question(a, b))) == {"match": 1}
 
 
-def test_a_column_that_is_not_there_names_the_nearest(pair: Pair) -> None:
+def test_a_column_that_is_not_there_names_the_nearest(one_pair: Pair) -> None:
     a = renamed("a", "ta", "company", "amount", [], key_as="compny")
     with pytest.raises(QueryError, match="no column 'compny'; nearest: company"):
-        pair.compared(question(a, [("x", 1)]))
+        one_pair.compared(question(a, [("x", 1)]))
 
 
 def test_the_default_alignment_is_what_both_sources_have(pair: Pair) -> None:
@@ -113,18 +113,18 @@ def test_the_default_alignment_is_what_both_sources_have(pair: Pair) -> None:
     assert (statuses(result), result.proof.align_on) == ({"match": 1}, ("key",))
 
 
-def test_no_alignment_at_all_lists_what_is_shared(pair: Pair) -> None:
+def test_no_alignment_at_all_lists_what_is_shared(one_pair: Pair) -> None:
     asked = question([("x", 1)], [("x", 1)], settings={"default_align_on": []})
     with pytest.raises(InvalidInputError, match="name what to align a and b on; they share: key"):
-        pair.compared(asked)
+        one_pair.compared(asked)
 
 
-def test_a_dimension_of_one_source_only_cannot_be_aligned_on(pair: Pair) -> None:
+def test_a_dimension_of_one_source_only_cannot_be_aligned_on(one_pair: Pair) -> None:
     columns = (KEY, Column("p", "integer"), AMOUNT)
     dimensions = {"key": {"column": "k"}, "period": {"column": "p"}}
     a = side("a", [("x", 1, 1)], columns, dimensions)
     with pytest.raises(UnknownNameError, match="no dimension 'period' in b"):
-        pair.compared(question(a, [("x", 1)], align_on=("key", "period")))
+        one_pair.compared(question(a, [("x", 1)], align_on=("key", "period")))
 
 
 @pytest.mark.parametrize(
@@ -132,20 +132,20 @@ def test_a_dimension_of_one_source_only_cannot_be_aligned_on(pair: Pair) -> None
     [({"measures": ("amout",)}, "measures"), ({"align_on": ("kee",)}, "dimensions")],
 )
 def test_unknown_names_tell_what_there_is(
-    pair: Pair, given: dict[str, Any], available: str
+    one_pair: Pair, given: dict[str, Any], available: str
 ) -> None:
     with pytest.raises(UnknownNameError) as told:
-        pair.compared(question([("x", 1)], [("x", 1)], **given))
+        one_pair.compared(question([("x", 1)], [("x", 1)], **given))
     assert told.value.to_dict()[f"available_{available}"] == [
         "amount" if available == "measures" else "key"
     ]
 
 
-def test_an_unknown_source_tells_the_nearest(pair: Pair) -> None:
+def test_an_unknown_source_tells_the_nearest(one_pair: Pair) -> None:
     asked = question([("x", 1)], [("x", 1)])
 
     with pytest.raises(SourceNotFoundError) as told:
-        pair.asked(asked, lambda each: each.comparison.compare("a", "bb", ["amount"]))
+        one_pair.asked(asked, lambda each: each.comparison.compare("a", "bb", ["amount"]))
     assert told.value.to_dict() == {
         "error": True,
         "type": "not_found",
@@ -154,26 +154,26 @@ def test_an_unknown_source_tells_the_nearest(pair: Pair) -> None:
     }
 
 
-def test_names_given_twice_count_once(pair: Pair) -> None:
+def test_names_given_twice_count_once(one_pair: Pair) -> None:
     asked = question([("x", 1)], [("x", 2)], measures=["amount"], align_on=("key", "key"))
-    result = pair.compared(asked)
+    result = one_pair.compared(asked)
     assert result.proof.align_on == ("key",)
-    both = pair.asked(asked, lambda each: each.comparison.compare("a", "b", ["amount"] * 2))
+    both = one_pair.asked(asked, lambda each: each.comparison.compare("a", "b", ["amount"] * 2))
     assert [measure.name for measure in both.summary.measures] == ["amount"]
 
 
-def test_a_measure_may_be_given_without_a_list(pair: Pair) -> None:
+def test_a_measure_may_be_given_without_a_list(one_pair: Pair) -> None:
     asked = question([("x", 1)], [("x", 2)])
-    result = pair.asked(asked, lambda each: each.comparison.compare("a", "b", "amount"))
+    result = one_pair.asked(asked, lambda each: each.comparison.compare("a", "b", "amount"))
     assert only(result).gap == 1
 
 
-def test_no_measure_is_no_question(pair: Pair) -> None:
+def test_no_measure_is_no_question(one_pair: Pair) -> None:
     with pytest.raises(InvalidInputError, match="at least one measure"):
-        pair.compared(question([("x", 1)], [("x", 1)], measures=()))
+        one_pair.compared(question([("x", 1)], [("x", 1)], measures=()))
 
 
-def test_wrong_thresholds_are_refused(pair: Pair) -> None:
+def test_wrong_thresholds_are_refused(one_pair: Pair) -> None:
     async def ask(services: DataServices) -> None:
         for thresholds in (
             {"match": {"absolute": "much"}},
@@ -187,4 +187,4 @@ def test_wrong_thresholds_are_refused(pair: Pair) -> None:
             with pytest.raises(InvalidInputError, match="thresholds are"):
                 await services.comparison.compare("a", "b", ["amount"], thresholds=thresholds)
 
-    pair.asked(question([("x", 1)], [("x", 1)]), ask)
+    one_pair.asked(question([("x", 1)], [("x", 1)]), ask)

@@ -155,11 +155,11 @@ def test_texts_are_counted_and_told_apart_exactly(pair: Pair) -> None:
     assert only(compared(pair, a, b)).a == 7
 
 
-def test_texts_are_not_added_up(pair: Pair) -> None:
+def test_texts_are_not_added_up(one_pair: Pair) -> None:
     column = Column("v")
     asked = question(measured("a", ["1"], "sum", column), measured("b", ["1"], "sum", column))
     with pytest.raises(QueryError, match="not a number"):
-        pair.compared(asked)
+        one_pair.compared(asked)
 
 
 def test_binary_floats_are_refused_with_the_cast_that_is_exact(pair: Pair) -> None:
@@ -207,19 +207,19 @@ def test_expressions_with_more_than_arithmetic_are_refused(pair: Pair) -> None:
     pair.asked(question(side("a", [], measures=measures), side("b", [], measures=measures)), ask)
 
 
-def test_aggregations_that_differ_are_refused(pair: Pair) -> None:
+def test_aggregations_that_differ_are_refused(one_pair: Pair) -> None:
     asked = question(measured("a", ["1"], "sum"), measured("b", ["1"], "max"))
     with pytest.raises(QueryError, match="sum in a and max in b"):
-        pair.compared(asked)
+        one_pair.compared(asked)
 
 
-def test_units_that_differ_are_refused(pair: Pair) -> None:
+def test_units_that_differ_are_refused(one_pair: Pair) -> None:
     measures = [
         {"amount": {"column": "v", "aggregation": "sum", "unit": unit}} for unit in ("EUR", "USD")
     ]
     asked = question(side("a", [], measures=measures[0]), side("b", [], measures=measures[1]))
     with pytest.raises(QueryError, match="in EUR in a and in USD in b"):
-        pair.compared(asked)
+        one_pair.compared(asked)
 
 
 def test_all_aggregations_of_one_column_in_one_pass(pair: Pair) -> None:
