@@ -164,7 +164,7 @@ class ComparisonEngine:
     ) -> Remembered:
         snapshot = datetime.now(UTC).isoformat(timespec="seconds")
         ground = await ground_of(plan, self._workspace, progress)
-        tree = comparison_statement(plan, ground.groups, self._top)
+        tree = comparison_statement(plan, ground.pieces, self._top)
         statement = ground.statement(tree, plan)
         summary, top = read_rows(await ground.ask(statement), plan)
         names = plan.a.source.name, plan.b.source.name

@@ -15,8 +15,17 @@ from skillian.data.comparison_summary import key_columns
 DIALECTS = frozenset({"postgres"})
 
 
+def pieces_joined(plan: ComparisonPlan) -> dict[str, exp.Query]:
+    """Return the relations up to `groups`, where a key with a NULL stands once for each side.
+
+    To put these together takes reading both sides again, unless the groups are collapsed anyway.
+    """
+    sides = {"side_a": side_select(plan, plan.a), "side_b": side_select(plan, plan.b)}
+    return {**sides, "groups": _joined(plan)}
+
+
 def groups_joined(plan: ComparisonPlan) -> dict[str, exp.Query]:
-    """Return the relations up to `groups` for sides that are in one database."""
+    """Return the relations up to `groups`."""
     with_null = sql.any_of(sql.is_null(key) for key in key_columns(plan))
     both = exp.Select(expressions=[exp.Star()])
     both.from_(rows_of_both(plan).subquery(sql.name("rows"), copy=False), copy=False)

@@ -113,8 +113,8 @@ def _common_key(one: Term, a: Side, other: Term, b: Side) -> tuple[Term, Term]:
 
 
 def _widened(term: Term, other: ColumnType, scale: int) -> Term:
-    """Return the term in a type that holds both sides' numbers."""
-    if term.type.kind not in {"integer", "decimal"} or term.type == other:
+    """Return the term in a type that holds both sides' numbers; whole ones meet as they are."""
+    if term.type.kind != "decimal" or term.type == other:
         return term
     return Term(term.name, sql.decimal(term.value, scale), ColumnType(term.type.kind, "", scale))
 

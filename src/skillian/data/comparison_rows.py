@@ -20,7 +20,9 @@ def read_rows(
     Groups that are the same on both sides come counted by themselves: each is a match.
     """
     first = rows[0]
-    equal_rows, equal_repeated = int(first["equal_rows"] or 0), int(first["equal_repeated"])
+    equal_rows, equal_repeated = (
+        int(first[name] or 0) for name in ("equal_rows", "equal_repeated")
+    )
     summary = Summary(
         classes=_classes(first),
         rows_a=int(first["all_rows_a"] or 0) + equal_rows,
@@ -75,7 +77,7 @@ def _measure(row: Mapping[str, Any], index: int, measure: MeasurePlan) -> Measur
 
 def _classes(row: Mapping[str, Any], measure: str = "") -> Classes:
     counts = {status: int(row[f"{status}{measure}"]) for status in STATUSES}
-    counts["match"] += int(row["equal_groups"])
+    counts["match"] += int(row["equal_groups"] or 0)
     return Classes(**counts)
 
 

@@ -1,10 +1,10 @@
 """A comparison as one SELECT: one statement sees one snapshot of both sides.
 
-both, groups     one row per key: rows_a, rows_b, and per measure a_<n> and b_<n>
-classified       per measure status_<n> and gap_<n> (b - a, an absent side as 0)
-rated            the row's status: the worst of its measures'
-equal            counts and sums, in one row, of the groups that are the same on both sides: most
-different        the others
+groups           one row per key: rows_a, rows_b, and per measure a_<n> and b_<n>
+collapsed        those that differ, and one row for all that are the same on both sides: most
+equal            counts and sums of the latter, as one row
+classified       of the others per measure status_<n> and gap_<n> (b - a, an absent side as 0)
+different        and the row's status: the worst of its measures'
 summary, top     their counts and sums in one row; the largest differences of each measure
 """
 
@@ -15,7 +15,7 @@ from sqlglot import exp
 from skillian.data import sql
 from skillian.data.comparison_plan import ComparisonPlan, MeasurePlan
 from skillian.data.comparison_summary import (
-    different_select,
+    collapsed_select,
     equal_select,
     summary_select,
     top_select,
@@ -27,13 +27,14 @@ from skillian.data.results import STATUSES
 _MATCH, _MINOR, _MAJOR, _MISSING_IN_A, _MISSING_IN_B = STATUSES
 
 Relations = Mapping[str, exp.Query]
-"""Named steps of a statement, in order; the last two are `both` and `groups`."""
+"""Named steps of a statement, in order; the last is `groups`."""
 
 
-def comparison_statement(plan: ComparisonPlan, groups: Relations, top: int) -> exp.Select:
+def comparison_statement(plan: ComparisonPlan, pieces: Relations, top: int) -> exp.Select:
     """Return the statement; each of its rows holds the summary and one of the top differences.
 
-    With nothing different there is one row, whose top columns are NULL.
+    With nothing different there is one row, whose top columns are NULL. A group may come in
+    pieces: one row for each side.
     """
     equal, summary, ranked = equal_select(plan), summary_select(plan), top_select(plan, top)
     columns = [
@@ -47,9 +48,11 @@ def comparison_statement(plan: ComparisonPlan, groups: Relations, top: int) -> e
     return with_relations(
         statement,
         {
-            **rated(plan, groups),
-            "different": different_select(plan),
+            **pieces,
+            "collapsed": collapsed_select(plan),
             "equal": equal,
+            "classified": _classified(plan, "collapsed").where(sql.equals(sql.bare("same"), 0)),
+            "different": _rated(plan),
             **({"missing": missing_select()} if has_texts(plan) else {}),
             "summary": summary,
             "top": ranked,
@@ -59,7 +62,7 @@ def comparison_statement(plan: ComparisonPlan, groups: Relations, top: int) -> e
 
 def rated(plan: ComparisonPlan, groups: Relations) -> Relations:
     """Return the relations up to `rated`: every group with its class."""
-    return {**groups, "classified": _classified(plan), "rated": _rated(plan)}
+    return {**groups, "classified": _classified(plan, "groups"), "rated": _rated(plan)}
 
 
 def with_relations(statement: exp.Select, relations: Relations) -> exp.Select:
@@ -69,14 +72,14 @@ def with_relations(statement: exp.Select, relations: Relations) -> exp.Select:
     return statement
 
 
-def _classified(plan: ComparisonPlan) -> exp.Select:
+def _classified(plan: ComparisonPlan, relation: str) -> exp.Select:
     columns: list[exp.Expr] = [exp.Star()]
     for index, measure in enumerate(plan.measures):
         a, b = sql.bare(f"a_{index}"), sql.bare(f"b_{index}")
         columns.append(sql.named(_status(a, b, measure, plan.parameters), f"status_{index}"))
         gap = exp.Sub(this=_or_zero(b), expression=_or_zero(a))
         columns.append(sql.named(gap, f"gap_{index}"))
-    return exp.Select(expressions=columns).from_(sql.table("groups"), copy=False)
+    return exp.Select(expressions=columns).from_(sql.table(relation), copy=False)
 
 
 def _status(a: exp.Expr, b: exp.Expr, measure: MeasurePlan, parameters: sql.Parameters) -> exp.Expr:

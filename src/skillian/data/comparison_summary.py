@@ -15,33 +15,58 @@ def key_columns(plan: ComparisonPlan) -> list[exp.Expr]:
     return [sql.bare(f"key_{index}") for index in range(len(plan.align_on))]
 
 
-def different_select(plan: ComparisonPlan) -> exp.Select:
-    """Return the groups that are not the same on both sides in every number."""
-    select = exp.Select(expressions=[exp.Star()]).from_(sql.table("rated"), copy=False)
-    return select.where(_differs(plan), copy=False)
+def collapsed_select(plan: ComparisonPlan) -> exp.Select:
+    """Return the groups that differ, and in one row all that are the same on both sides.
+
+    So the groups are gone through once, and no database stores those that are the same.
+    """
+    same, rows_a = sql.bare("same"), sql.bare("rows_a")
+    differs = sql.equals(same, 0)
+    keys = [exp.case().when(differs, key, copy=False) for key in key_columns(plan)]
+    columns: list[exp.Expr] = [same]
+    for index, (key, term) in enumerate(zip(keys, plan.a.keys, strict=True)):
+        value = sql.decimal(key, term.type.scale) if term.type.kind == "decimal" else key.copy()
+        columns.append(sql.named(value, f"key_{index}"))
+    columns += [
+        sql.named(exp.Count(this=exp.Star()), "together"),
+        _count(exp.GT(this=rows_a, expression=sql.one()), "repeated"),
+    ]
+    for name in ("rows_a", "rows_b"):
+        columns.append(sql.named(exp.cast(exp.Sum(this=sql.bare(name)), "BIGINT"), name))
+    for index, measure in enumerate(plan.measures):
+        for name in (f"a_{index}", f"b_{index}"):
+            columns.append(
+                sql.named(sql.decimal(exp.Sum(this=sql.bare(name)), measure.scale), name)
+            )
+    marked = _marked(plan).subquery(sql.name("marked"), copy=False)
+    select = exp.Select(expressions=columns).from_(marked, copy=False)
+    return select.group_by(same.copy(), *keys, copy=False)
+
+
+def _marked(plan: ComparisonPlan) -> exp.Select:
+    """Return the groups, each with `same`: whether all its numbers are the same on both sides."""
+    tests: list[exp.Expr] = [exp.EQ(this=sql.bare("rows_a"), expression=sql.bare("rows_b"))]
+    for index in range(len(plan.measures)):
+        a, b = sql.bare(f"a_{index}"), sql.bare(f"b_{index}")
+        neither = sql.all_of([sql.is_null(a), sql.is_null(b)])
+        equal = exp.EQ(this=a.copy(), expression=b.copy())
+        tests.append(exp.Paren(this=sql.any_of([equal, neither])))
+    same = exp.case().when(sql.all_of(tests), sql.one(), copy=False).else_(sql.zero(), copy=False)
+    columns = [exp.Star(), sql.named(same, "same")]
+    return exp.Select(expressions=columns).from_(sql.table("groups"), copy=False)
 
 
 def equal_select(plan: ComparisonPlan) -> exp.Select:
     """Return counts and sums over the groups that are the same on both sides, as one row."""
-    rows = sql.bare("rows_a")
+    sums = {"equal_groups": "together", "equal_rows": "rows_a", "equal_repeated": "repeated"}
     columns = [
-        sql.named(exp.Count(this=exp.Star()), "equal_groups"),
-        sql.named(sql.decimal(exp.Sum(this=rows), 0), "equal_rows"),
-        _count(exp.GT(this=rows.copy(), expression=sql.one()), "equal_repeated"),
+        sql.named(sql.decimal(exp.Sum(this=sql.bare(of)), 0), name) for name, of in sums.items()
     ]
     for index, measure in enumerate(plan.measures):
         total = sql.decimal(exp.Sum(this=sql.bare(f"a_{index}")), measure.scale)
         columns.append(sql.named(total, f"equal_total_{index}"))
-    select = exp.Select(expressions=columns).from_(sql.table("rated"), copy=False)
-    return select.where(sql.negated(exp.Paren(this=_differs(plan))), copy=False)
-
-
-def _differs(plan: ComparisonPlan) -> exp.Expr:
-    gaps = [
-        sql.negated(sql.equals(sql.bare(f"gap_{index}"), 0)) for index in range(len(plan.measures))
-    ]
-    uneven = exp.NEQ(this=sql.bare("rows_a"), expression=sql.bare("rows_b"))
-    return sql.any_of([sql.negated(sql.is_text(sql.bare("status"), _MATCH)), *gaps, uneven])
+    select = exp.Select(expressions=columns).from_(sql.table("collapsed"), copy=False)
+    return select.where(sql.equals(sql.bare("same"), 1), copy=False)
 
 
 def summary_select(plan: ComparisonPlan) -> exp.Select:

@@ -19,7 +19,7 @@ from skillian.data.comparison_groups import (
     groups_of_rows,
     side_select,
 )
-from skillian.data.comparison_joined import DIALECTS, groups_joined
+from skillian.data.comparison_joined import DIALECTS, groups_joined, pieces_joined
 from skillian.data.comparison_plan import ComparisonPlan, Side
 from skillian.data.comparison_sql import Relations
 from skillian.data.compile import Statement, prepare
@@ -50,12 +50,14 @@ class Home(Protocol):
 class Ground:
     """A comparison's groups as relations of one place.
 
+    `pieces` are the groups too, though one may come in several rows, to be added up.
     `queries` are the statements that brought the sides there, by source; none where the groups are
     made at home. `tables` are those of the workspace, to be dropped when it is forgotten.
     """
 
     home: Home
     groups: Relations
+    pieces: Relations
     queries: Mapping[str, Statement]
     tables: tuple[str, ...]
 
@@ -78,8 +80,10 @@ async def ground_of(
     """Return the place: the common connection, or the workspace once both sides have landed."""
     if plan.a.source.connector is plan.b.source.connector:
         home = plan.a.source.connector
-        groups = groups_joined if home.dialect in DIALECTS else groups_of_rows
-        return Ground(home, groups(plan), {}, ())
+        if home.dialect in DIALECTS:
+            return Ground(home, groups_joined(plan), pieces_joined(plan), {}, ())
+        groups = groups_of_rows(plan)
+        return Ground(home, groups, groups, {}, ())
     sides = {LANDED_A: plan.a, LANDED_B: plan.b}
     queries = {
         name: prepare(
@@ -92,7 +96,8 @@ async def ground_of(
     )
     tables = dict(zip(sides, landed, strict=True))
     told = {side.source.name: queries[name] for name, side in sides.items()}
-    return Ground(workspace, groups_of_landed(plan, tables), told, tuple(landed))
+    groups = groups_of_landed(plan, tables)
+    return Ground(workspace, groups, groups, told, tuple(landed))
 
 
 async def _land(
