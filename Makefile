@@ -13,7 +13,7 @@ PROGRAMS := chromium mariadb-server fonts-dejavu-core
 .PHONY: constraints clean
 
 help: ## Show what there is to make
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
 
 setup: $(VENV)/.dev ## Set up all that demo, test, check and bench need
 

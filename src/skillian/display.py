@@ -50,9 +50,21 @@ def show_result(console: Console, tool: str, result: Mapping[str, Any]) -> None:
         for side in (result["a"], result["b"]):
             console.print(f"\n{printable(side['source'])}", style="bold", markup=False)
             show_rows(console, side["columns"], side["rows"])
+    elif tool == "run_python":
+        _show_code_result(console, result)
     elif tool == "explain_difference":
         for sentence in result["interpretation"]:
             console.print(printable(sentence), markup=False, soft_wrap=True)
+
+
+def _show_code_result(console: Console, result: Mapping[str, Any]) -> None:
+    for text in (result["output"], result["value"], result["code_error"]):
+        if text:
+            console.print(printable(text.rstrip("\n")), markup=False, soft_wrap=True)
+    for table in result["tables"]:
+        show_rows(console, table["columns"], table["rows"])
+    for file in result["artifacts"]:
+        console.print(printable(f"{file['name']} ({file['bytes']} bytes)"), markup=False)
 
 
 def show_differences(console: Console, comparison: Mapping[str, Any]) -> None:

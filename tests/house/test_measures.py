@@ -21,6 +21,9 @@ UNFINISHED = re.compile(
 )
 # Where a failure of any kind becomes something else, and what.
 BLIND = {
+    "src/skillian/api/logs.py": "a request's failure is answered as a problem",
+    "src/skillian/api/stream.py": "a stream's failure is told by its last event",
+    "src/skillian/chat/stateless.py": "a turn's failure is told by its last event",
     "src/skillian/chat/turns.py": "a turn's failure is stored, and told by its last event",
     "src/skillian/connectors/threads.py": "a thread's failure is raised where it is awaited",
     "src/skillian/skills/skill.py": "a tool's failure is what the model reads",

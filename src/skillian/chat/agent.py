@@ -9,6 +9,7 @@ from typing import Any
 
 from skillian.chat.conversation import Conversation
 from skillian.chat.grounded import Grounded
+from skillian.chat.turn_session import TurnSession
 from skillian.llm.vocabulary import Vocabulary
 from skillian.skills.registry import SkillRegistry
 from tinyagent import Event, Model, ReactAgent, RunFinished, RunResult, ToolResult
@@ -51,7 +52,7 @@ class Agent:
         self._agent = ReactAgent(
             model,
             [tool.as_tool() for tool in skills.get_all_tools()],
-            middleware=[Grounded(vocabulary)] if vocabulary is not None else [],
+            middleware=[TurnSession(), *([Grounded(vocabulary)] if vocabulary is not None else [])],
             max_steps=MAX_ROUNDS,
             system_suffix=skills.system_prompt(),
             temperature=0,

@@ -10,15 +10,18 @@ from typing import Self
 
 from tinyagent import Event, TextDelta
 
-DELTA_SECONDS = 0.05
+DELTA_SECONDS = 0.1
+LONGEST_SECONDS = 0.5
+# Text waits this many times as long as it took to hand on the last: under load, pieces grow.
+_PATIENCE = 20
 DELTA_CHARACTERS = 512
 
 
 class Batches:
     """Takes the events of a stream as they come. Leaving the block ends the stream.
 
-    Text is handed on at most every `DELTA_SECONDS` or `DELTA_CHARACTERS`, all else at once, with
-    what else there is.
+    Text is handed on at most every `DELTA_SECONDS` (more where handing on takes long) or
+    `DELTA_CHARACTERS`, all else at once, with what else there is.
     """
 
     def __init__(self, stream: AsyncGenerator[Event, None]) -> None:
@@ -26,6 +29,7 @@ class Batches:
         self._queue: asyncio.Queue[Event | None] = asyncio.Queue()
         self._task = asyncio.create_task(self._take())
         self._next_text = 0.0
+        self._handed_on = 0.0
 
     def stop(self) -> None:
         """End the stream; what has come is still handed on."""
@@ -38,6 +42,10 @@ class Batches:
             Exception: what the stream raised.
         """
         loop = asyncio.get_running_loop()
+        if self._handed_on:
+            taken = loop.time() - self._handed_on
+            pause = min(max(DELTA_SECONDS, taken * _PATIENCE), LONGEST_SECONDS)
+            self._next_text = self._handed_on + pause
         batch = [await self._queue.get()]
         while True:
             while batch[-1] is not None and not self._queue.empty():
@@ -49,7 +57,7 @@ class Batches:
                     batch.append(await self._queue.get())
             except TimeoutError:
                 break
-        self._next_text = loop.time() + DELTA_SECONDS
+        self._handed_on = loop.time()
         events = [event for event in batch if event is not None]
         if len(events) < len(batch):
             self._queue.put_nowait(None)  # the end stays the end

@@ -12,33 +12,50 @@ from skillian.data.definitions import Measure
 from skillian.data.services import DataServices
 from skillian.data.sources import SourceRegistry
 from skillian.llm.provider import make_model
-from skillian.llm.vocabulary import DimensionWords, SourceWords, Vocabulary
-from skillian.skills.loader import BUNDLED, load_skill
+from skillian.llm.vocabulary import DimensionWords, SourceWords, ToolWords, Vocabulary
+from skillian.skills.discovery import load_registry
 from skillian.skills.registry import SkillRegistry
-
-SKILLS = ("data-analyst",)
 
 
 @asynccontextmanager
-async def open_agent(sources: Path, model: str | None) -> AsyncGenerator[Agent, None]:
+async def open_agent(
+    sources: Path, model: str | None, skills: Iterable[Path] = ()
+) -> AsyncGenerator[Agent, None]:
     """An agent over the sources of a file; its connections close with it.
 
     Args:
         sources: a `sources.yaml`.
         model: as in the settings; None is the offline planner.
+        skills: folders of skills besides those that come with skillian.
 
     Raises:
-        ConfigurationError: the file, with all its faults.
+        ConfigurationError: the file, or a skill's, with all its faults.
         tinyagent.ConfigurationError: the model's key is missing.
     """
     async with DataServices(SourceRegistry.load(sources)) as services:
-        skills = SkillRegistry(load_skill(BUNDLED / name, services) for name in SKILLS)
-        vocabulary = await read_vocabulary(services)
-        yield Agent(make_model(model, vocabulary), skills, vocabulary)
+        registry = load_skills(services, skills)
+        try:
+            vocabulary = await read_vocabulary(services, registry)
+            yield Agent(make_model(model, vocabulary), registry, vocabulary)
+        finally:
+            await registry.aclose()
 
 
-async def read_vocabulary(services: DataServices) -> Vocabulary:
-    """What can be spoken about, from the definitions and the values in the data."""
+def load_skills(services: DataServices, paths: Iterable[Path] = ()) -> SkillRegistry:
+    """The skills that there are, over these services; close them.
+
+    Raises:
+        ConfigurationError: with the faults of all skills.
+        SkillianError: a name of a skill or tool is taken twice, or an entry point is wrong.
+    """
+    return load_registry(services, paths)
+
+
+async def read_vocabulary(
+    services: DataServices, skills: SkillRegistry | None = None
+) -> Vocabulary:
+    """What can be spoken about: the definitions, the values in the data, the tools' phrases."""
+    tools = skills.get_all_tools() if skills is not None else ()
     return Vocabulary(
         {
             entry.name: SourceWords(
@@ -46,7 +63,12 @@ async def read_vocabulary(services: DataServices) -> Vocabulary:
                 {name: _dimension(info) for name, info in entry.dimensions.items()},
             )
             for entry in await services.catalogue.sources()
-        }
+        },
+        {
+            tool.name: ToolWords(tool.phrases, tool.input_model.model_json_schema())
+            for tool in tools
+            if tool.phrases
+        },
     )
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, TypeVar, cast
 
+from skillian.chat.agent import respond
 from skillian.storage import Draft
 from tinyagent import (
     CodeFinished,
@@ -31,17 +32,23 @@ MAX_RESULT_CHARACTERS = 20_000
 MAX_RESULTS_BYTES = 2 * 1024 * 1024
 """How large the JSON of all tool results of a turn may be that events carry."""
 
+T = TypeVar("T")
+Check = Callable[[str, Sequence[Any], str], Any]
+"""As `grounding_check.check_answer`: what was said, the tool results and the question."""
+
 
 @dataclass(slots=True)
 class TurnRecord:
     """Reads a turn's events; `messages` and `drafts` are what has come since `taken`.
 
     Attributes:
+        question: The message of the turn.
         result: What the run came to, once it has ended.
         results: The tool results so far, as the tools gave them.
         calls: The same for people: tool, args, result, duration_ms.
     """
 
+    question: str = ""
     result: RunResult[Any] | None = None
     results: list[Any] = field(default_factory=list[Any])
     calls: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
@@ -80,11 +87,30 @@ class TurnRecord:
         result = self.result
         return result is not None and (result.state == "completed" or result.error is not None)
 
+    def answer(self, check: Check | None = None) -> dict[str, Any]:
+        """The data of the event `answer`, of a run that has ended with one or with a reason."""
+        if self.result is None:
+            raise AssertionError("the run has not ended")
+        response = respond(self.result)
+        checked = None if check is None else check(response.content, self.results, self.question)
+        return _whole(
+            {
+                "content": response.content,
+                "tool_calls": self.calls,
+                "finished": response.finished,
+                "usage": self.result.usage.to_dict(),
+                "references": []
+                if checked is None
+                else [asdict(one) for one in checked.references],
+                "unverified": [] if checked is None else list(checked.unverified),
+            }
+        )
+
     def taken(self) -> tuple[Sequence[dict[str, Any]], Sequence[Draft]]:
         """The messages and events that have come since this was last asked."""
         messages, self._messages = self._messages, []
         drafts, self._drafts = self._drafts, []
-        return messages, drafts
+        return _whole(messages), [Draft(each.type, _whole(each.data)) for each in drafts]
 
     def _add_delta(self, delta: TextDelta) -> None:
         before = self._drafts[-1] if self._drafts else None
@@ -120,7 +146,7 @@ class TurnRecord:
             for call in calls:
                 result = self._done.get(call.id)
                 text = "Error: not finished: the turn ended" if result is None else result.content
-                said.append(Message("tool", _bounded(text), tool_call_id=call.id))
+                said.append(Message("tool", bounded(text), tool_call_id=call.id))
             self._messages += [message.to_dict() for message in said]
         self._open, self._done, self._said = {}, {}, ""
 
@@ -152,6 +178,16 @@ def _as_json(text: str) -> Any:
         return text
 
 
+def _whole(value: T) -> T:
+    """A JSON value without half characters: models write them, databases and clients refuse."""
+    text = json.dumps(value, ensure_ascii=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return cast("T", json.loads(text.encode(errors="replace")))
+    return value
+
+
 def _left_out(size: int) -> dict[str, Any]:
     message = (
         f"the result has {size} bytes, and a turn's results at most {MAX_RESULTS_BYTES};"
@@ -160,7 +196,8 @@ def _left_out(size: int) -> dict[str, Any]:
     return {"error": True, "type": "runtime_error", "message": message}
 
 
-def _bounded(text: str) -> str:
+def bounded(text: str) -> str:
+    """A tool result as later turns read it: its middle left out where it is too long."""
     left_out = len(text) - MAX_RESULT_CHARACTERS
     if left_out <= 0:
         return text

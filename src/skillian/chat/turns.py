@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
-from dataclasses import asdict
-from typing import Any, Protocol
+from typing import Protocol
 
-from skillian.chat.agent import respond
 from skillian.chat.batches import Batches
 from skillian.chat.conversation import Conversation
-from skillian.chat.turn_events import TurnRecord
+from skillian.chat.turn_events import Check, TurnRecord
+from skillian.skills.session import in_session
 from skillian.storage import (
     CANCELLED,
     Draft,
@@ -28,9 +27,6 @@ logger = logging.getLogger("skillian")
 
 TURN_SECONDS = 600.0
 FAILED = "This turn failed; the reason is in the log of skillian."
-
-Check = Callable[[str, Sequence[Any]], Any]
-"""As `grounding_check.check_answer`: what was said and the tool results, to what was checked."""
 
 
 class Streams(Protocol):
@@ -86,16 +82,20 @@ class TurnRunner:
         async with self._store.turn(session_id, asked, started, seconds=self._turn_seconds) as turn:
             for event in turn.opened:
                 yield event
-            async with aclosing(self._work(turn, message)) as events:
+            async with aclosing(self._work(turn, session_id, message)) as events:
                 async for event in events:
                     yield event
 
-    async def _work(self, turn: Turn, message: str) -> AsyncGenerator[TurnEvent, None]:
-        record = TurnRecord()
+    async def _work(
+        self, turn: Turn, session_id: str, message: str
+    ) -> AsyncGenerator[TurnEvent, None]:
+        record = TurnRecord(message)
         try:
             conversation = Conversation.from_list(turn.history)
-            stream = self._agent_factory().stream(message, conversation)
-            async with Batches(stream) as batches:
+            with in_session(session_id):
+                # The task that reads the stream stays in the session that it is started in.
+                reading = Batches(self._agent_factory().stream(message, conversation))
+            async with reading as batches:
                 turn.on_lost = batches.stop
                 while not record.is_answered and (batch := await batches.next()):
                     record.read(batch)
@@ -120,21 +120,7 @@ class TurnRunner:
             if turn.is_lost:
                 raise TurnLost
             return await turn.break_off("cancelled", CANCELLED)
-        response = respond(result)
-        references: list[dict[str, Any]] = []
-        unverified: list[str] = []
-        if self._check is not None:
-            checked = self._check(response.content, record.results)
-            references = [asdict(reference) for reference in checked.references]
-            unverified = list(checked.unverified)
-        answer = {
-            "content": response.content,
-            "tool_calls": record.calls,
-            "finished": response.finished,
-            "usage": result.usage.to_dict(),
-            "references": references,
-            "unverified": unverified,
-        }
+        answer = record.answer(self._check)
         messages, drafts = record.taken()
-        said = {"role": "assistant", "content": response.content}
+        said = {"role": "assistant", "content": answer["content"]}
         return await turn.finish([*messages, said], [*drafts, Draft("answer", answer)])

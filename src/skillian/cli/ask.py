@@ -1,6 +1,7 @@
 """`skillian ask`: a question in words."""
 
 import json
+from collections.abc import Iterable
 from contextlib import aclosing
 from pathlib import Path
 from typing import Annotated, Any, cast
@@ -21,13 +22,16 @@ def ask(
 ) -> None:
     """Answer one question about the configured sources."""
     settings = Settings()
-    response = run(answer(question, sources or settings.sources, settings.model))
+    asked = answer(question, sources or settings.sources, settings.model, settings.skills)
+    response = run(asked)
     raise typer.Exit(ExitCode.OK if response.finished else ExitCode.FAILED)
 
 
-async def answer(question: str, sources: Path, model: str | None) -> AgentResponse:
+async def answer(
+    question: str, sources: Path, model: str | None, skills: Iterable[Path] = ()
+) -> AgentResponse:
     """Ask, showing each tool call and its result as they come, then the answer."""
-    async with open_agent(sources, model) as agent:
+    async with open_agent(sources, model, skills) as agent:
         out.print(f"Answered by: {agent.model_name}", style="dim", markup=False)
         response: AgentResponse | None = None
         async with aclosing(agent.stream(question)) as events:

@@ -12,10 +12,11 @@ import json
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Any
 
-from skillian.llm.earlier import COMPARE, as_object, read_earlier
+from skillian.llm.earlier import COMPARE, Earlier, as_object, read_earlier
 from skillian.llm.findings import Grounding
 from skillian.llm.grounding import ground
-from skillian.llm.plans import Call, is_like, plan, wants_more
+from skillian.llm.plans import Call, Plan, is_like, plan, wants_more
+from skillian.llm.spoken import plan_spoken
 from skillian.llm.vocabulary import Vocabulary
 from skillian.llm.wording import word_help, word_result
 from tinyagent import Message, ModelDelta, ModelRequest, ModelResponse, RawToolCall, Usage
@@ -49,7 +50,7 @@ class OfflinePlanner:
             return self._after(messages[:start], turn)
         earlier = read_earlier(messages[:start])
         found = ground(turn[0].content, self._vocabulary, earlier.sources)
-        made = plan(found, earlier, self._vocabulary)
+        made = self._plan(turn[0].content, found, earlier)
         if isinstance(made, Call):
             return _call(made.tool, made.arguments)
         return _say(word_help(self._vocabulary, made.reason))
@@ -62,6 +63,13 @@ class OfflinePlanner:
         if response.content:
             yield ModelDelta(response.content)
         yield response
+
+    def _plan(self, question: str, found: Grounding, earlier: Earlier) -> Plan:
+        """What is asked of the data, where a source is named; else a tool's phrase goes before."""
+        made = plan(found, earlier, self._vocabulary)
+        if isinstance(made, Call) and found.sources:
+            return made
+        return plan_spoken(question, self._vocabulary) or made
 
     def _after(self, before: Sequence[Message], turn: Sequence[Message]) -> ModelResponse:
         """Word the result, mend a call whose sources were not found, or look further into it."""

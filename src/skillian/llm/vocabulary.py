@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +30,20 @@ class SourceWords:
     dimensions: Mapping[str, DimensionWords] = field(default_factory=dict[str, DimensionWords])
 
 
+@dataclass(frozen=True, slots=True)
+class ToolWords:
+    """A tool that is asked for by name: the phrases that do, the JSON schema of its arguments."""
+
+    phrases: tuple[str, ...]
+    schema: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
 @dataclass(frozen=True)
 class Vocabulary:
-    """All sources by name."""
+    """All sources by name, and the tools that have phrases of their own."""
 
     sources: Mapping[str, SourceWords]
+    tools: Mapping[str, ToolWords] = field(default_factory=dict[str, ToolWords])
 
     def within(self, names: Iterable[str]) -> Vocabulary:
         """The part of these sources; of all of them where none of the names is known."""

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from skillian.llm.plain_words import word_plainly
 from skillian.llm.vocabulary import Vocabulary
 
 _SHOWN = 5
+_PASSAGES = 2
 _LOST = "I did not understand the question."
 
 
@@ -23,12 +25,13 @@ def word_result(tool: str, result: Mapping[str, Any], raw: str) -> str:
         "describe_source": _source,
         "drill_down": _behind,
         "get_comparison_rows": _groups,
+        "search_knowledge": _passages,
     }.get(tool)
-    if worded is None or not result:
+    if not result:
         # A result that was too long for the conversation is cut, and no JSON any more.
-        cut = raw.startswith("{")
+        cut = raw.startswith("{") and raw != "{}"
         return "The result is too long to put in words; ask for less at once." if cut else raw
-    return worded(result)
+    return (worded or word_plainly)(result)
 
 
 def word_help(vocabulary: Vocabulary, reason: str = "") -> str:
@@ -39,12 +42,14 @@ def word_help(vocabulary: Vocabulary, reason: str = "") -> str:
         lines.append(f"- {name}: {', '.join(words.measures)} by {', '.join(words.dimensions)}")
     first, second = names[0] if names else "A", names[1] if len(names) > 1 else "B"
     measure = next(iter(vocabulary.measure_phrases().values()), "amount")
+    phrases = [f"- {phrase} …" for tool in vocabulary.tools.values() for phrase in tool.phrases[:1]]
     lines += [
         "You can ask, for example:",
         f"- Compare {measure} between {first} and {second}",
         "- and then: Why? Show the rows behind it. Which are missing?",
         f"- Show {measure} of {first}",
         f"- Which sources are there? Describe {first}",
+        *phrases,
     ]
     return "\n".join(lines)
 
@@ -112,6 +117,14 @@ def _source(result: Mapping[str, Any]) -> str:
         some = [str(_shown(value)) for value in found.get("values", ())[:_SHOWN]]
         lines.append(f"- {name} ({found['type']})" + (f": {', '.join(some)}, …" if some else ""))
     return "\n".join(lines)
+
+
+def _passages(result: Mapping[str, Any]) -> str:
+    found: Sequence[Mapping[str, Any]] = result["passages"]
+    lines = [
+        f"{each['heading']} ({each['skill']}, {each['file']}):\n{each['text']}" for each in found
+    ]
+    return "\n\n".join(lines[:_PASSAGES]) or "Nothing is written about that."
 
 
 def _listed(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[str]:

@@ -5,14 +5,28 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, Protocol
 
 from pydantic import BaseModel, ValidationError
 
 from skillian.errors import InvalidInputError, ToolError
-from tinyagent import Tool
+from skillian.skills.knowledge import Passage
+from tinyagent import Artifact, Tool
 
 logger = logging.getLogger("skillian")
+
+
+class Holdings(Protocol):
+    """What a tool keeps from call to call; it is closed with the skills."""
+
+    def find_artifact(self, name: str) -> Artifact | None:
+        """The file that a result of the tool names by this id, while it is kept."""
+        ...
+
+    async def aclose(self) -> None:
+        """Give everything back."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -24,14 +38,19 @@ class SkillTool:
         description: what it does, as told to the model.
         input_model: the arguments.
         run: takes the validated input and gives the result; may raise `ToolError`.
+        phrases: words of a question that plainly ask for this tool: the offline planner, which
+            reads no descriptions, calls it by them.
+        holdings: what it keeps from call to call.
     """
 
     name: str
     description: str
     input_model: type[BaseModel]
     run: Callable[[Any], Awaitable[Mapping[str, Any]]]
+    phrases: tuple[str, ...] = ()
+    holdings: Holdings | None = None
 
-    async def aexecute(self, **arguments: Any) -> dict[str, Any]:
+    async def aexecute(self, /, **arguments: Any) -> dict[str, Any]:
         """Validate the arguments, run the tool and give its result.
 
         Nothing is raised but a cancellation: a failure comes back as
@@ -70,13 +89,35 @@ class SkillTool:
 class Skill:
     """What a skill folder holds.
 
-    `instructions` is the text of its `SKILL.md`: the part of the system prompt that is its own.
+    Attributes:
+        name, description, license, compatibility: as its front matter says.
+        instructions: the text of its `SKILL.md`.
+        tools: what its `tools.py` makes.
+        knowledge: the passages of its `knowledge/*.md`.
+        folder: where it lies; None for a skill made in code.
+        files: what a model may read of it, relative to the folder.
     """
 
     name: str
     description: str
     instructions: str
     tools: tuple[SkillTool, ...] = ()
+    license: str | None = None
+    compatibility: str | None = None
+    knowledge: tuple[Passage, ...] = ()
+    folder: Path | None = None
+    files: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The skill for JSON: what it says of itself, its tools and files; no path."""
+        return {
+            "name": self.name,
+            "description": self.description,
+            "license": self.license,
+            "compatibility": self.compatibility,
+            "tools": [{"name": each.name, "description": each.description} for each in self.tools],
+            "files": list(self.files),
+        }
 
 
 def _faults(error: ValidationError) -> str:

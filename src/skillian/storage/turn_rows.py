@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, insert, select, update
+from sqlalchemy import Connection, Row, bindparam, insert, select, update
 
 from skillian.storage.database import as_text
 from skillian.storage.errors import TurnLost
@@ -19,6 +19,22 @@ CANCELLED = "This turn was cancelled before it had an answer."
 DIED = "This turn was broken off: the process that worked on it ended. Please ask again."
 
 Messages = Sequence[Mapping[str, Any]]
+
+# Runs several times a second in each turn: building it takes longer than running it.
+_CHANGE = (
+    update(turns)
+    .where(turns.c.session_id == bindparam("its_session"))
+    .where(turns.c.number == bindparam("its_number"))
+    .where(turns.c.holder == bindparam("its_holder"), turns.c.state == "running")
+    .values(
+        state=bindparam("state"),
+        lease_until=bindparam("lease_until"),
+        last_message=turns.c.last_message + bindparam("new_messages"),
+        last_event=turns.c.last_event + bindparam("new_events"),
+    )
+    .returning(turns.c.last_message, turns.c.last_event)
+)
+_ADD_MESSAGES, _ADD_EVENTS = insert(messages), insert(events)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,19 +91,16 @@ def change(
         connection.execute(
             update(sessions).where(sessions.c.id == held.session_id).values(updated=as_text(now))
         )
-    written = connection.execute(
-        update(turns)
-        .where(turns.c.session_id == held.session_id, turns.c.number == held.number)
-        .where(turns.c.holder == held.holder, turns.c.state == "running")
-        .values(
-            state=what.state,
-            lease_until=as_text(lease_until),
-            last_message=turns.c.last_message + len(what.messages),
-            last_event=turns.c.last_event + len(what.drafts),
-        )
-        .returning(turns.c.last_message, turns.c.last_event)
-    )
-    last = written.one_or_none()
+    values = {
+        "its_session": held.session_id,
+        "its_number": held.number,
+        "its_holder": held.holder,
+        "state": what.state,
+        "lease_until": as_text(lease_until),
+        "new_messages": len(what.messages),
+        "new_events": len(what.drafts),
+    }
+    last = connection.execute(_CHANGE, values).one_or_none()
     if last is None:
         raise TurnLost
     return add(connection, held, what, (last.last_message, last.last_event))
@@ -107,13 +120,13 @@ def add(
             | ({"shown": 1} if message["role"] == "user" else {})
             for number, message in enumerate(what.messages, first_message)
         ]
-        connection.execute(insert(messages), rows)
+        connection.execute(_ADD_MESSAGES, rows)
     if what.drafts:
         rows = [
             {**of_turn, "number": number, "type": one.type, "body": to_json("the event", one.data)}
             for number, one in enumerate(what.drafts, first_event)
         ]
-        connection.execute(insert(events), rows)
+        connection.execute(_ADD_EVENTS, rows)
     return tuple(
         TurnEvent(number, held.number, one.type, dict(one.data))
         for number, one in enumerate(what.drafts, first_event)

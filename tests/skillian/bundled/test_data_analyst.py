@@ -64,7 +64,7 @@ def test_the_skill_has_its_tools_and_says_when_to_use_which() -> None:
     names = [tool.name for tool in skill.tools]
     assert names == [
         *("list_sources", "describe_source", "query_source", "compare_sources"),
-        *("explain_difference", "drill_down", "get_comparison_rows"),
+        *("explain_difference", "drill_down", "get_comparison_rows", "run_python"),
     ]
     assert all(f"`{name}`" in skill.instructions for name in names)
 

@@ -12,12 +12,10 @@ import pytest
 from skillian.chat.agent import Agent, AgentResponse
 from skillian.chat.conversation import Conversation
 from skillian.chat.grounding_check import check_answer
-from skillian.chat.opening import SKILLS, open_agent, read_vocabulary
+from skillian.chat.opening import load_skills, open_agent, read_vocabulary
 from skillian.data.services import DataServices
 from skillian.data.sources import SourceRegistry
 from skillian.demo.ledger import write_demo
-from skillian.skills.loader import BUNDLED, load_skill
-from skillian.skills.registry import SkillRegistry
 from tinyagent import ModelRequest, RawToolCall, ScriptedModel, scripted_call
 
 QUESTIONS = (
@@ -100,7 +98,7 @@ async def test_with_a_scripted_model(sources: Path) -> None:
         return made
 
     async with DataServices(SourceRegistry.load(sources)) as services:
-        skills = SkillRegistry(load_skill(BUNDLED / name, services) for name in SKILLS)
+        skills = load_skills(services)
         agent = Agent(ScriptedModel(answer), skills, await read_vocabulary(services))
         check(await talk(agent, QUESTIONS))
 

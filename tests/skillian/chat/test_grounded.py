@@ -11,12 +11,11 @@ import pytest
 
 from skillian.chat.agent import Agent
 from skillian.chat.conversation import Conversation
-from skillian.chat.opening import SKILLS, read_vocabulary
+from skillian.chat.opening import load_skills, read_vocabulary
 from skillian.data.services import DataServices
 from skillian.data.sources import SourceRegistry
 from skillian.demo.ledger import write_demo
 from skillian.llm.vocabulary import Vocabulary
-from skillian.skills.loader import BUNDLED, load_skill
 from skillian.skills.registry import SkillRegistry
 from tinyagent import ModelRequest, RawToolCall, ScriptedModel, scripted_call
 
@@ -37,7 +36,7 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 async def opened(sources: Path) -> AsyncGenerator[Opened, None]:
     async with DataServices(SourceRegistry.load(sources)) as services:
-        skills = SkillRegistry(load_skill(BUNDLED / name, services) for name in SKILLS)
+        skills = load_skills(services)
         yield skills, await read_vocabulary(services)
 
 

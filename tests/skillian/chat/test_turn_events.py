@@ -118,3 +118,18 @@ def test_code_and_signals_are_told() -> None:
         Draft("code_finished", {"step": 1, "output": "1\n", "error": None}),
         Draft("signal", {"step": 1, "type": "uncertain", "message": "hm"}),
     ]
+
+
+def test_half_characters_are_replaced_wherever_they_stand() -> None:
+    half = "half \ud83d"
+    call = ToolCall("1", "look", {"a": half})
+    finished = ToolResult(call, json.dumps({"found": half}))
+    record = TurnRecord()
+    record.read([ToolStarted(1, call), ToolFinished(1, finished), StepFinished(1)])
+    record.read([TextDelta(2, half)])
+    messages, drafts = record.taken()
+    told = json.dumps([messages, [draft.data for draft in drafts]], ensure_ascii=False)
+    told.encode()
+    assert drafts[0].data["args"] == {"a": "half ?"}
+    assert drafts[1].data["result"] == {"found": "half ?"}
+    assert drafts[2].data["text"] == "half ?"

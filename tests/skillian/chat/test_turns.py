@@ -238,8 +238,8 @@ async def test_the_answers_numbers_are_checked_against_the_results(store: Sessio
         references: tuple[Reference, ...]
         unverified: tuple[str, ...]
 
-    def check(text: str, results: Any) -> Checked:
-        assert (text, list(results)) == ("Re: 12", [{"said": "12"}])
+    def check(text: str, results: Any, question: str) -> Checked:
+        assert (text, list(results), question) == ("Re: 12", [{"said": "12"}], "12")
         return Checked((Reference("12"),), ("13",))
 
     session = (await store.create("me")).id

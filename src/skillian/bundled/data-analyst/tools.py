@@ -10,6 +10,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from skillian.bundled.run_python import LastComparisons, python_tool
 from skillian.data.brief import (
     brief_comparison,
     brief_explanation,
@@ -117,8 +118,9 @@ class GetComparisonRowsInput(OfComparison):
 class DataAnalyst:
     """The tools' work, over these services."""
 
-    def __init__(self, services: DataServices) -> None:
+    def __init__(self, services: DataServices, last: LastComparisons) -> None:
         self._services = services
+        self._last = last
 
     async def list_sources(self, _: ListSourcesInput) -> Mapping[str, Any]:
         """Each source in short."""
@@ -166,6 +168,7 @@ class DataAnalyst:
                     " so ask a person to run `skillian compare`, which gives the reason"
                 ) from None
             raise
+        self._last.note(result.cache_key)
         return comparison_counts(result) if hidden else brief_comparison(result)
 
     async def explain_difference(self, asked: ExplainDifferenceInput) -> Mapping[str, Any]:
@@ -219,7 +222,8 @@ class DataAnalyst:
 
 def tools(services: DataServices) -> list[SkillTool]:
     """The tools, over these services."""
-    analyst = DataAnalyst(services)
+    last = LastComparisons()
+    analyst = DataAnalyst(services, last)
     return [
         SkillTool(
             "list_sources",
@@ -265,4 +269,5 @@ def tools(services: DataServices) -> list[SkillTool]:
             GetComparisonRowsInput,
             analyst.get_comparison_rows,
         ),
+        python_tool(services, last),
     ]

@@ -82,7 +82,8 @@ def _array(column: Any, dtype: str, pyarrow: Any) -> Any:
     """The column as one array; None if a plain array of Arrow's cannot hold it."""
     if dtype == OBJECTS and not _is_uniform(column):
         return None
-    array = attempt(pyarrow.array, column)
+    is_arrow = isinstance(column, pyarrow.ChunkedArray)
+    array = column if is_arrow else attempt(pyarrow.array, column)
     if array is None:  # a sparse column, perhaps
         array = attempt(pyarrow.array, column.to_numpy())
     if isinstance(array, pyarrow.ChunkedArray):

@@ -158,6 +158,12 @@ def test_an_arrow_table_comes_back_as_a_data_frame() -> None:
     assert got.to_dict("list") == {"a": [1, 2], "b": [[1], [2, 3]], "c": [None, None]}
 
 
+def test_an_arrow_table_without_rows_keeps_its_columns() -> None:
+    table = pa.table({"a": pa.array([], pa.decimal128(38, 2)), "b": pa.nulls(0)})
+    assert list(cross(table).columns) == ["a", "b"]
+    assert len(cross(table)) == 0
+
+
 def test_frames_inside_of_other_values_cross() -> None:
     frame = pd.DataFrame({"a": [1]})
     first, second = cross([frame, {"k": (b"x", frame * 2)}])

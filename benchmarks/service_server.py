@@ -1,0 +1,99 @@
+"""The server of `service.py`: `service_server.py chat|stream|bare SOURCES DATABASE`.
+
+It prints its port. Its model answers in no time: with one comparison, or with many words.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import AsyncGenerator
+from pathlib import Path
+from typing import Any
+
+from fastapi import FastAPI, Request
+
+from skillian.api.server import Server, listen
+from skillian.app import create_app
+from skillian.settings import Settings
+from tinyagent import ModelDelta, ModelRequest, ModelResponse, Usage, scripted_call
+
+WORDS = 400
+WORD_SECONDS = 0.02
+ANSWER = "word " * WORDS
+
+
+class Instant:
+    """Calls `compare_sources` for the company that is asked for, then answers."""
+
+    name = "scripted"
+
+    async def complete(self, request: ModelRequest) -> ModelResponse:
+        """The next answer."""
+        last = request.messages[-1]
+        if last.role == "tool":
+            return ModelResponse("Compared.", usage=Usage(1))
+        call = scripted_call(
+            "compare_sources",
+            source_a="fi_reporting",
+            source_b="bpc_reporting",
+            measures=["amount"],
+            filters={"company": last.content.split()[-1]},
+        )
+        return ModelResponse(None, (call,), Usage(1), "tool_calls")
+
+    async def stream(
+        self, request: ModelRequest
+    ) -> AsyncGenerator[ModelDelta | ModelResponse, None]:
+        """The next answer, whole."""
+        yield await self.complete(request)
+
+
+class Talking(Instant):
+    """Says a word each 20 ms, as a model does."""
+
+    async def stream(
+        self, request: ModelRequest
+    ) -> AsyncGenerator[ModelDelta | ModelResponse, None]:
+        """The answer, word by word."""
+        del request
+        for _ in range(WORDS):
+            await asyncio.sleep(WORD_SECONDS)
+            yield ModelDelta("word ")
+        yield ModelResponse(ANSWER, usage=Usage(1))
+
+
+def bare() -> FastAPI:
+    """One route that returns a JSON that was put there: less than this no service can do."""
+    app = FastAPI()
+    stored: dict[str, Any] = {}
+
+    @app.put("/stored")
+    async def put(request: Request) -> None:
+        stored.update(await request.json())
+
+    @app.post("/chat")
+    async def chat(message: dict[str, Any]) -> dict[str, Any]:
+        del message
+        return stored
+
+    return app
+
+
+async def main(kind: str, sources: Path, database: str) -> None:
+    """Serve until the process is ended."""
+    settings = Settings(
+        sources=sources,
+        database_url=database,  # type: ignore[arg-type]  # a text is taken too
+        requests_per_minute=0,
+        max_turns=1000,
+    )
+    model = Talking() if kind == "stream" else Instant()
+    app = bare() if kind == "bare" else create_app(settings, model=lambda _: model)
+    listening = listen("127.0.0.1", 0)
+    port = listening.getsockname()[1]
+    await Server(app, lambda: print(port, flush=True)).serve(sockets=[listening])
+
+
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[1], Path(sys.argv[2]), sys.argv[3]))

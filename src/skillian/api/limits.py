@@ -1,0 +1,141 @@
+"""How large, how often and how slow a request may be."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from dataclasses import dataclass
+from time import monotonic
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from skillian.api.problems import ProblemError, SlowClient
+
+RECEIVE_SECONDS = 30.0
+SEND_SECONDS = 30.0
+
+_WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
+
+
+@dataclass(slots=True)
+class _Bucket:
+    tokens: float
+    at: float
+
+
+class Buckets:
+    """A token bucket for each key, in this process: a minute's requests at once, then evenly.
+
+    Args:
+        per_minute: how many requests; 0 means any number.
+    """
+
+    def __init__(self, per_minute: int) -> None:
+        self._per_minute = per_minute
+        self._buckets: dict[str, _Bucket] = {}
+
+    def take(self, owner: str) -> None:
+        """Count a request of a known key.
+
+        Raises:
+            ProblemError: it is one too many (429).
+        """
+        if not self._per_minute:
+            return
+        now = monotonic()
+        bucket = self._buckets.setdefault(owner, _Bucket(self._per_minute, now))
+        refilled = bucket.tokens + (now - bucket.at) * self._per_minute / 60
+        bucket.tokens, bucket.at = min(self._per_minute, refilled), now
+        if bucket.tokens < 1:
+            wait = math.ceil((1 - bucket.tokens) * 60 / self._per_minute)
+            detail = f"This key may make {self._per_minute} requests a minute; wait."
+            raise ProblemError(429, "too_many_requests", detail, {"Retry-After": str(wait)})
+        bucket.tokens -= 1
+
+
+class Bounded:
+    """Reads a body as a whole, within its size and time, and drops clients that do not read.
+
+    Args:
+        app: what is behind it.
+        max_body: bytes of a body.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        max_body: int,
+        *,
+        receive_seconds: float = RECEIVE_SECONDS,
+        send_seconds: float = SEND_SECONDS,
+    ) -> None:
+        self._app = app
+        self._max_body = max_body
+        self._receive_seconds = receive_seconds
+        self._send_seconds = send_seconds
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on with its body, or answer it with a problem."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def send_in_time(message: Message) -> None:
+            try:
+                async with asyncio.timeout(self._send_seconds):
+                    await send(message)
+            except TimeoutError:
+                raise SlowClient from None
+
+        try:
+            first = await self._body(scope, receive)
+        except ProblemError as problem:
+            # The rest of the body is not waited for.
+            problem.headers["Connection"] = "close"
+            await problem.response()(scope, receive, send_in_time)
+            return
+        if first is None:
+            return
+        pending = [first]
+
+        async def receive_again() -> Message:
+            return pending.pop() if pending else await receive()
+
+        await self._app(scope, receive_again, send_in_time)
+
+    async def _body(self, scope: Scope, receive: Receive) -> Message | None:
+        """The whole body as one message; None where the client has gone."""
+        headers = Headers(scope=scope)
+        length = headers.get("content-length", "0")
+        if length.isdecimal() and int(length) > self._max_body:
+            raise self._too_large()
+        body = bytearray()
+        try:
+            async with asyncio.timeout(self._receive_seconds):
+                while True:
+                    message = await receive()
+                    if message["type"] == "http.disconnect":
+                        return None
+                    body += message.get("body", b"")
+                    if len(body) > self._max_body:
+                        raise self._too_large()
+                    if not message.get("more_body", False):
+                        break
+        except TimeoutError:
+            raise ProblemError(408, "request_timeout", "The body did not come in time.") from None
+        if body and scope["method"] in _WITH_BODY:
+            _check_type(headers)
+        return {"type": "http.request", "body": bytes(body), "more_body": False}
+
+    def _too_large(self) -> ProblemError:
+        detail = f"The body has more than {self._max_body} bytes."
+        return ProblemError(413, "body_too_large", detail)
+
+
+def _check_type(headers: Headers) -> None:
+    """A page of elsewhere can make a browser send texts and forms here, but no JSON."""
+    given = headers.get("content-type", "").partition(";")[0].strip().lower()
+    if given != "application/json":
+        detail = "The body is JSON: send Content-Type: application/json."
+        raise ProblemError(415, "unsupported_media_type", detail)

@@ -1,0 +1,182 @@
+"""Errors as problem JSON (RFC 9457): what each is to a client, and nothing of the inside."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from contextvars import ContextVar
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, ConfigDict
+from starlette.exceptions import HTTPException
+
+from skillian.errors import ToolError
+from skillian.storage import (
+    MessageTooLong,
+    SessionBusy,
+    SessionNotFound,
+    StorageError,
+    TurnLost,
+)
+
+MEDIA_TYPE = "application/problem+json"
+CLIENT_GONE = 499
+"""Logged where nobody is left to read an answer; never sent."""
+
+request_id: ContextVar[str] = ContextVar("request_id", default="")
+
+
+class FieldFault(BaseModel):
+    """What is wrong with one field of a request, and where it is."""
+
+    where: str
+    message: str
+
+
+class Problem(BaseModel):
+    """An error, as RFC 9457 has it.
+
+    `code` is for programs: a name of what happened. Some kinds add members of their own, such as
+    `available_sources`.
+    """
+
+    model_config = ConfigDict(extra="allow")
+
+    type: str = "about:blank"
+    title: str
+    status: int
+    detail: str
+    code: str
+    request_id: str
+    errors: list[FieldFault] | None = None
+
+
+class ProblemError(Exception):
+    """An answer that is a problem; raise it from anywhere in a request."""
+
+    def __init__(
+        self,
+        status: int,
+        code: str,
+        detail: str,
+        headers: Mapping[str, str] | None = None,
+        **extra: object,
+    ) -> None:
+        self.status = status
+        self.code = code
+        self.detail = detail
+        self.headers = dict(headers or {})
+        self.extra = extra
+        super().__init__(detail)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the problem's members."""
+        return {
+            "type": "about:blank",
+            "title": _title(self.status),
+            "status": self.status,
+            "detail": self.detail,
+            "code": self.code,
+            "request_id": request_id.get(),
+            **self.extra,
+        }
+
+    def response(self) -> Response:
+        """Return the answer. It is ASCII: a request's text may hold what UTF-8 cannot."""
+        body = json.dumps(self.to_dict()).encode()
+        return Response(body, self.status, headers=self.headers, media_type=MEDIA_TYPE)
+
+
+class ClientGone(Exception):
+    """Nobody waits for the answer any more."""
+
+
+class SlowClient(Exception):
+    """The client does not read what it asked for."""
+
+
+def install(app: FastAPI) -> None:
+    """Answer every error of a request with a problem."""
+
+    async def handle(_: Request, error: Exception) -> Response:
+        return problem_of(error).response()
+
+    async def gone(_request: Request, _error: Exception) -> Response:
+        return Response(status_code=CLIENT_GONE)
+
+    kinds = (HTTPException, RequestValidationError, ToolError, StorageError, ProblemError)
+    for kind in kinds:
+        app.add_exception_handler(kind, handle)
+    app.add_exception_handler(ClientGone, gone)
+
+
+def problem_of(error: Exception) -> ProblemError:
+    """What an error of a request is to its client; an unforeseen one tells nothing of itself."""
+    match error:
+        case ProblemError():
+            return error
+        case RequestValidationError():
+            return _invalid(error)
+        case HTTPException():
+            return _http(error)
+        case ToolError():
+            return _tool(error)
+        case StorageError():
+            return _stored(error)
+        case _:
+            return ProblemError(500, "internal_error", "The reason is in the log of skillian.")
+
+
+def _invalid(error: RequestValidationError) -> ProblemError:
+    faults = error.errors()
+    if any(fault["type"] == "json_invalid" for fault in faults):
+        return ProblemError(400, "invalid_json", "The body is no JSON.")
+    # What was sent is not repeated: it may be long, or a secret in the wrong place.
+    told = [
+        {"where": ".".join(str(part) for part in fault["loc"])[:200], "message": str(fault["msg"])}
+        for fault in faults[:20]
+    ]
+    return ProblemError(422, "validation_error", "The request is not as declared.", errors=told)
+
+
+def _http(error: HTTPException) -> ProblemError:
+    details = {
+        400: "The request cannot be read.",
+        404: "There is nothing at this address.",
+        405: "This address does not take that method; see Allow.",
+    }
+    detail = details.get(error.status_code, _title(error.status_code))
+    return ProblemError(error.status_code, _code(error.status_code), detail, error.headers)
+
+
+def _tool(error: ToolError) -> ProblemError:
+    told = error.to_dict()
+    extra = {name: value for name, value in told.items() if name.startswith("available_")}
+    return ProblemError(422, error.type, str(error), None, **extra)
+
+
+def _stored(error: StorageError) -> ProblemError:
+    match error:
+        case SessionNotFound():
+            return ProblemError(404, "session_not_found", "There is no such session.")
+        case SessionBusy(seconds=seconds):
+            retry = {"Retry-After": str(max(1, round(seconds)))}
+            return ProblemError(409, "session_busy", str(error), retry)
+        case TurnLost():
+            return ProblemError(409, "turn_lost", str(error))
+        case MessageTooLong():
+            return ProblemError(413, "message_too_long", str(error))
+        case _:
+            detail = "The session store does not answer; try again later."
+            return ProblemError(503, "store_unavailable", detail, {"Retry-After": "5"})
+
+
+def _title(status: int) -> str:
+    return HTTPStatus(status).phrase
+
+
+def _code(status: int) -> str:
+    return _title(status).lower().replace(" ", "_").replace("'", "")

@@ -1,0 +1,88 @@
+"""Comparisons without a model: make one, read it, page through its groups, see its report."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Query, Request, Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from skillian.api.routes_sessions import MAX_OFFSET
+from skillian.api.schemas import CompareRequest, Comparison, ComparisonPage
+from skillian.api.service import TheService
+from skillian.api.stream import while_connected
+from skillian.data.results import Status
+from skillian.data.saved import SavedComparison
+from skillian.reports.as_html import write_html
+
+MAX_ROWS = 1000
+# The page holds its script by its digest; here it cannot reach anything of this server's either.
+_PAGE_POLICY = "sandbox allow-scripts allow-downloads; frame-ancestors 'none'"
+
+Key = Annotated[str, Path(max_length=100, description="The `cache_key` of a comparison.")]
+
+
+class RowsQuery(BaseModel):
+    """Which groups are wanted; without a status those that differ."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    status: list[Status] | None = None
+    offset: int = Field(0, ge=0, le=MAX_OFFSET)
+    limit: int = Field(100, ge=1, le=MAX_ROWS)
+
+
+router = APIRouter(tags=["comparisons"])
+
+
+@router.post("/compare", response_model=Comparison)
+async def compare(asked: CompareRequest, request: Request, service: TheService) -> dict[str, Any]:
+    """Compare two sources exactly; the statements stop when the client goes."""
+    saved = SavedComparison(
+        name="comparison",
+        a=asked.source_a,
+        b=asked.source_b,
+        measures=tuple(asked.measures),
+        align_on=None if asked.align_on is None else tuple(asked.align_on),
+        filters=asked.filters,
+        thresholds=asked.thresholds,
+    )
+    with service.slots.taken():
+        return await while_connected(request, service.comparisons.compare(saved))
+
+
+@router.get("/comparisons/{key}", response_model=Comparison)
+async def read(key: Key, service: TheService) -> dict[str, Any]:
+    """Read a comparison that was made before, by whomever."""
+    return await service.comparisons.find(key)
+
+
+@router.get("/comparisons/{key}/rows", response_model=ComparisonPage)
+async def rows(
+    key: Key,
+    request: Request,
+    service: TheService,
+    wanted: Annotated[RowsQuery, Query()],
+) -> dict[str, Any]:
+    """A page of its groups, the largest difference first; without `status` those that differ."""
+
+    async def work() -> dict[str, Any]:
+        await service.comparisons.recall(key)
+        found = await service.data.comparison.rows(key, wanted.status, wanted.offset, wanted.limit)
+        return found.to_dict()
+
+    with service.slots.taken():
+        return await while_connected(request, work())
+
+
+@router.get(
+    "/comparisons/{key}/report.html",
+    response_class=Response,
+    responses={200: {"content": {"text/html": {}}}},
+)
+async def report(key: Key, request: Request, service: TheService) -> Response:
+    """The comparison as one page that needs nothing but itself."""
+    with service.slots.taken():
+        outcome = await while_connected(request, service.comparisons.report(key))
+    headers = {"Content-Security-Policy": _PAGE_POLICY}
+    return Response(write_html([outcome]), media_type="text/html", headers=headers)

@@ -1,0 +1,183 @@
+"""Turns under way in this process: each in a task of its own, read along by any number."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import ExitStack, aclosing, contextmanager
+
+from skillian.api.problems import ProblemError
+from skillian.chat.turns import TurnRunner
+from skillian.skills.session import in_session
+from skillian.storage import TurnEvent
+
+
+class Slots:
+    """How much work may be under way at once.
+
+    Args:
+        limit: that many.
+
+    Attributes:
+        free: how much more.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self.free = limit
+
+    def check(self) -> None:
+        """Return if there is a free slot.
+
+        Raises:
+            ProblemError: all are taken (503).
+        """
+        if not self.free:
+            detail = "As much is under way as this server takes on; try again."
+            raise ProblemError(503, "overloaded", detail, {"Retry-After": "1"})
+
+    def take(self) -> None:
+        """Take a slot; raises as `check`."""
+        self.check()
+        self.free -= 1
+
+    def give_back(self) -> None:
+        """Give a slot back."""
+        self.free += 1
+
+    @contextmanager
+    def taken(self) -> Generator[None]:
+        """Hold a slot during the block; raises as `check`."""
+        self.take()
+        try:
+            yield
+        finally:
+            self.give_back()
+
+
+class Run:
+    """A turn under way, and what it has told so far.
+
+    It goes on as long as somebody reads it, and some seconds more.
+
+    Args:
+        source: the turn's events, as they come.
+    """
+
+    def __init__(self, source: AsyncGenerator[TurnEvent, None]) -> None:
+        self._source = source
+        self._events: list[TurnEvent] = []
+        self._news = asyncio.Event()
+        self._ended = False
+        self._readers = 0
+        self._timer: asyncio.TimerHandle | None = None
+        self.task = asyncio.create_task(self._work())
+
+    async def first(self) -> TurnEvent | None:
+        """The first event; None where the turn was cancelled before it. Raises as `events`."""
+        async with aclosing(self.events()) as events:
+            return await anext(events, None)
+
+    async def events(self) -> AsyncGenerator[TurnEvent, None]:
+        """All events from the first on, until the turn ends; raises what ended it."""
+        position = 0
+        while True:
+            news = self._news
+            while position < len(self._events):
+                yield self._events[position]
+                position += 1
+            if self._ended:
+                break
+            await news.wait()
+        await asyncio.wait([self.task])
+        if not self.task.cancelled():
+            self.task.result()
+
+    @contextmanager
+    def read(self, grace: float) -> Generator[None]:
+        """Keep the turn going during the block, and `grace` seconds after the last of them."""
+        self._readers += 1
+        if self._timer is not None:
+            self._timer.cancel()
+        try:
+            yield
+        finally:
+            self._readers -= 1
+            if not self._readers and not self._ended:
+                loop = asyncio.get_running_loop()
+                self._timer = loop.call_later(grace, self.task.cancel)
+
+    async def _work(self) -> None:
+        try:
+            async with aclosing(self._source) as events:
+                async for event in events:
+                    self._events.append(event)
+                    self._tell()
+        finally:
+            self._ended = True
+            if self._timer is not None:
+                self._timer.cancel()
+            self._tell()
+
+    def _tell(self) -> None:
+        news, self._news = self._news, asyncio.Event()
+        news.set()
+
+
+class Runs:
+    """All turns under way.
+
+    Args:
+        runner: runs them.
+        slots: each takes one.
+    """
+
+    def __init__(self, runner: TurnRunner, slots: Slots) -> None:
+        self._runner = runner
+        self._slots = slots
+        self._runs: defaultdict[str, set[Run]] = defaultdict(set)
+
+    def start(self, session_id: str, owner: str, message: str) -> Run:
+        """Start a turn, to be read at once.
+
+        Raises:
+            ProblemError: too many are under way (503).
+        """
+        self._slots.take()
+        with in_session(session_id):
+            run = Run(self._runner.run_turn(session_id, owner, message))
+        self._runs[session_id].add(run)
+        run.task.add_done_callback(self._forget(session_id, run))
+        return run
+
+    @contextmanager
+    def read(self, session_id: str, grace: float) -> Generator[None]:
+        """Read all turns of a session along: they go on during the block."""
+        with ExitStack() as stack:
+            for run in tuple(self._runs.get(session_id, ())):
+                stack.enter_context(run.read(grace))
+            yield
+
+    def cancel(self, session_id: str) -> None:
+        """Cancel all turns of a session."""
+        for run in self._runs.get(session_id, ()):
+            run.task.cancel()
+
+    async def aclose(self) -> None:
+        """Cancel all turns, and wait until each is written down as such."""
+        tasks = [run.task for runs in self._runs.values() for run in runs]
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+
+    def _forget(self, session_id: str, run: Run) -> Callable[[asyncio.Task[None]], None]:
+        def forget(task: asyncio.Task[None]) -> None:
+            self._slots.give_back()
+            self._runs[session_id].discard(run)
+            if not self._runs[session_id]:
+                del self._runs[session_id]
+            if not task.cancelled():
+                task.exception()  # is raised to whoever reads; there may be nobody left
+
+        return forget

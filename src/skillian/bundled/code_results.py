@@ -1,0 +1,125 @@
+"""What code came to, for a model to read: bounded text, tables by row, files by id."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, cast
+
+from cachetools import TTLCache
+
+from skillian.data.brief import brief_value
+from tinyagent import Artifact, ExecutionResult
+
+MOST_TABLES = 3
+MOST_ROWS = 50
+MOST_CELLS = 400
+LONGEST_TABLE = 4000
+"""Characters of a table's values: all tables of a result are to fit into a conversation."""
+LONGEST_VALUE = 2000
+LONGEST_ERROR = 2000
+MOST_FILES = 8
+KEPT_BYTES = 64 * 1024 * 1024
+KEPT_SECONDS = 3600.0
+
+
+class KeptFiles:
+    """Files that results name, for a while; whoever knows an id may read the file."""
+
+    def __init__(self) -> None:
+        self._kept: TTLCache[str, Artifact] = TTLCache[str, Artifact](
+            KEPT_BYTES, KEPT_SECONDS, getsizeof=_size
+        )
+
+    def keep(self, artifacts: Sequence[Artifact]) -> list[dict[str, Any]]:
+        """Keep them; gives what the result says of each."""
+        return [
+            {
+                "id": self._keep(artifact),
+                "name": artifact.name,
+                "media_type": artifact.media_type,
+                "bytes": len(artifact.data),
+            }
+            for artifact in artifacts[:MOST_FILES]
+        ]
+
+    def find(self, name: str) -> Artifact | None:
+        """The file of this id, if it is still kept."""
+        return self._kept.get(name)
+
+    def _keep(self, artifact: Artifact) -> str | None:
+        name = secrets.token_urlsafe(16)
+        try:
+            self._kept[name] = artifact
+        except ValueError:  # larger than all there is room for
+            return None
+        return name
+
+
+def read_result(result: ExecutionResult, files: KeptFiles) -> dict[str, Any]:
+    """The result as JSON: what the code did wrong is in it as `code_error`."""
+    value = result.final_value if result.is_final else result.value
+    frames = list(_frames(value))[:MOST_TABLES]
+    text = "" if frames else _text(value, result)
+    return {
+        "output": result.output,
+        "value": f"{text[:LONGEST_VALUE]}… ({len(text)} characters)"
+        if len(text) > LONGEST_VALUE
+        else text or None,
+        "tables": [_table(frame) for frame in frames],
+        "artifacts": files.keep(result.artifacts),
+        # The end of a traceback says what was wrong.
+        "code_error": result.error and result.error[-LONGEST_ERROR:],
+    }
+
+
+def _size(artifact: Artifact) -> int:
+    return len(artifact.data)
+
+
+def _text(value: object, result: ExecutionResult) -> str:
+    if value is None:
+        return ""
+    return repr(value) if result.is_final else result.value_text
+
+
+def _frames(value: object) -> Iterator[Any]:
+    """The data frames that a value is, or holds."""
+    if _is_frame(value):
+        yield value
+    elif isinstance(value, list | tuple):
+        items = cast("Sequence[object]", value)
+        yield from (each for each in items if _is_frame(each))
+    elif isinstance(value, Mapping):
+        named = cast("Mapping[object, object]", value)
+        yield from (each for each in named.values() if _is_frame(each))
+
+
+def _is_frame(value: object) -> bool:
+    """Pandas is an extra: its data frames are known by what they can do."""
+    return hasattr(value, "itertuples") and hasattr(value, "reset_index")
+
+
+def _table(frame: Any) -> dict[str, Any]:
+    if any(name is not None for name in frame.index.names):
+        frame = frame.reset_index()
+    columns = [str(name) for name in frame.columns]
+    shown = max(1, min(MOST_ROWS, MOST_CELLS // max(1, len(columns))))
+    rows: list[list[object]] = []
+    room = LONGEST_TABLE
+    for values in _rows(frame.head(shown)):
+        row = [_cell(value) for value in values]
+        room -= sum(len(str(cell)) for cell in row)
+        if room < 0 and rows:
+            break
+        rows.append(row)
+    return {"columns": columns, "rows": rows, "total_rows": len(frame)}
+
+
+def _rows(frame: Any) -> Iterator[tuple[Any, ...]]:
+    yield from frame.itertuples(index=False, name=None)
+
+
+def _cell(value: Any) -> object:
+    is_missing = value is None or value != value  # noqa: PLR0124 - what pandas has for NULL
+    return None if is_missing else brief_value(value)

@@ -1,0 +1,58 @@
+"""`skillian serve`: the service over HTTP."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from skillian.cli.shell import ExitCode, SourcesFile, notes, run
+from skillian.display import printable
+from skillian.errors import UnavailableError
+from skillian.settings import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def serve(
+    sources: SourcesFile = None,
+    host: Annotated[str | None, typer.Option(help="Default SKILLIAN_HOST or 127.0.0.1.")] = None,
+    port: Annotated[
+        int | None, typer.Option(help="Default SKILLIAN_PORT or 8000; 0 takes a free one.")
+    ] = None,
+) -> None:
+    """Serve chat, sessions and comparisons over HTTP until Ctrl-C.
+
+    Without SKILLIAN_API_KEYS only this machine is served.
+    """
+    given: Mapping[str, Any] = {"sources": sources, "host": host, "port": port}
+    named = {name: value for name, value in given.items() if value is not None}
+    run(_serve(Settings(**named)))
+    raise typer.Exit(ExitCode.OK)
+
+
+async def _serve(settings: Settings) -> None:
+    if find_spec("fastapi") is None or find_spec("uvicorn") is None:
+        raise UnavailableError(
+            "the service needs an extra; install it with: pip install 'tinyagent-skillian[service]'"
+        )
+    # Half a second of imports that no other command needs.
+    from skillian.api.auth import check_address  # noqa: PLC0415
+    from skillian.api.logs import log_as_json  # noqa: PLC0415
+    from skillian.api.server import Server, listen  # noqa: PLC0415
+    from skillian.app import create_app, open_service  # noqa: PLC0415
+
+    check_address(settings.host, has_keys=bool(settings.api_keys))
+    listening = listen(settings.host, settings.port)
+    async with open_service(settings) as service:
+        log_as_json()
+        host = f"[{settings.host}]" if ":" in settings.host else settings.host
+        url = f"http://{host}:{listening.getsockname()[1]}"
+
+        def started() -> None:
+            notes.print(printable(f"skillian serves on {url} (Ctrl-C ends it)"), markup=False)
+
+        server = Server(create_app(settings, service=service), started)
+        await server.serve(sockets=[listening])

@@ -1,0 +1,144 @@
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+from starlette.types import Message, Receive, Scope, Send
+from tests.skillian.api.conftest import KEYS, Client, Serve
+
+from skillian.api.limits import Bounded, Buckets
+from skillian.api.problems import ProblemError, SlowClient
+
+LIMIT = 2000
+
+
+async def chunks(size: int) -> Any:
+    for _ in range(size // 100):
+        yield b"x" * 100
+
+
+async def test_a_body_that_is_too_large_is_refused_before_it_is_there(serve: Serve) -> None:
+    async with serve(max_body_bytes=LIMIT) as client:
+        for data in (b"x" * (LIMIT + 1), chunks(LIMIT * 50)):
+            async with client.post("/chat", data=data) as answer:
+                assert (answer.status, (await answer.json())["code"]) == (413, "body_too_large")
+        reader, writer = await asyncio.open_connection("127.0.0.1", client.port)
+        writer.write(b"POST /chat HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10000\r\n\r\n{")
+        status = await asyncio.wait_for(reader.readline(), 30)  # the rest is not waited for
+        writer.close()
+    assert status.startswith(b"HTTP/1.1 413 ")
+
+
+async def test_a_body_of_just_the_size_is_read(serve: Serve) -> None:
+    body = json.dumps({"title": "x"}).encode().ljust(LIMIT)
+    json_type = {"Content-Type": "application/json"}
+    async with (
+        serve(max_body_bytes=LIMIT) as client,
+        client.post("/sessions", data=body, headers=json_type) as answer,
+    ):
+        assert answer.status == 201
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "", "x/json"])
+async def test_a_body_that_is_not_declared_as_json_is_refused(client: Client, kind: str) -> None:
+    headers = {"Content-Type": kind}
+    async with client.post("/sessions", data=b'{"title": "x"}', headers=headers) as answer:
+        assert (answer.status, (await answer.json())["code"]) == (415, "unsupported_media_type")
+
+
+@pytest.mark.parametrize(
+    "body", [b"{", b"\xff", b"[" * 100_000, b'{"message": ' + b"9" * 5000 + b"}", b"\x00", b"null"]
+)
+async def test_what_is_no_json_is_refused(client: Client, body: bytes) -> None:
+    headers = {"Content-Type": "application/json; charset=utf-8"}
+    async with client.post("/chat", data=body, headers=headers) as answer:
+        assert answer.status in {400, 422}
+        assert answer.content_type == "application/problem+json"
+
+
+async def test_each_key_has_its_own_limit(serve: Serve) -> None:
+    mine, theirs = ({"Authorization": f"Bearer {key}"} for key in KEYS)
+    async with serve(api_keys=",".join(KEYS), requests_per_minute=3) as client:
+        for _ in range(3):
+            async with client.get("/sessions", headers=mine) as answer:
+                assert answer.status == 200
+        async with client.get("/sessions", headers=mine) as answer:
+            assert (answer.status, (await answer.json())["code"]) == (429, "too_many_requests")
+            assert 1 <= int(answer.headers["Retry-After"]) <= 20
+        async with client.get("/sessions", headers=theirs) as answer:
+            assert answer.status == 200
+        async with client.get("/health") as answer:
+            assert answer.status == 200
+
+
+def test_a_bucket_fills_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+    monkeypatch.setattr("skillian.api.limits.monotonic", lambda: now)
+    buckets = Buckets(60)
+    for _ in range(60):
+        buckets.take("a")
+    with pytest.raises(ProblemError) as refused:
+        buckets.take("a")
+    assert refused.value.headers == {"Retry-After": "1"}
+    now = 2.0
+    buckets.take("a")
+    buckets.take("a")
+    with pytest.raises(ProblemError):
+        buckets.take("a")
+    now = 1e9
+    for _ in range(60):
+        buckets.take("a")
+    with pytest.raises(ProblemError):
+        buckets.take("a")
+
+
+def test_a_limit_of_0_is_none() -> None:
+    buckets = Buckets(0)
+    for _ in range(10_000):
+        buckets.take("a")
+
+
+SCOPE: Scope = {"type": "http", "method": "POST", "path": "/", "headers": []}
+
+
+async def answers(scope: Scope, receive: Receive, send: Send) -> None:
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    await send({"type": "http.response.body", "body": (await receive()).get("body", b"")})
+
+
+async def never() -> Message:
+    await asyncio.Event().wait()
+    raise AssertionError
+
+
+async def test_a_body_that_does_not_come_is_not_waited_for() -> None:
+    sent: list[Message] = []
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    await Bounded(answers, LIMIT, receive_seconds=0.01)(SCOPE, never, send)
+    assert sent[0]["status"] == 408
+
+
+async def test_a_client_that_does_not_read_is_left() -> None:
+    async def receive() -> Message:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(_: Message) -> None:
+        await asyncio.Event().wait()
+
+    with pytest.raises(SlowClient):
+        await Bounded(answers, LIMIT, send_seconds=0.01)(SCOPE, receive, send)
+
+
+async def test_of_a_client_that_goes_early_nothing_is_asked() -> None:
+    async def receive() -> Message:
+        return {"type": "http.disconnect"}
+
+    async def send(_: Message) -> None:
+        raise AssertionError
+
+    await Bounded(answers, LIMIT)(SCOPE, receive, send)

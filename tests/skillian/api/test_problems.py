@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import pytest
+from fastapi.exceptions import RequestValidationError
+from tests.skillian.api.conftest import Client
+
+from skillian.api.problems import ProblemError, problem_of
+from skillian.errors import QueryError, SourceNotFoundError, UnavailableError
+from skillian.storage import (
+    MessageTooLong,
+    SessionBusy,
+    SessionNotFound,
+    StoreUnavailable,
+    TurnLost,
+)
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "code"),
+    [
+        (ProblemError(418, "teapot", "No coffee."), 418, "teapot"),
+        (RequestValidationError([]), 422, "validation_error"),
+        (QueryError("too many rows"), 422, "query_error"),
+        (UnavailableError("not here"), 422, "runtime_error"),
+        (SourceNotFoundError("a", ["b"]), 422, "not_found"),
+        (SessionNotFound(), 404, "session_not_found"),
+        (SessionBusy(3), 409, "session_busy"),
+        (TurnLost(), 409, "turn_lost"),
+        (MessageTooLong("the message", 9, 5), 413, "message_too_long"),
+        (StoreUnavailable("at /secret/place"), 503, "store_unavailable"),
+        (RuntimeError("/secret/place"), 500, "internal_error"),
+    ],
+)
+def test_each_error_is_a_problem_of_its_own(error: Exception, status: int, code: str) -> None:
+    told = problem_of(error).to_dict()
+    assert (told["status"], told["code"], told["type"]) == (status, code, "about:blank")
+    assert "secret" not in str(told)
+
+
+async def test_what_was_sent_is_not_repeated(client: Client) -> None:
+    async with client.post("/chat", json={"message": ["a secret"], "key": "another"}) as answer:
+        text = await answer.text()
+    assert answer.status == 422
+    assert "a secret" not in text
+    assert "another" not in text
+
+
+async def test_a_method_that_is_not_taken_is_told_with_those_that_are(client: Client) -> None:
+    async with client.request("PUT", "/chat") as answer:
+        assert (answer.status, answer.headers["Allow"]) == (405, "POST")
+        assert (await answer.json())["code"] == "method_not_allowed"
+    async with client.get("/nowhere") as answer:
+        assert (await answer.json())["code"] == "not_found"

@@ -1,0 +1,81 @@
+"""Sandboxes by session: few at a time, closed when idle, never one that is at work."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from skillian.bundled.interpreters import Interpreters
+from skillian.errors import UnavailableError
+
+
+async def run(pool: Interpreters, session: str, code: str) -> object:
+    async with pool.use(session) as found:
+        result = await found.executor.run(code)
+    return result.error or result.value
+
+
+async def test_variables_live_on_in_a_session_and_nowhere_else() -> None:
+    pool = Interpreters()
+    await run(pool, "one", "x = 1")
+    assert await run(pool, "one", "x + 1") == 2
+    assert "NameError" in str(await run(pool, "two", "x"))
+    pool.close()
+    assert "NameError" in str(await run(pool, "one", "x"))
+    pool.close()
+
+
+async def test_a_call_of_no_session_stands_alone() -> None:
+    pool = Interpreters()
+    await run(pool, "", "x = 1")
+    assert "NameError" in str(await run(pool, "", "x"))
+    assert pool._open == {}
+
+
+async def test_the_one_idle_for_longest_makes_room() -> None:
+    pool = Interpreters(most_open=2)
+    for session in ("one", "two", "one", "three"):
+        await run(pool, session, "x = 1")
+    assert set(pool._open) == {"one", "three"}
+    pool.close()
+
+
+class Watched(Interpreters):
+    """Tells what it closes."""
+
+    def __init__(self, idle_seconds: float) -> None:
+        super().__init__(idle_seconds=idle_seconds)
+        self.closed: asyncio.Queue[str] = asyncio.Queue()
+
+    def _close(self, name: str) -> None:
+        super()._close(name)
+        self.closed.put_nowait(name)
+
+
+async def test_what_is_idle_too_long_is_closed_and_what_is_at_work_is_not() -> None:
+    pool = Watched(idle_seconds=0.01)
+    await run(pool, "busy", "x = 1")
+    async with pool.use("busy") as busy:
+        await run(pool, "one", "x = 1")
+        assert await asyncio.wait_for(pool.closed.get(), 60) == "one"
+        assert (await busy.executor.run("x")).value == 1
+    assert await asyncio.wait_for(pool.closed.get(), 60) == "busy"
+
+
+async def test_one_at_work_is_never_closed_for_another() -> None:
+    pool = Interpreters(most_open=1)
+    async with pool.use("one"):
+        with pytest.raises(UnavailableError, match="too much code"):
+            async with pool.use("two"):
+                pass
+    await run(pool, "two", "1")
+    pool.close()
+
+
+async def test_calls_of_one_session_take_turns() -> None:
+    pool = Interpreters()
+    await run(pool, "one", "done = []")
+    await asyncio.gather(*(run(pool, "one", f"done.append({at})") for at in range(5)))
+    assert await run(pool, "one", "sorted(done)") == [0, 1, 2, 3, 4]
+    pool.close()

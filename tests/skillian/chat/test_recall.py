@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+from skillian.chat.conversation import Conversation
+from skillian.chat.recall import Recall
+
+SAID = [("user", "Compare"), ("assistant", "3 differ.")]
+
+
+def told(size: int = 1) -> Conversation:
+    """The conversation in which that was said."""
+    return Conversation.from_list(
+        [
+            {"role": "system", "content": "You are skillian."},
+            {"role": "user", "content": "Compare"},
+            {
+                "role": "assistant",
+                "content": "",
+                "tool_calls": [{"id": "1", "name": "compare_sources", "arguments": {}}],
+            },
+            {"role": "tool", "content": "x" * size, "tool_call_id": "1"},
+            {"role": "assistant", "content": "3 differ."},
+        ]
+    )
+
+
+def roles(conversation: Conversation) -> list[str]:
+    return [message.role for message in conversation.messages]
+
+
+def test_what_was_said_finds_the_results() -> None:
+    recall = Recall()
+    recall.remember("me", SAID, told())
+    found = recall.find("me", [("user", "Compare "), ("assistant", "\n3 differ.")])
+    assert roles(found) == ["user", "assistant", "tool", "assistant"]
+
+
+def test_other_words_and_other_owners_find_what_was_said() -> None:
+    recall = Recall()
+    recall.remember("me", SAID, told())
+    for owner, said in (("you", SAID), ("me", [("user", "Compare"), ("assistant", "4 differ.")])):
+        found = recall.find(owner, said)
+        assert [(message.role, message.content) for message in found.messages] == said
+
+
+def test_it_is_bounded() -> None:
+    recall = Recall(max_bytes=3000)
+    recall.remember("me", SAID, told(4000))
+    assert "tool" not in roles(recall.find("me", SAID))
+    for number in range(5):
+        recall.remember(str(number), SAID, told(1000))
+    kept = [number for number in range(5) if "tool" in roles(recall.find(str(number), SAID))]
+    assert kept == [3, 4]
+
+
+def test_a_conversation_without_results_is_not_kept() -> None:
+    recall = Recall()
+    plain = Conversation.from_list([{"role": "user", "content": "Hello"}])
+    recall.remember("me", [("user", "Hi")], plain)
+    [message] = recall.find("me", [("user", "Hi")]).messages
+    assert message.content == "Hi"

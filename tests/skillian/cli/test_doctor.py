@@ -1,0 +1,136 @@
+"""`skillian doctor`: each part tried, in this process and from a shell."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.support.messages_server import MessagesServer, failure
+
+from tinyagent.testing import MockServer
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+WITHOUT_EXTRAS = """
+import sys
+sys.modules |= dict.fromkeys(("ag_ui", "anthropic", "fastapi", "mcp", "psycopg", "sqlalchemy"))
+from skillian.cli import main
+main()
+"""
+
+
+def test_the_demo_is_sound(skillian: Run, demo: Path, tmp_path: Path) -> None:
+    done = skillian("doctor", "--sources", str(demo))
+    lines = done.stdout.splitlines()
+    assert "ok     sources: 2 sources as declared" in lines
+    assert "ok     model: offline planner, no language model" in lines
+    assert "ok     session store: a session was written and deleted" in lines
+    assert (lines[-1], done.returncode) == ("0 faults", 0)
+
+
+def test_each_fault_is_told_with_its_mend(skillian: Run) -> None:
+    done = skillian(
+        "doctor",
+        SKILLIAN_MODEL="openai:gpt-4.1",
+        SKILLIAN_HOST="0.0.0.0",  # noqa: S104 - is refused
+        SKILLIAN_SKILLS="nowhere",
+        DATABASE_URL="mysql://user:secret@host/db",
+    )
+    for told in (
+        "FAULT  sources: sources.yaml:1",
+        "skillian demo --keep FOLDER",
+        "set OPENAI_API_KEY",
+        "FAULT  session store:",
+        "FAULT  skills:",
+        "set SKILLIAN_API_KEYS",
+    ):
+        assert told in done.stdout
+    assert "secret" not in done.stdout + done.stderr
+    assert (done.stdout.splitlines()[-1], done.returncode) == ("5 faults", 1)
+
+
+def test_a_source_that_is_not_as_declared(skillian: Run, demo: Path, tmp_path: Path) -> None:
+    (demo.parent / "wrong.yaml").write_text(
+        demo.read_text(encoding="utf-8").replace("column: BUKRS", "column: NOWHERE"),
+        encoding="utf-8",
+    )
+    done = skillian("doctor", "--sources", str(demo.parent / "wrong.yaml"))
+    assert "1 fault in fi_reporting" in done.stdout
+    assert "skillian sources check" in done.stdout
+    assert done.returncode == 1
+
+
+def test_wrong_settings_are_named_without_their_values(skillian: Run) -> None:
+    done = skillian("doctor", SKILLIAN_API_KEYS="short-secret", SKILLIAN_PORT="port")
+    assert "SKILLIAN_API_KEYS: an API key has fewer than 16 characters" in done.stdout
+    assert "SKILLIAN_PORT: " in done.stdout
+    assert "short-secret" not in done.stdout + done.stderr
+    assert done.returncode == 1
+
+
+def test_wrong_settings_end_any_command_with_a_sentence(started: Run) -> None:
+    done = started("ask", "hello", SKILLIAN_API_KEYS="short-secret")
+    assert done.returncode == 2
+    assert "SKILLIAN_API_KEYS: an API key has fewer than 16 characters" in done.stderr
+    assert "short-secret" not in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+async def test_a_model_is_asked_one_question(skillian: Run, demo: Path) -> None:
+    async with MockServer(["Ready."]) as server:
+        done = await asyncio.to_thread(
+            skillian,
+            "doctor",
+            "--sources",
+            str(demo),
+            SKILLIAN_MODEL="openai:any",
+            OPENAI_BASE_URL=server.base_url,
+        )
+    assert "ok     model: any answers" in done.stdout
+    assert len(server.requests) == 1
+
+
+async def test_a_key_that_is_refused_is_told_with_its_variable(skillian: Run, demo: Path) -> None:
+    refused = failure(401, "authentication_error", "invalid x-api-key")
+    async with MessagesServer([refused]) as server:
+        done = await asyncio.to_thread(
+            skillian,
+            "doctor",
+            "--sources",
+            str(demo),
+            SKILLIAN_MODEL="anthropic:claude-sonnet-5",
+            ANTHROPIC_API_KEY="secret-key",
+            ANTHROPIC_BASE_URL=server.url,
+        )
+    assert "FAULT  model:" in done.stdout
+    assert "set OPENAI_API_KEY, ANTHROPIC_API_KEY" in done.stdout
+    assert "secret-key" not in done.stdout
+    assert done.returncode == 1
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "told"),
+    [
+        ("doctor", 0, "absent mcp: skillian mcp"),
+        ("chat", 2, "tinyagent-skillian[service]"),
+        ("mcp", 2, "tinyagent-skillian[service]"),
+    ],
+)
+def test_without_extras_the_rest_works(
+    demo: Path, tmp_path: Path, command: str, code: int, told: str
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_EXTRAS, command, "--sources", demo],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        stdin=subprocess.DEVNULL,
+        check=False,
+        timeout=50,
+    )
+    assert done.returncode == code, done.stderr
+    assert told in done.stdout + done.stderr
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+import io
+
+from rich.console import Console
+
+from skillian.display import show_result
+
+
+def shown(tool: str, **result: object) -> str:
+    console = Console(file=io.StringIO(), width=80)
+    show_result(console, tool, result)
+    file = console.file
+    assert isinstance(file, io.StringIO)
+    return file.getvalue()
+
+
+def test_what_code_came_to_is_shown() -> None:
+    table = {"columns": ["key", "n"], "rows": [["a", None]], "total_rows": 1}
+    said = shown(
+        "run_python",
+        output="printed\x1b[2J\n",
+        value="Decimal('1.10')",
+        tables=[table],
+        artifacts=[{"id": "x", "name": "plot.png", "media_type": "image/png", "bytes": 7}],
+        code_error="ZeroDivisionError",
+    )
+    lines = said.split()
+    assert {"printed\ufffd[2J", "Decimal('1.10')", "ZeroDivisionError", "key"} <= set(lines)
+    assert "plot.png (7 bytes)" in said
+
+
+def test_a_failure_is_shown_as_one() -> None:
+    assert "not_found: none" in shown("any", error=True, type="not_found", message="none")
