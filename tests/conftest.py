@@ -23,8 +23,9 @@ FROM_OUTSIDE = ("ANTHROPIC_", "OPENAI_", "TINYAGENT_", "SKILLIAN_")
 # Workers of xdist ignore Ctrl-C, and what ignores it hands that on to the programs it starts.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# Cores are shared: how long one example takes says nothing.
-hypothesis.settings.register_profile("shared-cores", deadline=None)
+# Cores are shared: how long one example takes says nothing. What has to land is tried with the
+# same examples each time; whoever works on it tries others with every run.
+hypothesis.settings.register_profile("shared-cores", deadline=None, derandomize="CI" in os.environ)
 hypothesis.settings.load_profile("shared-cores")
 
 

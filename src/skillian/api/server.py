@@ -16,6 +16,8 @@ from skillian.errors import SkillianError
 SHUTDOWN_SECONDS = 10
 MAX_CONNECTIONS = 2000
 BACKLOG = 512
+# Longer than proxies keep theirs, so that none sends into a connection that is just closed.
+IDLE_SECONDS = 75
 STALLED_MS = 60_000
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -37,6 +39,7 @@ class Server(uvicorn.Server):
             access_log=False,
             server_header=False,
             backlog=BACKLOG,
+            timeout_keep_alive=IDLE_SECONDS,
             limit_concurrency=MAX_CONNECTIONS,
             timeout_graceful_shutdown=SHUTDOWN_SECONDS,
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from types import TracebackType
 from typing import Self
 
@@ -26,10 +26,14 @@ class Batches:
 
     def __init__(self, stream: AsyncGenerator[Event, None]) -> None:
         self._stream = stream
-        self._queue: asyncio.Queue[Event | None] = asyncio.Queue()
-        self._task = asyncio.create_task(self._take())
-        self._next_text = 0.0
+        self._events: list[Event] = []
+        self._characters = 0
+        self._has_ended = False
+        self._some = asyncio.Event()
+        # Words come by the thousand: none of them wakes the reader before it is time.
+        self._urgent = asyncio.Event()
         self._handed_on = 0.0
+        self._task = asyncio.create_task(self._take())
 
     def stop(self) -> None:
         """End the stream; what has come is still handed on."""
@@ -42,28 +46,27 @@ class Batches:
             Exception: what the stream raised.
         """
         loop = asyncio.get_running_loop()
-        if self._handed_on:
-            taken = loop.time() - self._handed_on
-            pause = min(max(DELTA_SECONDS, taken * _PATIENCE), LONGEST_SECONDS)
-            self._next_text = self._handed_on + pause
-        batch = [await self._queue.get()]
-        while True:
-            while batch[-1] is not None and not self._queue.empty():
-                batch.append(self._queue.get_nowait())
-            if not _can_wait(batch) or loop.time() >= self._next_text:
-                break
-            try:
-                async with asyncio.timeout_at(self._next_text):
-                    batch.append(await self._queue.get())
-            except TimeoutError:
-                break
+        due = self._due(loop.time())
+        await self._some.wait()
+        if not self._urgent.is_set() and loop.time() < due:
+            with suppress(TimeoutError):
+                async with asyncio.timeout_at(due):
+                    await self._urgent.wait()
+        batch, self._events, self._characters = self._events, [], 0
+        if not self._has_ended:  # the end stays the end
+            self._some.clear()
+            self._urgent.clear()
+        elif not batch and not self._task.cancelled():
+            await self._task
         self._handed_on = loop.time()
-        events = [event for event in batch if event is not None]
-        if len(events) < len(batch):
-            self._queue.put_nowait(None)  # the end stays the end
-            if not events and not self._task.cancelled():
-                await self._task
-        return events
+        return batch
+
+    def _due(self, now: float) -> float:
+        """When text is handed on again, once the last batch has been."""
+        if not self._handed_on:
+            return now
+        pause = max(DELTA_SECONDS, (now - self._handed_on) * _PATIENCE)
+        return self._handed_on + min(pause, LONGEST_SECONDS)
 
     async def __aenter__(self) -> Self:
         return self
@@ -83,11 +86,13 @@ class Batches:
         try:
             async with aclosing(self._stream) as events:
                 async for event in events:
-                    self._queue.put_nowait(event)
+                    self._events.append(event)
+                    self._some.set()
+                    if isinstance(event, TextDelta):
+                        self._characters += len(event.text)
+                    if not isinstance(event, TextDelta) or self._characters >= DELTA_CHARACTERS:
+                        self._urgent.set()
         finally:
-            self._queue.put_nowait(None)
-
-
-def _can_wait(batch: Sequence[Event | None]) -> bool:
-    texts = [event.text for event in batch if isinstance(event, TextDelta)]
-    return len(texts) == len(batch) and sum(map(len, texts)) < DELTA_CHARACTERS
+            self._has_ended = True
+            self._some.set()
+            self._urgent.set()

@@ -35,7 +35,8 @@ def read_format(path: Path) -> CsvFormat:
     if not _is_utf8(header):
         raise QueryError(f"{path.name}, line 1: {_NOT_UTF8}")
     split = {delimiter: _cells(header, delimiter) for delimiter in _DELIMITERS}
-    best = max(split, key=lambda delimiter: len(split[delimiter]))
+    # A quote inside a cell that has none around it tells a delimiter that was part of a name.
+    best = max(split, key=lambda delimiter: (_is_whole(header, delimiter), len(split[delimiter])))
     cells = split[best]
     if all(_VALUE.fullmatch(cell.strip()) for cell in cells):
         raise QueryError(
@@ -98,6 +99,12 @@ def _first_record(file: TextIO) -> str:
         if record.count('"') % 2 == 0 or len(record) > _MAX_HEADER:
             break
     return record
+
+
+def _is_whole(record: str, delimiter: str) -> bool:
+    """Whether each cell is quoted as a whole or not at all."""
+    cell = rf'(?:"(?:[^"]|"")*"|[^"{re.escape(delimiter)}]*)'
+    return re.fullmatch(rf"{cell}(?:{re.escape(delimiter)}{cell})*\s*", record) is not None
 
 
 def _cells(record: str, delimiter: str) -> list[str]:

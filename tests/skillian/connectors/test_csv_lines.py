@@ -22,6 +22,7 @@ def file_of(folder: Path, content: bytes | str) -> Path:
         ('"a;b","c\nd"\n1,2\n', ",", ["a;b", "c d"]),
         ('\ufeff"a", b ,A,\n', ",", ["a", "b", "A_2", "column_4"]),
         ("company,2023,2024\n", ",", ["company", "2023", "2024"]),
+        ('$p0,"a;b"', ",", ["$p0", "a;b"]),
         ("lonely", ",", ["lonely"]),
     ],
 )

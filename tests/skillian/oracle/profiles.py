@@ -15,8 +15,9 @@ _SMALL = (
 )
 
 
-def _not_boolean(theme: Theme) -> bool:
-    return theme.a.kind != "boolean"
+def _fits_mysql(theme: Theme) -> bool:
+    """Its BOOLEAN is a number, and it refuses to guess at another Unicode form."""
+    return theme.a.kind != "boolean" and "nfc" not in theme.declared_a.get("normalise", ())
 
 
 def _declared(question: Question) -> Question:
@@ -50,6 +51,5 @@ def _cast(column: Column) -> str:
 PROFILES = {
     "sqlite": Profile(numbers=_SMALL),
     "csv": Profile(adapt=_declared),
-    # Its BOOLEAN is a number.
-    "mysql": Profile(themes=tuple(filter(_not_boolean, AGREEING))),
+    "mysql": Profile(themes=tuple(filter(_fits_mysql, AGREEING))),
 }
