@@ -23,7 +23,7 @@ async def test_a_new_skill_passes_the_checks_and_answers(tmp_path: Path, name: s
     assert [tool.name for tool in skill.tools] == [f"ask_{name.replace('-', '_')}"]
     assert (await skill.tools[0].aexecute(topic="example"))["answer"] == "This is an example."
     assert [passage.file for passage in skill.knowledge] == ["knowledge/example.md"]
-    left = [path for path in folder.rglob("*.*") if "starter" in path.read_text(encoding="utf-8")]
+    left = [path for path in folder.rglob("*.*") if b"starter" in path.read_bytes()]
     assert left == []
 
 
