@@ -53,7 +53,9 @@ def _marked(plan: ComparisonPlan) -> exp.Select:
         tests.append(exp.Paren(this=sql.any_of([equal, neither])))
     same = exp.case().when(sql.all_of(tests), sql.one(), copy=False).else_(sql.zero(), copy=False)
     columns = [exp.Star(), sql.named(same, "same")]
-    return exp.Select(expressions=columns).from_(sql.table("groups"), copy=False)
+    select = exp.Select(expressions=columns).from_(sql.table("groups"), copy=False)
+    select.meta["apart"] = True  # few groups come of it, which a planner may need to be led to
+    return select
 
 
 def equal_select(plan: ComparisonPlan) -> exp.Select:
