@@ -10,7 +10,7 @@ from collections.abc import Callable
 from tinyagent.execution.frames import check
 from tinyagent.execution.worker.wire import Frame, FrameReader, Kind, WireError
 
-_CHUNK = 1 << 18
+_CHUNK = 1 << 16  # at most some thousand frames are read before others have their turn
 
 
 class Channel:

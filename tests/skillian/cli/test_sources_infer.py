@@ -2,10 +2,11 @@ from __future__ import annotations
 
 import re
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from pathlib import Path
 
 import duckdb
+import pytest
 from tests.support.postgres import Database
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -51,15 +52,20 @@ def test_a_fault_makes_the_check_fail(skillian: Run, tmp_path: Path) -> None:
     assert skillian("sources", "check", "--sources", "gone.yaml").returncode == 2
 
 
-def test_a_password_is_never_written(
-    skillian: Run, postgres_database: Database, tmp_path: Path
-) -> None:
+@pytest.fixture
+def hushed_url(postgres_database: Database) -> Generator[str]:
+    """Of a role that may read one table; its password is `hush/hush`."""
     postgres_database.execute(
-        "CREATE ROLE reader LOGIN PASSWORD 'hush/hush'; CREATE TABLE t (company TEXT, amount"
+        "CREATE ROLE hushed LOGIN PASSWORD 'hush/hush'; CREATE TABLE t (company TEXT, amount"
         " NUMERIC(9,2), loose NUMERIC); INSERT INTO t VALUES ('1001', 1.5, 2.555);"
-        " GRANT SELECT ON t TO reader"
+        " GRANT SELECT ON t TO hushed"
     )
-    url = postgres_database.url_for("reader", "hush/hush")
+    yield postgres_database.url_for("hushed", "hush/hush")
+    postgres_database.execute("DROP OWNED BY hushed; DROP ROLE hushed")
+
+
+def test_a_password_is_never_written(skillian: Run, hushed_url: str, tmp_path: Path) -> None:
+    url = hushed_url
     done = skillian("sources", "infer", url, "--output", "sources.yaml")
     assert done.returncode == 0, done.stderr
     text = (tmp_path / "sources.yaml").read_text()

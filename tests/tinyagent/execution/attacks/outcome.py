@@ -12,7 +12,7 @@ from typing import Any
 from tinyagent.execution.protocol import ExecutionResult
 
 WON = "ESCAPED:"
-_ALLOWANCE_SECONDS = 0.3
+_ALLOWANCE_SECONDS = 1.0  # other tests share the cores; test_session.py holds the promise of 0.3 s
 MAX_ERROR_CHARACTERS = 64_000
 MAX_PIECES_CHARACTERS = 1_000_000
 ROOM_FOR_REMARKS = 3_000
