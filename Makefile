@@ -45,6 +45,7 @@ bench: $(VENV)/.dev ## Measure, and print the figures beside their targets
 	$(BIN)/python benchmarks/run.py --executors
 
 bench-comparison: $(VENV)/.dev ## Two ledgers of 1 and 10 million rows, also by other tools (15 minutes)
+	$(BIN)/python benchmarks/comparison_memory.py
 	$(BIN)/python benchmarks/comparison.py
 
 bench-service: $(VENV)/.dev ## The HTTP service under load, from a second process

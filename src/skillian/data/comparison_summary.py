@@ -18,7 +18,8 @@ def key_columns(plan: ComparisonPlan) -> list[exp.Expr]:
 def collapsed_select(plan: ComparisonPlan) -> exp.Select:
     """Return the groups that differ, and in one row all that are the same on both sides.
 
-    So the groups are gone through once, and no database stores those that are the same.
+    So the groups are gone through once, and no database stores those that are the same. A group
+    that comes in pieces, one for each side, is put together.
     """
     same, rows_a = sql.bare("same"), sql.bare("rows_a")
     differs = sql.equals(same, 0)
