@@ -143,10 +143,13 @@ def _files(folder: str, prefix: str, depth: int = 0) -> Iterator[tuple[str, os.s
         if entry.is_dir(follow_symlinks=False):
             if depth < MAX_DEPTH:
                 yield from _files(entry.path, f"{prefix}{entry.name}/", depth + 1)
-        else:
+            continue
+        try:
             status = entry.stat(follow_symlinks=False)
-            if stat.S_ISREG(status.st_mode):
-                yield prefix + entry.name, status
+        except FileNotFoundError:  # gone meanwhile: a thread of the code may still be at work
+            continue
+        if stat.S_ISREG(status.st_mode):
+            yield prefix + entry.name, status
 
 
 def _printable(name: str) -> str:
