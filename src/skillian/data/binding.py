@@ -78,7 +78,9 @@ class BoundSource:
         if not values:
             return ()
         # Numbered: a database may cut longer names.
-        numbered = [sql.named(value, f"v{index}") for index, value in enumerate(values.values())]
+        numbered = [
+            sql.named(value.copy(), f"v{index}") for index, value in enumerate(values.values())
+        ]
         select = exp.Select(expressions=numbered)
         statement = compile_sql(self.rows(select), self.connector.dialect)
         types = await self.connector.describe(statement)

@@ -1,6 +1,7 @@
 """Compares two sources exactly, where their data lives, and remembers the answers for a while."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
 from datetime import UTC, datetime
 from typing import Any
 
@@ -10,19 +11,15 @@ from skillian.data.comparison_plan import ComparisonPlan
 from skillian.data.comparison_rows import read_rows
 from skillian.data.comparison_sql import comparison_statement
 from skillian.data.definitions import Thresholds
-from skillian.data.differences import (
-    ComparisonRows,
-    Page,
-    home_rows,
-    keep_differences,
-    kept_rows,
-)
+from skillian.data.differences import ComparisonRows, GroupRow, Groups, keep_differences
 from skillian.data.drill import DrillDown, drill_down
 from skillian.data.explain import explain_measures
 from skillian.data.explanation import Explanation
 from skillian.data.filters import Filters
 from skillian.data.ground import Progress, ground_of
+from skillian.data.heat_map import HeatMap, read_heat_map
 from skillian.data.interpretation import interpret
+from skillian.data.page import ColumnFilter, Order, Page
 from skillian.data.question import Planner, Question, unused_dimensions
 from skillian.data.remembered import ComparisonCache, Remembered
 from skillian.data.results import STATUSES, ComparisonResult, Proof, Status
@@ -92,25 +89,52 @@ class ComparisonEngine:
         status: Status | Sequence[Status] | None = None,
         offset: int = 0,
         limit: int = 100,
+        *,
+        order: Order | None = None,
+        where: Sequence[ColumnFilter] = (),
     ) -> ComparisonRows:
         """Return a page of a comparison's groups, the largest difference first.
 
-        `status` None means all classes but `match`. Raises `InvalidInputError` for a comparison
-        that is not known any more, or a page that cannot be.
+        `status` None means all classes but `match`; `order` and `where` as `Page` has them. Raises
+        `InvalidInputError` for a comparison that is not known any more, or a page that cannot be,
+        and `UnknownNameError` for a name in it.
         """
-        statuses = _statuses(status)
         if offset < 0 or not 1 <= limit <= MAX_PAGE:
             raise InvalidInputError(f"offset is from 0 on, limit from 1 to {MAX_PAGE}")
+        page = Page(_statuses(status), offset, limit, order, tuple(where))
         kept = self._cache.get(cache_key)
-        page = Page(statuses, offset, limit)
-        if "match" in statuses:
-            found = await home_rows(kept.ground, kept.plan, page)
+        groups = await self._groups(kept, page)
+        found = await groups.page(page)
+        if page.where:
+            total = await groups.count(page)
         else:
-            table = await self._differences(cache_key, kept)
-            found = await kept_rows(table, self._workspace, kept.plan, page)
-        counts = kept.result.summary.classes.to_dict()
-        total = sum(counts[each] for each in statuses)
-        return ComparisonRows(cache_key, statuses, offset, total, found)
+            counts = kept.result.summary.classes.to_dict()
+            total = sum(counts[each] for each in page.statuses)
+        return ComparisonRows(cache_key, page.statuses, offset, total, found)
+
+    async def all_rows(
+        self,
+        cache_key: str,
+        status: Status | Sequence[Status] | None = None,
+        *,
+        order: Order | None = None,
+        where: Sequence[ColumnFilter] = (),
+    ) -> AsyncGenerator[tuple[GroupRow, ...]]:
+        """Give all groups that `rows` gives by pages, some at a time; raises as `rows`."""
+        page = Page(_statuses(status), order=order, where=tuple(where))
+        groups = await self._groups(self._cache.get(cache_key), page)
+        async with aclosing(groups.batches(page)) as batches:
+            async for batch in batches:
+                yield batch
+
+    async def heat_map(self, cache_key: str, dimensions: tuple[str, str], measure: str) -> HeatMap:
+        """Return the gap of a measure over two of the dimensions that are aligned on.
+
+        Raises as `rows` does.
+        """
+        kept = self._cache.get(cache_key)
+        table = await self._differences(cache_key, kept)
+        return await read_heat_map(table, self._workspace, kept.plan, dimensions, measure)
 
     async def explain(self, cache_key: str, dimensions: Sequence[str] | None = None) -> Explanation:
         """Return which members of which dimensions carry the gap, the smallest explanation first.
@@ -164,7 +188,7 @@ class ComparisonEngine:
     ) -> Remembered:
         snapshot = datetime.now(UTC).isoformat(timespec="seconds")
         ground = await ground_of(plan, self._workspace, progress)
-        tree = comparison_statement(plan, ground.pieces, self._top)
+        tree = comparison_statement(plan, ground.pieces(), self._top)
         statement = ground.statement(tree, plan)
         summary, top = read_rows(await ground.ask(statement), plan)
         names = plan.a.source.name, plan.b.source.name
@@ -189,6 +213,12 @@ class ComparisonEngine:
         self._cache.keep(key, kept)
         await self._workspace.drop(*self._cache.forgotten())
         return kept
+
+    async def _groups(self, kept: Remembered, page: Page) -> Groups:
+        if "match" in page.statuses:
+            return Groups(kept.plan, kept.ground, None)
+        table = await self._differences(kept.result.cache_key, kept)
+        return Groups(kept.plan, kept.ground, (self._workspace, table))
 
     async def _differences(self, key: str, kept: Remembered) -> str:
         if kept.differences is None:

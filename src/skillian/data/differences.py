@@ -1,6 +1,8 @@
 """The groups behind a comparison, page by page: those that differ are kept beside its result."""
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,13 +13,16 @@ from skillian.data import arrow, sql
 from skillian.data.comparison_plan import ComparisonPlan
 from skillian.data.comparison_rows import difference, key_of
 from skillian.data.comparison_sql import rated, with_relations
-from skillian.data.comparison_summary import largest_first
-from skillian.data.compile import prepare
-from skillian.data.ground import Ground
+from skillian.data.compile import Statement, prepare
+from skillian.data.ground import Ground, Home
+from skillian.data.page import Page
 from skillian.data.results import Difference, Status
 from skillian.data.values import jsonable
 
 _MATCH = "match"
+_AT_ONCE = 500
+
+_Paged = Callable[[exp.Select, ComparisonPlan, sql.Parameters], exp.Select]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,21 +74,6 @@ class ComparisonRows:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
-    """Which groups are wanted."""
-
-    statuses: tuple[Status, ...]
-    offset: int
-    limit: int
-
-    def of(self, select: exp.Select, plan: ComparisonPlan) -> exp.Select:
-        """Return the select of this page alone, the largest difference first."""
-        wanted = sql.any_of(sql.is_text(sql.bare("status"), status) for status in self.statuses)
-        select.where(wanted, copy=False).order_by(*largest_first(plan, 0), copy=False)
-        return select.limit(self.limit, copy=False).offset(self.offset, copy=False)
-
-
 async def keep_differences(ground: Ground, plan: ComparisonPlan, workspace: Workspace) -> str:
     """Store every group that is no match, or has a gap within the limits; return the table."""
     gaps = [
@@ -95,26 +85,64 @@ async def keep_differences(ground: Ground, plan: ComparisonPlan, workspace: Work
     return await workspace.land(_columns(plan), batches)
 
 
-async def kept_rows(
-    table: str, workspace: Workspace, plan: ComparisonPlan, page: Page
-) -> tuple[GroupRow, ...]:
-    """Return a page of the groups that `keep_differences` stored."""
-    tree = page.of(exp.Select(expressions=[exp.Star()]).from_(sql.table(table)), plan)
-    statement = prepare(tree, workspace.dialect, {})
-    found = arrow.rows(await workspace.run(statement.text, statement.parameters))
-    return tuple(_group(row, plan) for row in found)
+class Groups:
+    """The groups of a comparison, by pages: those kept in a table, or all where they are.
 
+    Args:
+        plan: The comparison's.
+        ground: Where its groups can be asked for.
+        kept: The workspace and its table that `keep_differences` stored; it holds no match.
+    """
 
-async def home_rows(ground: Ground, plan: ComparisonPlan, page: Page) -> tuple[GroupRow, ...]:
-    """Return a page of groups that are not stored: asked for where they are."""
-    statement = ground.statement(page.of(_groups(plan, ground), plan), plan)
-    return tuple(_group(row, plan) for row in await ground.ask(statement))
+    def __init__(
+        self, plan: ComparisonPlan, ground: Ground, kept: tuple[Workspace, str] | None
+    ) -> None:
+        self._plan = plan
+        self._ground = ground
+        self._kept = kept
+
+    async def page(self, wanted: Page) -> tuple[GroupRow, ...]:
+        """Return the groups of a page; raises as `Page.of`, and `QueryError`."""
+        found: list[GroupRow] = []
+        async with aclosing(self.batches(wanted)) as batches:
+            async for batch in batches:
+                found += batch
+        return tuple(found)
+
+    async def batches(self, wanted: Page) -> AsyncGenerator[tuple[GroupRow, ...]]:
+        """Give the groups of a page as they come, some at a time; raises as `page`."""
+        statement = self._statement(wanted.of)
+        async with aclosing(self._home.stream(statement.text, statement.parameters)) as batches:
+            async for batch in batches:
+                rows = await asyncio.to_thread(arrow.rows, batch)
+                for start in range(0, len(rows), _AT_ONCE):
+                    yield tuple(_group(row, self._plan) for row in rows[start : start + _AT_ONCE])
+                    await asyncio.sleep(0)  # a batch is long, and others wait
+
+    async def count(self, wanted: Page) -> int:
+        """Return how many groups there are on all such pages; raises as `page`."""
+        statement = self._statement(wanted.counted)
+        async with aclosing(self._home.stream(statement.text, statement.parameters)) as batches:
+            return sum([int(row["total"]) async for batch in batches for row in arrow.rows(batch)])
+
+    @property
+    def _home(self) -> Home:
+        return self._ground.home if self._kept is None else self._kept[0]
+
+    def _statement(self, paged: _Paged) -> Statement:
+        parameters = sql.Parameters()
+        if self._kept is None:
+            tree = _groups(self._plan, self._ground)  # which binds the plan's own limits
+            parameters.values |= self._plan.parameters.values
+        else:
+            tree = exp.Select(expressions=[exp.Star()]).from_(sql.table(self._kept[1]))
+        return prepare(paged(tree, self._plan, parameters), self._home.dialect, parameters.values)
 
 
 def _groups(plan: ComparisonPlan, ground: Ground) -> exp.Select:
     columns = [sql.bare(name) for name in _columns(plan)]
     select = exp.Select(expressions=columns).from_(sql.table("rated"), copy=False)
-    return with_relations(select, rated(plan, ground.groups))
+    return with_relations(select, rated(plan, ground.groups()))
 
 
 def _columns(plan: ComparisonPlan) -> dict[str, str]:

@@ -51,7 +51,7 @@ async def _member_counts(
                 sql.named(exp.Count(this=none), f"none_{index}"),
             ]
     select = exp.Select(expressions=columns).from_(sql.table("groups"), copy=False)
-    [row] = await ground.ask(ground.statement(with_relations(select, ground.groups), plan))
+    [row] = await ground.ask(ground.statement(with_relations(select, ground.groups()), plan))
     return {
         name: int(row[f"members_{index}"]) + bool(row[f"none_{index}"])
         for index, name in enumerate(plan.align_on)

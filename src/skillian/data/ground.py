@@ -50,14 +50,15 @@ class Home(Protocol):
 class Ground:
     """A comparison's groups as relations of one place.
 
-    `pieces` are the groups too, though one may come in several rows, to be added up.
+    `pieces` are the groups too, though one may come in several rows, to be added up. Both are made
+    when they are asked for: their trees are large, and a ground is remembered with its comparison.
     `queries` are the statements that brought the sides there, by source; none where the groups are
     made at home. `tables` are those of the workspace, to be dropped when it is forgotten.
     """
 
     home: Home
-    groups: Relations
-    pieces: Relations
+    groups: Callable[[], Relations]
+    pieces: Callable[[], Relations]
     queries: Mapping[str, Statement]
     tables: tuple[str, ...]
 
@@ -81,8 +82,8 @@ async def ground_of(
     if plan.a.source.connector is plan.b.source.connector:
         home = plan.a.source.connector
         if home.dialect in DIALECTS:
-            return Ground(home, groups_joined(plan), pieces_joined(plan), {}, ())
-        groups = groups_of_rows(plan)
+            return Ground(home, partial(groups_joined, plan), partial(pieces_joined, plan), {}, ())
+        groups = partial(groups_of_rows, plan)
         return Ground(home, groups, groups, {}, ())
     sides = {LANDED_A: plan.a, LANDED_B: plan.b}
     queries = {
@@ -96,7 +97,7 @@ async def ground_of(
     )
     tables = dict(zip(sides, landed, strict=True))
     told = {side.source.name: queries[name] for name, side in sides.items()}
-    groups = groups_of_landed(plan, tables)
+    groups = partial(groups_of_landed, plan, tables)
     return Ground(workspace, groups, groups, told, tuple(landed))
 
 

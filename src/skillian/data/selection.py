@@ -34,7 +34,7 @@ def filtered_rows(
     parameters: sql.Parameters,
 ) -> exp.Select:
     """Return `SELECT value AS "name", … FROM source WHERE conditions`."""
-    columns = [sql.named(value, name) for name, value in values.items()]
+    columns = [sql.named(value.copy(), name) for name, value in values.items()]
     select = source.rows(exp.Select(expressions=columns or [exp.Literal.number(1)]))
     tests: list[exp.Expr] = []
     for condition in where:
