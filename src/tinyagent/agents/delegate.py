@@ -39,4 +39,4 @@ def agent_tool(run: RunTask, name: str, description: str) -> Tool:
             raise ToolRetry(f"{name} found no answer: {result.error}")
         return result.output
 
-    return replace(Tool.from_function(delegate, name=name), doc=description)
+    return replace(Tool.from_function(delegate, name=name), doc=description, is_agent=True)

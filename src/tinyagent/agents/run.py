@@ -30,6 +30,7 @@ from tinyagent.core.types import (
 )
 from tinyagent.middleware.base import (
     Middleware,
+    bind_all,
     chain_model_call,
     chain_tool_call,
     with_listeners,
@@ -91,7 +92,7 @@ class Run(Generic[M]):
         self.results = ResultStore(taken=tools)
         self.resources = AsyncExitStack()
         """What is given back when the run ends."""
-        self.layers = [layer.bind(context) for layer in middleware]
+        self.layers = bind_all(middleware, context)
         self._model = model
         self._tools = tools
         bound = self.layers

@@ -1,4 +1,4 @@
-"""The command line: `tinyagent run`, `exec` and `doctor`; one file a command."""
+"""The command line: `tinyagent run`, `exec`, `worker`, `runs` and `doctor`; one file a command."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from typing import cast
 
 import typer
 
+from tinyagent.cli import runs
 from tinyagent.cli.doctor import doctor
 from tinyagent.cli.execute import execute
 from tinyagent.cli.run import run
+from tinyagent.cli.worker import worker
 
 app = typer.Typer(
     help="Run agents from the command line. Run code in a sandbox.",
@@ -20,6 +22,8 @@ app = typer.Typer(
 )
 app.command()(run)
 app.command("exec")(execute)
+app.command()(worker)
+app.add_typer(runs.app, name="runs")
 app.command()(doctor)
 
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import importlib
 import json
-import sys
 from collections.abc import Callable
 from contextlib import aclosing
 from pathlib import Path
@@ -16,6 +14,7 @@ import typer
 from tinyagent.agents.code import TinyCodeAgent
 from tinyagent.agents.react import ReactAgent
 from tinyagent.cli.exits import ExitCode
+from tinyagent.cli.references import load
 from tinyagent.core.errors import CallerError, ConfigurationError
 from tinyagent.core.events import (
     Event,
@@ -131,18 +130,8 @@ def _exit_code(result: RunResult[Any]) -> ExitCode:
 
 def _load_tools(references: list[str]) -> list[Tool | Callable[..., Any]]:
     """The tools that `module:name` refers to; the working folder is searched too."""
-    if references:
-        # Behind all else: a file of the working folder must not stand in for an installed package.
-        sys.path.append(str(Path.cwd()))
     found: list[Tool | Callable[..., Any]] = []
     for reference in references:
-        module_name, _, name = reference.partition(":")
-        try:
-            value: Any = getattr(importlib.import_module(module_name), name)
-        except (ImportError, AttributeError, ValueError, TypeError, SyntaxError) as error:
-            raise ConfigurationError(
-                f"--tools {reference!r} cannot be loaded ({error}); write module:name, for example"
-                " my_tools:search"
-            ) from None
+        value: Any = load(reference, "--tools", "my_tools:search")
         found += as_array(value) or [value]
     return found

@@ -4,15 +4,25 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from tinyagent.core.events import Event
+from tinyagent.core.messages import ToolCall
 from tinyagent.core.types import ToolSpec, Usage
+
+
+Question = Callable[[ToolCall], Awaitable[Any]]
+"""Asks somebody whether a call may be made."""
 
 
 def _no_listener(_event: Event) -> None:
     """Nobody listens."""
+
+
+def _as_it_is(ask: Question) -> Question:
+    return ask
 
 
 @dataclass(slots=True)
@@ -21,6 +31,8 @@ class RunContext:
 
     A tool with a parameter of this type is given the run's own; the model does not see it.
     `answer_only` keeps the model from calling tools: it is to answer from what it has.
+    `asking` wraps what asks for an approval, and `forget_variables` is a code agent's: both are for
+    a middleware that remembers more than one process does.
     """
 
     task: str
@@ -35,6 +47,8 @@ class RunContext:
     waiting_since: float | None = None
     answer_only: bool = False
     emit: Callable[[Event], None] = _no_listener
+    asking: Callable[[Question], Question] = _as_it_is
+    forget_variables: Callable[[], Awaitable[None]] | None = None
 
     @property
     def seconds(self) -> float:

@@ -9,10 +9,14 @@ TinyAgentError
 │   ├── ConfigurationError    a key, an address or an option is missing or wrong
 │   ├── MultipleFinalAnswers  an answer was set twice
 │   ├── RecordingMismatch     a request is not the one that was recorded
+│   ├── RunConflict           a durable run is not what, or where, the caller takes it to be
 │   ├── ToolDefinitionError   something given as a tool is none
+│   ├── UnknownRun            no durable run of that id
 │   └── UnknownToolError      no tool of that name in the registry
 ├── RunEnded                  the run stopped without an answer; carries its result
 │   ├── InvalidFinalAnswer    the answer never took the wanted type
+│   ├── ReplayDiverged        a durable run asks for something else than it did before
+│   ├── RunAborted            somebody ended a durable run whose call was in doubt
 │   ├── StepLimitReached      `max_steps` are used up
 │   └── UsageLimitReached     requests, tokens, tool calls or seconds are used up
 │       └── NoProgress        the same call gave the same result again and again
@@ -78,8 +82,16 @@ class RecordingMismatch(CallerError):
     """A request is not the one that was recorded; the message shows the difference."""
 
 
+class RunConflict(CallerError):
+    """A durable run is not what, or where, the caller takes it to be; the message says what it is."""
+
+
 class ToolDefinitionError(CallerError):
     """Something given as a tool cannot be one; the message names it and the mend."""
+
+
+class UnknownRun(CallerError):
+    """There is no durable run of that id."""
 
 
 class UnknownToolError(CallerError):
@@ -94,6 +106,14 @@ class RunEnded(TinyAgentError):
 
 class InvalidFinalAnswer(RunEnded):
     """The answer did not take the wanted type within `output_retries` more tries."""
+
+
+class ReplayDiverged(RunEnded):
+    """A durable run that goes on asks for something else than what its journal holds."""
+
+
+class RunAborted(RunEnded):
+    """A call was begun, nobody knows what came of it, and somebody decided to end the run."""
 
 
 class StepLimitReached(RunEnded):

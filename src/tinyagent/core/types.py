@@ -46,6 +46,16 @@ class ToolSpec(Protocol):
         """Whether a call waits for a yes."""
         ...
 
+    @property
+    def idempotent(self) -> bool:
+        """Whether a call may be made again without asking."""
+        ...
+
+    @property
+    def is_agent(self) -> bool:
+        """Whether its calls are those of a run of its own."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Usage:

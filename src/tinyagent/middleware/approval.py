@@ -51,7 +51,7 @@ class Approval(Middleware):
 
     def bind(self, run: RunContext) -> Middleware:
         """Know the tools of one run."""
-        return _Gate(self._ask, run)
+        return _Gate(run.asking(self._ask), run)
 
 
 class _Gate(Middleware):

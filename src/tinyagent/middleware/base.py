@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from contextvars import ContextVar
 from functools import partial
 from typing import TypeVar
 
@@ -51,6 +52,17 @@ class Middleware:
 
     def on_event(self, event: Event) -> None:
         """Called with each event of the run, before whoever streams it sees it."""
+
+
+INNERMOST: ContextVar[Middleware | None] = ContextVar("INNERMOST", default=None)
+"""Stands inside all others, around the calls themselves, in every run that begins where it is set."""
+
+
+def bind_all(layers: Sequence[Middleware], run: RunContext) -> list[Middleware]:
+    """The layers as they wrap the calls of one run, outermost first."""
+    innermost = INNERMOST.get()
+    last = [] if innermost is None else [innermost.bind(run)]  # first, as it may prepare the run
+    return [layer.bind(run) for layer in layers] + last
 
 
 def with_listeners(

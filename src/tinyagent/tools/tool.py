@@ -31,6 +31,7 @@ class ToolOptions(TypedDict, total=False):
     timeout: float | None
     retries: int
     sequential: bool
+    idempotent: bool
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,9 @@ class Tool:
         retries: how often a call that failed or ran out of time is made again before the model
             is told. Wrong arguments and `ToolRetry` are the model's to mend, at once.
         sequential: never run beside other calls of the same answer.
+        idempotent: a durable run may make a call again that was begun and has no result because
+            the process died; of other tools it asks first.
+        is_agent: its calls are those of a run of its own.
     """
 
     name: str
@@ -64,6 +68,8 @@ class Tool:
     timeout: float | None = None
     retries: int = 0
     sequential: bool = False
+    idempotent: bool = False
+    is_agent: bool = False
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
@@ -181,7 +187,7 @@ def tool(
     The function, sync or async, needs type hints on all parameters and the return value, and a
     docstring; what the docstring (Google, NumPy or reST style) says of a parameter goes into its
     schema. Use it as `@tool` or `@tool(name=..., requires_approval=..., timeout=seconds,
-    retries=..., sequential=...)`; `Tool` says what each means.
+    retries=..., sequential=..., idempotent=...)`; `Tool` says what each means.
 
     Raises:
         ToolDefinitionError: naming the function, what is missing and the mend.

@@ -1,0 +1,70 @@
+"""What the commands of durable runs share: the extra, the database, errors on one line."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+import typer
+
+from tinyagent.cli.exits import ExitCode
+from tinyagent.core.errors import CallerError, ConfigurationError
+from tinyagent.terminal import notes, printable
+
+if TYPE_CHECKING:
+    from tinyagent.durable import DurableRuns
+
+DEFAULT_DATABASE = "sqlite:///tinyagent-runs.sqlite"
+
+Database = Annotated[
+    str,
+    typer.Option(
+        "--database", envvar="TINYAGENT_DATABASE", help="URL of an SQLite file or of PostgreSQL."
+    ),
+]
+
+T = TypeVar("T")
+
+
+def complete(work: Coroutine[Any, Any, T]) -> T:
+    """Run to the end; what the user can mend is one line."""
+    try:
+        return asyncio.run(work)
+    except CallerError as error:
+        notes.print(printable(f"Error: {error}"), style="red")
+        raise typer.Exit(ExitCode.BAD_USAGE) from None
+    except KeyboardInterrupt:
+        raise typer.Exit(ExitCode.INTERRUPTED) from None
+
+
+def opened(database: str) -> DurableRuns:
+    """The runs of a database, to ask and to tell.
+
+    Raises:
+        ConfigurationError: the extra is not installed, or there is no such file.
+    """
+    require()
+    from tinyagent.durable import DurableRuns  # noqa: PLC0415 - an extra, and slow to load
+
+    scheme, _, path = database.partition(":///")
+    if scheme.startswith("sqlite") and not Path(path).exists():
+        raise ConfigurationError(
+            f"there is no {path!r} here; name the database with --database, or start a worker first"
+        )
+    return DurableRuns(database)
+
+
+def require() -> None:
+    """Make sure that the extra is installed.
+
+    Raises:
+        ConfigurationError: it is not.
+    """
+    try:
+        import dbos  # noqa: F401, PLC0415 - an extra, and slow to load
+    except ModuleNotFoundError as error:
+        raise ConfigurationError(
+            f"durable runs need the package {error.name!r}: pip install 'dbos>=3.4'"
+        ) from None

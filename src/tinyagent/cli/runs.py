@@ -1,0 +1,220 @@
+"""`tinyagent runs`: start, list, show, resume, cancel, approve."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from tinyagent.cli.durable import DEFAULT_DATABASE, Database, complete, opened
+from tinyagent.cli.exits import ExitCode
+from tinyagent.terminal import notes, printable
+
+if TYPE_CHECKING:
+    from tinyagent.durable import DurableRuns, RunRecord
+
+app = typer.Typer(help="Durable runs: start, look at, go on with, end.", no_args_is_help=True)
+
+RunId = Annotated[str, typer.Argument(metavar="RUN", help="The run's id.")]
+Call = Annotated[
+    str, typer.Option(help="Which call, where more than one waits; `runs show` names them.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+_SHOWN = 60
+_WAITING = {"waiting", "needs_decision"}
+
+
+@app.command()
+def start(  # noqa: PLR0913 - one for each option of the command
+    agent: Annotated[str, typer.Argument(help="The agent's name, as its workers have it.")],
+    task: Annotated[str, typer.Argument(help="What to do, in words.")],
+    *,
+    database: Database = DEFAULT_DATABASE,
+    run_id: Annotated[
+        str | None, typer.Option("--id", help="The run's id; the same id is the same run.")
+    ] = None,
+    queue: Annotated[str, typer.Option(help="The queue that workers take it from.")] = "default",
+    priority: Annotated[int, typer.Option(help="1 comes first; 0 is before all.")] = 0,
+    key: Annotated[str | None, typer.Option(help="The key, where the queue has keys.")] = None,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait for it, print its answer.")] = False,
+) -> None:
+    """Put a run of AGENT into a queue, and print its id."""
+
+    async def work(runs: DurableRuns) -> None:
+        given = await runs.start(
+            agent, task, run_id=run_id, queue=queue, priority=priority, key=key
+        )
+        if not wait:
+            typer.echo(given)
+            return
+        notes.print(printable(f"run {given}"), style="dim")
+        _end(await runs.wait(given))
+
+    _with(database, work)
+
+
+@app.command("list")
+def list_runs(
+    *,
+    database: Database = DEFAULT_DATABASE,
+    state: Annotated[str | None, typer.Option(help="Only those in this state.")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="How many, newest first.")] = 20,
+    as_json: AsJson = False,
+) -> None:
+    """List runs, newest first."""
+
+    async def work(runs: DurableRuns) -> None:
+        found = await runs.list(state=state, limit=limit)
+        if as_json:
+            _print_json([record.to_dict() for record in found])
+            return
+        rows = [
+            (r.run_id, r.agent, r.state, f"{r.created:%Y-%m-%d %H:%M:%S}", r.task) for r in found
+        ]
+        _print_table(("run", "agent", "state", "created (UTC)", "task"), rows)
+
+    _with(database, work)
+
+
+@app.command()
+def show(run_id: RunId, *, database: Database = DEFAULT_DATABASE, as_json: AsJson = False) -> None:
+    """Show a run, what it waits for, and what it has done so far."""
+
+    async def work(runs: DurableRuns) -> None:
+        record = await runs.get(run_id)
+        steps = await runs.steps(run_id)
+        if as_json:
+            done = [{"name": s.name, "recorded": s.recorded.isoformat()} for s in steps]
+            _print_json({**record.to_dict(), "steps": done})
+            return
+        _print_record(record)
+        rows = [(f"{step.recorded:%Y-%m-%d %H:%M:%S}", step.name) for step in steps]
+        _print_table(("recorded (UTC)", "step"), rows)
+
+    _with(database, work)
+
+
+@app.command()
+def resume(
+    run_id: RunId,
+    *,
+    database: Database = DEFAULT_DATABASE,
+    retry: Annotated[bool, typer.Option("--retry", help="Make the call again.")] = False,
+    skip: Annotated[bool, typer.Option("--skip", help="Go on without it.")] = False,
+    abort: Annotated[bool, typer.Option("--abort", help="End the run.")] = False,
+    call: Call = "",
+) -> None:
+    """Go on with a run that was cancelled or has failed, or decide on its call in doubt.
+
+    A call is in doubt when its process died before its result was recorded: it may have been made.
+    """
+    wishes = {"retry": retry, "skip": skip, "abort": abort}
+    chosen = [name for name, wished in wishes.items() if wished]
+    if len(chosen) > 1:
+        raise typer.BadParameter("--retry, --skip and --abort exclude each other")
+
+    async def work(runs: DurableRuns) -> None:
+        if chosen:
+            await runs.decide(run_id, chosen[0], call=call)
+        else:
+            await runs.resume(run_id)
+        _told(await runs.get(run_id))
+
+    _with(database, work)
+
+
+@app.command()
+def cancel(run_id: RunId, *, database: Database = DEFAULT_DATABASE) -> None:
+    """End a run before its next call."""
+
+    async def work(runs: DurableRuns) -> None:
+        await runs.cancel(run_id)
+        _told(await runs.get(run_id))
+
+    _with(database, work)
+
+
+@app.command()
+def approve(
+    run_id: RunId,
+    *,
+    database: Database = DEFAULT_DATABASE,
+    no: Annotated[bool, typer.Option("--no", help="Refuse it.")] = False,
+    reason: Annotated[str, typer.Option(help="Why; the model reads it.")] = "",
+    call: Call = "",
+) -> None:
+    """Answer a run that waits for a yes."""
+
+    async def work(runs: DurableRuns) -> None:
+        await runs.approve(run_id, not no, reason=reason, call=call)
+        _told(await runs.get(run_id))
+
+    _with(database, work)
+
+
+def _with(database: str, work: Callable[[DurableRuns], Awaitable[None]]) -> None:
+    async def opened_and_closed() -> None:
+        async with opened(database) as runs:
+            await work(runs)
+
+    complete(opened_and_closed())
+
+
+def _told(record: RunRecord) -> None:
+    notes.print(printable(f"run {record.run_id} is {record.state}"))
+
+
+def _end(record: RunRecord) -> None:
+    if record.state == "completed":
+        output = record.output
+        typer.echo(output if isinstance(output, str) else json.dumps(output, ensure_ascii=False))
+        return
+    _told(record)
+    if record.error:
+        notes.print(printable(record.error), style="red")
+    _print_questions(record)
+    limited = record.state in {"step_limit_reached", "usage_limit_reached"}
+    raise typer.Exit(ExitCode.LIMIT_REACHED if limited else ExitCode.FAILED)
+
+
+def _print_record(record: RunRecord) -> None:
+    for name in ("run_id", "agent", "queue", "task", "state", "output", "error", "executor_id"):
+        value = getattr(record, name)
+        if value not in {None, ""}:
+            typer.echo(printable(f"{name}: {value}"))
+    _print_questions(record)
+
+
+def _print_questions(record: RunRecord) -> None:
+    if record.state not in _WAITING:
+        return
+    for question in record.questions:
+        arguments = json.dumps(dict(question.arguments), ensure_ascii=False)
+        way = (
+            f"tinyagent runs approve {record.run_id}"
+            if question.kind == "approval"
+            else f"tinyagent runs resume {record.run_id} --retry|--skip|--abort"
+        )
+        notes.print(printable(f"{question.kind}: {question.tool} {arguments}"), style="yellow")
+        notes.print(printable(f"  {way} --call {question.place}"), style="dim")
+
+
+def _print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    table = Table(*head, box=None, pad_edge=False)
+    for row in rows:
+        table.add_row(*(printable(_short(cell)) for cell in row))
+    Console(highlight=False, markup=False, emoji=False, soft_wrap=True).print(table)
+
+
+def _short(text: str) -> str:
+    line = " ".join(str(text).split())
+    return line if len(line) <= _SHOWN else line[: _SHOWN - 1] + "…"
+
+
+def _print_json(value: Any) -> None:
+    typer.echo(json.dumps(value, ensure_ascii=False, indent=2, default=str))

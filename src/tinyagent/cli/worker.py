@@ -1,0 +1,91 @@
+"""`tinyagent worker MODULE:AGENTS`."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+
+from tinyagent.agents.base import LoopAgent
+from tinyagent.cli.durable import DEFAULT_DATABASE, Database, complete, require
+from tinyagent.cli.references import load
+from tinyagent.core.errors import ConfigurationError
+from tinyagent.terminal import notes, printable
+
+if TYPE_CHECKING:
+    from tinyagent.durable.queues import QueueOptions
+
+Agents = Mapping[str, LoopAgent[Any, Any, Any, Any]]
+
+
+def worker(  # noqa: PLR0913 - one for each option of the command
+    agents: Annotated[
+        str, typer.Argument(help="module:name of an agent, or of a mapping of names to agents.")
+    ],
+    *,
+    database: Database = DEFAULT_DATABASE,
+    queue: Annotated[
+        list[str] | None, typer.Option(help="Where runs are taken from; repeatable.")
+    ] = None,
+    per_worker: Annotated[int | None, typer.Option(help="Runs at once in one worker.")] = None,
+    in_all: Annotated[int | None, typer.Option(help="Runs at once in all workers.")] = None,
+    per_key: Annotated[
+        int | None, typer.Option(help="Runs at once of one key; keys take turns.")
+    ] = None,
+    rate: Annotated[
+        str | None, typer.Option(help="Starts in a time, in all workers: 60/m, 5/s.")
+    ] = None,
+    drain: Annotated[float, typer.Option(help="Seconds for calls to end after SIGTERM.")] = 60.0,
+) -> None:
+    """Take runs from queues until SIGTERM; start as many workers as you like, on any machine.
+
+    The options of a queue hold for all of its workers; the last worker that gives one sets them.
+    A run that another worker leaves behind, drained or dead, goes on here.
+    """
+    logging.basicConfig(format="%(asctime)s %(message)s", level=logging.WARNING)
+    given = {"per_worker": per_worker, "in_all": in_all, "per_key": per_key}
+    complete(_work(agents, database, queue or ["default"], (given, rate), drain))
+
+
+async def _work(
+    reference: str,
+    database: str,
+    queues: list[str],
+    options: tuple[dict[str, int | None], str | None],
+    drain: float,
+) -> None:
+    require()
+    from tinyagent.durable.worker import Worker, stop_on_signals  # noqa: PLC0415 - an extra
+
+    agents = load_agents(reference)
+    told = f"Taking runs of {', '.join(sorted(agents))} from {', '.join(queues)}; Ctrl-C ends it."
+    work = Worker(database, agents, queues, _options(*options), drain)
+    await work.serve(stop_on_signals(), lambda _: notes.print(printable(told)))
+
+
+def load_agents(reference: str) -> Agents:
+    """The agents that `module:name` refers to; a single one is called by that name.
+
+    Raises:
+        ConfigurationError: there is nothing of the kind.
+    """
+    found = load(reference, "AGENTS", "my_app:agents")
+    named: Any = found if isinstance(found, Mapping) else {reference.rpartition(":")[2]: found}
+    wrong = [str(name) for name, agent in named.items() if not isinstance(agent, LoopAgent)]
+    if wrong or not named:
+        raise ConfigurationError(
+            f"AGENTS {reference!r} holds no agent{f' at {wrong[0]!r}' if wrong else ''}; name a"
+            " ReactAgent or a TinyCodeAgent, or a mapping of names to them"
+        )
+    return cast("Agents", named)
+
+
+def _options(numbers: dict[str, int | None], rate: str | None) -> QueueOptions | None:
+    from tinyagent.durable.queues import QueueOptions, Rate  # noqa: PLC0415 - an extra
+
+    given: dict[str, Any] = {name: value for name, value in numbers.items() if value is not None}
+    if rate is not None:
+        given["rate"] = Rate.parse(rate)
+    return QueueOptions(**given) if given else None

@@ -1,0 +1,18 @@
+"""Durable runs: they survive their process, on one machine or many (extra `durable`)."""
+
+from tinyagent.core.errors import ReplayDiverged, RunAborted, RunConflict, UnknownRun
+from tinyagent.durable.approval import Question
+from tinyagent.durable.runs import DurableRuns
+from tinyagent.durable.states import DurableState, RunRecord, StepRecord
+
+__all__ = [
+    "DurableRuns",
+    "DurableState",
+    "Question",
+    "ReplayDiverged",
+    "RunAborted",
+    "RunConflict",
+    "RunRecord",
+    "StepRecord",
+    "UnknownRun",
+]

@@ -1,0 +1,67 @@
+"""A durable run's model calls: answered from the journal, or made and recorded."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tinyagent.core.errors import ModelFormatRefused, ModelRefused
+from tinyagent.core.types import ModelRequest, ModelResponse
+from tinyagent.durable.records import (
+    refusal_from_dict,
+    refusal_to_dict,
+    response_from_dict,
+    response_to_dict,
+)
+from tinyagent.middleware.base import ModelCall
+
+if TYPE_CHECKING:
+    from tinyagent.durable.journal import BoundJournal
+
+
+async def call_model(
+    bound: BoundJournal, request: ModelRequest, call_next: ModelCall
+) -> ModelResponse:
+    """The recorded answer or refusal, or the model's own.
+
+    What the conversation was is not compared: a prompt may change while runs are under way. Other
+    failures of the server are not recorded: whoever resumes the run has the model asked again.
+
+    Raises:
+        ModelFormatRefused: the recorded answer is to a request that offered its tools in another
+            form; an agent steps down to it, as it did before.
+        ModelError: the server failed.
+    """
+    place = bound.place("model")
+    form = _form(request)
+    entry = bound.journal.find("model", place)
+    if entry is not None:
+        bound.go_on_from(entry.value)
+        refused = bound.read(entry, refusal_from_dict)
+        if refused is not None:
+            raise refused
+        if entry.value.get("form") != form:
+            bound.take_back("model")
+            raise ModelFormatRefused(f"the run was begun with requests of the form {form!r}")
+        return bound.read(entry, response_from_dict)
+    async with bound.journal.calling():
+        try:
+            response = await call_next(request)
+        except ModelRefused as refused:
+            record = refusal_to_dict(refused)
+            if record is not None:
+                await bound.journal.record("model", place, "", {**record, **bound.now()})
+            raise
+        record = {**response_to_dict(response), "form": form, **bound.now()}
+        await bound.journal.record("model", place, "", record)
+    return response
+
+
+def _form(request: ModelRequest) -> str:
+    """How the request offers its tools."""
+    ways = request.format
+    offered = {
+        "tools": ways.tools,
+        "response_format": ways.response_format,
+        "instructions": ways.instructions,
+    }
+    return " ".join(name for name, there in offered.items() if there)

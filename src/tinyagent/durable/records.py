@@ -1,0 +1,262 @@
+"""The journal's JSON: model answers, tool results, blocks of code; written and strictly read."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import builtins
+import json
+from collections.abc import Mapping
+from typing import Any, TypeVar, cast
+
+from dbos import Serializer
+
+from tinyagent.core import errors
+from tinyagent.core.errors import ModelContextTooLong, ModelFormatRefused, ModelRefused
+from tinyagent.core.execution import Artifact, ExecutionResult
+from tinyagent.core.messages import ToolCall
+from tinyagent.core.types import ModelResponse, RawToolCall, ToolResult, Usage
+from tinyagent.execution.worker.values import decode, encode
+from tinyagent.execution.worker.wire import WireError
+
+Record = dict[str, Any]
+
+_REFUSALS = {kind.__name__: kind for kind in (ModelContextTooLong, ModelFormatRefused)}
+_FLAGS = ("timed_out", "out_of_memory", "is_final", "state_lost")
+
+T = TypeVar("T")
+
+
+class JSONSerializer(Serializer):
+    """All that is stored is JSON in ASCII, which takes any text of a model; nothing is pickled."""
+
+    def name(self) -> str:
+        """What each stored value is marked with."""
+        return "tinyagent_json"
+
+    def serialize(self, data: Any) -> str:
+        """Write it; of an exception, its kind and message."""
+        if isinstance(data, BaseException):
+            data = {"$error": type(data).__name__, "message": str(data)}
+        return json.dumps(data, separators=(",", ":"))
+
+    def deserialize(self, serialized_data: str) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride] - DBOS names `self` otherwise
+        """Read it; an exception comes back as a `RuntimeError` that names its kind."""
+        data: Any = json.loads(serialized_data)
+        match data:
+            case {"$error": kind, "message": message}:
+                return RuntimeError(f"{kind}: {message}")
+            case _:
+                return data
+
+
+def response_to_dict(response: ModelResponse) -> Record:
+    """The JSON form of a model's answer."""
+    return {
+        "content": response.content,
+        "tool_calls": [[call.id, call.name, call.arguments] for call in response.tool_calls],
+        "usage": response.usage.to_dict(),
+        "finish_reason": response.finish_reason,
+        "model": response.model,
+        "id": response.id,
+    }
+
+
+def response_from_dict(data: Mapping[str, Any]) -> ModelResponse:
+    """Read it back.
+
+    Raises:
+        ValueError: it is not what `response_to_dict` writes.
+    """
+    content = data.get("content")
+    return ModelResponse(
+        content=None if content is None else take(data, "content", str),
+        tool_calls=tuple(_raw_call(call) for call in take_list(data, "tool_calls")),
+        usage=usage_from_dict(take_object(data, "usage")),
+        finish_reason=take(data, "finish_reason", str),
+        model=take(data, "model", str),
+        id=take(data, "id", str),
+    )
+
+
+def usage_from_dict(data: Mapping[str, Any]) -> Usage:
+    """Read `Usage.to_dict` back; raises ValueError."""
+    return Usage(**{name: take(data, name, int) for name in Usage().to_dict()})
+
+
+def refusal_to_dict(refused: ModelRefused) -> Record | None:
+    """The JSON form of a refusal after which the agent asks otherwise; None for any other error."""
+    kind = type(refused).__name__
+    return {"refused": kind, "message": str(refused)} if kind in _REFUSALS else None
+
+
+def refusal_from_dict(data: Mapping[str, Any]) -> ModelRefused | None:
+    """Read it back; None where the record is an answer. Raises ValueError."""
+    if "refused" not in data:
+        return None
+    kind = _REFUSALS.get(take(data, "refused", str))
+    if kind is None:
+        raise ValueError(f"no such refusal: {data['refused']!r}")
+    return kind(take(data, "message", str))
+
+
+def value_to_dict(value: Any) -> Record:
+    """Any value that can cross to a sandbox, as JSON; of anything else, its repr."""
+    blobs = bytearray()
+    encoded = encode(value, blobs)
+    return (
+        {"json": encoded, "blob": base64.b64encode(blobs).decode()} if blobs else {"json": encoded}
+    )
+
+
+def value_from_dict(data: Mapping[str, Any]) -> Any:
+    """Read it back; raises ValueError."""
+    try:
+        return decode(data["json"], _bytes(data.get("blob", "")))
+    except (KeyError, WireError) as fault:
+        raise ValueError(f"no value: {fault}") from None
+
+
+def value_or_text(value: Any, text: str = "<too large to be recorded>") -> Record:
+    """The value; the text in place of one that is too large to cross."""
+    try:
+        return value_to_dict(value)
+    except WireError:
+        return value_to_dict(text)
+
+
+def tool_result_to_dict(result: ToolResult) -> Record:
+    """The JSON form of what came of a call; the call itself is not part of it."""
+    record: Record = {
+        "content": result.content,
+        "is_error": result.is_error,
+        "seconds": result.duration_seconds,
+        "note": result.note,
+        "value": value_or_text(result.value, result.content),
+    }
+    if result.error is not None:
+        record["error"] = _error_to_dict(result.error)
+    return record
+
+
+def tool_result_from_dict(data: Mapping[str, Any], call: ToolCall) -> ToolResult:
+    """Read it back as the result of `call`; raises ValueError."""
+    error = data.get("error")
+    return ToolResult(
+        call,
+        take(data, "content", str),
+        is_error=take(data, "is_error", bool),
+        duration_seconds=float(take(data, "seconds", (int, float))),
+        note=take(data, "note", str),
+        value=value_from_dict(take_object(data, "value")),
+        error=None if error is None else _error_from_dict(take_object(data, "error")),
+    )
+
+
+def execution_to_dict(result: ExecutionResult) -> Record:
+    """The JSON form of what a block of code came to."""
+    return {
+        "output": result.output,
+        "error": result.error,
+        **{flag: getattr(result, flag) for flag in _FLAGS},
+        "final_value": value_or_text(result.final_value),
+        "final_metadata": value_or_text(dict(result.final_metadata)),
+        "value_text": result.value_text,
+        "artifacts": [
+            [made.name, made.media_type, base64.b64encode(made.data).decode()]
+            for made in result.artifacts
+        ],
+        "seconds": result.duration_seconds,
+    }
+
+
+def execution_from_dict(data: Mapping[str, Any]) -> ExecutionResult:
+    """Read it back, without the last expression's `value`, of which there is the text.
+
+    Raises:
+        ValueError: it is not what `execution_to_dict` writes.
+    """
+    error = data.get("error")
+    metadata = value_from_dict(take_object(data, "final_metadata"))
+    flags: dict[str, bool] = {flag: take(data, flag, bool) for flag in _FLAGS}
+    return ExecutionResult(
+        output=take(data, "output", str),
+        error=None if error is None else take(data, "error", str),
+        **flags,
+        final_value=value_from_dict(take_object(data, "final_value")),
+        final_metadata=cast("dict[str, Any]", metadata) if isinstance(metadata, dict) else {},
+        value_text=take(data, "value_text", str),
+        artifacts=tuple(_artifact(made) for made in take_list(data, "artifacts")),
+        duration_seconds=float(take(data, "seconds", (int, float))),
+    )
+
+
+def take(data: Mapping[str, Any], key: str, kind: type[T] | tuple[type, ...]) -> T:
+    """The part of a record, which must be there and of this kind.
+
+    Raises:
+        ValueError: it is not.
+    """
+    value = data.get(key)
+    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+        raise ValueError(f"{key!r} is {type(value).__name__}")
+    return cast("T", value)
+
+
+def take_object(data: Mapping[str, Any], key: str) -> Record:
+    """The part of a record that must be an object; raises ValueError."""
+    return cast("Record", take(data, key, dict))
+
+
+def take_list(data: Mapping[str, Any], key: str) -> list[Any]:
+    """The part of a record that must be a list; raises ValueError."""
+    match data.get(key):
+        case [*items]:
+            return items
+        case other:
+            raise ValueError(f"{key!r} is {type(other).__name__}")
+
+
+def _raw_call(data: object) -> RawToolCall:
+    return RawToolCall(*_three_texts(data))
+
+
+def _artifact(data: object) -> Artifact:
+    name, media_type, content = _three_texts(data)
+    return Artifact(name, _bytes(content), media_type)
+
+
+def _three_texts(data: object) -> tuple[str, str, str]:
+    match data:
+        case [str() as first, str() as second, str() as third]:
+            return first, second, third
+        case _:
+            raise ValueError("no three texts where there must be")
+
+
+def _bytes(text: Any) -> bytes:
+    try:
+        return base64.b64decode(text, validate=True)
+    except (TypeError, binascii.Error) as fault:
+        raise ValueError(f"no bytes: {fault}") from None
+
+
+def _error_to_dict(error: Exception) -> Record:
+    plain = all(isinstance(item, str | int | float | bool | None) for item in error.args)
+    return {
+        "kind": type(error).__name__,
+        "args": value_to_dict(list(error.args) if plain else [str(error)]),
+    }
+
+
+def _error_from_dict(data: Mapping[str, Any]) -> Exception:
+    """The error: of Python's or tinyagent's own kind, else of one that has only its name."""
+    name = take(data, "kind", str)
+    args = value_from_dict(take_object(data, "args"))
+    found = getattr(builtins, name, None) or getattr(errors, name, None)
+    is_kind = isinstance(found, type) and issubclass(found, Exception)
+    kind = cast("type[Exception]", found if is_kind else type(name, (Exception,), {}))
+    try:
+        return kind(*args)
+    except TypeError:  # it takes other arguments than it keeps
+        return Exception(*args)

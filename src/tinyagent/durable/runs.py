@@ -1,0 +1,198 @@
+"""DurableRuns: runs of agents that survive the process they run in."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import uuid
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, cast
+
+from dbos import DBOS, DBOSClient, DBOSConfig
+from sqlalchemy import make_url
+from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+
+from tinyagent.core.errors import ConfigurationError
+from tinyagent.core.logs import logger
+from tinyagent.durable.database import open_engine
+from tinyagent.durable.liveness import Liveness, put_back
+from tinyagent.durable.queues import QueueOptions
+from tinyagent.durable.records import JSONSerializer
+from tinyagent.durable.store import NAME, VERSION, RunStore
+from tinyagent.durable.workflow import AnyAgent, Executions, Listener, serve
+
+
+class DurableRuns(RunStore):
+    """Runs of agents that survive the process they run in; an async context manager.
+
+    With `agents`, runs of these are executed here, on this event loop, beside any number of other
+    processes on the same database; a process that dies leaves its runs to those. Without, runs are
+    started, looked at and answered here, and executed elsewhere.
+
+    Args:
+        database: URL of an SQLite file (`sqlite:///runs.sqlite`) or of a PostgreSQL database.
+        agents: what runs are of, by name.
+        queues: where runs are taken from.
+        listener: is told of the events of the runs executed here.
+        drain_seconds: how long, at the end, the calls under way are given to end.
+        dbos_options: more of DBOS's configuration, such as `sys_db_pool_size`.
+
+    Raises:
+        ConfigurationError: the database cannot be opened, or runs are executed in this process
+            already.
+    """
+
+    def __init__(
+        self,
+        database: str = "sqlite:///tinyagent-runs.sqlite",
+        agents: Mapping[str, AnyAgent] | None = None,
+        *,
+        queues: Sequence[str] = ("default",),
+        listener: Listener | None = None,
+        drain_seconds: float = 30.0,
+        dbos_options: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.executor_id = uuid.uuid4().hex
+        self._url = _checked(database)
+        self._engine = open_engine(self._url)
+        self._agents = agents
+        self._queues = tuple(queues)
+        self._listener = listener
+        self._drain_seconds = drain_seconds
+        self._options = dict(dbos_options or {})
+        self._executions: Executions | None = None
+
+    @property
+    def in_flight(self) -> int:
+        """How many calls of models and tools are under way here."""
+        return 0 if self._executions is None else self._executions.gate.under_way
+
+    async def __aenter__(self) -> Self:
+        """Open the database, making what it needs; take runs, where there are agents."""
+        _prepare_file(self._url)
+        if self._agents is not None:
+            await self._launch(self._agents)
+        else:
+            await asyncio.to_thread(self._migrate)
+            self._connect()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Let the calls under way end, and leave the runs that are not over to others."""
+        if self._executions is not None:
+            try:
+                await asyncio.wait_for(self.drain(), self._drain_seconds)
+            except TimeoutError:
+                logger.warning("calls are still under way after %g s", self._drain_seconds)
+            await self._shut_down(self._executions)
+        await asyncio.to_thread(self._client.destroy)
+        if self._engine is not None:
+            await asyncio.to_thread(self._engine.dispose)
+
+    async def drain(self) -> None:
+        """Take no run any more, begin no call, and wait until those under way have ended."""
+        if self._executions is not None:
+            for stop in self._dbos.background_thread_stop_events:
+                stop.set()
+            self._executions.gate.close()
+            await self._executions.gate.idle()
+
+    async def _launch(self, agents: Mapping[str, AnyAgent]) -> None:
+        self._liveness = Liveness(self._url, self.executor_id)
+        await asyncio.to_thread(self._liveness.start)
+        self._dbos = DBOS(config=self._config())
+        DBOS.listen_queues(self._queues)
+        # On this thread, whose loop DBOS then runs the agents on; nothing is awaited before all is
+        # ready, as runs may be there to be taken.
+        DBOS.launch()
+        self._connect()
+        self._executions = Executions(agents, self._client, self._listener)
+        serve(self._executions)
+        for name in self._queues:
+            await QueueOptions().register(name, overwrite=False)
+        self._liveness.watch()
+
+    def _config(self) -> DBOSConfig:
+        config: DBOSConfig = {
+            "name": NAME,
+            "application_version": VERSION,
+            "executor_id": self.executor_id,
+            "system_database_url": self._url,
+            "serializer": JSONSerializer(),
+            "system_database_engine": self._engine,
+            "log_level": "WARNING",
+        }
+        return cast("DBOSConfig", {**config, **self._options})
+
+    async def _shut_down(self, executions: Executions) -> None:
+        left = await executions.stop()
+        try:
+            await asyncio.to_thread(put_back, left, self.executor_id)
+        except SQLAlchemyError as fault:
+            logger.warning("runs are left to be found by others (%s)", type(fault).__name__)
+        serve(None)
+        await asyncio.to_thread(DBOS.destroy)
+        # DBOS has made its own pool of threads this loop's, and has now shut it down.
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor())
+        await asyncio.to_thread(self._liveness.close)
+
+    def _migrate(self) -> None:
+        try:
+            DBOS.migrate(self._url)
+        except SQLAlchemyError as fault:
+            raise ConfigurationError(
+                f"the database of the runs cannot be opened ({type(fault).__name__}); check its"
+                " URL, and that it is running"
+            ) from fault
+
+    def _connect(self) -> None:
+        client = DBOSClient(
+            system_database_url=self._url,
+            system_database_engine=self._engine,
+            retry_connection_errors=self._agents is not None,
+            serializer=JSONSerializer(),
+            application_name=NAME,
+        )
+        super().__init__(client, is_sqlite=self._engine is None)
+
+
+def _checked(database: str) -> str:
+    try:
+        backend = make_url(database).get_backend_name()
+    except ArgumentError:
+        backend = ""
+    if backend not in ("sqlite", "postgresql"):
+        raise ConfigurationError(
+            "the database of durable runs is no URL of SQLite or PostgreSQL; write"
+            " sqlite:///runs.sqlite or postgresql://user@host/name"
+        )
+    return database
+
+
+def _file(url: str) -> Path | None:
+    parsed = make_url(url)
+    return Path(parsed.database or "") if parsed.get_backend_name() == "sqlite" else None
+
+
+def _prepare_file(url: str) -> None:
+    """Have readers and the writer of an SQLite file not wait for each other."""
+    file = _file(url)
+    if file is None:
+        return
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        connection = sqlite3.connect(file, timeout=30)
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+        finally:
+            connection.close()
+    except (OSError, sqlite3.Error) as fault:
+        raise ConfigurationError(f"{file.name} cannot be opened: {fault}") from fault

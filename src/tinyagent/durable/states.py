@@ -1,0 +1,153 @@
+"""What is told of a run, and of the records in its journal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Literal, cast
+
+from dbos import StepInfo, WorkflowStatus
+
+from tinyagent.core.types import Usage
+from tinyagent.durable.approval import Question
+from tinyagent.durable.records import Record, take, take_list, take_object, usage_from_dict
+
+DurableState = Literal[
+    "queued",
+    "running",
+    "waiting",
+    "needs_decision",
+    "completed",
+    "step_limit_reached",
+    "usage_limit_reached",
+    "cancelled",
+    "error",
+    "lost",
+]
+WAITS = ("waiting", "needs_decision")
+"""The states of a run that is put away until somebody answers."""
+
+_UNDER_WAY: dict[str, DurableState] = {
+    "DELAYED": "queued",
+    "ENQUEUED": "queued",
+    "PENDING": "running",
+    "CANCELLED": "cancelled",
+    "ERROR": "error",
+    "MAX_RECOVERY_ATTEMPTS_EXCEEDED": "lost",
+}
+TAG = "tag:"
+"""What the attributes of a workflow that are tags of its run begin with."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """What a run is and has come to, as the database knows it.
+
+    `state` is `"queued"`, `"running"`, `"waiting"` (for an approval), `"needs_decision"` (about a
+    call in doubt), `"lost"` (it has taken its process with it 100 times), or how the run ended.
+    `output` is the answer as JSON, `error` what went wrong and `error_kind` its class. `questions`
+    are what it waits for.
+    """
+
+    run_id: str
+    agent: str
+    task: str
+    state: DurableState
+    created: datetime
+    updated: datetime
+    output: Any = None
+    error: str = ""
+    error_kind: str = ""
+    steps_taken: int = 0
+    usage: Usage = field(default_factory=Usage)
+    questions: tuple[Question, ...] = ()
+    attempts: int = 0
+    executor_id: str = ""
+    queue: str = ""
+    tags: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether it is over; what waits or runs is not."""
+        return self.state not in ("queued", "running", *WAITS)
+
+    def to_dict(self) -> Record:
+        """The JSON form."""
+        names = ("run_id", "agent", "task", "state", "output", "error", "error_kind", "steps_taken")
+        more = ("attempts", "executor_id", "queue")
+        return {
+            **{name: getattr(self, name) for name in (*names, *more)},
+            "created": self.created.isoformat(),
+            "updated": self.updated.isoformat(),
+            "usage": self.usage.to_dict(),
+            "questions": [question.to_dict() for question in self.questions],
+            "tags": dict(self.tags),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class StepRecord:
+    """One record of a run's journal: its number and name, and when it was made."""
+
+    number: int
+    name: str
+    recorded: datetime
+    value: Any = field(repr=False)
+
+
+def run_record(status: WorkflowStatus) -> RunRecord:
+    """What DBOS knows of the workflow, as a run."""
+    spec = spec_of(status)
+    outcome = _outcome(status)
+    attributes = status.attributes or {}
+    return RunRecord(
+        run_id=status.workflow_id,
+        agent=str(spec.get("agent", "")),
+        task=str(spec.get("task", "")),
+        created=_time(status.created_at),
+        updated=_time(status.updated_at),
+        attempts=status.recovery_attempts or 0,
+        executor_id=status.executor_id or "",
+        queue=status.queue_name or "",
+        tags={key[len(TAG) :]: value for key, value in attributes.items() if key.startswith(TAG)},
+        **outcome,
+    )
+
+
+def spec_of(status: WorkflowStatus) -> Record:
+    """What the run was started with."""
+    args = (status.input or {"args": ()})["args"]
+    return cast("Record", args[0]) if args and isinstance(args[0], dict) else {}
+
+
+def step_record(step: StepInfo) -> StepRecord:
+    """One of DBOS's steps, as a record of the journal."""
+    return StepRecord(
+        step["function_id"],
+        step["function_name"],
+        _time(step["completed_at_epoch_ms"]),
+        step["output"],
+    )
+
+
+def _outcome(status: WorkflowStatus) -> Record:
+    """The parts of a run's record that its end has settled."""
+    output = status.output
+    if status.status != "SUCCESS" or not isinstance(output, dict):
+        error = "" if status.error is None else str(status.error)
+        return {"state": _UNDER_WAY.get(status.status, "error"), "error": error}
+    outcome = cast("Record", output)
+    return {
+        "state": take(outcome, "state", str),
+        "output": outcome.get("output"),
+        "error": take(outcome, "error", str),
+        "error_kind": take(outcome, "error_kind", str),
+        "steps_taken": take(outcome, "steps_taken", int),
+        "usage": usage_from_dict(take_object(outcome, "usage")),
+        "questions": tuple(Question.from_dict(one) for one in take_list(outcome, "questions")),
+    }
+
+
+def _time(milliseconds: int | None) -> datetime:
+    return datetime.fromtimestamp((milliseconds or 0) / 1000, UTC)

@@ -1,0 +1,358 @@
+"""RunStore: the runs in a database, to start, look at, answer and put away."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from typing import TypedDict, Unpack
+
+from dbos import DBOSClient, EnqueueOptions, WorkflowStatus
+from dbos import error as dbos_error
+
+from tinyagent.core.errors import RunConflict, UnknownRun
+from tinyagent.core.execution import Artifact
+from tinyagent.core.memory import Memory
+from tinyagent.durable.approval import Choice, Question
+from tinyagent.durable.records import Record, execution_from_dict
+from tinyagent.durable.states import (
+    TAG,
+    WAITS,
+    DurableState,
+    RunRecord,
+    StepRecord,
+    run_record,
+    spec_of,
+    step_record,
+)
+from tinyagent.durable.workflow import ANSWER, WORKFLOW
+from tinyagent.memory.manager import MemoryManager
+
+NAME = "tinyagent"
+"""The application that DBOS knows the runs by."""
+
+VERSION = "tinyagent-1"
+"""Of the journal: a worker of this version can go on with any run of it."""
+
+_KEEP_ALL = 2**31 - 1
+_PAGE = 100
+_POLL_SECONDS = (0.02, 0.5)
+_SETTLE_SECONDS = 10.0
+_STATUSES: dict[str, tuple[str, ...]] = {
+    "queued": ("ENQUEUED", "DELAYED"),
+    "running": ("PENDING",),
+    "cancelled": ("CANCELLED",),
+    "lost": ("MAX_RECOVERY_ATTEMPTS_EXCEEDED",),
+    "error": ("SUCCESS", "ERROR"),
+}
+_ENDED = ["SUCCESS", "ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED"]
+
+
+class StartOptions(TypedDict, total=False):
+    """How a run is started.
+
+    `queue` is where workers take it from; `priority` is 1 for the first, 0 for none; `key` is what
+    a queue that is fair per key goes by. `memory` is that of an earlier run to go on from, as an
+    object or as JSON. `tags` can be looked for.
+    """
+
+    queue: str
+    max_steps: int | None
+    memory: Memory | MemoryManager | Sequence[Record] | None
+    tags: Mapping[str, str]
+    priority: int
+    key: str | None
+
+
+class RunStore:
+    """The runs in a database.
+
+    Args:
+        client: to it.
+        is_sqlite: whether it is an SQLite file.
+    """
+
+    def __init__(self, client: DBOSClient, *, is_sqlite: bool) -> None:
+        self._client = client
+        self._is_sqlite = is_sqlite
+
+    async def start(
+        self, agent: str, task: str, *, run_id: str | None = None, **options: Unpack[StartOptions]
+    ) -> str:
+        """Enqueue a run of the agent that the workers know by this name; gives its id.
+
+        The same id again is the same run, however often and from wherever it is started.
+
+        Raises:
+            RunConflict: the id is that of a run of another agent or task.
+        """
+        memory = options.get("memory")
+        spec = {
+            "agent": agent,
+            "task": task,
+            "max_steps": options.get("max_steps"),
+            "memory": memory.to_list() if isinstance(memory, Memory | MemoryManager) else memory,
+        }
+        started = run_id or uuid.uuid4().hex
+        await self._client.enqueue_async(_enqueue_options(started, agent, options), spec)
+        if run_id is not None:
+            there = spec_of(await self._status(run_id))
+            if (there.get("agent"), there.get("task")) != (agent, task):
+                raise RunConflict(f"run {run_id!r} is there already, with another agent or task")
+        return started
+
+    async def run(
+        self, agent: str, task: str, *, run_id: str | None = None, **options: Unpack[StartOptions]
+    ) -> RunRecord:
+        """`start`, then `wait`."""
+        return await self.wait(await self.start(agent, task, run_id=run_id, **options))
+
+    async def wait(self, run_id: str, *, timeout: float | None = None) -> RunRecord:  # noqa: ASYNC109 - part of the name of a limit, as in asyncio
+        """Wait until the run has ended, or waits for somebody itself.
+
+        Raises:
+            UnknownRun: there is none of this id.
+            TimeoutError: it is neither after `timeout` seconds.
+        """
+        pause, most = _POLL_SECONDS
+        async with asyncio.timeout(timeout):
+            while (record := await self.get(run_id)).state in ("queued", "running"):
+                await asyncio.sleep(pause)
+                pause = min(pause * 1.5, most)
+        return record
+
+    async def get(self, run_id: str) -> RunRecord:
+        """What the run is and has come to; raises `UnknownRun`."""
+        return run_record(await self._status(run_id))
+
+    async def list(
+        self,
+        *,
+        state: DurableState | None = None,
+        agent: str | None = None,
+        tags: Mapping[str, str] | None = None,
+        limit: int = 50,
+        offset: int = 0,
+    ) -> Sequence[RunRecord]:
+        """The runs, newest first."""
+        found: list[RunRecord] = []
+        async for status in self._all(state, agent, tags or {}):
+            record = run_record(status)
+            if state in (None, record.state):
+                found.append(record)
+            if len(found) == offset + limit:
+                break
+        return found[offset:]
+
+    async def steps(self, run_id: str) -> Sequence[StepRecord]:
+        """The run's journal; raises `UnknownRun`."""
+        await self._status(run_id)
+        return [step_record(step) for step in await self._client.list_workflow_steps_async(run_id)]
+
+    async def memory(self, run_id: str) -> Sequence[Record] | None:
+        """The memory of a run that has ended, as `start` takes it."""
+        ends = [step.value for step in await self.steps(run_id) if step.name == "end end"]
+        return ends[-1]["memory"] if ends else None
+
+    async def artifacts(self, run_id: str) -> Sequence[Artifact]:
+        """The files and figures that the code of the run has made."""
+        blocks = [step.value for step in await self.steps(run_id) if step.name.endswith(" code")]
+        return [made for block in blocks for made in execution_from_dict(block).artifacts]
+
+    async def cancel(self, run_id: str) -> None:
+        """End the run; a call under way is finished, and none is made after it.
+
+        Raises:
+            UnknownRun: there is none of this id.
+            RunConflict: it has ended.
+        """
+        record = await self.get(run_id)
+        if record.has_ended:
+            raise RunConflict(f"run {run_id!r} has ended: {record.state}")
+        if record.state in WAITS:
+            # What is put away has ended for DBOS: it is taken up where nobody takes it from.
+            await self._rewind(run_id, "tinyagent-cancelled")
+        await self._client.cancel_workflow_async(run_id)
+
+    async def resume(self, run_id: str) -> None:
+        """Go on with a run that was cancelled or failed, from where it stood.
+
+        Raises:
+            UnknownRun: there is none of this id.
+            RunConflict: it is queued or under way, waits for an answer, or has its own.
+        """
+        record = await self.get(run_id)
+        if not record.has_ended or record.state == "completed":
+            raise RunConflict(f"run {run_id!r} cannot be resumed: it is {record.state}")
+        steps = await self._client.list_workflow_steps_async(run_id, load_output=False)
+        ends = [step["function_id"] for step in steps if step["function_name"] == "end end"]
+        await self._wake(run_id, ends[0] if ends else _KEEP_ALL)
+
+    async def approve(
+        self, run_id: str, *, approved: bool = True, reason: str = "", call: str = ""
+    ) -> None:
+        """Answer a question for approval; the run goes on at once.
+
+        Args:
+            run_id: the run.
+            approved: yes or no.
+            reason: of a no; the model reads it.
+            call: the question's `place`, needed where more than one waits.
+
+        Raises:
+            UnknownRun: there is none of this id.
+            RunConflict: it does not wait for this.
+        """
+        await self._answer(
+            run_id, "approval", call, {"approved": approved, "reason": _clean(reason)}
+        )
+
+    async def decide(self, run_id: str, choice: Choice, *, call: str = "") -> None:
+        """Say what to do about a call in doubt; the run goes on at once.
+
+        Args:
+            run_id: the run.
+            choice: `"retry"` makes the call again, `"skip"` tells the model that nobody knows what
+                came of it, `"abort"` ends the run.
+            call: the question's `place`, needed where more than one waits.
+
+        Raises:
+            UnknownRun: there is none of this id.
+            RunConflict: it does not wait for this.
+        """
+        await self._answer(run_id, "in_doubt", call, {"choice": choice})
+
+    async def forget(self, older_than: timedelta) -> int:
+        """Delete the runs that ended longer ago than this, with their journals; gives their number.
+
+        Runs that wait for an answer are kept.
+        """
+        before = (datetime.now(UTC) - older_than).isoformat()
+        forgotten = kept = 0
+        while page := await self._client.list_workflows_async(
+            name=WORKFLOW, status=_ENDED, completed_before=before, limit=_PAGE, offset=kept
+        ):
+            ended = [status.workflow_id for status in page if run_record(status).has_ended]
+            kept += len(page) - len(ended)
+            forgotten += len(ended)
+            await self._client.delete_workflows_async(ended, delete_children=True)
+        return forgotten
+
+    async def tend(self) -> int:
+        """Wake the runs that were answered in the very moment in which they were put away."""
+        woken = 0
+        async for status in self._all("waiting", None, {}):
+            answered = {key.removeprefix(ANSWER) for key in status.attributes or {}}
+            if any(question.place in answered for question in run_record(status).questions):
+                woken += await self._wake(status.workflow_id)
+        return woken
+
+    async def _answer(self, run_id: str, kind: str, call: str, answer: Record) -> None:
+        question = _only(await self._settled(run_id), kind, call)
+        await self._client.update_workflow_attributes_async(
+            run_id, {f"{ANSWER}{question.place}": answer}, merge=True
+        )
+        if not await self._wake(run_id):  # another answer has woken it
+            await self.tend()
+
+    async def _settled(self, run_id: str) -> RunRecord:
+        """The run; one that goes on with another answer is given the time to wait again."""
+        with suppress(TimeoutError):
+            return await self.wait(run_id, timeout=_SETTLE_SECONDS)
+        return await self.get(run_id)
+
+    async def _wake(self, run_id: str, start_step: int = _KEEP_ALL) -> bool:
+        """Enqueue a run that has ended or waits; False where another was first."""
+        attributes = (await self._status(run_id)).attributes or {}
+        queue, key = attributes.get("queue", "default"), attributes.get("key")
+        if not await self._rewind(run_id, queue, start_step, key):
+            return False
+        await self._client.update_workflow_attributes_async(run_id, {"waits": False}, merge=True)
+        return True
+
+    async def _rewind(
+        self, run_id: str, queue: str, start_step: int = _KEEP_ALL, key: str | None = None
+    ) -> bool:
+        try:
+            await self._client.rewind_workflow_async(
+                run_id, start_step=start_step, queue_name=queue, queue_partition_key=key
+            )
+        except dbos_error.DBOSException:  # it is under way
+            return False
+        return True
+
+    async def _status(self, run_id: str) -> WorkflowStatus:
+        found = await self._client.list_workflows_async(workflow_ids=[run_id], name=WORKFLOW)
+        if not found:
+            raise UnknownRun(f"there is no run {run_id!r}")
+        return found[0]
+
+    async def _all(
+        self, state: DurableState | None, agent: str | None, tags: Mapping[str, str]
+    ) -> AsyncGenerator[WorkflowStatus]:
+        """The workflows of runs that may be meant, newest first."""
+        wanted: Record = {f"{TAG}{name}": value for name, value in tags.items()}
+        wanted |= {} if agent is None else {"agent": agent}
+        wanted |= {"waits": True} if state in WAITS else {}
+        offset = 0
+        while page := await self._client.list_workflows_async(
+            name=WORKFLOW,
+            status=None if state is None else list(_STATUSES.get(state, ("SUCCESS",))),
+            sort_desc=True,
+            limit=_PAGE,
+            offset=offset,
+            # SQLite does not look into attributes: there, only what is meant is read whole.
+            attributes=None if self._is_sqlite else wanted or None,
+            load_input=not self._is_sqlite,
+            load_output=not self._is_sqlite,
+        ):
+            offset += len(page)
+            meant = [
+                status for status in page if wanted.items() <= (status.attributes or {}).items()
+            ]
+            for status in await self._whole(meant) if self._is_sqlite else meant:
+                yield status
+
+    async def _whole(self, page: Sequence[WorkflowStatus]) -> Sequence[WorkflowStatus]:
+        ids = [status.workflow_id for status in page]
+        if not ids:
+            return []
+        return await self._client.list_workflows_async(workflow_ids=ids, sort_desc=True)
+
+
+def _enqueue_options(run_id: str, agent: str, options: StartOptions) -> EnqueueOptions:
+    queue, key = options.get("queue", "default"), options.get("key")
+    tags = {f"{TAG}{name}": _clean(value) for name, value in options.get("tags", {}).items()}
+    enqueue: EnqueueOptions = {
+        "workflow_name": WORKFLOW,
+        "queue_name": queue,
+        "workflow_id": run_id,
+        "app_version": VERSION,
+        "attributes": {"agent": agent, "queue": queue, "key": key, **tags},
+    }
+    priority = options.get("priority", 0)
+    if priority:
+        enqueue["priority"] = priority
+    if key is not None:
+        enqueue["queue_partition_key"] = key
+    return enqueue
+
+
+def _only(record: RunRecord, kind: str, call: str) -> Question:
+    """The question that is answered; raises RunConflict."""
+    of_kind = [question for question in record.questions if question.kind == kind]
+    asked = [question for question in of_kind if call in ("", question.place)]
+    if len(asked) == 1:
+        return asked[0]
+    what = "approval" if kind == "approval" else "decision"
+    if not of_kind:
+        raise RunConflict(f"run {record.run_id!r} waits for no {what}: it is {record.state}")
+    places = ", ".join(f"{question.place!r} ({question.tool})" for question in of_kind)
+    raise RunConflict(f"run {record.run_id!r} waits for these; name one with call: {places}")
+
+
+def _clean(text: str) -> str:
+    """The text as PostgreSQL's JSON can hold it."""
+    return text.replace("\0", "\N{REPLACEMENT CHARACTER}").encode(errors="replace").decode()

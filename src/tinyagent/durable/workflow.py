@@ -1,0 +1,195 @@
+"""One execution of a run: the body of its DBOS workflow.
+
+An execution goes through the agent's loop from the start; the journal answers what earlier
+executions have done. It ends with the run's outcome, or with the questions that the run waits for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import aclosing
+from functools import partial
+from typing import Any, cast
+
+from dbos import DBOS, DBOSClient
+
+from tinyagent.agents.base import LoopAgent
+from tinyagent.agents.code import TinyCodeAgent
+from tinyagent.core.errors import ConfigurationError
+from tinyagent.core.events import Event, RunFinished
+from tinyagent.core.memory import Memory
+from tinyagent.core.types import RunResult, Usage
+from tinyagent.durable.approval import Suspended
+from tinyagent.durable.journal import Entry, Gate, Journal
+from tinyagent.durable.records import Record
+from tinyagent.memory.manager import MemoryManager
+from tinyagent.middleware.base import INNERMOST
+
+AnyAgent = LoopAgent[Any, Any, Any, Any]
+Listener = Callable[[str, Event, bool], None]
+"""Is told of a run's events: its id, the event, and whether it is told of it again."""
+
+ANSWER = "answer:"
+"""What the attributes of a workflow that hold answers to its run's questions begin with."""
+
+
+class Executions:
+    """The executions of this process.
+
+    Args:
+        agents: what runs are of, by name.
+        client: to the runs' database.
+        listener: is told of the events.
+    """
+
+    def __init__(
+        self, agents: Mapping[str, AnyAgent], client: DBOSClient, listener: Listener | None
+    ) -> None:
+        self.gate = Gate()
+        self._agents = agents
+        self._client = client
+        self._listener = listener
+        self._tasks: dict[asyncio.Task[Any], str] = {}
+
+    async def execute(self, run_id: str, spec: Record) -> Record:
+        """Run it to its end, or until it waits.
+
+        Raises:
+            ConfigurationError: this process has no such agent.
+        """
+        agent = self._agents.get(spec["agent"])
+        if agent is None:
+            known = ", ".join(sorted(self._agents)) or "none"
+            raise ConfigurationError(
+                f"this worker has no agent {spec['agent']!r}, only: {known}; start one that has it"
+                " and resume the run"
+            )
+        task = cast("asyncio.Task[Any]", asyncio.current_task())
+        self._tasks[task] = run_id
+        try:
+            return await self._execute(agent, run_id, spec)
+        finally:
+            del self._tasks[task]
+
+    async def stop(self) -> set[str]:
+        """Cancel the executions; gives the ids of their runs, which are not over."""
+        tasks = dict(self._tasks)
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+        return set(tasks.values())
+
+    async def _execute(self, agent: AnyAgent, run_id: str, spec: Record) -> Record:
+        # Outside of the workflow's context, or DBOS would make a step of the reading.
+        steps = await _apart(self._client.list_workflow_steps_async, run_id)
+        entries = [
+            Entry(step["function_id"], step["function_name"], step["output"]) for step in steps
+        ]
+        journal = Journal(run_id, entries, partial(self._answers, run_id), self.gate)
+        innermost = INNERMOST.set(journal)
+        try:
+            result = await self._run(agent, journal, spec)
+        except Suspended:
+            await self._note_waiting(run_id)
+            kinds = {question.kind for question in journal.questions}
+            state = "needs_decision" if "in_doubt" in kinds else "waiting"
+            return _outcome(state, questions=[one.to_dict() for one in journal.questions])
+        finally:
+            INNERMOST.reset(innermost)
+        if journal.find("end", "end") is None:
+            await journal.record("end", "end", "", {"memory": result.memory.to_list()})
+        return _outcome(
+            result.state,
+            output=as_json(result.output),
+            error=str(result.error or ""),
+            error_kind=type(result.error).__name__ if result.error else "",
+            steps_taken=result.steps_taken,
+            usage=result.usage.to_dict(),
+        )
+
+    async def _run(self, agent: AnyAgent, journal: Journal, spec: Record) -> RunResult[Any]:
+        memory = memory_from_list(agent, spec.get("memory"))
+        options: dict[str, Any] = {"max_steps": spec.get("max_steps"), "memory": memory}
+        if self._listener is None:
+            return await agent.run(spec["task"], return_result=True, **options)
+        again = journal.is_replaying
+        result: RunResult[Any] | None = None
+        async with aclosing(agent.stream(spec["task"], **options)) as events:
+            async for event in events:
+                self._listener(journal.run_id, event, again)
+                again = again and journal.is_replaying
+                if isinstance(event, RunFinished):
+                    result = event.result
+        return cast("RunResult[Any]", result)  # it is always there
+
+    async def _answers(self, run_id: str) -> Mapping[str, Any]:
+        (status,) = await _apart(
+            partial(self._client.list_workflows_async, load_input=False, load_output=False),
+            workflow_ids=[run_id],
+        )
+        attributes: Record = status.attributes or {}
+        return {
+            key[len(ANSWER) :]: value for key, value in attributes.items() if key.startswith(ANSWER)
+        }
+
+    async def _note_waiting(self, run_id: str) -> None:
+        """Mark it, so that those who tend find it; what counts is the outcome."""
+        update = self._client.update_workflow_attributes_async
+        await _apart(update, run_id, {"waits": True}, merge=True)
+
+
+def memory_from_list(agent: AnyAgent, data: Any) -> Memory | MemoryManager | None:
+    """The memory that the agent goes on from; raises KeyError or ValueError."""
+    if data is None:
+        return None
+    kind = MemoryManager if isinstance(agent, TinyCodeAgent) else Memory
+    return kind.from_list(data)
+
+
+def as_json(value: Any) -> Any:
+    """An answer as JSON; what has no JSON form, as its text."""
+    from pydantic_core import to_jsonable_python  # noqa: PLC0415 - see `import tinyagent`
+
+    return to_jsonable_python(value, fallback=str, inf_nan_mode="strings")
+
+
+async def _apart(call: Callable[..., Awaitable[Any]], *args: Any, **kwargs: Any) -> Any:
+    """Await a call in a context of its own, in which no workflow is under way."""
+    awaited = cast("Any", call(*args, **kwargs))
+    return await asyncio.create_task(awaited, context=contextvars.Context())
+
+
+def _outcome(state: str, **parts: Any) -> Record:
+    return {
+        "state": state,
+        "output": None,
+        "error": "",
+        "error_kind": "",
+        "steps_taken": 0,
+        "usage": Usage().to_dict(),
+        "questions": [],
+        **parts,
+    }
+
+
+_serving: Executions | None = None
+
+
+def serve(executions: Executions | None) -> None:
+    """Take the runs of this process's queues; None: no more."""
+    global _serving  # noqa: PLW0603 - DBOS knows one instance a process, and a workflow by its name
+    _serving = executions
+
+
+WORKFLOW = "tinyagent.run"
+
+
+@DBOS.workflow(name=WORKFLOW)
+async def run_agent(spec: Record) -> Record:
+    """Execute the run of this workflow."""
+    if _serving is None or DBOS.workflow_id is None:
+        raise ConfigurationError("no runs are executed in this process")
+    return await _serving.execute(DBOS.workflow_id, spec)

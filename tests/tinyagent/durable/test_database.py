@@ -1,0 +1,46 @@
+"""Connections: what they are opened with, and what is told where none can be made."""
+
+from __future__ import annotations
+
+import pytest
+from sqlalchemy.exc import OperationalError
+from tests.support.postgres import Database
+
+from tinyagent.durable.database import open_engine
+
+
+def test_sqlite_is_left_to_dbos() -> None:
+    assert open_engine("sqlite:///runs.db") is None
+
+
+def test_options_of_the_url_stay_beside_ours(postgres_database: Database) -> None:
+    url = f"{postgres_database.url}&options=-c%20search_path%3Dmine"
+    engine = open_engine(url)
+    assert engine is not None
+    with engine.connect() as connection:
+        told = {
+            name: connection.exec_driver_sql(f"SHOW {name}").scalar()
+            for name in ("search_path", "idle_in_transaction_session_timeout")
+        }
+    engine.dispose()
+    assert told == {"search_path": "mine", "idle_in_transaction_session_timeout": "15s"}
+
+
+def test_a_server_that_is_away_is_a_lost_connection() -> None:
+    engine = open_engine("postgresql://nobody@127.0.0.1:1/none")
+    assert engine is not None
+    with pytest.raises(OperationalError) as caught:
+        engine.connect()
+    engine.dispose()
+    assert caught.value.connection_invalidated
+
+
+def test_a_statement_that_fails_is_none(postgres_database: Database) -> None:
+    engine = open_engine(postgres_database.url)
+    assert engine is not None
+    with engine.connect() as connection:
+        connection.exec_driver_sql("SET statement_timeout = 1")
+        with pytest.raises(OperationalError) as caught:
+            connection.exec_driver_sql("SELECT pg_sleep(10)")
+    engine.dispose()
+    assert not caught.value.connection_invalidated

@@ -1,0 +1,246 @@
+"""Starting runs, looking at them, ending and resuming them."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.durable_runs import opened, turns
+
+from tinyagent import (
+    Event,
+    Memory,
+    ModelServerError,
+    ReactAgent,
+    RunFinished,
+    ScriptedModel,
+    TextDelta,
+    ToolFinished,
+    scripted_call,
+)
+from tinyagent.core.errors import ConfigurationError
+from tinyagent.durable import DurableRuns, RunConflict, UnknownRun
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path / 'runs.sqlite'}"
+
+
+def add(a: int, b: int) -> int:
+    """Add two numbers.
+
+    Args:
+        a: one
+        b: the other
+    """
+    return a + b
+
+
+def adder() -> ReactAgent[str]:
+    return ReactAgent(turns(scripted_call("add", call_id="1", a=1, b=2), "it is 3"), [add])
+
+
+async def test_a_run_is_executed_and_told(database: str) -> None:
+    async with opened(database, {"adder": adder()}) as runs:
+        record = await runs.run("adder", "1 + 2?", run_id="sum", tags={"of": "two"})
+        names = [step.name.partition(" ")[2] for step in await runs.steps("sum")]
+        memory = await runs.memory("sum")
+    assert (record.state, record.output, record.steps_taken) == ("completed", "it is 3", 2)
+    assert (record.agent, record.task, record.tags) == ("adder", "1 + 2?", {"of": "two"})
+    assert record.usage.requests == 2
+    assert names == ["model", "begin add", "tool add", "model", "end"]
+    assert memory is not None
+    assert Memory.from_list(memory).to_list()[-1]["content"] == "it is 3"
+
+
+async def test_the_same_id_is_the_same_run(database: str) -> None:
+    agent = adder()
+    async with opened(database, {"adder": agent}) as runs:
+        first = await runs.run("adder", "1 + 2?", run_id="sum")
+        again = await runs.run("adder", "1 + 2?", run_id="sum")
+        with pytest.raises(RunConflict, match="another agent or task"):
+            await runs.start("adder", "3 + 4?", run_id="sum")
+        with pytest.raises(UnknownRun, match="'none'"):
+            await runs.get("none")
+    assert first == again
+
+
+async def test_who_has_no_agents_asks_and_others_execute(database: str) -> None:
+    async with opened(database) as asking:
+        run_id = await asking.start("adder", "1 + 2?")
+        assert (await asking.get(run_id)).state == "queued"
+        with pytest.raises(TimeoutError):
+            await asking.wait(run_id, timeout=0.1)
+        async with opened(database, {"adder": adder()}):
+            assert (await asking.wait(run_id, timeout=30)).output == "it is 3"
+
+
+async def test_a_conversation_goes_on_in_another_run(database: str) -> None:
+    def count(request: Any) -> str:
+        return str(len(request.messages))
+
+    async with opened(database, {"counter": ReactAgent(ScriptedModel(count))}) as runs:
+        first = await runs.run("counter", "one")
+        second = await runs.run("counter", "two", memory=await runs.memory(first.run_id))
+    assert (first.output, second.output) == ("2", "4")
+
+
+async def test_runs_are_listed_newest_first(database: str) -> None:
+    agents = {"adder": adder(), "other": ReactAgent(turns(ModelServerError("down")))}
+    async with opened(database, agents) as runs:
+        for name in ("a", "b"):
+            await runs.run("adder", name, run_id=name, tags={"name": name})
+        await runs.run("other", "c", run_id="c")
+
+        async def listed(**options: Any) -> list[str]:
+            return [record.run_id for record in await runs.list(**options)]
+
+        assert await listed() == ["c", "b", "a"]
+        assert await listed(limit=1, offset=1) == ["b"]
+        assert await listed(agent="adder", state="completed") == ["b", "a"]
+        assert await listed(tags={"name": "a"}) == ["a"]
+        assert await listed(state="error") == ["c"]
+        assert await listed(state="waiting") == []
+
+
+async def test_a_run_that_failed_is_resumed_where_it_was(database: str) -> None:
+    replies = [scripted_call("add", a=1, b=2), ModelServerError("down"), "it is 3"]
+    model = ScriptedModel(replies)
+    async with opened(database, {"adder": ReactAgent(model, [add])}) as runs:
+        failed = await runs.run("adder", "1 + 2?", run_id="sum")
+        assert (failed.state, failed.error, failed.error_kind) == (
+            "error",
+            "down",
+            "ModelServerError",
+        )
+        await runs.resume("sum")
+        record = await runs.wait("sum")
+        with pytest.raises(RunConflict, match="completed"):
+            await runs.resume("sum")
+    assert record.output == "it is 3"
+    assert len(model.requests) == 3
+
+
+async def test_a_cancelled_run_makes_no_more_calls_and_can_be_resumed(database: str) -> None:
+    begun, go_on = asyncio.Event(), asyncio.Event()
+
+    async def slow() -> str:
+        """Take long."""
+        begun.set()
+        await go_on.wait()
+        return "done"
+
+    model = turns(scripted_call("slow", call_id="1"), "over")
+    async with opened(database, {"slow": ReactAgent(model, [slow])}) as runs:
+        await runs.start("slow", "go", run_id="run")
+        await begun.wait()
+        await runs.cancel("run")
+        go_on.set()
+        assert (await runs.wait("run")).state == "cancelled"
+        await runs.resume("run")
+        record = await runs.wait("run")
+        # The call was under way when it was cancelled: its result could not be recorded.
+        assert record.state == "needs_decision"
+        await runs.cancel("run")
+        assert (await runs.wait("run")).state == "cancelled"
+    assert len(model.requests) == 1
+
+
+async def test_ended_runs_are_forgotten_and_waiting_ones_kept(database: str) -> None:
+    async def pay() -> str:
+        """Pay."""
+        return "paid"
+
+    from tinyagent import Tool
+
+    gated = Tool.from_function(pay, requires_approval=True)
+    payer = ReactAgent(turns(scripted_call("pay", call_id="1"), "paid"), [gated])
+    async with opened(database, {"adder": adder(), "payer": payer}) as runs:
+        await runs.run("adder", "1 + 2?", run_id="sum")
+        await runs.run("payer", "pay", run_id="waiting")
+        assert await runs.forget(timedelta(hours=1)) == 0
+        assert await runs.forget(timedelta(seconds=-1)) == 1
+        assert [record.run_id for record in await runs.list()] == ["waiting"]
+        with pytest.raises(UnknownRun):
+            await runs.steps("sum")
+
+
+async def test_a_listener_is_told_what_happens(database: str) -> None:
+    told: list[tuple[str, Event, bool]] = []
+    listener = lambda run_id, event, again: told.append((run_id, event, again))  # noqa: E731
+    async with opened(database, {"adder": adder()}, listener=listener) as runs:
+        await runs.run("adder", "1 + 2?", run_id="sum")
+    events = [event for _, event, _ in told]
+    assert {run_id for run_id, _, _ in told} == {"sum"}
+    assert not any(again for _, _, again in told)
+    assert any(isinstance(event, TextDelta) for event in events)
+    assert [e.result.content for e in events if isinstance(e, ToolFinished)] == ["3"]
+    assert isinstance(events[-1], RunFinished)
+
+
+async def test_an_agent_that_a_worker_lacks_is_an_error_that_can_be_resumed(database: str) -> None:
+    async with opened(database, {"adder": adder()}) as runs:
+        record = await runs.run("subtracter", "1 - 2?")
+        assert record.state == "error"
+        assert "no agent 'subtracter', only: adder" in record.error
+
+
+async def test_an_answer_that_was_not_recorded_is_asked_for_again_after_the_end_of_a_process(
+    database: str,
+) -> None:
+    asked = asyncio.Event()
+
+    class Slow(ScriptedModel):
+        async def complete(self, request: Any) -> Any:
+            asked.set()
+            return await asyncio.get_running_loop().create_future()
+
+    async with opened(database, {"adder": ReactAgent(Slow([]))}, drain_seconds=0.05) as runs:
+        await runs.start("adder", "1 + 2?", run_id="sum")
+        await asked.wait()
+    async with opened(database, {"adder": adder()}) as runs:
+        assert (await runs.wait("sum", timeout=30)).output == "it is 3"
+
+
+async def test_draining_lets_calls_end_and_begins_none(database: str) -> None:
+    begun, go_on = asyncio.Event(), asyncio.Event()
+
+    async def slow() -> str:
+        """Take long."""
+        begun.set()
+        await go_on.wait()
+        return "done"
+
+    model = turns(scripted_call("slow", call_id="1"), "over")
+    agents = {"slow": ReactAgent(model, [slow])}
+    async with opened(database, agents) as runs:
+        await runs.start("slow", "go", run_id="run")
+        await begun.wait()
+        assert runs.in_flight == 1
+        drained = asyncio.create_task(runs.drain())
+        go_on.set()
+        await drained
+        names = [step.name.partition(" ")[2] for step in await runs.steps("run")]
+        assert names == ["model", "begin slow", "tool slow"]
+    async with opened(database, agents) as runs:
+        assert (await runs.wait("run", timeout=30)).output == "over"
+    assert len(model.requests) == 2
+
+
+@pytest.mark.parametrize("url", ["runs.sqlite", "mysql://host/runs", ""])
+def test_a_database_that_it_cannot_be_is_refused(url: str) -> None:
+    with pytest.raises(ConfigurationError, match="no URL of SQLite or PostgreSQL"):
+        DurableRuns(url)
+
+
+async def test_a_database_that_is_away_is_named_without_its_url(tmp_path: Path) -> None:
+    url = f"postgresql://user:secret@/runs?host={tmp_path}"
+    for agents in (None, {"adder": adder()}):
+        with pytest.raises(ConfigurationError, match="cannot be opened") as raised:
+            async with DurableRuns(url, agents):
+                pass
+        assert "secret" not in str(raised.value)
