@@ -1,6 +1,7 @@
-"""The server of `service.py`: `service_server.py chat|stream|bare SOURCES DATABASE`.
+"""The server of `service.py` and `page.py`: `service_server.py KIND SOURCES DATABASE`.
 
-It prints its port. Its model answers in no time: with one comparison, or with many words.
+KIND is `chat`, `stream`, `bare` or `page`. It prints its port. Its model answers in no time with
+one comparison (`chat`), or word by word (`stream`, and `page` with the page).
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from tinyagent import ModelDelta, ModelRequest, ModelResponse, Usage, scripted_c
 
 WORDS = 400
 WORD_SECONDS = 0.02
-ANSWER = "word " * WORDS
+LAST_WORD = "the-last-word"
+ANSWER = "word " * (WORDS - 1) + LAST_WORD
 
 
 class Instant:
@@ -57,9 +59,9 @@ class Talking(Instant):
     ) -> AsyncGenerator[ModelDelta | ModelResponse, None]:
         """The answer, word by word."""
         del request
-        for _ in range(WORDS):
+        for number in range(WORDS):
             await asyncio.sleep(WORD_SECONDS)
-            yield ModelDelta("word ")
+            yield ModelDelta("word " if number + 1 < WORDS else LAST_WORD)
         yield ModelResponse(ANSWER, usage=Usage(1))
 
 
@@ -88,8 +90,9 @@ async def main(kind: str, sources: Path, database: str) -> None:
         requests_per_minute=0,
         max_turns=1000,
     )
-    model = Talking() if kind == "stream" else Instant()
-    app = bare() if kind == "bare" else create_app(settings, model=lambda _: model)
+    model = Instant() if kind == "chat" else Talking()
+    page = kind == "page"
+    app = bare() if kind == "bare" else create_app(settings, model=lambda _: model, page=page)
     listening = listen("127.0.0.1", 0)
     port = listening.getsockname()[1]
     await Server(app, lambda: print(port, flush=True)).serve(sockets=[listening])

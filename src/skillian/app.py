@@ -18,9 +18,10 @@ from skillian.api import (
     routes_about,
     routes_chat,
     routes_compare,
+    routes_downloads,
     routes_sessions,
 )
-from skillian.api.auth import Gate
+from skillian.api.auth import CookieOwner, Gate
 from skillian.api.comparisons import Comparisons
 from skillian.api.limits import Bounded
 from skillian.api.logs import Requests
@@ -30,6 +31,7 @@ from skillian.api.problems import install
 from skillian.api.runs import Runs, Slots
 from skillian.api.service import Service
 from skillian.chat.agent import Agent
+from skillian.chat.approvals import Approvals
 from skillian.chat.grounding_check import check_answer
 from skillian.chat.opening import load_skills, read_vocabulary
 from skillian.chat.turns import TurnRunner
@@ -52,6 +54,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     routes_chat.router,
     routes_sessions.router,
     routes_compare.router,
+    routes_downloads.router,
     routes_about.router,
     openai_compat.router,
     ag_ui.router,
@@ -63,6 +66,7 @@ def create_app(
     *,
     model: MakeModel | None = None,
     service: Service | None = None,
+    page: bool = False,
 ) -> FastAPI:
     """The service; it opens its sources and its session store when it starts.
 
@@ -70,6 +74,7 @@ def create_app(
         settings: as from the environment.
         model: makes what answers, in place of the setting.
         service: is open already; else it is opened and closed with the application.
+        page: serve the page under `/ui` as well; once in a process.
     """
     chosen = settings or Settings()
 
@@ -95,10 +100,15 @@ def create_app(
     for router in ROUTERS:
         app.include_router(router)
     add_mcp(app)
+    cookie_owner: CookieOwner | None = None
+    if page:
+        from skillian.web.page import mount  # noqa: PLC0415 - an extra, and a second of imports
+
+        cookie_owner = mount(app, chosen)
     app.openapi = document(app, has_keys=bool(chosen.api_keys))  # type: ignore[method-assign]
     # The last that is added is the first that a request meets.
     app.add_middleware(Bounded, max_body=chosen.max_body_bytes)
-    app.add_middleware(Gate, settings=chosen)
+    app.add_middleware(Gate, settings=chosen, cookie_owner=cookie_owner)
     app.add_middleware(Requests)
     return app
 
@@ -116,6 +126,7 @@ async def open_service(
         tinyagent.ConfigurationError: the model's key is missing.
     """
     registry = SourceRegistry.load(settings.sources)
+    approvals = Approvals()
     async with (
         open_store(settings.database_url.get_secret_value()) as store,
         DataServices(registry) as data,
@@ -125,11 +136,15 @@ async def open_service(
         async def make_agent() -> Agent:
             vocabulary = await read_vocabulary(data, skills)
             made = make_model(settings.model, vocabulary) if model is None else model(vocabulary)
-            return Agent(made, skills, vocabulary)
+            return Agent(made, skills, vocabulary, approvals)
 
         slots = Slots(settings.max_turns)
         runner = TurnRunner(
-            lambda: service.agent, store, check=check_answer, turn_seconds=settings.turn_seconds
+            lambda: service.agent,
+            store,
+            approvals=approvals,
+            check=check_answer,
+            turn_seconds=settings.turn_seconds,
         )
         service = Service(
             settings=settings,
@@ -138,7 +153,7 @@ async def open_service(
             store=store,
             agent=await make_agent(),
             slots=slots,
-            runs=Runs(runner, slots),
+            runs=Runs(runner, slots, approvals),
             comparisons=Comparisons(data, store),
         )
         async with aclosing(service.runs), _kept_up(service, make_agent):

@@ -42,6 +42,7 @@ class Settings(BaseSettings):
         port: The port to serve on; 0 takes a free one.
         database_url: Where sessions are kept, also read from `DATABASE_URL`.
         api_keys: The digests of the keys (`SKILLIAN_API_KEYS` is a comma list of the keys).
+        page_secret: Signs the page's cookie; none: made up at each start.
         retention_days: After how many days without use a session is deleted; none: never.
         max_body_bytes: How large the body of a request may be.
         requests_per_minute: How many requests a key may make; 0 means any number.
@@ -68,6 +69,7 @@ class Settings(BaseSettings):
         SecretStr, Field(validation_alias=AliasChoices("SKILLIAN_DATABASE_URL", "DATABASE_URL"))
     ] = SecretStr("sqlite:///skillian.db")
     api_keys: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_digests)] = ()
+    page_secret: Annotated[SecretStr, Field(min_length=MIN_KEY)] | None = None
     retention_days: Annotated[int, Field(ge=1)] | None = None
     max_body_bytes: Annotated[int, Field(ge=1024)] = 1024 * 1024
     requests_per_minute: Annotated[int, Field(ge=0)] = 600

@@ -132,7 +132,7 @@ def test_curl_reads_a_turn_as_it_happens(demo: Path, tmp_path: Path) -> None:
             while found := event(client.stdout):
                 events.append(found)
     kinds = [each["event"] for each in events]
-    assert kinds[:3] == ["turn_started", "tool_started", "tool_finished"]
+    assert kinds[:4] == ["turn_started", "model_finished", "tool_started", "tool_finished"]
     assert kinds[-2:] == ["answer", "turn_ended"]
     assert [int(each["id"]) for each in events] == list(range(1, len(events) + 1))
     answer = json.loads(events[-2]["data"])

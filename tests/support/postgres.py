@@ -20,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator, Generator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -102,8 +102,9 @@ class Database:
 class Server:
     """A server in a folder of its own; started and stopped by `running_postgres`."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, settings: Mapping[str, str]) -> None:
         self.folder = folder
+        self._settings = {**_SETTINGS, "unix_socket_directories": str(folder), **settings}
         self._data = folder / "data"
         self._programs = _programs(folder)
         self._process: subprocess.Popen[bytes] | None = None
@@ -121,8 +122,7 @@ class Server:
 
     def start(self) -> None:
         """Start, and return when connections are let in."""
-        settings = {**_SETTINGS, "unix_socket_directories": str(self.folder)}
-        self._process = self._popen("postgres", *(f"--{k}={v}" for k, v in settings.items()))
+        self._process = self._popen("postgres", *(f"--{k}={v}" for k, v in self._settings.items()))
         deadline = time.monotonic() + 60
         while not self._answers():
             assert self._process.poll() is None, f"the server did not start:\n{self.log()}"
@@ -185,12 +185,12 @@ class Server:
 
 
 @contextmanager
-def running_postgres() -> Generator[Server]:
-    """A server that ends with the block, or with this process."""
+def running_postgres(**settings: str) -> Generator[Server]:
+    """A server that ends with the block, or with this process; settings beside those of tests."""
     folder = Path(tempfile.mkdtemp(prefix="pg-"))
     command = [sys.executable, __file__, str(folder)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True) as guard:
-        server = Server(folder)
+        server = Server(folder, settings)
         try:
             server.create()
             yield server

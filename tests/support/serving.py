@@ -14,6 +14,8 @@ from pathlib import Path
 
 COMMAND = Path(sys.executable).parent / "skillian"
 START_SECONDS = 60
+UNCOUNTED = {"SKILLIAN_REQUESTS_PER_MINUTE": "0"}
+"""The setting for as many requests as a test likes."""
 
 
 class NotServing(Exception):
@@ -65,7 +67,14 @@ class Serving:
 def serving(sources: Path, *words: str, **settings: str) -> Generator[Serving]:
     """A server over these sources, on a free port; settings are its environment."""
     command: list[str | Path] = [COMMAND, "serve", "--sources", sources, "--port", "0", *words]
-    server = Serving(command, sources.parent, **settings)
+    with running(command, sources.parent, **settings) as server:
+        yield server
+
+
+@contextmanager
+def running(command: Sequence[str | Path], folder: Path, **settings: str) -> Generator[Serving]:
+    """A server by this command, which tells its address as `skillian serve` does."""
+    server = Serving(command, folder, **settings)
     try:
         yield server
     finally:

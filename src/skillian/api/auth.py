@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hmac
 import ipaddress
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
+from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from skillian.api.limits import Buckets
@@ -15,8 +16,18 @@ from skillian.api.problems import ProblemError
 from skillian.errors import SkillianError
 from skillian.settings import Settings, key_digest
 
+PAGE = "/ui"
+"""Where the page is mounted."""
+LOGIN = f"{PAGE}/login"
 PUBLIC = frozenset({"/health", "/ready", "/openapi.json"})
 """What needs no key."""
+
+# Scripts and styles of the page: the same for everybody, and many at once.
+_ASSETS = f"{PAGE}/_nicegui/"
+
+_UNKNOWN = 401
+
+CookieOwner = Callable[[Headers], str]
 
 
 def check_address(host: str, *, has_keys: bool) -> None:
@@ -46,10 +57,14 @@ class Gate:
     Args:
         app: what is behind it.
         settings: hold the keys' digests, and how often each may ask.
+        cookie_owner: the digest that a browser's cookie holds, or an empty text.
     """
 
-    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+    def __init__(
+        self, app: ASGIApp, settings: Settings, cookie_owner: CookieOwner | None = None
+    ) -> None:
         self._app = app
+        self._cookie_owner = cookie_owner
         self._digests = settings.api_keys
         self._buckets = Buckets(settings.requests_per_minute)
 
@@ -60,36 +75,67 @@ class Gate:
             return
         try:
             owner = self._owner(scope)
-            if scope["path"] not in PUBLIC:
+            if not _is_free(scope["path"]):
                 self._buckets.take(owner)
         except ProblemError as problem:
-            await problem.response()(scope, receive, send)
+            await _refusal(scope, problem)(scope, receive, send)
             return
         scope.setdefault("state", {})["owner"] = owner
         await self._app(scope, receive, send)
 
     def _owner(self, scope: Scope) -> str:
         headers = Headers(scope=scope)
+        if scope["path"].startswith(f"{PAGE}/"):
+            _check_own_origin(headers)
         if not self._digests:
             _check_local(scope, headers)
             return ""
-        if scope["path"] in PUBLIC:
+        if _is_free(scope["path"]) or scope["path"] in {LOGIN, PAGE, "/"}:
             return ""
+        if "authorization" not in headers and self._cookie_owner is not None:
+            owner = among(self._cookie_owner(headers), self._digests)
+            if owner:
+                _check_own_origin(headers)
+                return owner
         scheme, _, key = headers.get("authorization", "").partition(" ")
-        found = _among(key_digest(key.strip()), self._digests)
+        found = among(key_digest(key.strip()), self._digests)
         if scheme.lower() != "bearer" or not found:
             detail = "Send one of the API keys: Authorization: Bearer KEY"
             raise ProblemError(401, "unauthorized", detail, {"WWW-Authenticate": "Bearer"})
         return found
 
 
-def _among(digest: str, known: Iterable[str]) -> str:
+def among(digest: str, known: Iterable[str]) -> str:
     """The digest if it is known; takes as long for each of them."""
     found = ""
     for each in known:
         if hmac.compare_digest(each, digest):
             found = each
     return found
+
+
+def _is_free(path: str) -> bool:
+    """Whether anybody may ask for it, and as often as he likes."""
+    return path in PUBLIC or path.startswith(_ASSETS)
+
+
+def _refusal(scope: Scope, problem: ProblemError) -> Response:
+    """A person whom the page does not know is asked for the key."""
+    is_page = scope["type"] == "http" and scope["path"].startswith(f"{PAGE}/")
+    if problem.status == _UNKNOWN and is_page:
+        return RedirectResponse(LOGIN, 303)
+    return problem.response()
+
+
+def _check_own_origin(headers: Headers) -> None:
+    """A browser's cookie and its sockets are for pages of this very server.
+
+    Raises:
+        ProblemError: a page of elsewhere asks (403).
+    """
+    origin = headers.get("origin")
+    if origin is not None and urlsplit(origin).netloc != headers.get("host"):
+        raise ProblemError(403, "wrong_origin", "Pages of other hosts are not answered.")
 
 
 def _check_local(scope: Scope, headers: Headers) -> None:

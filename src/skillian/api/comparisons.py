@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 from skillian.api.problems import ProblemError
+from skillian.data.ground import Progress
 from skillian.data.saved import SavedComparison
 from skillian.data.services import DataServices
 from skillian.errors import InvalidInputError
@@ -29,8 +30,10 @@ class Comparisons:
         self._data = data
         self._kept = store.comparisons
 
-    async def compare(self, asked: SavedComparison) -> dict[str, Any]:
-        """The result as JSON; raises as `ComparisonEngine.compare`."""
+    async def compare(
+        self, asked: SavedComparison, progress: Progress | None = None
+    ) -> dict[str, Any]:
+        """The result as JSON; `progress` and errors as those of `ComparisonEngine.compare`."""
         result = await self._data.comparison.compare(
             asked.a,
             asked.b,
@@ -38,6 +41,7 @@ class Comparisons:
             asked.align_on,
             asked.filters,
             thresholds=asked.thresholds,
+            progress=progress,
         )
         told = result.to_dict()
         expires = timedelta(seconds=self._data.registry.comparison.cache_ttl_seconds)

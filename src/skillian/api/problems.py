@@ -132,7 +132,7 @@ def problem_of(error: Exception) -> ProblemError:
 
 def _invalid(error: RequestValidationError) -> ProblemError:
     faults = error.errors()
-    if any(fault["type"] == "json_invalid" for fault in faults):
+    if any(fault["type"] == "json_invalid" and fault["loc"][0] == "body" for fault in faults):
         return ProblemError(400, "invalid_json", "The body is no JSON.")
     # What was sent is not repeated: it may be long, or a secret in the wrong place.
     told = [

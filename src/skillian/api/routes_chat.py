@@ -6,15 +6,16 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Header, Request, Response
+from fastapi import APIRouter, Header, Path, Request, Response
 
 from skillian.api.problems import ProblemError
 from skillian.api.runs import Run
-from skillian.api.schemas import ChatRequest, ChatResponse, SessionChatRequest, SessionId
+from skillian.api.schemas import Answer, ChatRequest, ChatResponse, SessionChatRequest, SessionId
 from skillian.api.service import Service, TheOwner, TheService
 from skillian.api.stream import EVENTS, EventStream, told, wants_events, while_connected
 from skillian.chat.sessions import follow
 from skillian.storage import TurnEvent
+from tinyagent import Decision
 
 MAX_NUMBER = 2**53
 
@@ -67,6 +68,19 @@ async def events(
     if not progress.events and not progress.is_running:
         return Response(status_code=204)
     return EventStream(told(_followed(service, session_id, owner, after), session_id))
+
+
+@router.post("/sessions/{session_id}/approvals/{call_id}", status_code=204)
+async def approve(
+    session_id: SessionId,
+    call_id: Annotated[str, Path(max_length=200)],
+    asked: Answer,
+    service: TheService,
+    owner: TheOwner,
+) -> None:
+    """Say yes or no to a call of a turn that waits for it, as its event `approval_wanted` says."""
+    await service.store.get(owner, session_id)
+    service.runs.answer(session_id, call_id, Decision(asked.approved, asked.reason))
 
 
 async def _followed(

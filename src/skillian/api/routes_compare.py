@@ -5,29 +5,46 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Request, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, Json
 
 from skillian.api.routes_sessions import MAX_OFFSET
 from skillian.api.schemas import CompareRequest, Comparison, ComparisonPage
 from skillian.api.service import TheService
 from skillian.api.stream import while_connected
+from skillian.data.page import ColumnFilter, Order
 from skillian.data.results import Status
 from skillian.data.saved import SavedComparison
 from skillian.reports.as_html import write_html
 
 MAX_ROWS = 1000
+MAX_FILTERS = 50
 # The page holds its script by its digest; here it cannot reach anything of this server's either.
 _PAGE_POLICY = "sandbox allow-scripts allow-downloads; frame-ancestors 'none'"
 
 Key = Annotated[str, Path(max_length=100, description="The `cache_key` of a comparison.")]
 
 
-class RowsQuery(BaseModel):
-    """Which groups are wanted; without a status those that differ."""
+class GroupsQuery(BaseModel):
+    """Which groups are wanted, and in which order; without a status those that differ.
+
+    `order` is `{column, of, descending}`, `where` a list of `{column, of, filter}`, both in JSON:
+    `column` is `key` of a dimension; `a`, `b`, `gap` or `size` (its absolute amount) of a measure;
+    `rows_a`, `rows_b`; to order by also `status`. A filter is as those of a comparison, of a key
+    also `{"contains": text}`.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
     status: list[Status] | None = None
+    order: Json[Order] | None = None
+    where: Annotated[Json[list[ColumnFilter]], Field(max_length=MAX_FILTERS)] = Field(
+        default_factory=list[ColumnFilter]
+    )
+
+
+class RowsQuery(GroupsQuery):
+    """A page of them."""
+
     offset: int = Field(0, ge=0, le=MAX_OFFSET)
     limit: int = Field(100, ge=1, le=MAX_ROWS)
 
@@ -64,11 +81,18 @@ async def rows(
     service: TheService,
     wanted: Annotated[RowsQuery, Query()],
 ) -> dict[str, Any]:
-    """A page of its groups, the largest difference first; without `status` those that differ."""
+    """A page of its groups, if no other order is wanted the largest difference first."""
 
     async def work() -> dict[str, Any]:
         await service.comparisons.recall(key)
-        found = await service.data.comparison.rows(key, wanted.status, wanted.offset, wanted.limit)
+        found = await service.data.comparison.rows(
+            key,
+            wanted.status,
+            wanted.offset,
+            wanted.limit,
+            order=wanted.order,
+            where=wanted.where,
+        )
         return found.to_dict()
 
     with service.slots.taken():

@@ -8,9 +8,11 @@ from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import ExitStack, aclosing, contextmanager
 
 from skillian.api.problems import ProblemError
+from skillian.chat.approvals import Approvals
 from skillian.chat.turns import TurnRunner
 from skillian.skills.session import in_session
 from skillian.storage import TurnEvent
+from tinyagent import Decision
 
 
 class Slots:
@@ -130,11 +132,13 @@ class Runs:
     Args:
         runner: runs them.
         slots: each takes one.
+        approvals: the calls that wait for a person.
     """
 
-    def __init__(self, runner: TurnRunner, slots: Slots) -> None:
+    def __init__(self, runner: TurnRunner, slots: Slots, approvals: Approvals) -> None:
         self._runner = runner
         self._slots = slots
+        self._approvals = approvals
         self._runs: defaultdict[str, set[Run]] = defaultdict(set)
 
     def start(self, session_id: str, owner: str, message: str) -> Run:
@@ -157,6 +161,16 @@ class Runs:
             for run in tuple(self._runs.get(session_id, ())):
                 stack.enter_context(run.read(grace))
             yield
+
+    def answer(self, session_id: str, call_id: str, decision: Decision) -> None:
+        """Say yes or no to a call that waits for it.
+
+        Raises:
+            ProblemError: none of this id waits in this process (404).
+        """
+        if not self._approvals.answer(session_id, call_id, decision):
+            detail = "No such call waits for an approval (any more)."
+            raise ProblemError(404, "approval_not_found", detail)
 
     def cancel(self, session_id: str) -> None:
         """Cancel all turns of a session."""

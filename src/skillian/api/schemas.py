@@ -218,6 +218,13 @@ class ComparisonPage(BaseModel):
     model_config = ConfigDict(extra="allow")
 
 
+class Answer(Body):
+    """Whether a call that waits may be made; the model reads the reason of a no."""
+
+    approved: bool
+    reason: str = Field("", max_length=1000)
+
+
 class SearchRequest(Body):
     """What to look for in the skills' knowledge."""
 

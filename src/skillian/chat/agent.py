@@ -7,12 +7,21 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
 
+from skillian.chat.approvals import Approvals, AskPerson
 from skillian.chat.conversation import Conversation
 from skillian.chat.grounded import Grounded
 from skillian.chat.turn_session import TurnSession
 from skillian.llm.vocabulary import Vocabulary
 from skillian.skills.registry import SkillRegistry
-from tinyagent import Event, Model, ReactAgent, RunFinished, RunResult, ToolResult
+from tinyagent import (
+    Event,
+    Middleware,
+    Model,
+    ReactAgent,
+    RunFinished,
+    RunResult,
+    ToolResult,
+)
 
 MAX_ROUNDS = 10
 
@@ -43,16 +52,26 @@ class Agent:
         model: what answers.
         skills: their tools are offered, their instructions are the system prompt.
         vocabulary: what questions and calls are checked against; without one they are not.
+        approvals: asks a person where a tool wants that; without it the answer is no.
     """
 
     def __init__(
-        self, model: Model, skills: SkillRegistry, vocabulary: Vocabulary | None = None
+        self,
+        model: Model,
+        skills: SkillRegistry,
+        vocabulary: Vocabulary | None = None,
+        approvals: Approvals | None = None,
     ) -> None:
         self.model_name = model.name
+        middleware: list[Middleware] = [TurnSession()]
+        if approvals is not None:
+            middleware.append(AskPerson(approvals))
+        if vocabulary is not None:
+            middleware.append(Grounded(vocabulary))
         self._agent = ReactAgent(
             model,
             [tool.as_tool() for tool in skills.get_all_tools()],
-            middleware=[TurnSession(), *([Grounded(vocabulary)] if vocabulary is not None else [])],
+            middleware=middleware,
             max_steps=MAX_ROUNDS,
             system_suffix=skills.system_prompt(),
             temperature=0,

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
 from contextlib import aclosing, suppress
+from itertools import groupby
 from types import TracebackType
-from typing import Self
+from typing import Self, cast
 
 from tinyagent import Event, TextDelta
 
 DELTA_SECONDS = 0.1
-LONGEST_SECONDS = 0.5
+LONGEST_SECONDS = 1.0
 # Text waits this many times as long as it took to hand on the last: under load, pieces grow.
 _PATIENCE = 20
 DELTA_CHARACTERS = 512
@@ -40,7 +41,7 @@ class Batches:
         self._task.cancel()
 
     async def next(self) -> Sequence[Event]:
-        """The next events, at least one; none when the stream has ended.
+        """The next events, at least one; none when the stream has ended. Words come joined.
 
         Raises:
             Exception: what the stream raised.
@@ -59,7 +60,7 @@ class Batches:
         elif not batch and not self._task.cancelled():
             await self._task
         self._handed_on = loop.time()
-        return batch
+        return joined(batch)
 
     def _due(self, now: float) -> float:
         """When text is handed on again, once the last batch has been."""
@@ -96,3 +97,22 @@ class Batches:
             self._has_ended = True
             self._some.set()
             self._urgent.set()
+
+
+def joined(events: Iterable[Event]) -> list[Event]:
+    """The events, each run of pieces of the same text as one piece."""
+    found: list[Event] = []
+    for text, run in groupby(events, _text_of):
+        if text is None:
+            found += run
+        else:
+            pieces = cast("Iterator[TextDelta]", run)
+            found.append(TextDelta(text[0], "".join(piece.text for piece in pieces), text[1]))
+    return found
+
+
+def _text_of(event: Event) -> tuple[int, str] | None:
+    """Which text it is a piece of; None where it is none, or begins the text anew."""
+    if isinstance(event, TextDelta) and event.kind != "restart":
+        return event.step, event.kind
+    return None

@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
+from time import perf_counter
 from typing import Any, TypeVar, cast
 
 from skillian.chat.agent import respond
+from skillian.chat.approvals import ApprovalGiven, ApprovalWanted
 from skillian.storage import Draft
 from tinyagent import (
     CodeFinished,
     CodeStarted,
     Event,
     Message,
+    ModelRequested,
     ModelResponded,
     OutputDelta,
     RunFinished,
@@ -25,6 +28,7 @@ from tinyagent import (
     ToolFinished,
     ToolResult,
     ToolStarted,
+    Usage,
 )
 
 MAX_RESULT_CHARACTERS = 20_000
@@ -33,6 +37,7 @@ MAX_RESULTS_BYTES = 2 * 1024 * 1024
 """How large the JSON of all tool results of a turn may be that events carry."""
 
 T = TypeVar("T")
+Told = Event | ApprovalWanted | ApprovalGiven
 Check = Callable[[str, Sequence[Any], str], Any]
 """As `grounding_check.check_answer`: what was said, the tool results and the question."""
 
@@ -58,14 +63,18 @@ class TurnRecord:
     _open: dict[str, ToolCall] = field(default_factory=dict[str, ToolCall])
     _done: dict[str, ToolResult] = field(default_factory=dict[str, ToolResult])
     _bytes: int = 0
+    _asked: float = 0.0
 
-    def read(self, events: Iterable[Event]) -> None:
+    def read(self, events: Iterable[Told]) -> None:
         """Take note of what happened."""
         for event in events:
             match event:
                 case TextDelta():
                     self._add_delta(event)
-                case ModelResponded(response=response):
+                case ModelRequested():
+                    self._asked = perf_counter()
+                case ModelResponded(step=step, response=response):
+                    self._add_response(step, response.usage)
                     # Calls written as text stand in the text; it is not kept beside the calls.
                     self._said = (response.content or "") if response.tool_calls else ""
                 case ToolStarted(call=call):
@@ -123,6 +132,12 @@ class TurnRecord:
                 text = written + text
         self._drafts.append(Draft("delta", {**head, "text": text}))
 
+    def _add_response(self, step: int, usage: Usage) -> None:
+        """What a request to the model took; the text of its answer is in the deltas."""
+        took = {"step": step, "duration_ms": _milliseconds(perf_counter() - self._asked)}
+        tokens = {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens}
+        self._drafts.append(Draft("model_finished", took | tokens))
+
     def _add_result(self, step: int, result: ToolResult) -> None:
         self._done[result.call.id] = result
         value = _as_json(result.content)
@@ -132,7 +147,7 @@ class TurnRecord:
         if self._bytes > MAX_RESULTS_BYTES:
             self._bytes -= size
             value = _left_out(size)
-        told = {"result": value, "duration_ms": round(result.duration_seconds * 1000, 1)}
+        told = {"result": value, "duration_ms": _milliseconds(result.duration_seconds)}
         call = {"tool": result.call.name, "args": dict(result.call.arguments)}
         self.calls.append({**call, **told})
         head = {"step": step, "id": result.call.id, "tool": result.call.name}
@@ -151,24 +166,37 @@ class TurnRecord:
         self._open, self._done, self._said = {}, {}, ""
 
 
-def drafts_of(event: Event) -> list[Draft]:
+def drafts_of(event: Told) -> list[Draft]:
     """What is told of an event that needs nothing but itself."""
+    told: dict[str, Any]
     match event:
         case ToolStarted(step=step, call=call):
+            kind = "tool_started"
             told = {"step": step, "id": call.id, "tool": call.name, "args": dict(call.arguments)}
-            return [Draft("tool_started", told)]
         case CodeStarted(step=step, code=code):
-            return [Draft("code_started", {"step": step, "code": code})]
+            kind, told = "code_started", {"step": step, "code": code}
         case OutputDelta(step=step, text=text):
-            return [Draft("code_output", {"step": step, "text": text})]
+            kind, told = "code_output", {"step": step, "text": text}
         case CodeFinished(step=step, result=result):
+            kind = "code_finished"
             told = {"step": step, "output": result.output, "error": result.error}
-            return [Draft("code_finished", told)]
+            told["duration_ms"] = _milliseconds(result.duration_seconds)
+        case ApprovalWanted(call=call):
+            kind = "approval_wanted"
+            told = {"id": call.id, "tool": call.name, "args": dict(call.arguments)}
+        case ApprovalGiven(call=call, decision=decision):
+            kind = "approval_given"
+            told = {"id": call.id, "approved": decision.approved, "reason": decision.reason}
         case SignalGiven(step=step, signal=signal):
+            kind = "signal"
             told = {"step": step, "type": signal.type.value, "message": signal.message}
-            return [Draft("signal", told)]
         case _:
             return []
+    return [Draft(kind, told)]
+
+
+def _milliseconds(seconds: float) -> float:
+    return round(seconds * 1000, 1)
 
 
 def _as_json(text: str) -> Any:

@@ -4,26 +4,38 @@ import tempfile
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, NoReturn
 
 import typer
 
 from skillian.cli.ask import answer
+from skillian.cli.serve import serve_until_interrupted
 from skillian.cli.shell import ExitCode, out, run
 from skillian.demo.ledger import write_demo
 from skillian.settings import Settings
 
 DEMO_QUESTION = "Compare amounts between fi_reporting and bpc_reporting for company 1001"
+SESSIONS = "sessions.db"
 
 
 def demo(
+    *,
     keep: Annotated[
         Path | None, typer.Option(help="Write the demo's files there and leave them.")
+    ] = None,
+    serve: Annotated[
+        bool, typer.Option("--serve", help="Serve the page on it instead, until Ctrl-C.")
+    ] = False,
+    port: Annotated[
+        int | None,
+        typer.Option(help="Of the page: default SKILLIAN_PORT or 8000; 0 takes a free one."),
     ] = None,
 ) -> None:
     """Make a small ledger and its planning copy, ask a question about them, show the answer."""
     with _demo_folder(keep) as folder:
         sources = _write_demo(folder)
+        if serve:
+            _serve(folder, sources, port)
         out.print("Question: ", style="bold", end="")
         out.print(DEMO_QUESTION, markup=False)
         response = run(answer(DEMO_QUESTION, sources, Settings().model))
@@ -32,9 +44,19 @@ def demo(
     raise typer.Exit(ExitCode.OK if response.finished else ExitCode.FAILED)
 
 
+def _serve(folder: Path, sources: Path, port: int | None) -> NoReturn:
+    """Serve the demo, with its sessions beside it."""
+    given: dict[str, Any] = {"sources": sources, "database_url": f"sqlite:///{folder / SESSIONS}"}
+    if port is not None:
+        given["port"] = port
+    run(serve_until_interrupted(Settings(**given)))
+    raise typer.Exit(ExitCode.OK)
+
+
 def _write_demo(folder: Path) -> Path:
     """Write the demo's files; what is there already is never replaced."""
-    taken = [name for name in ("sources.yaml", "ledger.duckdb") if (folder / name).exists()]
+    names = ("sources.yaml", "ledger.duckdb", SESSIONS)
+    taken = [name for name in names if (folder / name).exists()]
     if taken:
         raise typer.BadParameter(
             f"{folder} holds {' and '.join(taken)} already; name a folder without",

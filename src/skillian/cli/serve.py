@@ -23,17 +23,23 @@ def serve(
         int | None, typer.Option(help="Default SKILLIAN_PORT or 8000; 0 takes a free one.")
     ] = None,
 ) -> None:
-    """Serve chat, sessions and comparisons over HTTP until Ctrl-C.
+    """Serve the page, chat, sessions and comparisons over HTTP until Ctrl-C.
 
     Without SKILLIAN_API_KEYS only this machine is served.
     """
     given: Mapping[str, Any] = {"sources": sources, "host": host, "port": port}
     named = {name: value for name, value in given.items() if value is not None}
-    run(_serve(Settings(**named)))
+    run(serve_until_interrupted(Settings(**named)))
     raise typer.Exit(ExitCode.OK)
 
 
-async def _serve(settings: Settings) -> None:
+async def serve_until_interrupted(settings: Settings) -> None:
+    """Serve, and tell where; without the extra `web` there is no page.
+
+    Raises:
+        SkillianError: the address is taken, or is open to others without keys.
+        UnavailableError: the extra `service` is not installed.
+    """
     if find_spec("fastapi") is None or find_spec("uvicorn") is None:
         raise UnavailableError(
             "the service needs an extra; install it with: pip install 'tinyagent-skillian[service]'"
@@ -45,6 +51,7 @@ async def _serve(settings: Settings) -> None:
     from skillian.app import create_app, open_service  # noqa: PLC0415
 
     check_address(settings.host, has_keys=bool(settings.api_keys))
+    has_page = find_spec("nicegui") is not None
     listening = listen(settings.host, settings.port)
     async with open_service(settings) as service:
         log_as_json()
@@ -53,6 +60,8 @@ async def _serve(settings: Settings) -> None:
 
         def started() -> None:
             notes.print(printable(f"skillian serves on {url} (Ctrl-C ends it)"), markup=False)
+            if has_page:
+                notes.print(printable(f"The page: {url}/"), markup=False)
 
-        server = Server(create_app(settings, service=service), started)
+        server = Server(create_app(settings, service=service, page=has_page), started)
         await server.serve(sockets=[listening])

@@ -12,6 +12,8 @@ from skillian.data import arrow, sql
 from skillian.data.binding import Binder, BoundSource
 from skillian.data.compile import compile_sql
 from skillian.data.definitions import Measure
+from skillian.data.query import QueryResult
+from skillian.data.raw_rows import raw_rows
 from skillian.data.selection import filtered_rows
 from skillian.data.sources import SourceRegistry
 from skillian.data.values import jsonable, python_value
@@ -65,6 +67,14 @@ class SourceInfo:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """Some rows of a source as its table holds them; `types` are the columns' in its database."""
+
+    types: tuple[str, ...]
+    rows: QueryResult
+
+
 class Catalogue:
     """Describes the sources of a registry; a description is kept for five minutes.
 
@@ -91,6 +101,12 @@ class Catalogue:
             bound = await self._binder.bind(name)
             found = self._described[name] = await _describe(bound)
         return found
+
+    async def sample(self, name: str, limit: int) -> Sample:
+        """Return at most `limit` rows of a source; raises as `source`."""
+        bound = await self._binder.bind(name)
+        types = tuple(kind.sql for kind in bound.columns.values())
+        return Sample(types, await raw_rows(bound, (), limit, in_order=False))
 
 
 async def _describe(source: BoundSource) -> SourceInfo:

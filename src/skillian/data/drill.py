@@ -3,16 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sqlglot import exp
-
-from skillian.connectors.base import ColumnType
-from skillian.data import arrow, sql
+from skillian.data import sql
 from skillian.data.comparison_plan import ComparisonPlan, Side
-from skillian.data.compile import prepare
 from skillian.data.filters import Condition, parse_filter
 from skillian.data.ground import together
 from skillian.data.query import QueryResult
-from skillian.data.selection import filtered_rows
+from skillian.data.raw_rows import raw_rows
 from skillian.data.values import coerce, jsonable
 from skillian.errors import InvalidInputError
 
@@ -50,31 +46,9 @@ async def drill_down(plan: ComparisonPlan, key: Mapping[str, object], limit: int
 
 
 async def _rows(side: Side, key: Mapping[str, object], limit: int) -> QueryResult:
-    source, parameters = side.source, sql.Parameters()
+    source = side.source
     where: list[Condition] = list(side.where)
     for name, value in key.items():
         term = source.dimension(name, sql.Parameters())
         where += parse_filter(name, [value], term.type)
-    columns = {name: _shown(name, kind) for name, kind in source.columns.items()}
-    select = filtered_rows(source, columns, where, parameters).limit(limit + 1, copy=False)
-    order = [exp.Ordered(this=sql.bare(name), nulls_first=False) for name in columns]
-    statement = prepare(
-        select.order_by(*order, copy=False), source.connector.dialect, parameters.values
-    )
-    table = await source.connector.run(statement.text, statement.parameters)
-    found = [tuple(row.values()) for row in arrow.rows(table)]
-    return QueryResult(
-        source=source.name,
-        columns=tuple(columns),
-        rows=tuple(found[:limit]),
-        truncated=len(found) > limit,
-        filters=tuple(where),
-        sql=statement.text,
-        parameters=statement.parameters,
-    )
-
-
-def _shown(name: str, kind: ColumnType) -> exp.Expr:
-    """A column as it is; texts, binary floats and types unknown here as plain text."""
-    value = sql.column(name, "source")
-    return exp.cast(value, "TEXT") if kind.kind in {"text", "float", "other"} else value
+    return await raw_rows(source, where, limit, in_order=True)

@@ -45,6 +45,26 @@ class Condition:
         return {"dimension": self.dimension, "operator": self.operator, "values": values}
 
 
+def written_filter(operator: str, text: str) -> object:
+    """Return the filter that a person wrote as an operator and a text.
+
+    `in` and `not_in` take values with commas between them, `between` two with `..`; `empty` and
+    `not_empty` take nothing, the others one value. Raises `InvalidInputError` for no such operator.
+    """
+    values = [part.strip() for part in text.split(",") if part.strip()]
+    if operator in {"empty", "not_empty"}:
+        return None if operator == "empty" else {"ne": None}
+    if operator == "in":
+        return values
+    if operator == "not_in":
+        return {"ne": values}
+    if operator == "between":
+        return {"between": [part.strip() for part in text.split("..")]}
+    if operator in _ORDER:
+        return {operator: text.strip()}
+    raise InvalidInputError(f"no operator {operator!r}")
+
+
 def parse_filter(dimension: str, given: object, kind: ColumnType) -> tuple[Condition, ...]:
     """Return the conditions that one entry of `filters` stands for.
 

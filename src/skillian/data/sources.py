@@ -2,11 +2,21 @@
 
 import os
 import re
+from dataclasses import dataclass
 from pathlib import Path
 
 from skillian.data.definitions import ComparisonSettings, Source, SourcesFile
 from skillian.data.reading import VARIABLE, read_definitions
 from skillian.errors import ConfigurationError, Fault, SourceNotFoundError, UnavailableError
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """What two sources can be compared by; `align_on` are the dimensions taken by default."""
+
+    dimensions: tuple[str, ...]
+    measures: tuple[str, ...]
+    align_on: tuple[str, ...]
 
 
 class SourceRegistry:
@@ -48,6 +58,16 @@ class SourceRegistry:
         if name not in self._definitions.sources:
             raise SourceNotFoundError(name, self.names)
         return self._definitions.sources[name]
+
+    def shared(self, a: str, b: str) -> Shared:
+        """Return the names that two sources have in common; raises as `get`."""
+        one, other = self.get(a), self.get(b)
+        dimensions = tuple(name for name in one.dimensions if name in other.dimensions)
+        return Shared(
+            dimensions=dimensions,
+            measures=tuple(name for name in one.measures if name in other.measures),
+            align_on=tuple(name for name in self.comparison.default_align_on if name in dimensions),
+        )
 
     def declared_url(self, connection: str) -> str:
         """Return a connection's URL as it is written, without its secrets: never print it."""

@@ -6,6 +6,7 @@ Only here an amount becomes a position: each is written beside its bar with all 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from math import isqrt
 
 from skillian.data.results import EXACT
 
@@ -43,6 +44,16 @@ def from_zero(values: Sequence[Decimal]) -> tuple[int, list[Bar]]:
         length = max(_share(value.copy_abs(), span), _VISIBLE if value else 0)
         bars.append(Bar(max(zero - length, 0) if value < 0 else zero, length))
     return zero, bars
+
+
+def shades(values: Sequence[Decimal]) -> list[int]:
+    """Return how strong the colour of each amount is, whatever its sign.
+
+    It grows with the root of the amount, so that a few large ones leave the others visible.
+    """
+    sizes = [value.copy_abs() for value in values]
+    largest = max(sizes, default=Decimal(0))
+    return [isqrt(_share(size, largest) * WIDTH) for size in sizes]
 
 
 def _share(part: Decimal, whole: Decimal) -> int:

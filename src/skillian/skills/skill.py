@@ -40,6 +40,7 @@ class SkillTool:
         run: takes the validated input and gives the result; may raise `ToolError`.
         phrases: words of a question that plainly ask for this tool: the offline planner, which
             reads no descriptions, calls it by them.
+        requires_approval: a call waits until a person says yes; where there is nobody, it is no.
         holdings: what it keeps from call to call.
     """
 
@@ -49,6 +50,7 @@ class SkillTool:
     run: Callable[[Any], Awaitable[Mapping[str, Any]]]
     phrases: tuple[str, ...] = ()
     holdings: Holdings | None = None
+    requires_approval: bool = False
 
     async def aexecute(self, /, **arguments: Any) -> dict[str, Any]:
         """Validate the arguments, run the tool and give its result.
@@ -82,6 +84,7 @@ class SkillTool:
             doc=self.description,
             json_schema=self.input_model.model_json_schema(),
             validate=lambda arguments: {"arguments": dict(arguments)},
+            requires_approval=self.requires_approval,
         )
 
 

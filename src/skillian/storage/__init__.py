@@ -9,6 +9,7 @@ from skillian.storage.errors import (
     StoreUrlError,
     TurnLost,
 )
+from skillian.storage.handed import HANDED_SECONDS, HandedTurn
 from skillian.storage.records import Draft, Progress, SessionRecord, TurnEvent
 from skillian.storage.store import MAX_EVENTS, SessionStore, open_store
 from skillian.storage.turn_rows import CANCELLED, DIED
@@ -17,8 +18,10 @@ from skillian.storage.turns import Turn
 __all__ = [
     "CANCELLED",
     "DIED",
+    "HANDED_SECONDS",
     "MAX_EVENTS",
     "Draft",
+    "HandedTurn",
     "MessageTooLong",
     "Progress",
     "SessionBusy",

@@ -36,9 +36,13 @@ class Sessions:
 
         return await self._database.write(work)
 
-    async def list(self, owner: str, offset: int = 0, limit: int = 50) -> list[SessionRecord]:
-        """The owner's sessions, the one used last first."""
+    async def list(
+        self, owner: str, offset: int = 0, limit: int = 50, search: str = ""
+    ) -> list[SessionRecord]:
+        """The owner's sessions, the one used last first; only those with `search` in the title."""
         query = select(sessions).where(sessions.c.owner == owner).offset(offset).limit(limit)
+        if search:
+            query = query.where(sessions.c.title.icontains(search, autoescape=True))
         rows = await self._rows(query.order_by(sessions.c.updated.desc(), sessions.c.id))
         return [record_of(row) for row in rows]
 

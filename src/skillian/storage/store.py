@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
@@ -16,11 +15,20 @@ from skillian.storage.comparisons import ComparisonStore
 from skillian.storage.connect import connect
 from skillian.storage.database import Database, T, Work
 from skillian.storage.errors import SessionBusy, SessionNotFound
+from skillian.storage.handed import HANDED_SECONDS, HandedTurn, cancel_turn
 from skillian.storage.migrations import migrate
 from skillian.storage.records import Draft, JsonObject, Progress, TurnEvent
 from skillian.storage.schema import events, sessions
 from skillian.storage.sessions import Sessions, record_of
-from skillian.storage.turn_rows import Change, Messages, is_stale, last_turn, shown_messages
+from skillian.storage.turn_rows import (
+    Change,
+    Messages,
+    event_of,
+    events_of_turn,
+    is_stale,
+    last_turn,
+    shown_messages,
+)
 from skillian.storage.turns import LEASE_SECONDS, Turn, mark_broken
 from skillian.storage.waiting import Waiting
 
@@ -84,6 +92,12 @@ class SessionStore(Sessions):
         """The first events with a number above `after`, in order."""
         return list((await self.progress(session_id, after, limit)).events)
 
+    async def events_of(self, session_id: str, turn: int) -> list[TurnEvent]:
+        """All events of a turn so far, in order."""
+        return list(
+            await self._database.read(lambda found: events_of_turn(found, session_id, turn))
+        )
+
     async def progress(self, session_id: str, after: int = 0, limit: int = MAX_EVENTS) -> Progress:
         """The events after a number, and whether a turn is under way that may add more."""
         query = select(events).where(events.c.session_id == session_id, events.c.number > after)
@@ -91,9 +105,7 @@ class SessionStore(Sessions):
 
         def work(connection: Connection) -> tuple[TurnEvent, ...]:
             rows = connection.execute(query)
-            return tuple(
-                TurnEvent(row.number, row.turn, row.type, json.loads(row.body)) for row in rows
-            )
+            return tuple(event_of(row) for row in rows)
 
         found, last = await self._fresh(session_id, work)
         if last is None or last.state != "running":
@@ -119,7 +131,7 @@ class SessionStore(Sessions):
             SessionBusy: the turns in front took longer than `seconds`.
             MessageTooLong: one of the texts is.
         """
-        held = Turn(self._database, session_id, f"{self._process}:{uuid4().hex}", self._lease)
+        held = Turn(self._database, session_id, self._holder(), self._lease)
         held.on_change = lambda: self._waiting.tell(session_id)
         deadline = asyncio.get_running_loop().time() + seconds
         async with self._waiting.in_line(session_id, seconds):
@@ -133,6 +145,30 @@ class SessionStore(Sessions):
                     keeper.cancel()
                     await asyncio.wait([keeper])
                 await held.abandon()
+
+    @asynccontextmanager
+    async def taken_over(
+        self, session_id: str, number: int, is_ours: Callable[[], Awaitable[bool]]
+    ) -> AsyncGenerator[HandedTurn]:
+        """Hold a turn that was handed over, or whose process died, as `HandedTurn.take_over` says.
+
+        A block that ends without `finish` or `break_off` leaves it to be taken over again.
+        """
+        held = HandedTurn(self._database, session_id, self._holder(), HANDED_SECONDS)
+        held.on_change = lambda: self._waiting.tell(session_id)
+        await held.take_over(number, is_ours)
+        keeper = asyncio.create_task(held.keep())
+        try:
+            yield held
+        finally:
+            keeper.cancel()
+            await asyncio.wait([keeper])
+
+    async def cancel_turn(self, session_id: str) -> int | None:
+        """Break off the session's turn under way, whoever holds it; gives its number."""
+        number = await self._database.write(partial(cancel_turn, self._database, session_id))
+        self._waiting.tell(session_id)
+        return number
 
     def alarm(self, session_id: str) -> asyncio.Event:
         """An event that is set when this process next writes into the session."""
@@ -150,6 +186,9 @@ class SessionStore(Sessions):
         record = record_of(rows[0]).to_dict()
         del record["owner"]  # the digest of a key is nobody's business
         return {"session": record, "messages": await self.messages(session_id)}
+
+    def _holder(self) -> str:
+        return f"{self._process}:{uuid4().hex}"
 
     async def _fresh(self, session_id: str, work: Work[T]) -> tuple[T, Row[Any] | None]:
         """What `work` reads, and the last turn; one whose holder has died is marked first."""

@@ -106,6 +106,17 @@ def change(
     return add(connection, held, what, (last.last_message, last.last_event))
 
 
+def pass_on(connection: Connection, held: Held, holder: str, lease_until: str) -> bool:
+    """Give a running turn to another holder; false if it does not run or is not held so."""
+    passed = (
+        update(turns)
+        .where(turns.c.session_id == held.session_id, turns.c.number == held.number)
+        .where(turns.c.holder == held.holder, turns.c.state == "running")
+        .values(holder=holder, lease_until=lease_until)
+    )
+    return connection.execute(passed).rowcount == 1
+
+
 def add(
     connection: Connection, held: Held, what: Change, last: tuple[int, int]
 ) -> tuple[TurnEvent, ...]:
@@ -131,6 +142,17 @@ def add(
         TurnEvent(number, held.number, one.type, dict(one.data))
         for number, one in enumerate(what.drafts, first_event)
     )
+
+
+def event_of(row: Row[Any]) -> TurnEvent:
+    """Return the event that a row of the table is."""
+    return TurnEvent(row.number, row.turn, row.type, json.loads(row.body))
+
+
+def events_of_turn(connection: Connection, session_id: str, turn: int) -> tuple[TurnEvent, ...]:
+    """Return all events of a turn so far, in order."""
+    query = select(events).where(events.c.session_id == session_id, events.c.turn == turn)
+    return tuple(event_of(row) for row in connection.execute(query.order_by(events.c.number)))
 
 
 def shown_messages(connection: Connection, session_id: str) -> list[JsonObject]:

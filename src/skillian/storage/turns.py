@@ -30,11 +30,12 @@ from skillian.storage.turn_rows import (
     change,
     is_stale,
     last_turn,
+    pass_on,
     shown_messages,
 )
 
 LEASE_SECONDS = 10.0
-_RENEWED_AFTER = 0.3  # of the lease
+_RENEWED_AFTER = 0.3  # of the lease, but of no more than LEASE_SECONDS
 _AGAIN_SECONDS = 0.5
 
 
@@ -107,11 +108,22 @@ class Turn:
             with suppress(TurnLost, StoreUnavailable):
                 await self.break_off("cancelled", CANCELLED)
 
+    async def hand_over(self, seconds: float) -> None:
+        """Leave the turn to whoever takes it over within so many seconds."""
+
+        def work(connection: Connection) -> bool:
+            until = as_text(self._database.now(connection) + timedelta(seconds=seconds))
+            return pass_on(connection, self._held, f"handed:{self._holder}", until)
+
+        # Where it cannot be passed on, it has been taken over already.
+        await self._database.write(work)
+        self._has_ended = True
+
     async def keep(self) -> None:
         """Renew the lease until cancelled, or until the turn is lost."""
         lease = self._lease.total_seconds()
         while not (self.is_lost or self._has_ended):
-            due = self._renewed + lease * _RENEWED_AFTER - monotonic()
+            due = self._renewed + min(lease, LEASE_SECONDS) * _RENEWED_AFTER - monotonic()
             if due > 0:  # other writes renew it too
                 await asyncio.sleep(due)
                 continue

@@ -73,7 +73,7 @@ async def test_a_turn_is_told_as_it_happens(client: Client) -> None:
         session = answer.headers["Location"].rpartition("/")[2]
     assert [number for number, _, _ in events] == list(range(1, len(events) + 1))
     kinds = [kind for _, kind, _ in events]
-    assert kinds[:3] == ["turn_started", "tool_started", "tool_finished"]
+    assert kinds[:4] == ["turn_started", "model_finished", "tool_started", "tool_finished"]
     assert kinds[-2:] == ["answer", "turn_ended"]
     assert events[0][2] == {"turn": 1, "session_id": session, "message": QUESTION}
     assert events[-2][2]["content"].startswith("7 of 12 groups match")

@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator, Sequence
 
 import pytest
 
-from skillian.chat.batches import DELTA_CHARACTERS, Batches
+from skillian.chat.batches import DELTA_CHARACTERS, Batches, joined
 from tinyagent import Event, StepFinished, StepStarted, TextDelta
 
 
@@ -29,15 +29,35 @@ async def test_nothing_is_lost_or_moved() -> None:
     events += [TextDelta(1, f"{number} ") for number in range(100)]
     events.append(StepFinished(1))
     batches = await batches_of(events)
-    assert [event for batch in batches for event in batch] == events
+    found = [event for batch in batches for event in batch]
+    words = "".join(event.text for event in found if isinstance(event, TextDelta))
+    assert words == "".join(f"{number} " for number in range(100))
+    assert found[0] == StepStarted(1)
+    assert found[-1] == StepFinished(1)
     assert len(batches) < 10
 
 
 async def test_long_text_does_not_wait_for_its_time() -> None:
     half = TextDelta(1, "x" * (DELTA_CHARACTERS // 2))
     batches = await batches_of([half] * 8)
-    assert sum(map(len, batches)) == 8
-    assert len(batches) >= 3
+    lengths = [len(event.text) for [event] in batches if isinstance(event, TextDelta)]
+    assert sum(lengths) == 4 * DELTA_CHARACTERS
+    assert len(lengths) >= 3
+
+
+def test_pieces_of_one_text_are_joined_and_no_others() -> None:
+    pieces: list[Event] = [
+        TextDelta(1, "a"),
+        TextDelta(1, "b"),
+        TextDelta(1, "r", "reasoning"),
+        TextDelta(1, "", "restart"),
+        TextDelta(1, "", "restart"),
+        TextDelta(1, "c"),
+        StepFinished(1),
+        TextDelta(1, "d"),
+        TextDelta(2, "e"),
+    ]
+    assert joined(pieces) == [TextDelta(1, "ab"), *pieces[2:]]
 
 
 async def test_what_is_no_text_comes_at_once_with_the_text_before_it() -> None:

@@ -115,7 +115,7 @@ def test_code_and_signals_are_told() -> None:
     assert record.taken()[1] == [
         Draft("code_started", {"step": 1, "code": "print(1)"}),
         Draft("code_output", {"step": 1, "text": "1\n"}),
-        Draft("code_finished", {"step": 1, "output": "1\n", "error": None}),
+        Draft("code_finished", {"step": 1, "output": "1\n", "error": None, "duration_ms": 0.0}),
         Draft("signal", {"step": 1, "type": "uncertain", "message": "hm"}),
     ]
 

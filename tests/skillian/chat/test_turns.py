@@ -55,14 +55,16 @@ async def test_a_turn_is_told_as_it_happens_and_kept(store: SessionStore) -> Non
     events = await all_of(runner.run_turn(session, "me", "Hello"))
     assert [event.type for event in events] == [
         "turn_started",
+        "model_finished",
         "tool_started",
         "tool_finished",
         "delta",
+        "model_finished",
         "answer",
         "turn_ended",
     ]
-    assert [event.number for event in events] == [1, 2, 3, 4, 5, 6]
-    answer = events[4].data
+    assert [event.number for event in events] == [1, 2, 3, 4, 5, 6, 7, 8]
+    answer = events[6].data
     assert (answer["content"], answer["finished"]) == ("Re: Hello", True)
     [call] = answer["tool_calls"]
     assert (call["tool"], call["args"], call["result"]) == (
@@ -260,14 +262,15 @@ async def test_a_killed_process_breaks_its_turn_and_loses_nothing(
     assert await child.stdout.readline() == b"at work\n"
     child.kill()
     await child.wait()
-    events = await all_of(follow(store, session, "me", len(await store.events(session)) - 2))
+    events = await all_of(follow(store, session, "me", len(await store.events(session)) - 3))
     assert [event.type for event in events] == [
         "turn_started",
+        "model_finished",
         "tool_started",
         "turn_failed",
         "turn_ended",
     ]
-    assert events[2].data["type"] == "died"
+    assert events[3].data["type"] == "died"
     broken = [
         {"role": "user", "content": "hang 0"},
         {"role": "assistant", "content": DIED, "broken": True},

@@ -87,3 +87,13 @@ async def test_a_date_outside_the_years_of_python_tells_the_mend(
     services = make_services(script, SOURCES.replace("    freshness: day\n", freshness))
     with pytest.raises(QueryError, match="outside the years 1 to 9999; declare `type: text`"):
         await services.catalogue.source("full")
+
+
+async def test_a_sample_holds_rows_as_the_table_has_them(services: DataServices) -> None:
+    found = await services.catalogue.sample("full", 3)
+    assert found.types == ("VARCHAR", "DATE", "BIGINT")
+    assert (found.rows.columns, found.rows.row_count) == (("g", "d", "n"), 3)
+    assert found.rows.truncated
+    assert not (await services.catalogue.sample("empty", 3)).rows.rows
+    with pytest.raises(SourceNotFoundError):
+        await services.catalogue.sample("ful", 3)

@@ -5,7 +5,7 @@ import pytest
 from sqlglot import exp
 
 from skillian.connectors.base import ColumnType
-from skillian.data.filters import condition_sql, parse_filter
+from skillian.data.filters import condition_sql, parse_filter, written_filter
 from skillian.data.sql import Parameters, bare
 from skillian.errors import InvalidInputError
 
@@ -72,3 +72,25 @@ def test_what_is_no_filter_is_refused_by_name(given: Any, kind: ColumnType, mess
 def test_a_condition_is_told_as_it_was_understood() -> None:
     [condition] = parse_filter("x", 1001, TEXT)
     assert condition.to_dict() == {"dimension": "x", "operator": "in", "values": ["1001"]}
+
+
+@pytest.mark.parametrize(
+    ("operator", "text", "meant"),
+    [
+        ("in", " 1001, 1002 ,", ["1001", "1002"]),
+        ("in", "", []),
+        ("not_in", "a", {"ne": ["a"]}),
+        ("gte", " 5 ", {"gte": "5"}),
+        ("lt", "a, b", {"lt": "a, b"}),
+        ("between", "2024001 .. 2024003", {"between": ["2024001", "2024003"]}),
+        ("empty", "ignored", None),
+        ("not_empty", "", {"ne": None}),
+    ],
+)
+def test_a_filter_is_written_by_a_person(operator: str, text: str, meant: object) -> None:
+    assert written_filter(operator, text) == meant
+
+
+def test_an_operator_that_is_not_there_is_refused() -> None:
+    with pytest.raises(InvalidInputError, match="no operator 'like'"):
+        written_filter("like", "x")

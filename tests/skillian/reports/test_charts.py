@@ -5,7 +5,7 @@ from decimal import Decimal
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillian.reports.charts import WIDTH, Bar, from_zero, stacked
+from skillian.reports.charts import WIDTH, Bar, from_zero, shades, stacked
 
 AMOUNTS = st.decimals(allow_nan=False, allow_infinity=False, places=2)
 
@@ -38,3 +38,9 @@ def test_every_bar_is_inside_and_every_amount_seen(values: list[Decimal]) -> Non
         assert 0 <= bar.start <= WIDTH
         assert bar.start + bar.length <= WIDTH + 6
         assert (bar.length > 0) == bool(value)
+
+
+def test_a_shade_grows_with_the_amount_and_not_with_its_sign() -> None:
+    assert shades([Decimal(100), Decimal(-25), Decimal(0)]) == [WIDTH, WIDTH // 2, 0]
+    assert shades([Decimal(0)]) == [0]
+    assert shades([]) == []

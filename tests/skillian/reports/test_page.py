@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 from tests.skillian.reports.comparisons import HOSTILE
+from tests.support.browser import chromium
 
 from skillian.reports.as_html import write_html
 from skillian.reports.outcome import Outcome
 
-CHROMIUM = shutil.which("chromium")
-
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed"),
-]
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 
 Show = Callable[..., Page]
 
@@ -27,11 +22,8 @@ ROWS = "table.groups > tbody > tr:first-child"
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        # Root may not use Chromium's own sandbox; the pages are those of these tests.
-        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+    with chromium() as opened:
         yield opened
-        opened.close()
 
 
 @pytest.fixture

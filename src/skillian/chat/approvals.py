@@ -1,0 +1,104 @@
+"""Calls of tools that wait for a person's yes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import cast
+
+from skillian.skills.session import session_id
+from tinyagent import Approval, Decision, Middleware, RunContext, ToolCall
+
+APPROVAL_SECONDS = 1800.0
+
+_NOBODY = Decision(approved=False, reason="there is nobody here to approve it")
+_LATE = Decision(approved=False, reason="nobody answered in time")
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalWanted:
+    """A call waits for a yes."""
+
+    call: ToolCall
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalGiven:
+    """It waits no more."""
+
+    call: ToolCall
+    decision: Decision
+
+
+Tell = Callable[[ApprovalWanted | ApprovalGiven], None]
+
+
+class Approvals:
+    """The calls of this process that wait, by session.
+
+    Args:
+        seconds: how long each waits; then the answer is no.
+    """
+
+    def __init__(self, seconds: float = APPROVAL_SECONDS) -> None:
+        self._seconds = seconds
+        self._waiting: dict[tuple[str, str], asyncio.Future[Decision]] = {}
+        self._heard: set[str] = set()
+
+    @contextmanager
+    def heard(self, session: str) -> Generator[None]:
+        """Calls of this session may wait during the block: people are shown its events."""
+        self._heard.add(session)
+        try:
+            yield
+        finally:
+            self._heard.discard(session)
+
+    async def ask(self, call: ToolCall, tell: Tell) -> Decision:
+        """Wait for the answer, and tell that; no at once where nobody would hear of it."""
+        session = session_id()
+        if session not in self._heard:
+            return _NOBODY
+        key = session, call.id
+        answer: asyncio.Future[Decision] = asyncio.get_running_loop().create_future()
+        self._waiting[key] = answer
+        tell(ApprovalWanted(call))
+        try:
+            decision = await asyncio.wait_for(answer, self._seconds)
+        except TimeoutError:
+            decision = _LATE
+        finally:
+            del self._waiting[key]
+        tell(ApprovalGiven(call, decision))
+        return decision
+
+    def answer(self, session: str, call_id: str, decision: Decision) -> bool:
+        """Answer a call that waits; False where it does not."""
+        waiting = self._waiting.get((session, call_id))
+        if waiting is None or waiting.done():
+            return False
+        waiting.set_result(decision)
+        return True
+
+
+class AskPerson(Approval):
+    """Asks a person through the turn's own events, in their order.
+
+    Args:
+        approvals: where the calls wait.
+    """
+
+    def __init__(self, approvals: Approvals) -> None:
+        super().__init__()
+        self._approvals = approvals
+
+    def bind(self, run: RunContext) -> Middleware:
+        """Know the run whose events tell of its calls."""
+
+        async def ask(call: ToolCall) -> Decision:
+            # The stream hands on what it is given; its readers here know these two as well.
+            return await self._approvals.ask(call, cast("Tell", run.emit))
+
+        return Approval(ask).bind(run)

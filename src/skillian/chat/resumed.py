@@ -1,0 +1,92 @@
+"""ResumedRecord: a turn that is gone through again tells only what is not told already."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from skillian.chat.turn_events import Told, TurnRecord
+from skillian.storage import Draft, TurnEvent
+from tinyagent import ModelResponded, TextDelta
+
+
+@dataclass
+class ResumedRecord(TurnRecord):
+    """Reads the events of a turn from its beginning, as its journal answers; gives what is new.
+
+    What is stored was in the journal before, so all of it comes again. Only what a model said of an
+    answer that was not whole is void: `restarts` tells so.
+
+    Attributes:
+        stored: The events of the turn that are stored.
+        kept: How many messages of it are stored beside its question.
+    """
+
+    stored: Sequence[TurnEvent] = ()
+    kept: int = 0
+    _known: Counter[Any] = field(default_factory=Counter[Any])
+    _printed: Counter[int] = field(default_factory=Counter[int])
+    _void: dict[int, str] = field(default_factory=dict[int, str])
+
+    def __post_init__(self) -> None:
+        """Sort what is stored."""
+        for event in self.stored:
+            step = event.data.get("step", 0)
+            if event.type == "delta":
+                self._void[step] = event.data["kind"]
+            elif event.type == "code_output":
+                self._printed[step] += len(event.data["text"])
+            else:
+                self._known[_key(event.type, event.data)] += 1
+            if event.type == "model_finished":
+                self._void.pop(step, None)
+
+    def restarts(self) -> list[Draft]:
+        """What makes the half-said answers void, where that is not told yet."""
+        return [
+            Draft("delta", {"step": step, "kind": "restart", "text": ""})
+            for step, kind in self._void.items()
+            if kind != "restart"
+        ]
+
+    def read(self, events: Iterable[Told]) -> None:
+        """Take note of what happened; an answer from the journal is told in one piece."""
+        for event in events:
+            if isinstance(event, TextDelta):
+                self._void.pop(event.step, None)
+            elif isinstance(event, ModelResponded) and event.step in self._void:
+                del self._void[event.step]
+                if event.response.content:
+                    super().read([TextDelta(event.step, event.response.content)])
+            super().read([event])
+
+    def taken(self) -> tuple[Sequence[dict[str, Any]], Sequence[Draft]]:
+        """The messages and events that have come since this was last asked, and are not stored."""
+        messages, drafts = super().taken()
+        known = min(self.kept, len(messages))
+        self.kept -= known
+        found = [self._rest(draft) for draft in drafts]
+        return messages[known:], [draft for draft in found if draft is not None]
+
+    def _rest(self, draft: Draft) -> Draft | None:
+        """What of it is new."""
+        if draft.type == "delta":
+            return draft
+        if draft.type == "code_output":
+            step, text = draft.data["step"], draft.data["text"]
+            known = min(self._printed[step], len(text))
+            self._printed[step] -= known
+            left = text[known:]
+            return Draft(draft.type, {**draft.data, "text": left}) if left else None
+        key = _key(draft.type, draft.data)
+        if self._known[key]:
+            self._known[key] -= 1
+            return None
+        return draft
+
+
+def _key(kind: str, data: Mapping[str, Any]) -> tuple[Any, ...]:
+    """What makes it the same event again; times differ."""
+    return kind, data.get("step"), data.get("id"), data.get("message")

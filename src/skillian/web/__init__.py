@@ -1,0 +1,1 @@
+"""The page: shows events, and calls the same functions as the API."""

@@ -1,0 +1,60 @@
+"""The box to write in: Enter sends, Shift and Enter begin a line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from nicegui import ui
+from nicegui.events import GenericEventArguments
+
+# The text goes with the event: what was typed last is then surely in it.
+_ON_ENTER = """(event) => {
+  if (event.shiftKey || event.isComposing) return;
+  event.preventDefault();
+  emit(event.target.value);
+}"""
+
+
+class Composer:
+    """Takes questions.
+
+    Args:
+        send: is given each.
+        stop: ends the answer that is under way.
+    """
+
+    def __init__(self, send: Callable[[str], None], stop: Callable[[], None]) -> None:
+        self._send = send
+        self._is_busy = False
+        with ui.element("div").classes("composer"):
+            with ui.element("div").classes("composer-box"):
+                self._text = ui.textarea(placeholder="Ask about your sources").classes("grow")
+                self._text.props('borderless dense autogrow autofocus rows=1 aria-label="Message"')
+                self._text.on("keydown.enter", self._on_enter, js_handler=_ON_ENTER)
+                self._stop = ui.button("Stop", icon="stop", on_click=stop)
+                self._stop.props("outline dense no-caps").set_visibility(False)
+                button = ui.button("Send", icon="send", on_click=self._on_click)
+                button.props("unelevated dense no-caps")
+            ui.label("Enter sends, Shift+Enter begins a line").classes("hint small soft")
+
+    def set_text(self, text: str) -> None:
+        """Put a text into the box, to be changed and sent."""
+        self._text.set_value(text)
+        self._text.run_method("focus")
+
+    def set_busy(self, *, busy: bool) -> None:
+        """Whether an answer is under way, which can be stopped."""
+        if busy != self._is_busy:
+            self._is_busy = busy
+            self._stop.set_visibility(busy)
+
+    def _on_enter(self, event: GenericEventArguments) -> None:
+        self._take(str(event.args))
+
+    def _on_click(self) -> None:
+        self._take(self._text.value or "")
+
+    def _take(self, text: str) -> None:
+        if text.strip():
+            self._text.set_value("")
+            self._send(text)

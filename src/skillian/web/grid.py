@@ -1,0 +1,216 @@
+"""All groups of a comparison as a grid; the server sorts, filters and pages them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Any, cast
+
+from nicegui import ui
+from nicegui.events import GenericEventArguments
+
+from skillian.data.results import ComparisonResult, MeasureSummary, Status
+from skillian.data.values import jsonable
+from skillian.web.asking import tell
+from skillian.web.choices import OnGroup, show_element
+from skillian.web.theme import STATUSES
+
+_BLOCK = 100
+_ROW, _HEADER = 32, 38
+_LONGEST_FAULT = 500
+# The scripts are constants; names and values come to them as data.
+_AMOUNT = """p => {
+  if (p.value === null || p.value === undefined) return "";
+  const digits = (p.value.split(".")[1] || "").length;
+  return new Intl.NumberFormat(navigator.language,
+    {minimumFractionDigits: digits, maximumFractionDigits: digits}).format(p.value);
+}"""
+_KEY = 'p => p.data === undefined ? "…" : p.value === null ? "no value" : String(p.value)'
+_PERCENT = """p => p.value === null || p.value === undefined ? "" :
+  new Intl.NumberFormat(navigator.language, {maximumFractionDigits: 4}).format(p.value) + " %" """
+_OPEN = """p => {
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "row-open";
+  button.tabIndex = -1;
+  button.textContent = p.data ? "Rows" : "";
+  if (p.data) button.setAttribute("aria-label",
+    "Rows behind " + Object.values(p.data.key).map(v => v === null ? "no value" : v).join(", "));
+  return button;
+}"""
+_TEXT_TESTS = ["contains", "equals", "notEqual", "blank", "notBlank"]
+_NUMBER_TESTS = [
+    "greaterThan",
+    "greaterThanOrEqual",
+    "lessThan",
+    "lessThanOrEqual",
+    "inRange",
+    "equals",
+    "notEqual",
+    "blank",
+    "notBlank",
+]
+
+
+class GroupGrid:
+    """The grid; a click on a row, or Enter in it, opens its group.
+
+    Args:
+        result: The comparison.
+        statuses: The classes shown at first.
+        on_group: Told the key of a group that was opened.
+    """
+
+    def __init__(
+        self, result: ComparisonResult, statuses: Sequence[Status], on_group: OnGroup
+    ) -> None:
+        self._align_on = result.proof.align_on
+        self._grid: Any = ui.aggrid(_options(result, statuses), auto_size_columns=False)
+        self._grid.classes("comparison-grid")
+        self._grid.props["data-testid"] = "differences-grid"
+        self._grid.style["height"] = f"{_height(result)}px"
+        self._grid.props["role"] = "region"
+        self._grid.props["aria-label"] = "Groups; Enter opens the rows behind one"
+        grid = self._grid.id
+        self._grid.options[":datasource"] = _datasource(grid, result)
+        self._grid.options[":onCellClicked"] = (
+            f"p => p.data && getElement({grid}).$emit('open', p.data.key)"
+        )
+        self._grid.options[":onCellKeyDown"] = (
+            "p => p.data && p.event.key === 'Enter'"
+            f" && getElement({grid}).$emit('open', p.data.key)"
+        )
+
+        async def opened(event: GenericEventArguments) -> None:
+            key: Any = event.args  # of anybody's making: the engine checks it
+            if isinstance(key, dict):
+                await on_group(cast("dict[str, object]", key))
+
+        def failed(event: GenericEventArguments) -> None:
+            fault: Any = event.args
+            tell(str(fault)[:_LONGEST_FAULT])
+
+        self._grid.on("open", opened)
+        self._grid.on("fault", failed)
+
+    def show(self, statuses: Sequence[Status]) -> None:
+        """Show the groups of these classes."""
+        self._grid.run_grid_method("setGridOption", "context", {"statuses": list(statuses)})
+        self._grid.run_grid_method("purgeInfiniteCache")
+
+    def narrow(self, member: Mapping[str, object]) -> None:
+        """Show only the groups of these members, by dimension; {} shows all."""
+        model = {
+            f"k{self._align_on.index(name)}": {"filterType": "text", **_equal(value)}
+            for name, value in member.items()
+        }
+        self._grid.run_grid_method("setFilterModel", model)
+        show_element(self._grid)
+
+
+def _height(result: ComparisonResult) -> int:
+    groups = result.summary.classes.groups
+    return _HEADER + _ROW * min(max(groups, 5), 13) + 20  # the last for the scroll bar
+
+
+def _equal(value: object) -> dict[str, object]:
+    return (
+        {"type": "blank"} if value is None else {"type": "equals", "filter": str(jsonable(value))}
+    )
+
+
+def _datasource(grid: int, result: ComparisonResult) -> str:
+    told = {
+        "grid": grid,
+        "url": f"/comparisons/{result.cache_key}/rows",
+        "keys": result.proof.align_on,
+        "measures": [measure.name for measure in result.summary.measures],
+    }
+    return f"({_script()})({json.dumps(told)})"
+
+
+@cache
+def _script() -> str:
+    return files("skillian.web").joinpath("grid.js").read_text(encoding="utf-8")
+
+
+def _options(result: ComparisonResult, statuses: Sequence[Status]) -> dict[str, Any]:
+    columns = [_status_column()]
+    columns += [_key_column(place, name) for place, name in enumerate(result.proof.align_on)]
+    for place, measure in enumerate(result.summary.measures):
+        columns += _measure_columns(place, measure)
+    columns += [
+        {"headerName": "Rows A : B", "field": "rows", "sortable": False, "width": 110},
+        {"headerName": "", ":cellRenderer": _OPEN, "sortable": False, "width": 80},
+    ]
+    return {
+        "columnDefs": columns,
+        "defaultColDef": {"resizable": True, "suppressHeaderMenuButton": False},
+        "rowModelType": "infinite",
+        "cacheBlockSize": _BLOCK,
+        "maxBlocksInCache": 30,
+        "blockLoadDebounceMillis": 60,
+        "infiniteInitialRowCount": 1,
+        "context": {"statuses": list(statuses)},
+        "rowHeight": _ROW,
+        "headerHeight": _HEADER,
+        "suppressMultiSort": True,
+        "ensureDomOrder": True,
+    }
+
+
+def _status_column() -> dict[str, Any]:
+    labels = {key: f"{mark.symbol} {mark.label}" for key, mark in STATUSES.items()}
+    return {
+        "headerName": "Class",
+        "field": "status",
+        "sortable": True,
+        "width": 120,
+        ":valueFormatter": f"p => ({json.dumps(labels)})[p.value] ?? ''",
+        ":cellClass": "p => 'status-' + p.value",
+    }
+
+
+def _key_column(place: int, name: str) -> dict[str, Any]:
+    return {
+        "headerName": name,
+        "field": f"k{place}",
+        ":valueFormatter": _KEY,
+        "filter": "agTextColumnFilter",
+        "filterParams": _filtered(_TEXT_TESTS),
+        "sortable": True,
+        "width": 130,
+    }
+
+
+def _measure_columns(place: int, measure: MeasureSummary) -> list[dict[str, Any]]:
+    unit = f" ({measure.unit})" if measure.unit else ""
+    named = {"a": "A", "b": "B", "g": "B − A"}  # noqa: RUF001 - a minus
+    columns: list[dict[str, Any]] = [
+        {
+            "headerName": f"{measure.name} {name}{unit}",
+            "field": f"{part}{place}",
+            "type": "rightAligned",
+            ":valueFormatter": _AMOUNT,
+            "filter": "agNumberColumnFilter",
+            "filterParams": _filtered(_NUMBER_TESTS),
+            "sortable": True,
+            "width": 160,
+        }
+        for part, name in named.items()
+    ]
+    percent = {
+        "headerName": f"{measure.name} %",
+        "field": f"p{place}",
+        "type": "rightAligned",
+        ":valueFormatter": _PERCENT,
+        "sortable": False,
+        "width": 110,
+    }
+    return [*columns, percent]
+
+
+def _filtered(tests: Sequence[str]) -> dict[str, Any]:
+    return {"filterOptions": list(tests), "maxNumConditions": 1, "buttons": ["apply", "reset"]}

@@ -1,0 +1,122 @@
+"""Server processes with the page, and a browser at them that watches its pages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page
+from tests.e2e.browser.views import Seed, seed, seed_plot
+from tests.support.browser import SECONDS, Watch, chromium
+from tests.support.paced_model import PacedModel, by_model, paced_model
+from tests.support.serving import COMMAND, UNCOUNTED, Serving, running, serving
+
+from skillian.demo.ledger import write_demo
+
+WIDE, NARROW = 1280, 390
+KEYS = ("first-key-0123456789", "second-key-0123456789")
+
+Visit = Callable[..., Page]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """All tests of this folder share one worker, and have time to start what they need."""
+    for item in items:
+        if item.path.is_relative_to(Path(__file__).parent):
+            item.add_marker(pytest.mark.browser)
+            item.add_marker(pytest.mark.xdist_group("browser"))
+            item.add_marker(pytest.mark.timeout(180))
+
+
+@pytest.fixture(scope="module")
+def browser() -> Generator[Browser]:
+    """One for the tests of a file: its driver has a loop of its own, which others could not run."""
+    with chromium() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="session")
+def model() -> Generator[PacedModel]:
+    """Answers as tests tell it to."""
+    with paced_model() as answering:
+        yield answering
+
+
+@pytest.fixture(scope="session")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Generator[Serving]:
+    """`skillian demo --serve`: the demo's sources and the offline planner."""
+    command: list[str | Path] = [COMMAND, "demo", "--serve", "--port", "0"]
+    with running(command, tmp_path_factory.mktemp("page-demo"), **UNCOUNTED) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def scripted(model: PacedModel, tmp_path_factory: pytest.TempPathFactory) -> Generator[Serving]:
+    """The demo's sources and a model that says what a test wants."""
+    sources = write_demo(tmp_path_factory.mktemp("page-scripted"))
+    with serving(sources, **by_model(model)) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def seeded(demo: Serving) -> Seed:
+    """The demo, after a question and a comparison."""
+    return seed(demo.url)
+
+
+@pytest.fixture(scope="session")
+def plotted(scripted: Serving, model: PacedModel) -> Seed:
+    """The scripted server, after code that drew something."""
+    return seed_plot(scripted.url, model)
+
+
+@pytest.fixture(scope="session")
+def locked(tmp_path_factory: pytest.TempPathFactory) -> Generator[Serving]:
+    """A server with `KEYS`."""
+    sources = write_demo(tmp_path_factory.mktemp("page-locked"))
+    with serving(sources, SKILLIAN_API_KEYS=",".join(KEYS), **UNCOUNTED) as server:
+        yield server
+
+
+@pytest.fixture
+def visit(browser: Browser) -> Generator[Visit]:
+    """Open a page of a server; afterwards nothing else was asked, and nothing was wrong or run."""
+    opened: list[tuple[BrowserContext, Watch]] = []
+
+    def go(url: str, *, width: int = WIDE, dark: bool = False, excuse: str = "") -> Page:
+        context = browser.new_context(
+            viewport={"width": width, "height": 800},
+            color_scheme="dark" if dark else "light",
+            reduced_motion="reduce",
+            locale="de-DE",
+        )
+        context.set_default_timeout(SECONDS * 1000)
+        watch = Watch(context, url)
+        if excuse:
+            watch.excuse(excuse)
+        opened.append((context, watch))
+        page = context.new_page()
+        page.goto(url)
+        return page
+
+    yield go
+    for context, watch in opened:
+        watch.check(context)
+        context.close()
+
+
+def ask(page: Page, question: str) -> None:
+    """Write a question and send it."""
+    box = page.get_by_role("textbox", name="Message")
+    box.fill(question)
+    box.press("Enter")
+
+
+def assert_fits(page: Page) -> None:
+    """The page itself never scrolls sideways."""
+    too_wide = page.evaluate(
+        "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    )
+    assert too_wide <= 0, f"{too_wide} pixels wider than the window"

@@ -1,0 +1,95 @@
+"""Pictures of the views: `python tests/e2e/browser/pictures.py FOLDER [VIEW ...]`.
+
+Each is taken light and dark, on a screen and on a phone, of the demo and of a scripted model.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Generator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from PIL import Image
+from playwright.sync_api import Browser
+
+ROOT = Path(__file__).parents[3]
+sys.path.insert(0, str(ROOT))
+from tests.e2e.browser.views import VIEWS, Seed, seed, seed_plot  # noqa: E402 - found from here on
+from tests.support.browser import chromium  # noqa: E402
+from tests.support.paced_model import by_model, paced_model  # noqa: E402
+from tests.support.serving import COMMAND, running, serving  # noqa: E402
+
+from skillian.demo.ledger import write_demo  # noqa: E402
+
+SIZES = {"wide": (1280, 800), "narrow": (390, 780)}
+COLOURS = 128
+KEY = "a-key-for-pictures-0123456789"
+
+
+@contextmanager
+def servers(folder: Path) -> Generator[dict[str, Seed]]:
+    """The servers that the views are on, asked what they are to show."""
+    with ExitStack() as stack:
+        sources = write_demo(folder / "sources")
+        command: list[str | Path] = [COMMAND, "demo", "--serve", "--port", "0"]
+        demo = stack.enter_context(running(command, folder))
+        model = stack.enter_context(paced_model())
+        scripted = stack.enter_context(serving(sources, **by_model(model)))
+        locked = stack.enter_context(serving(sources, SKILLIAN_API_KEYS=KEY))
+        yield {
+            "demo": seed(demo.url),
+            "scripted": seed_plot(scripted.url, model),
+            "locked": Seed(locked.url),
+        }
+
+
+def take(browser: Browser, seeds: dict[str, Seed], view: str, folder: Path) -> None:
+    """Take all pictures of a view."""
+    shown = VIEWS[view]
+    for theme in ("light", "dark"):
+        for size, (width, height) in SIZES.items():
+            context = browser.new_context(
+                viewport={"width": width, "height": height},
+                color_scheme="dark" if theme == "dark" else "light",
+                reduced_motion="reduce",
+                locale="en-GB",
+            )
+            page = context.new_page()
+            page.goto(shown.address(seeds[shown.at]))
+            shown.come(page)
+            page.mouse.move(0, 0)
+            page.wait_for_timeout(500)  # what moves in spite of all comes to rest
+            file = folder / f"{view}-{size}-{theme}.png"
+            page.screenshot(path=file)
+            context.close()
+            make_small(file)
+
+
+def make_small(file: Path) -> None:
+    """As few bytes as the eye allows."""
+    with Image.open(file) as picture:
+        small = picture.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
+    small.save(file, optimize=True)
+
+
+def main(folder: Path, views: Sequence[str]) -> None:
+    """Take the pictures."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (
+        tempfile.TemporaryDirectory() as scratch,
+        servers(Path(scratch)) as seeds,
+        chromium() as browser,
+    ):
+        for view in views:
+            take(browser, seeds, view, folder)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("views", nargs="*", choices=[*VIEWS, []], default=list(VIEWS))
+    given = parser.parse_args()
+    main(given.folder, given.views)

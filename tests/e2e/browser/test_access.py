@@ -1,0 +1,57 @@
+"""Every view, dark and light: read by axe-core, and no wider than a phone."""
+
+from __future__ import annotations
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page
+from tests.e2e.browser.conftest import NARROW, WIDE, Visit, assert_fits
+from tests.e2e.browser.views import VIEWS, Seed
+from tests.support.serving import Serving
+
+SERIOUS = {"serious", "critical"}
+
+
+@pytest.fixture(scope="session")
+def seeds(seeded: Seed, plotted: Seed, locked: Serving) -> dict[str, Seed]:
+    return {"demo": seeded, "scripted": plotted, "locked": Seed(locked.url)}
+
+
+@pytest.mark.parametrize(
+    ("width", "dark"), [(WIDE, False), (NARROW, True)], ids=["wide-light", "narrow-dark"]
+)
+@pytest.mark.parametrize("view", VIEWS)
+def test_a_view_is_for_all(
+    seeds: dict[str, Seed], visit: Visit, *, view: str, width: int, dark: bool
+) -> None:
+    shown = VIEWS[view]
+    page = visit(shown.address(seeds[shown.at]), width=width, dark=dark)
+    shown.come(page)
+    assert faults(page) == []
+    assert_fits(page)
+
+
+def faults(page: Page) -> list[str]:
+    """What axe-core finds that keeps somebody out."""
+    found = Axe().run(page).response["violations"]
+    return [
+        f"{each['id']}: {node['html'][:200]} {node['failureSummary']}"
+        for each in found
+        if each["impact"] in SERIOUS
+        for node in each["nodes"]
+    ]
+
+
+def test_the_way_is_gone_by_keyboard(seeded: Seed, visit: Visit) -> None:
+    page = visit(VIEWS["start"].address(seeded))
+    VIEWS["start"].come(page)
+    focused: list[str] = []
+    for _ in range(30):
+        page.keyboard.press("Tab")
+        focused.append(str(page.evaluate("document.activeElement.ariaLabel ?? ''")))
+        seen = page.evaluate(
+            "getComputedStyle(document.activeElement).outlineStyle != 'none'"
+            " || document.activeElement.closest('.q-field, .q-btn, .q-focusable') !== null"
+        )
+        assert seen, "the focus is not seen"
+    assert "Message" in focused

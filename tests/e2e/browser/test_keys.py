@@ -1,0 +1,44 @@
+"""A server with keys: asked for once, kept where no script reads it, and each sees its own."""
+
+from __future__ import annotations
+
+import requests
+from playwright.sync_api import Page, expect
+from tests.e2e.browser.conftest import KEYS, Visit, ask
+from tests.support.serving import Serving
+
+REFUSED = "401|403"
+
+
+def test_a_key_is_asked_for_once_and_kept_out_of_reach(locked: Serving, visit: Visit) -> None:
+    page = visit(locked.url, excuse=REFUSED)
+    log_in(page, "a-wrong-key-0123456789")
+    expect(page.get_by_role("alert")).not_to_be_empty()
+    log_in(page, KEYS[0])
+    expect(page.get_by_role("textbox", name="Message")).to_be_visible()
+    page.reload()
+    expect(page.get_by_role("textbox", name="Message")).to_be_visible()
+    kept = str(page.evaluate("document.cookie + JSON.stringify([localStorage, sessionStorage])"))
+    assert KEYS[0] not in kept
+    [cookie] = [each for each in page.context.cookies() if each["httpOnly"]]
+    assert cookie["sameSite"] == "Strict"
+    assert KEYS[0] not in cookie["value"]
+
+
+def test_each_key_sees_its_own_sessions(locked: Serving, visit: Visit) -> None:
+    one, other = visit(locked.url, excuse=REFUSED), visit(locked.url, excuse=REFUSED)
+    log_in(one, KEYS[0])
+    log_in(other, KEYS[1])
+    ask(one, "Which sources are there?")
+    expect(one.get_by_test_id("answer").last).to_contain_text("fi_reporting")
+    mine = one.url
+    other.goto(mine)
+    expect(other.get_by_test_id("answer")).to_have_count(0)
+    found = requests.get(mine, timeout=60, allow_redirects=False)
+    assert found.status_code in {302, 303, 307, 401}
+
+
+def log_in(page: Page, key: str) -> None:
+    """Give the form a key."""
+    page.get_by_label("API key").fill(key)
+    page.get_by_role("button", name="Sign in").click()

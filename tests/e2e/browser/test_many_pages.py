@@ -1,0 +1,40 @@
+"""Fifty pages of one server, each with an answer under way at the same time."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import AsyncExitStack
+
+import aiohttp
+from tests.support.page_socket import PageSocket, open_page
+from tests.support.paced_model import HERE, PacedModel
+from tests.support.serving import Serving
+
+PAGES = 50
+
+
+async def test_all_answers_arrive_each_at_its_page(scripted: Serving, model: PacedModel) -> None:
+    for number in range(PAGES):
+        model.says(f"page {number}.", f"Begun for {number}. {HERE} Ended for {number}.")
+    async with aiohttp.ClientSession() as http, AsyncExitStack() as stack:
+        pages = [
+            await stack.enter_async_context(open_page(http, scripted.url, "/ui/"))
+            for _ in range(PAGES)
+        ]
+        async with asyncio.timeout(120):
+            for number, page in enumerate(pages):
+                await ask(page, f"This is page {number}.")
+            await asyncio.to_thread(model.wait_until_held, PAGES)
+            for number, page in enumerate(pages):
+                await page.wait_for(f"Begun for {number}.")
+            model.let_go()
+            for number, page in enumerate(pages):
+                await page.wait_for(f"Ended for {number}.")
+        for number, page in enumerate(pages):
+            others = (f"for {other}." for other in range(PAGES) if other != number)
+            assert not any(other in page.heard for other in others)
+
+
+async def ask(page: PageSocket, question: str) -> None:
+    """Write a question and press Enter."""
+    await page.fire("Message", "keydown", question)

@@ -1,0 +1,95 @@
+"""An answer on its way: stopped, read on after a reload, and after the server's death."""
+
+from __future__ import annotations
+
+import re
+import signal
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+from tests.e2e.browser.conftest import NARROW, WIDE, Visit, ask
+from tests.support.paced_model import HERE, PacedModel, by_model
+from tests.support.serving import Serving, serving
+
+from skillian.demo.ledger import write_demo
+from tinyagent import scripted_call
+
+both_widths = pytest.mark.parametrize("width", [WIDE, NARROW])
+# What Chromium writes while nobody listens.
+GONE = r"ERR_CONNECTION_REFUSED|WebSocket connection to|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE"
+
+
+@both_widths
+def test_a_running_answer_is_stopped(
+    scripted: Serving, model: PacedModel, visit: Visit, width: int
+) -> None:
+    page = visit(scripted.url, width=width)
+    model.says("stop me", f"The beginning {HERE} and the end.")
+    ask(page, "stop me")
+    expect(answer(page)).to_contain_text("The beginning")
+    page.get_by_role("button", name="Stop", exact=True).click()
+    expect(page.get_by_role("button", name="Send", exact=True)).to_be_visible()
+    expect(page.get_by_role("button", name="Stop", exact=True)).to_be_hidden()
+    model.let_go()
+    expect(answer(page)).not_to_contain_text("and the end")
+    model.says("stop me", "Whole.")
+    page.get_by_role("button", name="Ask again", exact=True).last.click()
+    expect(answer(page)).to_contain_text("Whole.")
+
+
+@both_widths
+def test_a_reload_in_the_middle_goes_on(
+    scripted: Serving, model: PacedModel, visit: Visit, width: int
+) -> None:
+    page = visit(scripted.url, width=width)
+    model.says(
+        "reload", scripted_call("list_sources"), f"Before the reload {HERE} after the reload."
+    )
+    ask(page, "reload")
+    expect(answer(page)).to_contain_text("Before the reload")
+    page.reload()
+    expect(answer(page)).to_contain_text("Before the reload")
+    expect(page.get_by_test_id("tool-card")).to_have_count(1)
+    model.let_go()
+    expect(answer(page)).to_have_text(re.compile("Before the reload\\s+after the reload."))
+
+
+def test_a_question_is_edited_and_sent_again(
+    scripted: Serving, model: PacedModel, visit: Visit
+) -> None:
+    page = visit(scripted.url)
+    model.says("the first", "First answer.")
+    model.says("the second", "Second answer.")
+    ask(page, "the first")
+    expect(answer(page)).to_contain_text("First answer.")
+    page.get_by_role("button", name="Edit", exact=True).last.click()
+    expect(page.get_by_role("textbox", name="Message")).to_have_value("the first")
+    ask(page, "the second")
+    expect(answer(page)).to_contain_text("Second answer.")
+
+
+def test_a_page_reads_on_when_its_server_died_and_is_back(
+    model: PacedModel, visit: Visit, tmp_path: Path
+) -> None:
+    sources = write_demo(tmp_path)
+    model.says("die", f"Before the end {HERE} never said.")
+    with serving(sources, **by_model(model)) as server:
+        page = visit(server.url, excuse=GONE)
+        ask(page, "die")
+        expect(answer(page)).to_contain_text("Before the end")
+        server.stop(signal.SIGKILL)
+    model.let_go()
+    model.says("again", "Well again.")
+    port = server.url.rpartition(":")[2]
+    with serving(sources, "--port", port, **by_model(model)):
+        expect(answer(page)).to_contain_text("broken off")
+        expect(page.locator(".question")).to_have_count(1)
+        ask(page, "again")
+        expect(answer(page)).to_contain_text("Well again.")
+        expect(page.locator(".question")).to_have_count(2)
+
+
+def answer(page: Page) -> Locator:
+    """The last answer."""
+    return page.locator(".answer:visible").last

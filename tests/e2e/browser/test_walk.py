@@ -1,0 +1,111 @@
+"""The way of whoever asks: answer, comparison, rows, why, files; on a screen and on a phone."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+from tests.e2e.browser.conftest import NARROW, WIDE, Visit, assert_fits
+from tests.e2e.browser.views import VIEWS, Seed
+from tests.support.serving import COMMAND, Serving
+
+both_widths = pytest.mark.parametrize("width", [WIDE, NARROW])
+
+
+def test_the_demo_tells_the_address_of_its_page(demo: Serving, tmp_path: Path) -> None:
+    assert f"The page: {demo.url}/" in demo.log
+    told = subprocess.check_output([COMMAND, "demo"], cwd=tmp_path, text=True)
+    assert "skillian demo --serve" in told
+
+
+@both_widths
+def test_a_question_is_answered_and_its_tool_card_opens(
+    demo: Serving, visit: Visit, width: int
+) -> None:
+    page = visit(demo.url, width=width)
+    box = page.get_by_role("textbox", name="Message")
+    box.fill("Compare amounts")
+    box.press("Shift+Enter")
+    box.press_sequentially("between fi_reporting and bpc_reporting for company 1001")
+    box.press("Enter")
+    expect(page.get_by_test_id("answer").last).to_contain_text("2024007")
+    expect(page).to_have_url(re.compile("/ui/chat/.+"))
+    card = page.get_by_test_id("tool-card").filter(has_text="compare_sources")
+    card.get_by_role("button", name=re.compile("compare_sources")).first.click()
+    expect(card).to_contain_text("fi_reporting")
+    expect(card).to_contain_text("GROUP BY")
+    expect(box).to_have_value("")
+    assert_fits(page)
+
+
+@both_widths
+def test_the_answer_leads_to_charts_and_rows(seeded: Seed, visit: Visit, width: int) -> None:
+    page = visit(VIEWS["chat"].address(seeded), width=width)
+    page.locator(".comparison-card").get_by_role("button").first.wait_for()
+    expect(page.locator(".status-tile").first).to_be_visible()
+    expect(page.locator(".status-bar")).to_be_visible()
+    expect(page.locator(".differences-chart")).to_be_visible()
+    expect(page.locator(".comparison-grid")).to_contain_text("2024007")
+    assert_fits(page)
+
+
+@both_widths
+def test_a_click_on_a_bar_shows_the_rows_of_both_sides(
+    seeded: Seed, visit: Visit, width: int
+) -> None:
+    page = visit(VIEWS["comparison"].address(seeded), width=width)
+    page.locator(".differences-chart").click()
+    drill = page.locator(".drill-down")
+    expect(drill).to_contain_text("fi_reporting")
+    expect(drill).to_contain_text("bpc_reporting")
+    expect(drill).to_contain_text("400000")
+    page.keyboard.press("Escape")
+    expect(drill).to_be_hidden()
+
+
+@both_widths
+def test_why_is_explained(seeded: Seed, visit: Visit, width: int) -> None:
+    page = visit(VIEWS["comparison"].address(seeded), width=width)
+    page.get_by_role("button", name="Why?").click()
+    expect(page.locator(".explanation")).to_contain_text("2024007")
+    assert_fits(page)
+
+
+@both_widths
+def test_the_comparison_is_downloaded(seeded: Seed, visit: Visit, width: int) -> None:
+    page = visit(VIEWS["comparison"].address(seeded), width=width)
+    rows = list(csv.DictReader(io.StringIO(downloaded(page, "CSV").decode("utf-8-sig"))))
+    assert "2024007" in {row["period"] for row in rows}
+    assert b"<!doctype html>" in downloaded(page, "HTML")[:100].lower()
+    assert downloaded(page, "XLSX")[:2] == b"PK"
+    assert downloaded(page, "JSON")[:1] == b"{"
+
+
+@both_widths
+def test_the_theme_is_kept(demo: Serving, visit: Visit, width: int) -> None:
+    page = visit(f"{demo.url}/ui/settings", width=width)
+    light = background(page)
+    page.get_by_role("radio", name="Dark").click()
+    page.wait_for_function(
+        "light => getComputedStyle(document.body).backgroundColor != light", arg=light
+    )
+    page.reload()
+    expect(page.locator("body.body--dark")).to_be_visible()
+    assert background(page) != light
+
+
+def downloaded(page: Page, name: str) -> bytes:
+    """What the link of this name gives."""
+    with page.expect_download() as waiting:
+        page.get_by_role("link", name=re.compile(name)).click()
+    return Path(waiting.value.path()).read_bytes()
+
+
+def background(page: Page) -> str:
+    """The colour of the paper."""
+    return str(page.evaluate("getComputedStyle(document.body).backgroundColor"))

@@ -1,0 +1,148 @@
+"""The views of the page, and how to come to each: for what is to be tried on all of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import requests
+from playwright.sync_api import Page, expect
+from tests.support.paced_model import PacedModel
+
+from tinyagent import scripted_call
+
+QUESTION = "Compare amounts between fi_reporting and bpc_reporting for company 1001"
+PLOT = "Plot the gaps of company 1001"
+COMPARED: dict[str, Any] = {
+    "source_a": "fi_reporting",
+    "source_b": "bpc_reporting",
+    "measures": ["amount"],
+    "filters": {"company": "1001"},
+}
+CODE = """\
+import matplotlib.pyplot as plt
+gaps = comparison.set_index("period")["amount_gap"].astype(float).sort_index()
+plt.figure(figsize=(7, 3))
+plt.bar(gaps.index, gaps / 1000)
+plt.ylabel("gap, thousand EUR")
+plt.tight_layout()
+print(len(gaps), "periods differ")
+comparison[["period", "status", "amount_gap"]]
+"""
+BAR = ".differences-chart path[fill='#d55e00']"
+"""A bar of a major difference: ECharts draws them as paths."""
+SECONDS = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Seed:
+    """What a server was asked so that its views show something.
+
+    Attributes:
+        url: the server's.
+        session: in which a question was answered.
+        comparison: the key of one.
+    """
+
+    url: str
+    session: str = ""
+    comparison: str = ""
+
+
+def seed(url: str, question: str = QUESTION) -> Seed:
+    """Ask a server of the demo's sources."""
+    chat = requests.post(f"{url}/chat", json={"message": question}, timeout=SECONDS)
+    compared = requests.post(f"{url}/compare", json=COMPARED, timeout=SECONDS)
+    for answer in (chat, compared):
+        answer.raise_for_status()
+    return Seed(url, chat.json()["session_id"], compared.json()["cache_key"])
+
+
+def seed_plot(url: str, model: PacedModel) -> Seed:
+    """Have the model of a server draw what a comparison found."""
+    model.says(
+        PLOT,
+        scripted_call("compare_sources", **COMPARED),
+        scripted_call("run_python", code=CODE),
+        "The gap is largest in **2024004**, where a load was run twice.",
+    )
+    return seed(url, PLOT)
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """One view.
+
+    Attributes:
+        path: where it is; names what a `Seed` holds.
+        come: does what is to be done there, and waits until all is shown.
+        at: which server has it: `demo`, `scripted` or `locked` (with keys).
+    """
+
+    path: str
+    come: Callable[[Page], None]
+    at: str = "demo"
+
+    def address(self, seeded: Seed) -> str:
+        """Where it is on a server."""
+        path = self.path.format(session=seeded.session, comparison=seeded.comparison)
+        return f"{seeded.url}{path}"
+
+
+def _shows(selector: str, text: str | re.Pattern[str]) -> Callable[[Page], None]:
+    return lambda page: expect(page.locator(selector).first).to_contain_text(text)
+
+
+def _open_card(page: Page) -> None:
+    card = page.get_by_test_id("tool-card").first
+    card.get_by_role("button").first.click()
+    expect(card).to_contain_text("source_a")
+    card.scroll_into_view_if_needed()
+
+
+def _open_plot(page: Page) -> None:
+    card = page.get_by_test_id("tool-card").filter(has_text="run_python")
+    card.get_by_role("button").first.click()
+    plot = card.locator("img.plot")
+    expect(plot).to_have_js_property("complete", value=True)
+    card.scroll_into_view_if_needed()
+
+
+def _comparison(page: Page) -> None:
+    expect(page.locator(".differences-chart").first).to_be_visible()
+    expect(page.locator(".comparison-grid")).to_contain_text("2024007")
+
+
+def _drill_down(page: Page) -> None:
+    _comparison(page)
+    page.locator(BAR).first.click()
+    expect(page.locator(".drill-down")).to_contain_text("bpc_reporting")
+
+
+def _explanation(page: Page) -> None:
+    _comparison(page)
+    page.get_by_role("button", name="Why?").click()
+    explanation = page.locator(".explanation")
+    expect(explanation).to_contain_text("2024007")
+    explanation.scroll_into_view_if_needed()
+
+
+VIEWS: Mapping[str, View] = MappingProxyType(
+    {
+        "start": View("/ui/", _shows("body", "Compare")),
+        "chat": View("/ui/chat/{session}", _shows("[data-testid=answer]", "2024007")),
+        "tool-card": View("/ui/chat/{session}", _open_card),
+        "code": View("/ui/chat/{session}", _open_plot, "scripted"),
+        "comparison": View("/ui/compare/{comparison}", _comparison),
+        "drill-down": View("/ui/compare/{comparison}", _drill_down),
+        "explanation": View("/ui/compare/{comparison}", _explanation),
+        "compare": View("/ui/compare", _shows(".compare-form", "Measures")),
+        "sources": View("/ui/sources", _shows(".source-card", "fi_reporting")),
+        "settings": View("/ui/settings", _shows("body", "Theme")),
+        "run": View("/ui/runs/{session}/1", _shows("body", "compare_sources")),
+        "login": View("/ui/login", _shows("body", "key"), "locked"),
+    }
+)

@@ -1,0 +1,117 @@
+from __future__ import annotations
+
+from typing import Any
+
+from nicegui import ui
+from nicegui.testing import User
+from tests.skillian.web.views import fire, sees, viewed
+from tests.support.waits import soon
+
+from skillian.api.service import Service
+from skillian.web.compare_form import compare_form
+
+
+def field(user: User, label: str, nth: int = 0) -> Any:
+    found = [
+        element
+        for kind in (ui.select, ui.input)
+        for element in user.find(kind).elements
+        if label in (element.props.get("aria-label"), element.props.get("label"))
+    ]
+    return sorted(found, key=lambda element: element.id)[nth]
+
+
+def submit(user: User) -> None:
+    [form] = [each for each in user.find(ui.element).elements if each.tag == "form"]
+    fire(form, "submit", None)
+
+
+async def test_what_both_sources_have_is_offered_and_compared(service: Service) -> None:
+    async with viewed(lambda: compare_form(service)) as user:
+        await sees(user, "Compare two sources")
+        assert field(user, "Source A, the baseline").value == "fi_reporting"
+        assert field(user, "Source B").value == "bpc_reporting"
+        assert field(user, "Measures").value == ["amount"]
+        assert field(user, "Group by").value == ["company", "period"]
+        user.find("Add a filter").click()
+        user.find("Add a filter").click()
+        with user:
+            field(user, "Value").value = "1001, 1002"
+            field(user, "Dimension", 1).value = "period"
+            field(user, "Condition", 1).value = "between"
+            field(user, "Value", 1).value = "2024001 .. 2024003"
+            field(user, "A match is off by at most: amount").value = "0"
+        submit(user)
+        await soon(lambda: len(user.back_history) == 2, 60)
+        key = user.back_history[-1].removeprefix("/compare/")
+    found = service.data.comparison.remembered(key)
+    assert (found.summary.classes.groups, found.summary.classes.match) == (6, 5)
+    assert [condition.operator for condition in found.proof.filters] == ["in", "gte", "lte"]
+
+
+async def test_each_fault_stands_beside_its_field(service: Service) -> None:
+    async with viewed(lambda: compare_form(service)) as user:
+        await sees(user, "Compare two sources")
+        user.find("Add a filter").click()
+        with user:
+            field(user, "Measures").value = []
+            field(user, "Group by").value = []
+            field(user, "A minor difference by at most: amount").value = "much"
+        submit(user)
+        await soon(lambda: field(user, "Measures").error is not None, 60)
+        assert field(user, "Measures").error == "Choose at least one measure."
+        assert field(user, "Group by").error == "Choose at least one dimension."
+        assert field(user, "Value").error == "Write a value."
+        assert "decimal" in field(user, "A minor difference by at most: amount").error
+        assert len(user.back_history) == 1
+
+
+async def test_what_the_engine_refuses_is_told_beside_the_filter(service: Service) -> None:
+    async with viewed(lambda: compare_form(service)) as user:
+        await sees(user, "Compare two sources")
+        user.find("Add a filter").click()
+        with user:
+            field(user, "Dimension").value = "period"
+            field(user, "Condition").value = "between"
+            field(user, "Value").value = "2024009 .. 2024001"
+        submit(user)
+        await soon(lambda: field(user, "Value").error is not None, 60)
+        assert "from low to high" in field(user, "Value").error
+
+
+async def test_two_filters_on_one_dimension_hold_together_or_are_refused(service: Service) -> None:
+    async with viewed(lambda: compare_form(service)) as user:
+        await sees(user, "Compare two sources")
+        for place, (condition, value) in enumerate((("gte", "1001"), ("lt", "1003"))):
+            user.find("Add a filter").click()
+            with user:
+                field(user, "Condition", place).value = condition
+                field(user, "Value", place).value = value
+        submit(user)
+        await soon(lambda: len(user.back_history) == 2, 60)
+    async with viewed(lambda: compare_form(service)) as user:
+        await sees(user, "Compare two sources")
+        for place in range(2):
+            user.find("Add a filter").click()
+            with user:
+                field(user, "Value", place).value = "1001"
+        submit(user)
+        await soon(lambda: field(user, "Value", 1).error is not None, 60)
+        assert "another filter on company" in field(user, "Value", 1).error
+
+
+async def test_sources_without_a_common_measure_say_so(hostile: Service) -> None:
+    async with viewed(lambda: compare_form(hostile)) as user:
+        await sees(user, "Compare two sources")
+        assert field(user, "Measures").value == [":sum"]
+        submit(user)
+        await soon(lambda: len(user.back_history) == 2, 60)
+
+
+async def test_a_comparison_that_is_stopped_says_so(service: Service) -> None:
+    async with viewed(lambda: compare_form(service)) as user:
+        await sees(user, "Compare two sources")
+        service.slots.free = 0
+        submit(user)
+        await sees(user, "As much is under way as this server takes on; try again.")
+        service.slots.free = 1
