@@ -1,0 +1,149 @@
+"""The crash campaign: `python benchmarks/durable_campaign.py [sqlite|postgresql] ...`.
+
+Runs of both agents, ten steps each, with tools that pay into a real table. Workers are killed at
+random moments. In the end each run must have the right answer, with nothing done twice that was
+recorded, and every call that was caught in the middle and must not be repeated put to a person,
+whom the clerk here stands for: it looks whether the amount was paid, and says skip or retry.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import random
+import sys
+import tempfile
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from durable_checks import Evidence, Verdict, judge, recorded
+from durable_clerk import Clerk
+from durable_effects import Effects
+from durable_fleet import Fleet, Orders
+from durable_model import CampaignModel, task_of
+
+from tinyagent.durable import DurableRuns
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+
+@dataclass
+class Campaign:
+    """One campaign on one database.
+
+    Attributes:
+        database: URL of the runs.
+        effects: the tools' tables.
+        runs: how many.
+        kills: how often a worker is killed.
+        gap_seconds: between two kills, on average.
+        seed: of their moments.
+    """
+
+    database: str
+    effects: str
+    runs: int
+    kills: int
+    gap_seconds: float
+    seed: int
+    workers: int = 4
+
+    async def fight(self, limit_seconds: float) -> Verdict:
+        """Run it, and judge it.
+
+        Raises:
+            TimeoutError: runs are still under way after `limit_seconds`.
+        """
+        effects = Effects(self.effects)
+        effects.create()
+        clerk = Clerk(effects)
+        async with CampaignModel(0.02) as model:
+            environment = {"CAMPAIGN_EFFECTS": self.effects, "CAMPAIGN_MODEL": model.base_url}
+            fleet = Fleet(Orders(self.database, environment))
+            for _ in range(self.workers):
+                fleet.start()
+            await fleet.ready()
+            async with DurableRuns(self.database) as runs:
+                battle = asyncio.create_task(self._battle(runs, fleet))
+                try:
+                    async with asyncio.timeout(limit_seconds):
+                        await clerk.work(runs, battle.done)
+                        await battle
+                finally:
+                    battle.cancel()
+                    fleet.stop()
+                answers = {name: (await runs.get(name)).output for name in self.names}
+            evidence = Evidence(
+                answers,
+                model.asked,
+                effects.calls(),
+                recorded(self.database, self.names),
+                clerk.reported,
+                clerk.decided,
+                fleet.killed,
+            )
+        effects.close()
+        return judge(evidence)
+
+    @property
+    def names(self) -> list[str]:
+        """The ids of the runs."""
+        return [f"r{self.seed}-{number:04}" for number in range(self.runs)]
+
+    async def _battle(self, runs: DurableRuns, fleet: Fleet) -> None:
+        """Kill and replace workers at random moments; start runs as it goes, to be hit."""
+        chance = random.Random(self.seed)  # noqa: S311 - no secret
+        ahead, started = self.runs // 4, 0
+        for kills in range(self.kills + 1):
+            due = ahead + (self.runs - ahead) * kills // self.kills if self.kills else self.runs
+            for number in range(started, due):
+                name = self.names[number]
+                await runs.start(("react", "code")[number % 2], task_of(name), run_id=name)
+            started = due
+            if kills < self.kills:
+                await asyncio.sleep(chance.expovariate(1 / self.gap_seconds))
+                fleet.kill(chance.choice(sorted(fleet.living)))
+                fleet.start()
+
+
+@contextmanager
+def place(kind: str) -> Generator[tuple[str, str]]:
+    """The URLs of the runs and of the tools' tables, in a folder or a server that goes again."""
+    if kind == "sqlite":
+        with tempfile.TemporaryDirectory() as folder:
+            yield f"sqlite:///{folder}/runs.sqlite", f"sqlite:///{folder}/effects.sqlite"
+        return
+    from tests.support.postgres import running_postgres  # noqa: PLC0415 - found only from here on
+
+    with running_postgres(max_connections="100", synchronous_commit="on") as server:
+        yield server.url(), server.url()
+
+
+def main() -> None:
+    """Run a campaign and print its figures; exit with 1 where something was wrong."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("database", choices=["sqlite", "postgresql"])
+    parser.add_argument("--runs", type=int, default=1000)
+    parser.add_argument("--kills", type=int, default=500)
+    parser.add_argument("--gap", type=float, default=1.0, help="seconds between two kills")
+    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**6))
+    parser.add_argument("--limit", type=float, default=7200.0, help="seconds for all of it")
+    given = parser.parse_args()
+    started = time.monotonic()
+    with place(given.database) as (database, effects):
+        campaign = Campaign(database, effects, given.runs, given.kills, given.gap, given.seed)
+        verdict = asyncio.run(campaign.fight(given.limit))
+    seconds = time.monotonic() - started
+    print(f"| {given.database}, seed {given.seed}, {seconds:,.0f} s | |\n|---|--:|")
+    for name, figure in verdict.figures.items():
+        print(f"| {name} | {figure:,} |")
+    for fault in verdict.faults[:50]:
+        print(f"FAULT: {fault}", file=sys.stderr)
+    sys.exit(bool(verdict.faults))
+
+
+if __name__ == "__main__":
+    main()
