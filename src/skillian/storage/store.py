@@ -164,6 +164,11 @@ class SessionStore(Sessions):
             keeper.cancel()
             await asyncio.wait([keeper])
 
+    async def running_turn(self, session_id: str) -> int | None:
+        """The number of the session's turn under way."""
+        last = await self._database.read(lambda connection: last_turn(connection, session_id))
+        return int(last.number) if last is not None and last.state == "running" else None
+
     async def cancel_turn(self, session_id: str) -> int | None:
         """Break off the session's turn under way, whoever holds it; gives its number."""
         number = await self._database.write(partial(cancel_turn, self._database, session_id))

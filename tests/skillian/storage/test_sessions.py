@@ -37,6 +37,14 @@ async def test_sessions_are_paged_the_last_used_first(store: SessionStore) -> No
     assert await store.count("me") == 5
 
 
+async def test_sessions_are_found_by_a_part_of_their_title(store: SessionStore) -> None:
+    for title in ("The 100 % gap", "Gap of 1001", "Another_one"):
+        await store.create("me", title)
+    await store.create("you", "Your gap")
+    for search, found in (("GAP", 2), ("%", 1), ("_", 1), ("nothing", 0), ("", 3)):
+        assert len(await store.list("me", search=search)) == found, search
+
+
 async def test_the_first_message_is_the_title_until_there_is_another(store: SessionStore) -> None:
     session = await store.create("me")
     said = "Compare\n\0\ud800 the  books " + "of all years " * 20
