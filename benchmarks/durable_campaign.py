@@ -16,18 +16,20 @@ import tempfile
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from durable_checks import Evidence, Verdict, judge, recorded
 from durable_clerk import Clerk
 from durable_effects import Effects
 from durable_fleet import Fleet, Orders
-from durable_model import CampaignModel, task_of
+from durable_model import STEPS, CampaignModel, task_of
 
 from tinyagent.durable import DurableRuns
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+
+_INSTANT_SECONDS = 0.1
 
 
 @dataclass
@@ -35,19 +37,16 @@ class Campaign:
     """One campaign on one database.
 
     Attributes:
-        database: URL of the runs.
-        effects: the tools' tables.
+        orders: what the workers are told, but for the model.
         runs: how many.
         kills: how often a worker is killed.
-        gap_seconds: between two kills, on average.
         seed: of their moments.
+        workers: at once.
     """
 
-    database: str
-    effects: str
+    orders: Orders
     runs: int
     kills: int
-    gap_seconds: float
     seed: int
     workers: int = 4
 
@@ -57,21 +56,22 @@ class Campaign:
         Raises:
             TimeoutError: runs are still under way after `limit_seconds`.
         """
-        effects = Effects(self.effects)
+        database = self.orders.database
+        effects = Effects(self.orders.environment["CAMPAIGN_EFFECTS"])
         effects.create()
         clerk = Clerk(effects)
         async with CampaignModel(0.02) as model:
-            environment = {"CAMPAIGN_EFFECTS": self.effects, "CAMPAIGN_MODEL": model.base_url}
-            fleet = Fleet(Orders(self.database, environment))
+            environment = {**self.orders.environment, "CAMPAIGN_MODEL": model.base_url}
+            fleet = Fleet(replace(self.orders, environment=environment))
             for _ in range(self.workers):
                 fleet.start()
             await fleet.ready()
-            async with DurableRuns(self.database) as runs:
-                battle = asyncio.create_task(self._battle(runs, fleet))
+            async with DurableRuns(database) as runs:
+                battle = asyncio.create_task(self._battle(model, fleet))
                 try:
                     async with asyncio.timeout(limit_seconds):
-                        await clerk.work(runs, battle.done)
-                        await battle
+                        await self._start(runs)
+                        await clerk.work(runs)
                 finally:
                     battle.cancel()
                     fleet.stop()
@@ -80,7 +80,7 @@ class Campaign:
                 answers,
                 model.asked,
                 effects.calls(),
-                recorded(self.database, self.names),
+                recorded(database, self.names),
                 clerk.reported,
                 clerk.decided,
                 fleet.killed,
@@ -93,20 +93,24 @@ class Campaign:
         """The ids of the runs."""
         return [f"r{self.seed}-{number:04}" for number in range(self.runs)]
 
-    async def _battle(self, runs: DurableRuns, fleet: Fleet) -> None:
-        """Kill and replace workers at random moments; start runs as it goes, to be hit."""
+    async def _start(self, runs: DurableRuns) -> None:
+        for number, name in enumerate(self.names):
+            await runs.start(("react", "code")[number % 2], task_of(name), run_id=name)
+
+    async def _battle(self, model: CampaignModel, fleet: Fleet) -> None:
+        """Kill and replace workers at random moments.
+
+        The time between two kills is told by requests to the model, so that it is the same part of
+        the work on any machine.
+        """
         chance = random.Random(self.seed)  # noqa: S311 - no secret
-        ahead, started = self.runs // 4, 0
-        for kills in range(self.kills + 1):
-            due = ahead + (self.runs - ahead) * kills // self.kills if self.kills else self.runs
-            for number in range(started, due):
-                name = self.names[number]
-                await runs.start(("react", "code")[number % 2], task_of(name), run_id=name)
-            started = due
-            if kills < self.kills:
-                await asyncio.sleep(chance.expovariate(1 / self.gap_seconds))
-                fleet.kill(chance.choice(sorted(fleet.living)))
-                fleet.start()
+        # The last fifth is left in peace, so that each kill finds work.
+        last = 0.8 * self.runs * STEPS
+        for moment in sorted(chance.random() * last for _ in range(self.kills)):
+            await model.reached(int(moment))
+            await asyncio.sleep(chance.random() * _INSTANT_SECONDS)
+            fleet.kill(chance.choice(sorted(fleet.living)))
+            fleet.start()
 
 
 @contextmanager
@@ -128,13 +132,20 @@ def main() -> None:
     parser.add_argument("database", choices=["sqlite", "postgresql"])
     parser.add_argument("--runs", type=int, default=1000)
     parser.add_argument("--kills", type=int, default=500)
-    parser.add_argument("--gap", type=float, default=1.0, help="seconds between two kills")
+    parser.add_argument("--workers", type=int, default=4)
+    parser.add_argument("--at-once", type=int, default=8, help="runs in one worker")
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**6))
     parser.add_argument("--limit", type=float, default=7200.0, help="seconds for all of it")
     given = parser.parse_args()
     started = time.monotonic()
     with place(given.database) as (database, effects):
-        campaign = Campaign(database, effects, given.runs, given.kills, given.gap, given.seed)
+        campaign = Campaign(
+            Orders(database, {"CAMPAIGN_EFFECTS": effects}, per_worker=given.at_once),
+            given.runs,
+            given.kills,
+            given.seed,
+            given.workers,
+        )
         verdict = asyncio.run(campaign.fight(given.limit))
     seconds = time.monotonic() - started
     print(f"| {given.database}, seed {given.seed}, {seconds:,.0f} s | |\n|---|--:|")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from durable_effects import Effects
@@ -28,20 +27,20 @@ class Clerk:
     reported: list[tuple[str, int, float]] = field(default_factory=list[tuple[str, int, float]])
     decided: list[str] = field(default_factory=list[str])
 
-    async def work(self, runs: DurableRuns, is_over: Callable[[], bool] = lambda: True) -> None:
-        """Decide until all runs have ended and `is_over` says that no more will come."""
+    async def work(self, runs: DurableRuns) -> None:
+        """Decide until all runs have ended."""
         while True:
-            was_over = is_over()
             for record in await runs.list(state="needs_decision", limit=1000):
-                for question in record.questions:
-                    run, step = question.arguments["run"], question.arguments["step"]
-                    was_paid = self.effects.was_paid(run, step)
-                    self.reported.append((run, step, time.time()))
-                    self.decided.append("skip" if was_paid else "retry")
-                    await runs.decide(
-                        record.run_id, "skip" if was_paid else "retry", call=question.place
-                    )
+                # The run goes on with one answer, and comes back with what is left to ask.
+                question = record.questions[0]
+                run, step = question.arguments["run"], question.arguments["step"]
+                was_paid = self.effects.was_paid(run, step)
+                self.reported.append((run, step, time.time()))
+                self.decided.append("skip" if was_paid else "retry")
+                await runs.decide(
+                    record.run_id, "skip" if was_paid else "retry", call=question.place
+                )
             left = [await runs.list(state=state, limit=1) for state in _UNDER_WAY]
-            if was_over and not any(left):
+            if not any(left):
                 return
             await asyncio.sleep(0.3)

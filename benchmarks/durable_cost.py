@@ -18,6 +18,7 @@ import uuid
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import LiteralString
 
 import psycopg
 from durable_effects import Effects
@@ -33,6 +34,9 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 ROUNDS = 7
 CALLS = 50
 RUNS_A_WORKER = 24
+RUNS_LEFT = 40
+IDLE_WORKERS = 2
+IDLE_SECONDS = 20.0
 MODEL_SECONDS = 0.2
 LINEAR_TARGET = 0.9
 """Of as many times the runs of one worker."""
@@ -149,6 +153,65 @@ async def throughput(workers: int, database: str, folder: Path) -> float:
     return (len(middle) - 1) / (middle[-1] - middle[0]).total_seconds()
 
 
+async def footprint(database: str, folder: Path) -> dict[str, float]:
+    """What idle workers ask of PostgreSQL, and what a run of ten steps leaves in its tables."""
+    effects = f"sqlite:///{folder}/effects-{uuid.uuid4().hex}.sqlite"
+    tables = Effects(effects)
+    tables.create()
+    tables.close()
+    async with CampaignModel(0.01) as model:
+        places = {"CAMPAIGN_EFFECTS": effects, "CAMPAIGN_MODEL": model.base_url}
+        fleet = Fleet(Orders(database, {**places, "CAMPAIGN_PAUSE": "0"}, poll_seconds=0.5))
+        for _ in range(IDLE_WORKERS):
+            fleet.start()
+        try:
+            await fleet.ready()
+            async with DurableRuns(database) as runs:
+                for kind in ("react", "code"):
+                    for number in range(RUNS_LEFT // 2):
+                        name = f"{kind}-{number}"
+                        await runs.start(kind, task_of(name), run_id=name)
+                for kind in ("react", "code"):
+                    for number in range(RUNS_LEFT // 2):
+                        await runs.wait(f"{kind}-{number}", timeout=300)
+            before = _asked(database)
+            await asyncio.sleep(IDLE_SECONDS)
+            idle = _asked(database) - before
+            connections = _value(database, _CONNECTIONS)
+        finally:
+            await asyncio.to_thread(fleet.stop)
+    return {
+        "transactions a second of an idle worker": idle / IDLE_SECONDS / IDLE_WORKERS,
+        "connections of a worker": connections / IDLE_WORKERS,
+        "records of a run": _value(database, "SELECT count(*) FROM dbos.operation_outputs")
+        / RUNS_LEFT,
+        "KB that a run leaves": _value(database, _BYTES) / RUNS_LEFT / 1024,
+    }
+
+
+_CONNECTIONS = """
+SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
+"""
+_BYTES = """
+SELECT pg_total_relation_size('dbos.workflow_status')
+    + pg_total_relation_size('dbos.operation_outputs')
+"""
+
+
+def _asked(database: str) -> float:
+    return _value(
+        database,
+        "SELECT xact_commit + xact_rollback FROM pg_stat_database"
+        " WHERE datname = current_database()",
+    )
+
+
+def _value(database: str, query: LiteralString) -> float:
+    with psycopg.connect(database) as connection:
+        row = connection.execute(query).fetchone()
+    return float(row[0]) if row else 0.0
+
+
 def print_records(kind: str, figures: dict[str, list[float]]) -> None:
     """A row of the first table."""
     cells = [f"{statistics.median(values):.2f} ms" for values in figures.values()]
@@ -159,27 +222,37 @@ def print_records(kind: str, figures: dict[str, list[float]]) -> None:
 
 
 def main() -> None:
-    """Print both tables; exit with 1 where workers do not add up."""
+    """Print the tables; exit with 1 where workers do not add up."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", choices=["records", "throughput"])
+    parser.add_argument("--only", choices=["records", "throughput", "footprint"])
     given = parser.parse_args()
     missed = False
-    if given.only != "throughput":
+    if given.only in {None, "records"}:
         print("| | bare INSERT | record | ratio | step, idempotent tool | step, other tool |")
         print("|---|--:|--:|--:|--:|--:|")
         for kind in ("sqlite", "postgresql"):
             with place(kind) as database:
                 print_records(kind, asyncio.run(records(database)))
-    if given.only != "records":
-        print("\n| workers | runs a second | of linear |\n|--:|--:|--:|")
-        with place("postgresql") as database, tempfile.TemporaryDirectory() as folder:
-            one = 0.0
-            for workers in (1, 2, 3, 4):
-                rate = asyncio.run(throughput(workers, database, Path(folder)))
-                one = one or rate
-                print(f"| {workers} | {rate:.2f} | {rate / one / workers:.2f} |")
-                missed = missed or rate / one / workers < LINEAR_TARGET
+    with place("postgresql") as database, tempfile.TemporaryDirectory() as folder:
+        if given.only in {None, "footprint"}:
+            print("\n| PostgreSQL | |\n|---|--:|")
+            for name, value in asyncio.run(footprint(database, Path(folder))).items():
+                print(f"| {name} | {value:.1f} |")
+        if given.only in {None, "throughput"}:
+            missed = _print_throughput(database, Path(folder))
     sys.exit(missed)
+
+
+def _print_throughput(database: str, folder: Path) -> bool:
+    """The last table; whether the target was missed."""
+    print("\n| workers | runs a second | of linear |\n|--:|--:|--:|")
+    one, missed = 0.0, False
+    for workers in (1, 2, 3, 4):
+        rate = asyncio.run(throughput(workers, database, folder))
+        one = one or rate
+        print(f"| {workers} | {rate:.2f} | {rate / one / workers:.2f} |")
+        missed = missed or rate / one / workers < LINEAR_TARGET
+    return missed
 
 
 if __name__ == "__main__":

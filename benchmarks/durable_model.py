@@ -51,6 +51,7 @@ class CampaignModel:
         self._host = host
         self.asked: list[Asked] = []
         self.base_url = ""
+        self._came = asyncio.Condition()
 
     async def __aenter__(self) -> Self:
         app = web.Application(client_max_size=2**24)
@@ -70,6 +71,11 @@ class CampaignModel:
     ) -> None:
         await self._runner.cleanup()
 
+    async def reached(self, requests: int) -> None:
+        """Wait until so many requests have come."""
+        async with self._came:
+            await self._came.wait_for(lambda: len(self.asked) >= requests)
+
     async def _answer(self, request: web.Request) -> web.Response:
         body = await request.json()
         messages = body["messages"]
@@ -77,7 +83,9 @@ class CampaignModel:
         turn = sum(message["role"] == "assistant" for message in messages)
         worker = request.headers["Authorization"].removeprefix("Bearer ")
         note = Asked(run, turn, worker, time.time())
-        self.asked.append(note)
+        async with self._came:
+            self.asked.append(note)
+            self._came.notify_all()
         await asyncio.sleep(random.uniform(*self._seconds))  # noqa: S311 - no secret
         reply = next_call(run, messages) if "tools" in body else next_block(run, messages)
         note.ended = time.time()

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+import tempfile
+import threading
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from tests.support.coding import block
@@ -28,6 +33,29 @@ def turns(*replies: Reply) -> ScriptedModel:
 def blocks(*codes: str) -> ScriptedModel:
     """A model that writes one block after the other."""
     return turns(*(block(code) for code in codes))
+
+
+@cache
+def _empty() -> bytes:
+    """A database without runs: to make one takes seconds, and to find its queue another."""
+
+    async def make(database: str) -> None:
+        async with opened(database, {}):
+            pass
+
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "runs.sqlite"
+        thread = threading.Thread(target=lambda: asyncio.run(make(f"sqlite:///{file}")))
+        thread.start()
+        thread.join()
+        return file.read_bytes()
+
+
+def empty_database(folder: Path) -> str:
+    """The URL of a database of the test's own."""
+    file = folder / "runs.sqlite"
+    file.write_bytes(_empty())
+    return f"sqlite:///{file}"
 
 
 @asynccontextmanager

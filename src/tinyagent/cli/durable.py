@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -39,8 +40,8 @@ def complete(work: Coroutine[Any, Any, T]) -> T:
         raise typer.Exit(ExitCode.INTERRUPTED) from None
 
 
-def opened(database: str) -> DurableRuns:
-    """The runs of a database, to ask and to tell.
+def opened(database: str, *, create: bool = False) -> DurableRuns:
+    """The runs of a database, to ask and to tell; `create` it where it is a file not yet there.
 
     Raises:
         ConfigurationError: the extra is not installed, or there is no such file.
@@ -49,10 +50,8 @@ def opened(database: str) -> DurableRuns:
     from tinyagent.durable import DurableRuns  # noqa: PLC0415 - an extra, and slow to load
 
     scheme, _, path = database.partition(":///")
-    if scheme.startswith("sqlite") and not Path(path).exists():
-        raise ConfigurationError(
-            f"there is no {path!r} here; name the database with --database, or start a worker first"
-        )
+    if scheme.startswith("sqlite") and not create and not Path(path).exists():
+        raise ConfigurationError(f"there is no {path!r} here; name the database with --database")
     return DurableRuns(database)
 
 
@@ -62,9 +61,5 @@ def require() -> None:
     Raises:
         ConfigurationError: it is not.
     """
-    try:
-        import dbos  # noqa: F401, PLC0415 - an extra, and slow to load
-    except ModuleNotFoundError as error:
-        raise ConfigurationError(
-            f"durable runs need the package {error.name!r}: pip install 'dbos>=3.4'"
-        ) from None
+    if find_spec("dbos") is None:
+        raise ConfigurationError("durable runs need the package 'dbos': pip install 'dbos>=3.4'")

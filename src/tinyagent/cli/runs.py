@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 
 import typer
 from rich.console import Console
@@ -12,10 +12,12 @@ from rich.table import Table
 
 from tinyagent.cli.durable import DEFAULT_DATABASE, Database, complete, opened
 from tinyagent.cli.exits import ExitCode
+from tinyagent.core.errors import ConfigurationError
 from tinyagent.terminal import notes, printable
 
 if TYPE_CHECKING:
-    from tinyagent.durable import DurableRuns, RunRecord
+    from tinyagent.durable import DurableRuns, DurableState, RunRecord
+    from tinyagent.durable.approval import Choice
 
 app = typer.Typer(help="Durable runs: start, look at, go on with, end.", no_args_is_help=True)
 
@@ -55,7 +57,7 @@ def start(  # noqa: PLR0913 - one for each option of the command
         notes.print(printable(f"run {given}"), style="dim")
         _end(await runs.wait(given))
 
-    _with(database, work)
+    _with(database, work, create=True)
 
 
 @app.command("list")
@@ -69,7 +71,7 @@ def list_runs(
     """List runs, newest first."""
 
     async def work(runs: DurableRuns) -> None:
-        found = await runs.list(state=state, limit=limit)
+        found = await runs.list(state=_state(state), limit=limit)
         if as_json:
             _print_json([record.to_dict() for record in found])
             return
@@ -113,8 +115,8 @@ def resume(
 
     A call is in doubt when its process died before its result was recorded: it may have been made.
     """
-    wishes = {"retry": retry, "skip": skip, "abort": abort}
-    chosen = [name for name, wished in wishes.items() if wished]
+    wishes: list[tuple[Choice, bool]] = [("retry", retry), ("skip", skip), ("abort", abort)]
+    chosen: list[Choice] = [choice for choice, wished in wishes if wished]
     if len(chosen) > 1:
         raise typer.BadParameter("--retry, --skip and --abort exclude each other")
 
@@ -151,18 +153,29 @@ def approve(
     """Answer a run that waits for a yes."""
 
     async def work(runs: DurableRuns) -> None:
-        await runs.approve(run_id, not no, reason=reason, call=call)
+        await runs.approve(run_id, approved=not no, reason=reason, call=call)
         _told(await runs.get(run_id))
 
     _with(database, work)
 
 
-def _with(database: str, work: Callable[[DurableRuns], Awaitable[None]]) -> None:
+def _with(
+    database: str, work: Callable[[DurableRuns], Awaitable[None]], *, create: bool = False
+) -> None:
     async def opened_and_closed() -> None:
-        async with opened(database) as runs:
+        async with opened(database, create=create) as runs:
             await work(runs)
 
     complete(opened_and_closed())
+
+
+def _state(text: str | None) -> DurableState | None:
+    from tinyagent.durable import DurableState  # noqa: PLC0415 - an extra, and slow to load
+
+    known = get_args(DurableState)
+    if text is not None and text not in known:
+        raise ConfigurationError(f"--state {text!r} is none; there are: {', '.join(known)}")
+    return cast("DurableState | None", text)
 
 
 def _told(record: RunRecord) -> None:
@@ -205,7 +218,10 @@ def _print_questions(record: RunRecord) -> None:
 
 
 def _print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    table = Table(*head, box=None, pad_edge=False)
+    table = Table(box=None, pad_edge=False)
+    for name in head:
+        table.add_column(name, no_wrap=True)
+    table.columns[0].min_width = max((len(row[0]) for row in rows), default=0)  # to be copied
     for row in rows:
         table.add_row(*(printable(_short(cell)) for cell in row))
     Console(highlight=False, markup=False, emoji=False, soft_wrap=True).print(table)

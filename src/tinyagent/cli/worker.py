@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,6 +12,7 @@ from tinyagent.agents.base import LoopAgent
 from tinyagent.cli.durable import DEFAULT_DATABASE, Database, complete, require
 from tinyagent.cli.references import load
 from tinyagent.core.errors import ConfigurationError
+from tinyagent.core.json_shape import as_object
 from tinyagent.terminal import notes, printable
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ Agents = Mapping[str, LoopAgent[Any, Any, Any, Any]]
 
 def worker(  # noqa: PLR0913 - one for each option of the command
     agents: Annotated[
-        str, typer.Argument(help="module:name of an agent, or of a mapping of names to agents.")
+        str, typer.Argument(help="module:name of an agent, or of a dict of names to agents.")
     ],
     *,
     database: Database = DEFAULT_DATABASE,
@@ -72,14 +73,14 @@ def load_agents(reference: str) -> Agents:
         ConfigurationError: there is nothing of the kind.
     """
     found = load(reference, "AGENTS", "my_app:agents")
-    named: Any = found if isinstance(found, Mapping) else {reference.rpartition(":")[2]: found}
+    named: dict[str, Any] = as_object(found) or {reference.rpartition(":")[2]: found}
     wrong = [str(name) for name, agent in named.items() if not isinstance(agent, LoopAgent)]
     if wrong or not named:
         raise ConfigurationError(
             f"AGENTS {reference!r} holds no agent{f' at {wrong[0]!r}' if wrong else ''}; name a"
-            " ReactAgent or a TinyCodeAgent, or a mapping of names to them"
+            " ReactAgent or a TinyCodeAgent, or a dict of names to them"
         )
-    return cast("Agents", named)
+    return named
 
 
 def _options(numbers: dict[str, int | None], rate: str | None) -> QueueOptions | None:

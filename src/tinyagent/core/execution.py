@@ -36,7 +36,7 @@ class ExecutionResult:
     `output` is what it printed; `error` the traceback of its own lines, or what ended it; `value`
     the last expression's value and `value_text` its repr; `is_final` says that it called
     `final_answer`, with `final_value` and `final_metadata`; `state_lost` that the variables of
-    earlier steps are gone.
+    earlier steps are gone, `undone` that they are as if this step had not been.
     """
 
     output: str = ""
@@ -51,3 +51,4 @@ class ExecutionResult:
     artifacts: tuple[Artifact, ...] = ()
     duration_seconds: float = 0.0
     state_lost: bool = False
+    undone: bool = False

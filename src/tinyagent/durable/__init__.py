@@ -2,6 +2,7 @@
 
 from tinyagent.core.errors import ReplayDiverged, RunAborted, RunConflict, UnknownRun
 from tinyagent.durable.approval import Question
+from tinyagent.durable.queues import QueueOptions
 from tinyagent.durable.runs import DurableRuns
 from tinyagent.durable.states import DurableState, RunRecord, StepRecord
 
@@ -9,6 +10,7 @@ __all__ = [
     "DurableRuns",
     "DurableState",
     "Question",
+    "QueueOptions",
     "ReplayDiverged",
     "RunAborted",
     "RunConflict",

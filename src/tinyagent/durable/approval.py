@@ -19,7 +19,7 @@ from tinyagent.durable.records import Record, take, take_object, value_from_dict
 from tinyagent.middleware.approval import Decision, nobody
 
 if TYPE_CHECKING:
-    from tinyagent.durable.journal import BoundJournal
+    from tinyagent.durable.bound import BoundJournal
 
 Choice = Literal["retry", "skip", "abort"]
 """What to do about a call in doubt: make it again, go on without it, end the run."""

@@ -14,7 +14,7 @@ _KEEPALIVES = {"idle": 5, "interval": 2, "count": 3}
 _USER_TIMEOUT_MS = 12_000
 _CONNECT_SECONDS = 10
 _IDLE_TRANSACTION_MS = 15_000
-_POOL_SIZE = 10
+_POOL_SIZE = 5
 
 
 def open_engine(url: str) -> Engine | None:

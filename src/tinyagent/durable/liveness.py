@@ -30,7 +30,8 @@ K = TypeVar("K")
 class Liveness:
     """Holds the lock of this process, and takes care of the runs of those that hold none.
 
-    Call `start` before DBOS is launched, `watch` after it, and `close` after it has been destroyed.
+    Call `start` before DBOS is launched and `watch` after it; `stop` before it is destroyed, and
+    `close` after that.
 
     Args:
         url: the runs' database.
@@ -66,11 +67,15 @@ class Liveness:
         """Look after the dead until `close`, in a thread."""
         self._thread.start()
 
-    def close(self) -> None:
-        """Stop looking, and give the lock back."""
+    def stop(self) -> None:
+        """Look no more; before DBOS, which it asks, is destroyed."""
         self._stopped.set()
         if self._thread.ident is not None:
             self._thread.join()
+
+    def close(self) -> None:
+        """Stop looking, and give the lock back."""
+        self.stop()
         self._beacon.close()
 
     def look(self) -> None:

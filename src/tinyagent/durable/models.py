@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tinyagent.core.errors import ModelFormatRefused, ModelRefused
+from tinyagent.core.errors import ModelContextTooLong, ModelFormatRefused, ModelRefused
 from tinyagent.core.types import ModelRequest, ModelResponse
 from tinyagent.durable.records import (
     refusal_from_dict,
@@ -15,7 +15,8 @@ from tinyagent.durable.records import (
 from tinyagent.middleware.base import ModelCall
 
 if TYPE_CHECKING:
-    from tinyagent.durable.journal import BoundJournal
+    from tinyagent.durable.bound import BoundJournal
+    from tinyagent.durable.entries import Entry
 
 
 async def call_model(
@@ -31,28 +32,36 @@ async def call_model(
             form; an agent steps down to it, as it did before.
         ModelError: the server failed.
     """
-    place = bound.place("model")
     form = _form(request)
-    entry = bound.journal.find("model", place)
-    if entry is not None:
+    place = bound.place("model")
+    while (entry := bound.journal.find("model", place)) is not None:
         bound.go_on_from(entry.value)
         refused = bound.read(entry, refusal_from_dict)
-        if refused is not None:
+        if refused is None:
+            return _recorded(bound, entry, form)
+        if isinstance(refused, ModelContextTooLong) or entry.value.get("form") == form:
             raise refused
-        if entry.value.get("form") != form:
-            bound.take_back("model")
-            raise ModelFormatRefused(f"the run was begun with requests of the form {form!r}")
-        return bound.read(entry, response_from_dict)
+        place = bound.place("model")  # a form that this process has learned not to use
     async with bound.journal.calling():
         try:
             response = await call_next(request)
         except ModelRefused as refused:
             record = refusal_to_dict(refused)
             if record is not None:
-                await bound.journal.record("model", place, "", {**record, **bound.now()})
+                about = {"form": form, **bound.now()}
+                await bound.journal.record("model", place, "", {**record, **about})
             raise
         record = {**response_to_dict(response), "form": form, **bound.now()}
         await bound.journal.record("model", place, "", record)
+    return response
+
+
+def _recorded(bound: BoundJournal, entry: Entry, form: str) -> ModelResponse:
+    response = bound.read(entry, response_from_dict)
+    recorded = entry.value.get("form")
+    if recorded != form:
+        bound.take_back("model")
+        raise ModelFormatRefused(f"the run's requests are of the form {recorded!r}, not {form!r}")
     return response
 
 

@@ -22,7 +22,7 @@ from tinyagent.execution.worker.wire import WireError
 Record = dict[str, Any]
 
 _REFUSALS = {kind.__name__: kind for kind in (ModelContextTooLong, ModelFormatRefused)}
-_FLAGS = ("timed_out", "out_of_memory", "is_final", "state_lost")
+_FLAGS = ("timed_out", "out_of_memory", "is_final", "state_lost", "undone")
 
 T = TypeVar("T")
 

@@ -1,7 +1,7 @@
 """Blocks of code of a durable run: recorded when they end, run again for their variables.
 
 What the model sees of a block is what was recorded. Its variables come back by running it again in
-the new sandbox, its tool calls answered from the journal. A block that was stopped left no
+the new sandbox, its tool calls answered from the journal. A block that a sandbox stopped left no
 variables, and is not run again; where all variables were lost, they are forgotten again.
 """
 
@@ -21,7 +21,7 @@ from tinyagent.durable.records import execution_from_dict, execution_to_dict
 from tinyagent.middleware.base import CodeRun
 
 if TYPE_CHECKING:
-    from tinyagent.durable.journal import BoundJournal
+    from tinyagent.durable.bound import BoundJournal
 
 
 async def run_block(
@@ -48,14 +48,13 @@ async def run_block(
         with _without_output(bound.run):
             result = await call_next(code)
         _compare(bound, place, recorded, result)
-    bound.pass_over_calls()
+    bound.journal.pass_over(bound.step)
     bound.go_on_from(entry.value)
     return recorded
 
 
 def _has_left_variables(recorded: ExecutionResult) -> bool:
-    stopped = recorded.timed_out or recorded.out_of_memory
-    return not stopped and not (recorded.state_lost and recorded.error is not None)
+    return not recorded.undone and not (recorded.state_lost and recorded.error is not None)
 
 
 def _compare(

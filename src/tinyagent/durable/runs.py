@@ -21,7 +21,8 @@ from tinyagent.durable.database import open_engine
 from tinyagent.durable.liveness import Liveness, put_back
 from tinyagent.durable.queues import QueueOptions
 from tinyagent.durable.records import JSONSerializer
-from tinyagent.durable.store import NAME, VERSION, RunStore
+from tinyagent.durable.starting import VERSION
+from tinyagent.durable.store import NAME, RunStore
 from tinyagent.durable.workflow import AnyAgent, Executions, Listener, serve
 
 
@@ -35,7 +36,7 @@ class DurableRuns(RunStore):
     Args:
         database: URL of an SQLite file (`sqlite:///runs.sqlite`) or of a PostgreSQL database.
         agents: what runs are of, by name.
-        queues: where runs are taken from.
+        queues: where runs are taken from; a mapping says what holds for each of them.
         listener: is told of the events of the runs executed here.
         drain_seconds: how long, at the end, the calls under way are given to end.
         dbos_options: more of DBOS's configuration, such as `sys_db_pool_size`.
@@ -50,7 +51,7 @@ class DurableRuns(RunStore):
         database: str = "sqlite:///tinyagent-runs.sqlite",
         agents: Mapping[str, AnyAgent] | None = None,
         *,
-        queues: Sequence[str] = ("default",),
+        queues: Sequence[str] | Mapping[str, QueueOptions] = ("default",),
         listener: Listener | None = None,
         drain_seconds: float = 30.0,
         dbos_options: Mapping[str, Any] | None = None,
@@ -59,7 +60,7 @@ class DurableRuns(RunStore):
         self._url = _checked(database)
         self._engine = open_engine(self._url)
         self._agents = agents
-        self._queues = tuple(queues)
+        self._queues = queues
         self._listener = listener
         self._drain_seconds = drain_seconds
         self._options = dict(dbos_options or {})
@@ -109,7 +110,7 @@ class DurableRuns(RunStore):
         self._liveness = Liveness(self._url, self.executor_id)
         await asyncio.to_thread(self._liveness.start)
         self._dbos = DBOS(config=self._config())
-        DBOS.listen_queues(self._queues)
+        DBOS.listen_queues(list(self._queues))
         # On this thread, whose loop DBOS then runs the agents on; nothing is awaited before all is
         # ready, as runs may be there to be taken.
         DBOS.launch()
@@ -117,7 +118,10 @@ class DurableRuns(RunStore):
         self._executions = Executions(agents, self._client, self._listener)
         serve(self._executions)
         for name in self._queues:
-            await QueueOptions().register(name, overwrite=False)
+            if isinstance(self._queues, Mapping):
+                await self._queues[name].register(name)
+            else:
+                await QueueOptions().register(name, overwrite=False)
         self._liveness.watch()
 
     def _config(self) -> DBOSConfig:
@@ -139,6 +143,7 @@ class DurableRuns(RunStore):
         except SQLAlchemyError as fault:
             logger.warning("runs are left to be found by others (%s)", type(fault).__name__)
         serve(None)
+        await asyncio.to_thread(self._liveness.stop)
         await asyncio.to_thread(DBOS.destroy)
         # DBOS has made its own pool of threads this loop's, and has now shut it down.
         asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor())

@@ -9,6 +9,7 @@ from typing import Any, Literal, cast
 
 from dbos import StepInfo, WorkflowStatus
 
+from tinyagent.core.errors import RunConflict
 from tinyagent.core.types import Usage
 from tinyagent.durable.approval import Question
 from tinyagent.durable.records import Record, take, take_list, take_object, usage_from_dict
@@ -129,6 +130,19 @@ def step_record(step: StepInfo) -> StepRecord:
         _time(step["completed_at_epoch_ms"]),
         step["output"],
     )
+
+
+def only_question(record: RunRecord, kind: str, call: str) -> Question:
+    """The question that is answered; raises RunConflict."""
+    of_kind = [question for question in record.questions if question.kind == kind]
+    asked = [question for question in of_kind if call in ("", question.place)]
+    if len(asked) == 1:
+        return asked[0]
+    what = "approval" if kind == "approval" else "decision"
+    if not of_kind:
+        raise RunConflict(f"run {record.run_id!r} waits for no {what}: it is {record.state}")
+    places = ", ".join(f"{question.place!r} ({question.tool})" for question in of_kind)
+    raise RunConflict(f"run {record.run_id!r} waits for these; name one with call: {places}")
 
 
 def _outcome(status: WorkflowStatus) -> Record:

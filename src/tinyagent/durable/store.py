@@ -7,22 +7,24 @@ import uuid
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
-from typing import TypedDict, Unpack
+from typing import Unpack
 
-from dbos import DBOSClient, EnqueueOptions, WorkflowStatus
+from dbos import DBOSClient, WorkflowStatus
 from dbos import error as dbos_error
 
 from tinyagent.core.errors import RunConflict, UnknownRun
 from tinyagent.core.execution import Artifact
 from tinyagent.core.memory import Memory
-from tinyagent.durable.approval import Choice, Question
+from tinyagent.durable.approval import Choice
 from tinyagent.durable.records import Record, execution_from_dict
+from tinyagent.durable.starting import NO_KEY, StartOptions, clean, enqueue_options
 from tinyagent.durable.states import (
     TAG,
     WAITS,
     DurableState,
     RunRecord,
     StepRecord,
+    only_question,
     run_record,
     spec_of,
     step_record,
@@ -32,9 +34,6 @@ from tinyagent.memory.manager import MemoryManager
 
 NAME = "tinyagent"
 """The application that DBOS knows the runs by."""
-
-VERSION = "tinyagent-1"
-"""Of the journal: a worker of this version can go on with any run of it."""
 
 _KEEP_ALL = 2**31 - 1
 _PAGE = 100
@@ -48,22 +47,6 @@ _STATUSES: dict[str, tuple[str, ...]] = {
     "error": ("SUCCESS", "ERROR"),
 }
 _ENDED = ["SUCCESS", "ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED"]
-
-
-class StartOptions(TypedDict, total=False):
-    """How a run is started.
-
-    `queue` is where workers take it from; `priority` is 1 for the first, 0 for none; `key` is what
-    a queue that is fair per key goes by. `memory` is that of an earlier run to go on from, as an
-    object or as JSON. `tags` can be looked for.
-    """
-
-    queue: str
-    max_steps: int | None
-    memory: Memory | MemoryManager | Sequence[Record] | None
-    tags: Mapping[str, str]
-    priority: int
-    key: str | None
 
 
 class RunStore:
@@ -96,7 +79,7 @@ class RunStore:
             "memory": memory.to_list() if isinstance(memory, Memory | MemoryManager) else memory,
         }
         started = run_id or uuid.uuid4().hex
-        await self._client.enqueue_async(_enqueue_options(started, agent, options), spec)
+        await self._client.enqueue_async(enqueue_options(started, agent, options), spec)
         if run_id is not None:
             there = spec_of(await self._status(run_id))
             if (there.get("agent"), there.get("task")) != (agent, task):
@@ -206,7 +189,7 @@ class RunStore:
             RunConflict: it does not wait for this.
         """
         await self._answer(
-            run_id, "approval", call, {"approved": approved, "reason": _clean(reason)}
+            run_id, "approval", call, {"approved": approved, "reason": clean(reason)}
         )
 
     async def decide(self, run_id: str, choice: Choice, *, call: str = "") -> None:
@@ -250,7 +233,7 @@ class RunStore:
         return woken
 
     async def _answer(self, run_id: str, kind: str, call: str, answer: Record) -> None:
-        question = _only(await self._settled(run_id), kind, call)
+        question = only_question(await self._settled(run_id), kind, call)
         await self._client.update_workflow_attributes_async(
             run_id, {f"{ANSWER}{question.place}": answer}, merge=True
         )
@@ -266,14 +249,14 @@ class RunStore:
     async def _wake(self, run_id: str, start_step: int = _KEEP_ALL) -> bool:
         """Enqueue a run that has ended or waits; False where another was first."""
         attributes = (await self._status(run_id)).attributes or {}
-        queue, key = attributes.get("queue", "default"), attributes.get("key")
+        queue, key = attributes.get("queue", "default"), attributes.get("key", NO_KEY)
         if not await self._rewind(run_id, queue, start_step, key):
             return False
         await self._client.update_workflow_attributes_async(run_id, {"waits": False}, merge=True)
         return True
 
     async def _rewind(
-        self, run_id: str, queue: str, start_step: int = _KEEP_ALL, key: str | None = None
+        self, run_id: str, queue: str, start_step: int = _KEEP_ALL, key: str = NO_KEY
     ) -> bool:
         try:
             await self._client.rewind_workflow_async(
@@ -320,39 +303,3 @@ class RunStore:
         if not ids:
             return []
         return await self._client.list_workflows_async(workflow_ids=ids, sort_desc=True)
-
-
-def _enqueue_options(run_id: str, agent: str, options: StartOptions) -> EnqueueOptions:
-    queue, key = options.get("queue", "default"), options.get("key")
-    tags = {f"{TAG}{name}": _clean(value) for name, value in options.get("tags", {}).items()}
-    enqueue: EnqueueOptions = {
-        "workflow_name": WORKFLOW,
-        "queue_name": queue,
-        "workflow_id": run_id,
-        "app_version": VERSION,
-        "attributes": {"agent": agent, "queue": queue, "key": key, **tags},
-    }
-    priority = options.get("priority", 0)
-    if priority:
-        enqueue["priority"] = priority
-    if key is not None:
-        enqueue["queue_partition_key"] = key
-    return enqueue
-
-
-def _only(record: RunRecord, kind: str, call: str) -> Question:
-    """The question that is answered; raises RunConflict."""
-    of_kind = [question for question in record.questions if question.kind == kind]
-    asked = [question for question in of_kind if call in ("", question.place)]
-    if len(asked) == 1:
-        return asked[0]
-    what = "approval" if kind == "approval" else "decision"
-    if not of_kind:
-        raise RunConflict(f"run {record.run_id!r} waits for no {what}: it is {record.state}")
-    places = ", ".join(f"{question.place!r} ({question.tool})" for question in of_kind)
-    raise RunConflict(f"run {record.run_id!r} waits for these; name one with call: {places}")
-
-
-def _clean(text: str) -> str:
-    """The text as PostgreSQL's JSON can hold it."""
-    return text.replace("\0", "\N{REPLACEMENT CHARACTER}").encode(errors="replace").decode()

@@ -8,26 +8,43 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from functools import partial
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 from dbos import DBOS, DBOSClient
 
-from tinyagent.agents.base import LoopAgent
 from tinyagent.agents.code import TinyCodeAgent
 from tinyagent.core.errors import ConfigurationError
 from tinyagent.core.events import Event, RunFinished
 from tinyagent.core.memory import Memory
 from tinyagent.core.types import RunResult, Usage
 from tinyagent.durable.approval import Suspended
-from tinyagent.durable.journal import Entry, Gate, Journal
+from tinyagent.durable.entries import Entry
+from tinyagent.durable.gate import Gate
+from tinyagent.durable.journal import Journal
 from tinyagent.durable.records import Record
 from tinyagent.memory.manager import MemoryManager
 from tinyagent.middleware.base import INNERMOST
 
-AnyAgent = LoopAgent[Any, Any, Any, Any]
+
+class AnyAgent(Protocol):
+    """What runs are of: `ReactAgent`, `TinyCodeAgent`, or whatever runs one of these."""
+
+    async def run(
+        self, task: str, *, max_steps: int | None, return_result: bool, memory: Any
+    ) -> RunResult[Any]:
+        """Work on `task` until there is an answer."""
+        ...
+
+    def stream(
+        self, task: str, *, max_steps: int | None, memory: Any
+    ) -> AsyncGenerator[Event, None]:
+        """The same as events while it happens."""
+        ...
+
+
 Listener = Callable[[str, Event, bool], None]
 """Is told of a run's events: its id, the event, and whether it is told of it again."""
 
@@ -78,8 +95,8 @@ class Executions:
         tasks = dict(self._tasks)
         for task in tasks:
             task.cancel()
-        if tasks:
-            await asyncio.wait(tasks)
+        if waits_for := {*tasks, *self.gate.writes}:
+            await asyncio.wait(waits_for)
         return set(tasks.values())
 
     async def _execute(self, agent: AnyAgent, run_id: str, spec: Record) -> Record:
@@ -116,14 +133,16 @@ class Executions:
         if self._listener is None:
             return await agent.run(spec["task"], return_result=True, **options)
         again = journal.is_replaying
-        result: RunResult[Any] | None = None
+        last = cast("RunFinished", None)  # there always is one
         async with aclosing(agent.stream(spec["task"], **options)) as events:
             async for event in events:
+                if isinstance(event, RunFinished):  # told once it is no mere interruption
+                    last = event
+                    continue
                 self._listener(journal.run_id, event, again)
                 again = again and journal.is_replaying
-                if isinstance(event, RunFinished):
-                    result = event.result
-        return cast("RunResult[Any]", result)  # it is always there
+        self._listener(journal.run_id, last, again)
+        return last.result
 
     async def _answers(self, run_id: str) -> Mapping[str, Any]:
         (status,) = await _apart(

@@ -239,7 +239,8 @@ class Session:
 
     async def _tell(self, ending: Ending, follower: Follower, turn: Turn) -> ExecutionResult | None:
         if ending is Ending.DONE and turn.ran_out_of_memory:
-            return turn.result(f"{turn.result().error}; {_AS_BEFORE}", out_of_memory=True)
+            error = f"{turn.result().error}; {_AS_BEFORE}"
+            return turn.result(error, out_of_memory=True, undone=True)
         if ending is Ending.DONE:
             return turn.result()
         if ending is Ending.NEVER_STARTED:
@@ -255,7 +256,7 @@ class Session:
             error = _died(follower)
         if not has_settled:
             return self._lose(turn, f"{error}; the session was ended", **fields)
-        return turn.result(f"{error}; {_AS_BEFORE}", **fields)
+        return turn.result(f"{error}; {_AS_BEFORE}", undone=True, **fields)
 
     async def _follow(self, follower: Follower) -> Ending:
         try:

@@ -10,12 +10,13 @@ import asyncio
 import os
 import subprocess
 import time
-from collections.abc import Generator
-from contextlib import AsyncExitStack, contextmanager
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from durable_checks import Evidence, judge, recorded
+from durable_checks import Evidence, Place, judge, recorded
 from durable_clerk import Clerk
 from durable_effects import Effects
 from durable_fleet import Fleet, Orders
@@ -25,7 +26,7 @@ from tests.support.waits import soon
 
 from tinyagent.durable import DurableRuns
 
-RUNS = 6
+NAMES = [f"r{number}" for number in range(6)]
 SLACK = 1.0
 """Seconds in which what was under way when the link went down may still begin something."""
 NETWORK = f"10.{os.getpid() % 200 + 20}"
@@ -95,6 +96,60 @@ def postgres_for(hosts: list[Host]) -> Generator[Server]:
         yield server
 
 
+@dataclass
+class Story:
+    """What happened.
+
+    Attributes:
+        lost: the worker that was cut off.
+        heir: the one that took over.
+        cut_at: when.
+        answers: of all runs.
+        journal: when what was recorded.
+    """
+
+    lost: str
+    heir: str
+    cut_at: float
+    answers: dict[str, object]
+    journal: Mapping[Place, float]
+
+
+def orders(host: Host, tables: str, model: CampaignModel) -> Orders:
+    port = model.base_url.rpartition(":")[2]
+    places = {"CAMPAIGN_EFFECTS": tables, "CAMPAIGN_MODEL": f"http://{host.gateway}:{port}"}
+    return Orders(f"postgresql://{SUPERUSER}@{host.gateway}/postgres", places, network=host.name)
+
+
+async def cut_and_mend(
+    hosts: list[Host], server: Server, tables: str, model: CampaignModel, clerk: Clerk
+) -> Story:
+    cut, other = hosts
+    fleet = Fleet(orders(cut, tables, model))
+    lost = fleet.start()
+    try:
+        await fleet.ready()
+        async with DurableRuns(server.url()) as runs:
+            for name in NAMES:
+                await runs.start("react", task_of(name), run_id=name)
+            await soon(lambda: len({a.run for a in model.asked if a.turn}) == len(NAMES), 60)
+            heir = fleet.start(orders(other, tables, model))
+            cut.cut()
+            cut_at = time.time()
+            async with asyncio.timeout(120):
+                await clerk.work(runs)
+            cut.mend()
+            # It is back when it takes a run of its own again.
+            fleet.kill(heir)
+            await runs.start("react", task_of("again"), run_id="again")
+            await runs.wait("again", timeout=120)
+            answers = {name: (await runs.get(name)).output for name in [*NAMES, "again"]}
+    finally:
+        cut.mend()
+        fleet.stop()
+    return Story(lost, heir, cut_at + SLACK, answers, recorded(server.url(), answers))
+
+
 @pytest.mark.timeout(240)
 async def test_a_host_that_is_cut_off_loses_its_runs_and_does_no_harm_afterwards(
     tmp_path: Path,
@@ -104,54 +159,25 @@ async def test_a_host_that_is_cut_off_loses_its_runs_and_does_no_harm_afterwards
     effects.create()
     clerk = Clerk(effects)
     with two_hosts() as hosts, postgres_for(hosts) as server:
-        cut, other = hosts
-        async with CampaignModel(0.5, host="0.0.0.0") as model, AsyncExitStack() as stack:  # noqa: S104 - for the hosts
-            model_port = model.base_url.rpartition(":")[2]
-
-            def orders(host: Host) -> Orders:
-                places = {
-                    "CAMPAIGN_EFFECTS": tables,
-                    "CAMPAIGN_MODEL": f"http://{host.gateway}:{model_port}",
-                }
-                database = f"postgresql://{SUPERUSER}@{host.gateway}/postgres"
-                return Orders(database, places, network=host.name)
-
-            fleet = Fleet(orders(cut))
-            lost = fleet.start()
-            try:
-                await fleet.ready()
-                runs = await stack.enter_async_context(DurableRuns(server.url()))
-                names = [f"r{number}" for number in range(RUNS)]
-                for name in names:
-                    await runs.start("react", task_of(name), run_id=name)
-                await soon(lambda: len({a.run for a in model.asked if a.turn}) == RUNS, 60)
-                heir = fleet.start(orders(other))
-                cut.cut()
-                cut_at = time.time()
-                async with asyncio.timeout(120):
-                    await clerk.work(runs)
-                cut.mend()
-                # It is back when it takes a run of its own again.
-                fleet.kill(heir)
-                await runs.start("react", task_of("again"), run_id="again")
-                await runs.wait("again", timeout=120)
-            finally:
-                cut.mend()
-                fleet.stop()
-            answers = {name: (await runs.get(name)).output for name in [*names, "again"]}
-        journal = recorded(server.url(), answers)
-    of_old = [asked for asked in model.asked if asked.run != "again"]
-    assert {asked.run for asked in of_old if asked.worker == heir} == set(names)
-    assert {asked.worker for asked in model.asked if asked.run == "again"} == {lost}
-    # What it had sent when it was cut off arrives when it is back: of each run one request at most.
-    late = [asked for asked in of_old if asked.worker == lost and asked.began > cut_at + SLACK]
-    assert len({asked.run for asked in late}) == len(late)
-    in_time = [asked for asked in model.asked if asked not in late]
-    done = effects.calls()
+        async with CampaignModel(0.5, host="0.0.0.0") as model:  # noqa: S104 - for the hosts
+            story = await cut_and_mend(hosts, server, tables, model, clerk)
+    calls = effects.calls()
     effects.close()
-    print(cut_at, [(a.run, a.turn, a.worker, round(a.began - cut_at, 2)) for a in model.asked], [(c.run, c.step, c.worker, c.tool, round(c.began - cut_at, 2), c.ended and round(c.ended - cut_at, 2)) for c in done])
-    calls = [call for call in done if call.run != "again" and call.worker == lost]
-    assert [call for call in calls if call.began > cut_at + SLACK] == []
-    fallen = {lost: cut_at + SLACK, heir: time.time()}
-    evidence = Evidence(answers, in_time, done, journal, clerk.reported, clerk.decided, fallen)
+    old = [asked for asked in model.asked if asked.run != "again"]
+    assert {asked.run for asked in old if asked.worker == story.heir} == set(NAMES)
+    assert {asked.worker for asked in model.asked if asked.run == "again"} == {story.lost}
+    # What it had sent when it was cut off arrives when it is back: of each run one request at most.
+    late = [asked for asked in old if asked.worker == story.lost and asked.began > story.cut_at]
+    assert len({asked.run for asked in late}) == len(late)
+    by_lost = [call for call in calls if call.run != "again" and call.worker == story.lost]
+    assert [call for call in by_lost if call.began > story.cut_at] == []
+    evidence = Evidence(
+        story.answers,
+        [asked for asked in model.asked if asked not in late],
+        calls,
+        story.journal,
+        clerk.reported,
+        clerk.decided,
+        {story.lost: story.cut_at, story.heir: time.time()},
+    )
     assert judge(evidence).faults == []

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.support.durable import EVERYWHERE, Ledger, Program
 
-from tinyagent.durable.journal import digest
+from tinyagent.durable.bound import digest
 
 BILLS = int(os.environ.get("KILLED_BILLS", "1"))  # each is 11 more deaths, of a second or three
 

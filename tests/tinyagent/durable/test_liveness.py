@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 import subprocess
 import sys
@@ -15,7 +16,9 @@ from sqlalchemy import make_url
 from tests.support.postgres import Database, Server, running_postgres
 from tests.support.waits import until
 
+from tinyagent import ReactAgent, ScriptedModel
 from tinyagent.core.errors import ConfigurationError
+from tinyagent.durable import DurableRuns
 from tinyagent.durable.beacon import Beacon, FileBeacon, SessionBeacon, beacon
 from tinyagent.durable.liveness import Liveness, _Sightings
 
@@ -164,6 +167,26 @@ def test_what_is_seen_lasts_or_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> 
     seen.forget()
     now = 110.0
     assert seen.lasting({"b"}) == []
+
+
+@pytest.mark.timeout(120)
+async def test_a_run_that_was_claimed_in_vain_goes_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tinyagent.durable.liveness._ORPHAN_SECONDS", 0.2)
+    file = tmp_path / "runs.sqlite"
+    agents = {"clerk": ReactAgent(ScriptedModel(["Done."]))}
+    async with DurableRuns(f"sqlite:///{file}", agents) as runs:
+        await runs.start("clerk", "go", run_id="r", queue="nobody")
+        # As a claim leaves it whose answer was lost with the connection.
+        claimed = "UPDATE workflow_status SET status = 'PENDING', owner_xid = 'x', executor_id = ?"
+        with sqlite3.connect(file, timeout=30) as connection:
+            connection.execute(claimed, (runs.executor_id,))
+        connection.close()
+        assert (await runs.get("r")).state == "running"
+        while (await runs.get("r")).state == "running":
+            await asyncio.sleep(0.05)
+        assert (await runs.get("r")).state == "queued"
 
 
 def test_a_database_that_cannot_be_reached_is_said_without_its_address() -> None:

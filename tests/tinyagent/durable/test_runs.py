@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.durable_runs import opened, turns
+from tests.support.durable_runs import Reply, empty_database, opened, turns
 
 from tinyagent import (
     Event,
@@ -27,7 +27,7 @@ from tinyagent.durable import DurableRuns, RunConflict, UnknownRun
 
 @pytest.fixture
 def database(tmp_path: Path) -> str:
-    return f"sqlite:///{tmp_path / 'runs.sqlite'}"
+    return empty_database(tmp_path)
 
 
 def add(a: int, b: int) -> int:
@@ -95,20 +95,26 @@ async def test_runs_are_listed_newest_first(database: str) -> None:
         for name in ("a", "b"):
             await runs.run("adder", name, run_id=name, tags={"name": name})
         await runs.run("other", "c", run_id="c")
+        records = await runs.list()
 
-        async def listed(**options: Any) -> list[str]:
-            return [record.run_id for record in await runs.list(**options)]
+        async def listed(**options: Any) -> set[str]:
+            return {record.run_id for record in await runs.list(**options)}
 
-        assert await listed() == ["c", "b", "a"]
-        assert await listed(limit=1, offset=1) == ["b"]
-        assert await listed(agent="adder", state="completed") == ["b", "a"]
-        assert await listed(tags={"name": "a"}) == ["a"]
-        assert await listed(state="error") == ["c"]
-        assert await listed(state="waiting") == []
+        created = [record.created for record in records]
+        assert created == sorted(created, reverse=True)
+        assert len(records) == 3
+        # SQLite knows whole seconds: within one, the order is open.
+        pages = [await listed(limit=1, offset=offset) for offset in range(4)]
+        assert [len(page) for page in pages] == [1, 1, 1, 0]
+        assert set.union(*pages) == {"a", "b", "c"}
+        assert await listed(agent="adder", state="completed") == {"a", "b"}
+        assert await listed(tags={"name": "a"}) == {"a"}
+        assert await listed(state="error") == {"c"}
+        assert await listed(state="waiting") == set()
 
 
 async def test_a_run_that_failed_is_resumed_where_it_was(database: str) -> None:
-    replies = [scripted_call("add", a=1, b=2), ModelServerError("down"), "it is 3"]
+    replies: list[Reply] = [scripted_call("add", a=1, b=2), ModelServerError("down"), "it is 3"]
     model = ScriptedModel(replies)
     async with opened(database, {"adder": ReactAgent(model, [add])}) as runs:
         failed = await runs.run("adder", "1 + 2?", run_id="sum")
@@ -195,7 +201,7 @@ async def test_an_answer_that_was_not_recorded_is_asked_for_again_after_the_end_
     asked = asyncio.Event()
 
     class Slow(ScriptedModel):
-        async def complete(self, request: Any) -> Any:
+        async def complete(self, _request: Any) -> Any:
             asked.set()
             return await asyncio.get_running_loop().create_future()
 

@@ -1,0 +1,179 @@
+"""Blocks of code that run again, for their variables, when their run goes on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.coding import seconds
+from tests.support.durable_runs import blocks, empty_database, opened
+
+from tinyagent import (
+    CodeFinished,
+    Event,
+    OutputDelta,
+    RunFinished,
+    RunStarted,
+    ScriptedModel,
+    TextDelta,
+    TinyCodeAgent,
+    Tool,
+    ToolFinished,
+    TrustLevel,
+)
+from tinyagent.durable import RunRecord
+
+# In C, where nothing can stop it: the session is left behind.
+STUCK = "import hashlib\nhashlib.pbkdf2_hmac('sha256', b'x', b'y', 5_000_000)"
+
+
+class World:
+    """Tools, and how often they were called. `wait` has the run put away until a yes."""
+
+    def __init__(self, database: str) -> None:
+        self.database = database
+        self.calls: list[Any] = []
+        self.told: list[tuple[Event, bool]] = []
+
+    def tools(self) -> list[Any]:
+        def note(value: Any) -> Any:
+            """Note a value.
+
+            Args:
+                value: the value.
+            """
+            self.calls.append(value)
+            if value == "fail":
+                raise ValueError("not this")
+            return value
+
+        def wait() -> str:
+            """Wait for a yes."""
+            return "go on"
+
+        return [note, Tool.from_function(wait, requires_approval=True)]
+
+    async def run(self, *codes: str, **options: Any) -> tuple[RunRecord, ScriptedModel]:
+        """The run of these blocks, one of which waits and is told to go on."""
+        model = blocks(*codes)
+        agent = TinyCodeAgent(model, self.tools(), **options)
+        async with opened(self.database, {"coder": agent}, listener=self._tell) as runs:
+            assert (await runs.run("coder", "go", run_id="run")).state == "waiting"
+            await runs.approve("run")
+            return await runs.wait("run", timeout=40), model
+
+    def _tell(self, _run_id: str, event: Event, again: bool) -> None:  # noqa: FBT001 - as listeners are called
+        self.told.append((event, again))
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(empty_database(tmp_path))
+
+
+@pytest.mark.parametrize("level", [TrustLevel.LOCAL, TrustLevel.ISOLATED])
+async def test_variables_notes_and_failures_are_what_they_were(
+    world: World, level: TrustLevel
+) -> None:
+    record, model = await world.run(
+        "x = note(1)\nstore('key', note([x]))\nprint('first')",
+        "y = 2\nnote('fail')",
+        "try:\n    note('fail')\nexcept Exception as error:\n    z = type(error).__name__\nwait()",
+        "final_answer([x, y, z, recall('key')])",
+        trust_level=level,
+    )
+    assert record.output == '[1,2,"ValueError",[1]]'
+    assert world.calls == [1, [1], "fail", "fail"]
+    assert len(model.requests) == 4
+    assert "stored: key = [1]" in model.requests[-1].messages[-1].content
+
+
+async def test_what_is_told_again_is_marked_and_has_no_pieces(world: World) -> None:
+    await world.run("print(note(1))", "wait()", "print(2)", "final_answer(3)")
+    _, at = (n for n, (event, _) in enumerate(world.told) if isinstance(event, RunStarted))
+    first, second = world.told[:at], world.told[at:]
+    assert not any(again for _, again in first)
+    assert not any(isinstance(event, RunFinished) for event, _ in first)
+    assert isinstance(second[-1][0], RunFinished)
+    again = [event for event, again in second if again]
+    assert [type(event) for event in again if isinstance(event, ToolFinished | CodeFinished)] == [
+        ToolFinished,
+        CodeFinished,
+    ]
+    assert not any(isinstance(event, TextDelta | OutputDelta) for event in again)
+    fresh = [event for event, again in second if not again]
+    assert [event.text for event in fresh if isinstance(event, OutputDelta)] == ["2\n"]
+
+
+async def test_a_block_that_was_stopped_is_not_run_again(world: World) -> None:
+    record, model = await world.run(
+        "x = 1",
+        "x = note(2)\nwhile True: pass",
+        "wait()",
+        "final_answer(x)",
+        limits=seconds(0.5),
+    )
+    assert (record.output, world.calls) == ("1", [2])
+    assert sum("stopped after 0.5 s" in m.content for m in model.requests[-1].messages) == 1
+
+
+async def test_a_block_that_was_stopped_half_way_is_stopped_there_again(world: World) -> None:
+    record, _ = await world.run(
+        "x = 1",
+        "x = note(2)\nwhile True: pass",
+        "wait()",
+        "final_answer(x)",
+        trust_level=TrustLevel.LOCAL,
+        limits=seconds(0.5),
+    )
+    assert (record.output, world.calls) == ("2", [2])
+
+
+async def test_variables_that_were_lost_stay_lost(world: World) -> None:
+    record, _ = await world.run(
+        "x = 1",
+        STUCK,
+        "try:\n    x\nexcept NameError:\n    x = 'lost'",
+        "wait()",
+        "final_answer(x)",
+        trust_level=TrustLevel.LOCAL,
+        limits=seconds(0.3),
+        extra_imports=["hashlib"],
+    )
+    assert record.output == "lost"
+
+
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        ("n = note(mode)", "it calls note"),
+        ("n = 1 if mode == 'before' else note(1)", "it calls note"),
+        ("n = note(1) if mode == 'before' else 1", "does not make the call"),
+        ("assert mode == 'before'", "it ended with no error, and now with the error"),
+        ("if mode == 'after': final_answer(1)", "it ended with no error, and now with an answer"),
+    ],
+)
+async def test_code_that_does_not_do_the_same_again_ends_the_run(
+    world: World, tmp_path: Path, code: str, told: str
+) -> None:
+    mode = tmp_path / "mode"
+    mode.write_text("before")
+    model = blocks("mode = open('mode').read()", code, "wait()", "final_answer(2)")
+    agent = TinyCodeAgent(model, world.tools(), files=[mode])
+    async with opened(world.database, {"coder": agent}) as runs:
+        assert (await runs.run("coder", "go", run_id="run")).state == "waiting"
+        calls = len(world.calls)
+        mode.write_text("after")
+        await runs.approve("run")
+        record = await runs.wait("run", timeout=40)
+    assert (record.state, record.error_kind) == ("error", "ReplayDiverged")
+    assert told in record.error
+    assert len(world.calls) == calls
+
+
+async def test_a_block_that_goes_on_in_the_middle_must_ask_for_the_same(world: World) -> None:
+    record, _ = await world.run("import time\nn = note(time.time_ns())\nwait()\nfinal_answer(n)")
+    assert record.error_kind == "ReplayDiverged"
+    assert "does not ask for the same again" in record.error
+    assert len(world.calls) == 1

@@ -1,0 +1,153 @@
+"""`tinyagent worker` and `tinyagent runs` as a user has them: processes, a file, no key."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.waits import until
+from typer.testing import CliRunner, Result
+
+from tinyagent.cli import app
+from tinyagent.cli.worker import load_agents
+from tinyagent.core.errors import ConfigurationError
+
+COMMAND = Path(sys.executable).with_name("tinyagent")
+SHOP = """
+from tinyagent import ReactAgent, ScriptedModel, scripted_call, tool
+
+@tool(requires_approval=True)
+def refund(order: int) -> str:
+    "Give the money of an order back."
+    with open("refunds", "a") as file:
+        file.write(f"{order}\\n")
+    return f"order {order} is refunded"
+
+def answer(request):
+    last = request.messages[-1]
+    if last.role == "tool":
+        return f"Done: {last.content}"
+    return scripted_call("refund", order=7) if "refund" in last.content else "Hello!"
+
+clerk = ReactAgent(ScriptedModel(answer), [refund])
+agents = {"clerk": clerk}
+broken = {"clerk": 1}
+"""
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "shop.py").write_text(SHOP)
+    monkeypatch.chdir(tmp_path)
+
+
+@contextmanager
+def worker(*options: str) -> Generator[subprocess.Popen[str]]:
+    command = [str(COMMAND), "worker", "shop:agents", *options]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def runs(*arguments: str) -> Result:
+    return CliRunner().invoke(app, ["runs", *arguments])
+
+
+def shown(run_id: str) -> Any:
+    return json.loads(runs("show", run_id, "--json").stdout)
+
+
+@pytest.mark.timeout(180)
+def test_a_run_waits_for_a_yes_and_goes_on_in_another_worker() -> None:
+    started = runs("start", "clerk", "refund order 7", "--id", "r1")
+    assert (started.exit_code, started.stdout) == (0, "r1\n")
+    with worker() as first:
+        until(lambda: shown("r1")["state"] == "waiting", 60)
+        first.send_signal(signal.SIGTERM)
+        _, errors = first.communicate(timeout=60)
+        assert first.returncode == 0
+        assert "Taking runs of clerk from default; Ctrl-C ends it." in errors
+        assert "Traceback" not in errors
+    said = runs("show", "r1")
+    assert 'approval: refund {"order": 7}' in said.stderr
+    assert "tinyagent runs approve r1" in said.stderr
+    assert runs("approve", "r1").stderr == "run r1 is queued\n"
+    with worker():
+        until(lambda: shown("r1")["state"] == "completed", 60)
+    assert shown("r1")["output"] == "Done: order 7 is refunded"
+    assert Path("refunds").read_text() == "7\n"
+    listed = runs("list", "--state", "completed")
+    assert "r1" in listed.stdout
+    assert "refund order 7" in listed.stdout
+    assert runs("list", "--state", "waiting", "--json").stdout == "[]\n"
+
+
+@pytest.mark.timeout(180)
+def test_start_and_wait_prints_the_answer() -> None:
+    with worker("--per-worker", "2", "--rate", "50/m", "--queue", "fast"):
+        said = runs("start", "clerk", "hello", "--queue", "fast", "--wait")
+    assert (said.exit_code, said.stdout) == (0, "Hello!\n")
+
+
+@pytest.mark.timeout(120)
+def test_a_run_is_cancelled_and_resumed() -> None:
+    runs("start", "clerk", "hello", "--id", "r1")
+    assert runs("cancel", "r1").stderr == "run r1 is cancelled\n"
+    assert runs("resume", "r1").stderr == "run r1 is queued\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["list"], "there is no 'tinyagent-runs.sqlite' here"),
+        (["show", "r9", "--database", "mysql://here/x"], "is no URL of SQLite or PostgreSQL"),
+        (["resume", "r9", "--retry", "--skip"], "exclude each other"),
+    ],
+    ids=["no file", "another database", "two decisions"],
+)
+def test_what_is_wrong_is_one_line(arguments: list[str], message: str) -> None:
+    said = runs(*arguments)
+    assert said.exit_code == 2
+    assert message in " ".join(said.stderr.replace("│", "").split())
+    assert not Path("tinyagent-runs.sqlite").exists()
+
+
+def test_what_is_not_there_is_said() -> None:
+    runs("start", "clerk", "hello", "--id", "r1")
+    for arguments in (["show", "r9"], ["cancel", "r9"], ["approve", "r9"], ["resume", "r9"]):
+        said = runs(*arguments)
+        assert (said.exit_code, said.stderr) == (2, "Error: there is no run 'r9'\n")
+    said = runs("approve", "r1")
+    assert said.exit_code == 2
+    assert said.stderr.startswith("Error: run 'r1'")
+    assert (
+        "--state 'odd' is none; there are: queued, running" in runs("list", "--state", "odd").stderr
+    )
+
+
+@pytest.mark.parametrize(
+    ("reference", "message"),
+    [
+        ("shop:nothing", "cannot be loaded"),
+        ("nowhere:agents", "cannot be loaded"),
+        ("shop:broken", "holds no agent at 'clerk'"),
+        ("shop:SHOP_EMPTY", "cannot be loaded"),
+    ],
+)
+def test_what_is_no_agent_is_said(reference: str, message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        load_agents(reference)
+
+
+def test_one_agent_is_called_by_its_name() -> None:
+    assert list(load_agents("shop:clerk")) == ["clerk"]
