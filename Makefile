@@ -9,7 +9,7 @@ EXTRAS := anthropic,durable,mcp,mysql,openai,otel,postgres,python,service,skilli
 # Programs of the system that tests drive: installed where we may.
 PROGRAMS := chromium mariadb-server fonts-dejavu-core
 
-.PHONY: help setup demo test test-models check format bench bench-comparison bench-page bench-peers bench-service
+.PHONY: help setup demo test test-models check format bench bench-comparison bench-durable bench-page bench-peers bench-service
 .PHONY: constraints clean
 
 help: ## Show what there is to make
@@ -47,6 +47,11 @@ bench: $(VENV)/.dev ## Measure, and print the figures beside their targets
 bench-comparison: $(VENV)/.dev ## Two ledgers of 1 and 10 million rows, also by other tools (15 minutes)
 	$(BIN)/python benchmarks/comparison_memory.py
 	$(BIN)/python benchmarks/comparison.py
+
+bench-durable: $(VENV)/.dev ## Durable runs: what the journal costs, workers side by side, 2 x 1,000 runs with 500 kills (an hour)
+	$(BIN)/python benchmarks/durable_cost.py
+	$(BIN)/python benchmarks/durable_campaign.py postgresql
+	$(BIN)/python benchmarks/durable_campaign.py sqlite --at-once 2
 
 bench-service: $(VENV)/.dev ## The HTTP service under load, from a second process
 	$(BIN)/python benchmarks/service.py

@@ -32,6 +32,7 @@ from skillian.api.runs import Runs, Slots
 from skillian.api.service import Service
 from skillian.chat.agent import Agent
 from skillian.chat.approvals import Approvals
+from skillian.chat.durable_turns import DurableTurns
 from skillian.chat.grounding_check import check_answer
 from skillian.chat.opening import load_skills, read_vocabulary
 from skillian.chat.turns import TurnRunner
@@ -41,7 +42,7 @@ from skillian.errors import SkillianError
 from skillian.llm.provider import make_model
 from skillian.llm.vocabulary import Vocabulary
 from skillian.settings import Settings
-from skillian.storage import open_store
+from skillian.storage import SessionStore, open_store
 from tinyagent import Model
 
 REFRESH_SECONDS = 300.0
@@ -146,6 +147,7 @@ async def open_service(
             check=check_answer,
             turn_seconds=settings.turn_seconds,
         )
+        turns = runner if not settings.durable else _durable(runner, store, settings)
         service = Service(
             settings=settings,
             data=data,
@@ -153,11 +155,18 @@ async def open_service(
             store=store,
             agent=await make_agent(),
             slots=slots,
-            runs=Runs(runner, slots, approvals),
+            runs=Runs(turns, slots, approvals),
             comparisons=Comparisons(data, store),
         )
-        async with aclosing(service.runs), _kept_up(service, make_agent):
+        # Turns that others have left may begin at once: the service is whole by now.
+        working = nullcontext() if isinstance(turns, TurnRunner) else turns
+        async with working, aclosing(service.runs), _kept_up(service, make_agent):
             yield service
+
+
+def _durable(runner: TurnRunner, store: SessionStore, settings: Settings) -> DurableTurns:
+    url = settings.database_url.get_secret_value()
+    return DurableTurns(runner, store, url, settings.max_turns)
 
 
 @asynccontextmanager

@@ -49,6 +49,7 @@ class Settings(BaseSettings):
         max_turns: How many turns and comparisons of requests may be under way at once.
         turn_seconds: How long a message waits for those in front of it in its session.
         resume_seconds: How long a streamed turn goes on after its reader has gone.
+        durable: Whether turns survive the process that works on them (extra `durable`).
     """
 
     model_config = SettingsConfigDict(
@@ -76,3 +77,4 @@ class Settings(BaseSettings):
     max_turns: Annotated[int, Field(ge=1)] = 64
     turn_seconds: Annotated[float, Field(gt=0)] = 120
     resume_seconds: Annotated[float, Field(ge=0)] = 10
+    durable: bool = False

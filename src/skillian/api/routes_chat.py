@@ -80,7 +80,7 @@ async def approve(
 ) -> None:
     """Say yes or no to a call of a turn that waits for it, as its event `approval_wanted` says."""
     await service.store.get(owner, session_id)
-    service.runs.answer(session_id, call_id, Decision(asked.approved, asked.reason))
+    await service.runs.answer(session_id, call_id, Decision(asked.approved, asked.reason))
 
 
 async def _followed(

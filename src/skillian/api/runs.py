@@ -9,6 +9,7 @@ from contextlib import ExitStack, aclosing, contextmanager
 
 from skillian.api.problems import ProblemError
 from skillian.chat.approvals import Approvals
+from skillian.chat.durable_turns import DurableTurns
 from skillian.chat.turns import TurnRunner
 from skillian.skills.session import in_session
 from skillian.storage import TurnEvent
@@ -130,16 +131,19 @@ class Runs:
     """All turns under way.
 
     Args:
-        runner: runs them.
+        turns: runs them.
         slots: each takes one.
         approvals: the calls that wait for a person.
     """
 
-    def __init__(self, runner: TurnRunner, slots: Slots, approvals: Approvals) -> None:
-        self._runner = runner
+    def __init__(
+        self, turns: TurnRunner | DurableTurns, slots: Slots, approvals: Approvals
+    ) -> None:
+        self._turns = turns
         self._slots = slots
         self._approvals = approvals
         self._runs: defaultdict[str, set[Run]] = defaultdict(set)
+        self._cancelling: set[asyncio.Task[None]] = set()
 
     def start(self, session_id: str, owner: str, message: str) -> Run:
         """Start a turn, to be read at once.
@@ -149,7 +153,7 @@ class Runs:
         """
         self._slots.take()
         with in_session(session_id):
-            run = Run(self._runner.run_turn(session_id, owner, message))
+            run = Run(self._turns.run_turn(session_id, owner, message))
         self._runs[session_id].add(run)
         run.task.add_done_callback(self._forget(session_id, run))
         return run
@@ -162,26 +166,35 @@ class Runs:
                 stack.enter_context(run.read(grace))
             yield
 
-    def answer(self, session_id: str, call_id: str, decision: Decision) -> None:
+    async def answer(self, session_id: str, call_id: str, decision: Decision) -> None:
         """Say yes or no to a call that waits for it.
 
         Raises:
-            ProblemError: none of this id waits in this process (404).
+            ProblemError: none of this id waits: in this process, unless turns are durable (404).
         """
-        if not self._approvals.answer(session_id, call_id, decision):
+        if isinstance(self._turns, DurableTurns):
+            is_answered = await self._turns.answer(session_id, call_id, decision)
+        else:
+            is_answered = self._approvals.answer(session_id, call_id, decision)
+        if not is_answered:
             detail = "No such call waits for an approval (any more)."
             raise ProblemError(404, "approval_not_found", detail)
 
     def cancel(self, session_id: str) -> None:
-        """Cancel all turns of a session."""
+        """Cancel all turns of a session; those that survive their readers, wherever they are."""
         for run in self._runs.get(session_id, ()):
             run.task.cancel()
+        if isinstance(self._turns, DurableTurns):
+            task = asyncio.create_task(self._turns.cancel(session_id))
+            self._cancelling.add(task)
+            task.add_done_callback(self._cancelling.discard)
 
     async def aclose(self) -> None:
-        """Cancel all turns, and wait until each is written down as such."""
+        """Cancel all turns, and wait until each is written down as such; durable ones go on."""
         tasks = [run.task for runs in self._runs.values() for run in runs]
         for task in tasks:
             task.cancel()
+        tasks += self._cancelling
         if tasks:
             await asyncio.wait(tasks)
 

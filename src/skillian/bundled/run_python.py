@@ -115,7 +115,9 @@ class RunPython:
 def python_tool(services: DataServices, last: LastComparisons) -> SkillTool:
     """The tool, over these services."""
     runner = RunPython(services, last)
-    return SkillTool("run_python", DESCRIPTION, RunPythonInput, runner.run, holdings=runner)
+    return SkillTool(
+        "run_python", DESCRIPTION, RunPythonInput, runner.run, holdings=runner, idempotent=True
+    )
 
 
 def _require_pandas() -> None:

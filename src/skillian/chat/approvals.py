@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Generator
+from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 from skillian.skills.session import session_id
 from tinyagent import Approval, Decision, Middleware, RunContext, ToolCall
@@ -14,7 +14,7 @@ from tinyagent import Approval, Decision, Middleware, RunContext, ToolCall
 APPROVAL_SECONDS = 1800.0
 
 _NOBODY = Decision(approved=False, reason="there is nobody here to approve it")
-_LATE = Decision(approved=False, reason="nobody answered in time")
+LATE = Decision(approved=False, reason="nobody answered in time")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,16 +45,25 @@ class Approvals:
     def __init__(self, seconds: float = APPROVAL_SECONDS) -> None:
         self._seconds = seconds
         self._waiting: dict[tuple[str, str], asyncio.Future[Decision]] = {}
-        self._heard: set[str] = set()
+        self._heard: dict[str, bool] = {}
 
     @contextmanager
-    def heard(self, session: str) -> Generator[None]:
-        """Calls of this session may wait during the block: people are shown its events."""
-        self._heard.add(session)
+    def heard(self, session: str, *, put_away: bool = False) -> Generator[None]:
+        """Calls of this session may wait during the block: people are shown its events.
+
+        Args:
+            session: whose calls.
+            put_away: whether its run is a durable one, which waits in no process.
+        """
+        self._heard[session] = put_away
         try:
             yield
         finally:
-            self._heard.discard(session)
+            del self._heard[session]
+
+    def puts_away(self, session: str) -> bool:
+        """Whether a run of this session is put away while it waits."""
+        return self._heard.get(session, False)
 
     async def ask(self, call: ToolCall, tell: Tell) -> Decision:
         """Wait for the answer, and tell that; no at once where nobody would hear of it."""
@@ -68,7 +77,7 @@ class Approvals:
         try:
             decision = await asyncio.wait_for(answer, self._seconds)
         except TimeoutError:
-            decision = _LATE
+            decision = LATE
         finally:
             del self._waiting[key]
         tell(ApprovalGiven(call, decision))
@@ -96,9 +105,33 @@ class AskPerson(Approval):
 
     def bind(self, run: RunContext) -> Middleware:
         """Know the run whose events tell of its calls."""
+        if self._approvals.puts_away(session_id()):
+            return _bound_to_wait(run)
 
         async def ask(call: ToolCall) -> Decision:
             # The stream hands on what it is given; its readers here know these two as well.
             return await self._approvals.ask(call, cast("Tell", run.emit))
 
         return Approval(ask).bind(run)
+
+
+def _bound_to_wait(run: RunContext) -> Middleware:
+    """Leave the asking to the durable run, and tell of it."""
+    asking, tell = run.asking, cast("Tell", run.emit)
+
+    def telling(ask: Callable[[ToolCall], Awaitable[Any]]) -> Callable[[ToolCall], Awaitable[Any]]:
+        question = asking(ask)
+
+        async def told(call: ToolCall) -> Decision:
+            tell(ApprovalWanted(call))
+            decision = cast("Decision", await question(call))
+            tell(ApprovalGiven(call, decision))
+            return decision
+
+        return told
+
+    run.asking = telling
+    try:
+        return Approval().bind(run)
+    finally:
+        run.asking = asking

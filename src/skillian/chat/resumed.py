@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from skillian.chat.approvals import ApprovalGiven, ApprovalWanted
 from skillian.chat.turn_events import Told, TurnRecord
 from skillian.storage import Draft, TurnEvent
-from tinyagent import ModelResponded, TextDelta
+from tinyagent import ModelResponded, TextDelta, ToolCall, ToolFinished, ToolStarted
 
 
 @dataclass
@@ -29,6 +30,8 @@ class ResumedRecord(TurnRecord):
     _known: Counter[Any] = field(default_factory=Counter[Any])
     _printed: Counter[int] = field(default_factory=Counter[int])
     _void: dict[int, str] = field(default_factory=dict[int, str])
+    _calls: defaultdict[int, list[str]] = field(default_factory=lambda: defaultdict(list[str]))
+    _renamed: dict[str, str] = field(default_factory=dict[str, str])
 
     def __post_init__(self) -> None:
         """Sort what is stored."""
@@ -42,6 +45,8 @@ class ResumedRecord(TurnRecord):
                 self._known[_key(event.type, event.data)] += 1
             if event.type == "model_finished":
                 self._void.pop(step, None)
+            elif event.type == "tool_started":
+                self._calls[step].append(event.data["id"])
 
     def restarts(self) -> list[Draft]:
         """What makes the half-said answers void, where that is not told yet."""
@@ -60,7 +65,7 @@ class ResumedRecord(TurnRecord):
                 del self._void[event.step]
                 if event.response.content:
                     super().read([TextDelta(event.step, event.response.content)])
-            super().read([event])
+            super().read([self._as_told(event)])
 
     def taken(self) -> tuple[Sequence[dict[str, Any]], Sequence[Draft]]:
         """The messages and events that have come since this was last asked, and are not stored."""
@@ -69,6 +74,23 @@ class ResumedRecord(TurnRecord):
         self.kept -= known
         found = [self._rest(draft) for draft in drafts]
         return messages[known:], [draft for draft in found if draft is not None]
+
+    def _as_told(self, event: Told) -> Told:
+        """The event with the id that its call was told by: where models give none, it is chance."""
+        match event:
+            case ToolStarted(step=step, call=call):
+                known = self._calls[step]
+                self._renamed[call.id] = known.pop(0) if known else call.id
+                return replace(event, call=self._named(call))
+            case ToolFinished(result=result):
+                return replace(event, result=replace(result, call=self._named(result.call)))
+            case ApprovalWanted(call=call) | ApprovalGiven(call=call):
+                return replace(event, call=self._named(call))
+            case _:
+                return event
+
+    def _named(self, call: ToolCall) -> ToolCall:
+        return replace(call, id=self._renamed.get(call.id, call.id))
 
     def _rest(self, draft: Draft) -> Draft | None:
         """What of it is new."""

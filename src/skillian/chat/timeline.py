@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast
@@ -66,6 +67,10 @@ def timeline_of(events: Iterable[TurnEvent], model: str) -> Timeline:
     return reader.timeline
 
 
+def _short(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
 class _Reader:
     def __init__(self, model: str) -> None:
         self.timeline = Timeline()
@@ -107,7 +112,7 @@ class _Reader:
     def _add_tool(self, data: dict[str, Any]) -> None:
         span = Span("tool", data["tool"], self._step_start, data["duration_ms"])
         given = self._args.get(data["id"], {})
-        span.detail = ", ".join(f"{name}: {value}" for name, value in given.items())
+        span.detail = ", ".join(f"{name}: {_short(value)}" for name, value in given.items())
         result = data["result"]
         failed = isinstance(result, dict) and cast("dict[str, Any]", result).get("error") is True
         span.is_error = data["is_error"] or failed

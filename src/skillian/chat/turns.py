@@ -125,7 +125,8 @@ class TurnRunner:
                 reading = Batches(self._agent_factory().stream(record.question, conversation))
             async with reading as batches:
                 turn.on_lost = batches.stop
-                with self._approvals.heard(session_id):
+                put_away = isinstance(turn, HandedTurn)
+                with self._approvals.heard(session_id, put_away=put_away):
                     while not record.is_answered and (batch := await batches.next()):
                         record.read(batch)
                         # What comes with the end is stored with the end.

@@ -15,6 +15,7 @@ from skillian.cli.serve import serve
 from skillian.cli.shell import ExitCode, settings_faults, show_error
 from skillian.cli.skills import skills_app
 from skillian.cli.sources import sources_app
+from skillian.cli.worker import worker
 from skillian.settings import Settings
 
 app = typer.Typer(
@@ -30,6 +31,7 @@ app.command()(compare)
 app.command()(doctor)
 app.command()(mcp)
 app.command()(serve)
+app.command()(worker)
 app.add_typer(sources_app, name="sources")
 app.add_typer(skills_app, name="skills")
 

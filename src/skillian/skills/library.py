@@ -74,6 +74,7 @@ def _search_tool(registry: SkillRegistry) -> SkillTool:
         SearchKnowledgeInput,
         search,
         phrases=("search the knowledge for", "what is known about", "what is written about"),
+        idempotent=True,
     )
 
 
@@ -97,6 +98,7 @@ def _read_tool(registry: SkillRegistry) -> SkillTool:
         "Read a skill's instructions, or one of its files.",
         ReadSkillInput,
         read,
+        idempotent=True,
     )
 
 

@@ -42,6 +42,8 @@ class SkillTool:
             reads no descriptions, calls it by them.
         requires_approval: a call waits until a person says yes; where there is nobody, it is no.
         holdings: what it keeps from call to call.
+        idempotent: a call that was begun, and whose process died, may be made again; else the model
+            is told that nobody knows what came of it. Matters where turns are durable.
     """
 
     name: str
@@ -51,6 +53,7 @@ class SkillTool:
     phrases: tuple[str, ...] = ()
     holdings: Holdings | None = None
     requires_approval: bool = False
+    idempotent: bool = False
 
     async def aexecute(self, /, **arguments: Any) -> dict[str, Any]:
         """Validate the arguments, run the tool and give its result.
@@ -85,6 +88,7 @@ class SkillTool:
             json_schema=self.input_model.model_json_schema(),
             validate=lambda arguments: {"arguments": dict(arguments)},
             requires_approval=self.requires_approval,
+            idempotent=self.idempotent,
         )
 
 

@@ -117,10 +117,13 @@ class Chat:
         self._composer.set_text(question)
 
     def _answer(self, call_id: str, approved: bool, reason: str) -> None:  # noqa: FBT001 - as told
+        self._work(self._decide(call_id, Decision(approved, reason)), "approval")
+
+    async def _decide(self, call_id: str, decision: Decision) -> None:
         try:
-            self._service.runs.answer(self._known(), call_id, Decision(approved, reason))
-        except ProblemError as error:
-            self._tell(error.detail)
+            await self._service.runs.answer(self._known(), call_id, decision)
+        except (SkillianError, ProblemError) as error:
+            self._tell(problem_of(error).detail)
 
     async def _watch(self) -> None:
         """Show all that happens in the session, by whomever it is asked."""

@@ -23,6 +23,26 @@ def picked(index: object, among: Sequence[T]) -> T | None:
     return among[index]
 
 
+def scrolling(name: str) -> ui.element:
+    """What is wider than the page scrolls in here, by keyboard too.
+
+    Args:
+        name: What it holds, for screen readers.
+    """
+    region = ui.element("div").classes("scroll-x")
+    for key, value in {"tabindex": "0", "role": "region", "aria-label": name}.items():
+        region.props[key] = value
+    return region
+
+
+def waiting(words: str) -> ui.element:
+    """Say that something is under way, until it is deleted."""
+    with ui.element("div").classes("line").props("role=status") as row:
+        ui.spinner()
+        ui.label(words)
+    return row
+
+
 def offer(field: Any, options: Sequence[str], value: object) -> None:
     """Offer these in a `ui.select`, whose own types say nothing."""
     field.set_options(list(options), value=value)

@@ -13,6 +13,7 @@ from skillian.data.filters import Operator
 from skillian.data.results import ComparisonResult, Status
 from skillian.errors import InvalidInputError, ToolError
 from skillian.reports.words import text
+from skillian.web.choices import waiting
 from skillian.web.differences_chart import differences_chart
 from skillian.web.downloads import downloads
 from skillian.web.drill_down import open_drill_down
@@ -46,9 +47,7 @@ async def comparison_view(service: Service, cache_key: str, *, level: Literal[1,
     with ui.element("div").classes("comparison stack") as room:
         result = _remembered(service, cache_key)
         if result is None:
-            with ui.element("div").classes("line").props("role=status") as waiting:
-                ui.spinner()
-                ui.label("The sources are compared again …")
+            again = waiting("The sources are compared again …")
             await ui.context.client.connected(timeout=60)
             try:
                 with service.slots.taken():
@@ -58,9 +57,9 @@ async def comparison_view(service: Service, cache_key: str, *, level: Literal[1,
                 _fault(str(error), level)
                 return
             finally:
-                waiting.delete()
+                again.delete()
         with room:
-            await _Comparison(service, result, level).build()
+            _Comparison(service, result, level).build()
 
 
 def _remembered(service: Service, cache_key: str) -> ComparisonResult | None:
@@ -85,7 +84,7 @@ class _Comparison:
         self._result = result
         self._grid: GroupGrid | None = None
 
-    async def build(self) -> None:
+    def build(self) -> None:
         result = self._result
         self._head()
         tiles(result)
@@ -102,7 +101,7 @@ class _Comparison:
             if len(result.proof.align_on) >= _MAP_DIMENSIONS:
                 with ui.element("section").classes("panel pad stack"):
                     heat_map = HeatMapPanel(self._service, result, self._narrow)
-                    await heat_map.draw()
+                    ui.timer(0, heat_map.draw, once=True)  # the page need not wait for it
         with ui.element("div").classes("line"):
             Heading("Groups").classes("grow")
             ui.button("Show all", on_click=lambda: self._narrow({})).props("flat dense")

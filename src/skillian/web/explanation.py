@@ -18,8 +18,8 @@ from skillian.data.results import ComparisonResult
 from skillian.reports.charts import WIDTH, from_zero
 from skillian.reports.words import key_words
 from skillian.web.amount import Amount
-from skillian.web.asking import asking
-from skillian.web.choices import OnMember, show_element
+from skillian.web.choices import OnMember, show_element, waiting
+from skillian.web.faults import telling
 from skillian.web.heading import Heading
 
 
@@ -43,15 +43,21 @@ class ExplanationPanel:
 
     async def explain(self, *more: str) -> None:
         """Show which members carry the gap, broken down by other dimensions too."""
-        with asking(self._service):
+        self._room.clear()
+        self._room.set_visibility(True)
+        with self._room:
+            waiting("The members that carry the gap are looked for …")
+        show_element(self._room)
+        with telling(), self._service.slots.taken():
             key = self._result.cache_key
             await self._service.comparisons.recall(key)
             found = await self._service.data.comparison.explain(key, more)
             self._room.clear()
-            self._room.set_visibility(True)
             with self._room:
                 self._show(found, more)
             show_element(self._room)
+            return
+        self._room.set_visibility(False)
 
     def _show(self, found: Explanation, more: tuple[str, ...]) -> None:
         Heading("Why they differ")

@@ -13,8 +13,8 @@ from nicegui.events import GenericEventArguments
 
 from skillian.data.results import ComparisonResult, MeasureSummary, Status
 from skillian.data.values import jsonable
-from skillian.web.asking import tell
 from skillian.web.choices import OnGroup, show_element
+from skillian.web.faults import tell
 from skillian.web.theme import STATUSES
 
 _BLOCK = 100
@@ -111,8 +111,9 @@ class GroupGrid:
 
 
 def _height(result: ComparisonResult) -> int:
-    groups = result.summary.classes.groups
-    return _HEADER + _ROW * min(max(groups, 5), 13) + 20  # the last for the scroll bar
+    classes = result.summary.classes
+    rows = min(max(classes.groups - classes.match, 5), 13)
+    return _HEADER + _ROW * rows + 20  # the last for the scroll bar
 
 
 def _equal(value: object) -> dict[str, object]:
@@ -151,7 +152,7 @@ def _options(result: ComparisonResult, statuses: Sequence[Status]) -> dict[str, 
         "rowModelType": "infinite",
         "cacheBlockSize": _BLOCK,
         "maxBlocksInCache": 30,
-        "blockLoadDebounceMillis": 60,
+        "blockLoadDebounceMillis": 150,
         "infiniteInitialRowCount": 1,
         "context": {"statuses": list(statuses)},
         "rowHeight": _ROW,

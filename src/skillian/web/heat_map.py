@@ -13,8 +13,8 @@ from skillian.data.results import ComparisonResult
 from skillian.data.values import jsonable
 from skillian.reports.charts import WIDTH, shades
 from skillian.reports.words import text
-from skillian.web.asking import asking
-from skillian.web.choices import OnMember, picked
+from skillian.web.choices import OnMember, picked, scrolling, waiting
+from skillian.web.faults import telling
 from skillian.web.heading import Heading
 
 HIGHER, LOWER = "213, 94, 0", "0, 114, 178"
@@ -57,11 +57,13 @@ class HeatMapPanel:
             self._measure.set_visibility(len(measures) > 1)
         for choice in (self._row, self._column, self._measure):
             choice.on_value_change(self.draw)
-        self._room = ui.element("div").classes("scroll-x")
+        self._room = scrolling("Heat map")
+        with self._room:
+            waiting("The gap is added up …")
 
     async def draw(self) -> None:
         """Read the map and draw it."""
-        with asking(self._service):
+        with telling(), self._service.slots.taken():
             key = self._result.cache_key
             await self._service.comparisons.recall(key)
             found = await self._service.data.comparison.heat_map(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 
 import nicegui
 from fastapi import FastAPI, Request
 from nicegui import Client, ui
+from nicegui.server import Server
 from starlette.responses import RedirectResponse, Response
 
 from skillian.api.auth import PAGE, CookieOwner
@@ -43,7 +45,12 @@ def mount(app: FastAPI, settings: Settings) -> CookieOwner:
     """
     login = Login(settings)
 
+    held = weakref.ref(app)
+
     def service() -> Service:
+        app = held()
+        if app is None:
+            raise AssertionError("who serves a page is there")
         found: Service = app.state.service
         return found
 
@@ -55,9 +62,11 @@ def mount(app: FastAPI, settings: Settings) -> CookieOwner:
     install(nicegui.app)
     login.add_routes()
     _routes(service)
+    _answers(service)
     config = nicegui.app.config
     config.socket_io_js_transports = ["websocket"]  # polling would go round the limits of bodies
     nicegui.app.add_middleware(PagePolicy)
+    nicegui.app.on_shutdown(_forget)  # pyright: ignore[reportUnknownMemberType]
     nicegui.app.on_page_exception(_show_fault)  # pyright: ignore[reportUnknownMemberType]
     ui.run_with(  # pyright: ignore[reportUnknownMemberType] - of `root`, a bare Callable
         app,
@@ -71,6 +80,14 @@ def mount(app: FastAPI, settings: Settings) -> CookieOwner:
         binding_refresh_interval=None,  # nothing is bound to what changes by itself
     )
     return login.owner
+
+
+def _forget() -> None:
+    """NiceGUI would keep pages and server, and all they know, until its modules are taken down."""
+    for client in tuple(Client.instances.values()):
+        client.delete()
+    if hasattr(Server, "instance"):
+        del Server.instance
 
 
 def _show_fault() -> None:
@@ -115,18 +132,23 @@ def _routes(service: Callable[[], Service]) -> None:
         with frame(visit_of(request, service()), "Run", width="narrow"):
             await _run(visit_of(request, service()), session_id, turn)
 
-    @nicegui.app.exception_handler(404)
-    async def missing(request: Request, error: Exception) -> Response:
-        if isinstance(error, ProblemError):
-            return error.response()
-        with Client(ui.page(""), request=request) as client:
-            with frame(visit_of(request, service()), "Not there", width="narrow"):
-                _not_there("page")
-        return client.build_response(request, 404)
+
+def _answers(service: Callable[[], Service]) -> None:
+    """What is no view: pictures, and what to say where there is nothing."""
 
     @nicegui.app.get(f"{PLOTS}/{{name}}", include_in_schema=False)
     async def plot(name: str) -> Response:
         return plot_response(service(), name)
+
+    @nicegui.app.exception_handler(404)
+    async def missing(request: Request, error: Exception) -> Response:
+        if isinstance(error, ProblemError):
+            return error.response()
+        visit = visit_of(request, service())
+        with Client(ui.page(""), request=request) as client:
+            with frame(visit, "Not there", width="narrow"):
+                _not_there("page")
+            return client.build_response(request, 404)
 
 
 async def _run(visit: Visit, session_id: str, turn: int) -> None:

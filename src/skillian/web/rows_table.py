@@ -10,6 +10,7 @@ from nicegui import ui
 
 from skillian.data.query import QueryResult
 from skillian.data.values import jsonable
+from skillian.web.choices import scrolling
 
 # A constant: what it is given comes of the data.
 _AMOUNT = """v => {
@@ -30,8 +31,9 @@ def rows_table(found: QueryResult, types: Sequence[str] = ()) -> None:
         {"id": number, **{f"c{place}": jsonable(value) for place, value in enumerate(row)}}
         for number, row in enumerate(found.rows)
     ]
-    table = ui.table(rows=rows, columns=columns, row_key="id")
-    table.props("flat dense bordered hide-pagination").classes("rows-table")
+    with scrolling(f"Rows of {found.source}").classes("rows-region"):
+        table = ui.table(rows=rows, columns=columns, row_key="id")
+    table.props("flat dense hide-pagination").classes("rows-table")
     table.props["rows-per-page-options"] = [0]
 
 

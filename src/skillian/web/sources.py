@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from nicegui import ui
 
+from skillian.api.problems import ProblemError
 from skillian.api.service import Service
 from skillian.data.catalogue import DimensionInfo, SourceInfo
 from skillian.data.definitions import Source
 from skillian.errors import ToolError
 from skillian.reports.words import text
 from skillian.web.amount import Amount
-from skillian.web.asking import asking
+from skillian.web.choices import scrolling
+from skillian.web.faults import telling
 from skillian.web.heading import Heading
 from skillian.web.rows_table import rows_table
 
@@ -40,7 +42,7 @@ async def _source(service: Service, name: str, declared: Source) -> None:
     try:
         with service.slots.taken():
             found = await service.data.catalogue.source(name)
-    except ToolError as error:
+    except (ToolError, ProblemError) as error:
         state.set_text("✕ does not answer")
         state.classes("fault")
         ui.label(str(error)).classes("fault").props("role=alert")
@@ -65,7 +67,10 @@ def _extent(found: SourceInfo, declared: Source) -> None:
 
 
 def _dimensions(found: SourceInfo) -> None:
-    with ui.element("div").classes("scroll-x"), ui.element("table").classes("plain-table"):
+    with (
+        scrolling(f"Dimensions of {found.name}"),
+        ui.element("table").classes("plain-table"),
+    ):
         _caption(f"Dimensions of {found.name}")
         _heads("Dimension", "Type", "What it is", "Values")
         with ui.element("tbody"):
@@ -74,7 +79,7 @@ def _dimensions(found: SourceInfo) -> None:
 
 
 def _measures(found: SourceInfo) -> None:
-    with ui.element("div").classes("scroll-x"), ui.element("table").classes("plain-table"):
+    with scrolling(f"Measures of {found.name}"), ui.element("table").classes("plain-table"):
         _caption(f"Measures of {found.name}")
         _heads("Measure", "Aggregation", "Unit", "What it is")
         with ui.element("tbody"):
@@ -102,7 +107,7 @@ def _rows(service: Service, name: str) -> None:
 
     async def fill() -> None:
         if closed.value and not room.default_slot.children:
-            with asking(service):
+            with telling(), service.slots.taken():
                 found = await service.data.catalogue.sample(name, _ROWS)
                 with room:
                     rows_table(found.rows, found.types)

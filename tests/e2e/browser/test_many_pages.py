@@ -6,8 +6,8 @@ import asyncio
 from contextlib import AsyncExitStack
 
 import aiohttp
-from tests.support.page_socket import PageSocket, open_page
 from tests.support.paced_model import HERE, PacedModel
+from tests.support.page_socket import PageSocket, open_page
 from tests.support.serving import Serving
 
 PAGES = 50

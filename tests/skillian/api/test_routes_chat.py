@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from pathlib import Path
 from typing import Any
 
 import aiohttp
@@ -10,7 +11,7 @@ from tests.skillian.api.conftest import KEYS, Client, Opened, Serve
 from tests.skillian.api.models import HeldModel
 from tests.support.waits import soon
 
-from tinyagent import ConfigurationError, ScriptedModel
+from tinyagent import ConfigurationError, ScriptedModel, scripted_call
 
 QUESTION = "Compare amounts between fi_reporting and bpc_reporting for company 1001"
 STREAM = {"Accept": "text/event-stream"}
@@ -258,3 +259,45 @@ async def test_a_session_deleted_meanwhile_ends_its_turn(serve: Serve) -> None:
         async with client.get(f"/sessions/{session}") as gone:
             assert gone.status == 404
         await soon(lambda: client.service.slots.free == client.service.settings.max_turns)
+
+
+APPROVED_SKILL = """
+from pydantic import BaseModel
+from skillian.skills.skill import SkillTool
+
+class Text(BaseModel):
+    text: str
+
+async def post(asked):
+    return {"posted": asked.text}
+
+def tools(services):
+    return [SkillTool("post", "Post it.", Text, post, requires_approval=True)]
+"""
+
+
+async def test_a_call_waits_until_a_client_has_said_yes(serve: Serve, tmp_path: Path) -> None:
+    folder = tmp_path / "posting"
+    folder.mkdir()
+    (folder / "SKILL.md").write_text("---\nname: posting\ndescription: Posts.\n---\nPost.\n")
+    (folder / "tools.py").write_text(APPROVED_SKILL)
+    model = ScriptedModel([scripted_call("post", text="x"), "Done."])
+    async with (
+        serve(lambda _: model, skills=(folder,)) as client,
+        client.post("/chat", json={"message": "Post x"}, headers=STREAM) as answer,
+    ):
+        session = answer.headers["Location"]
+        events = parse(await first_events(answer, "approval_wanted"))
+        [wanted] = [data for _, kind, data in events if kind == "approval_wanted"]
+        for call, body, status in (
+            ("unknown", {"approved": True}, 404),
+            (wanted["id"], {"reason": "?"}, 422),
+            (wanted["id"], {"approved": True}, 204),
+            (wanted["id"], {"approved": True}, 404),
+        ):
+            path = f"{session}/approvals/{call}"
+            async with client.post(path, json=body) as told:
+                assert told.status == status
+        rest = await answer.text()
+    assert '"result":{"posted":"x"}' in rest
+    assert '"content":"Done."' in rest

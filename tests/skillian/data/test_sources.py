@@ -96,3 +96,26 @@ def test_a_missing_or_unreadable_file_is_a_configuration_error(tmp_path: Path) -
     (tmp_path / "latin.yaml").write_bytes(b"a: \xe9\n")
     with pytest.raises(ConfigurationError, match="not UTF-8"):
         SourceRegistry.load(tmp_path / "latin.yaml")
+
+
+def test_what_two_sources_share_is_in_the_order_of_the_first(tmp_path: Path) -> None:
+    (tmp_path / "sources.yaml").write_text(
+        """
+connections: {db: 'duckdb:///x.duckdb'}
+sources:
+  a:
+    connection: db
+    table: t
+    dimensions: {z: {column: z}, y: {column: y}, x: {column: x}}
+    measures: {n: {column: n, aggregation: sum}, m: {column: m, aggregation: sum}}
+  b:
+    connection: db
+    table: t
+    dimensions: {x: {column: x}, z: {column: z}}
+    measures: {m: {column: m, aggregation: sum}}
+comparison: {default_align_on: [x, y]}
+""",
+        encoding="utf-8",
+    )
+    shared = SourceRegistry.load(tmp_path / "sources.yaml").shared("a", "b")
+    assert (shared.dimensions, shared.measures, shared.align_on) == (("z", "x"), ("m",), ("x",))

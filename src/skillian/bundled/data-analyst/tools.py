@@ -6,6 +6,7 @@ What a model reads is bounded: long texts are cut, and lists end where the next 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -224,46 +225,47 @@ def tools(services: DataServices) -> list[SkillTool]:
     """The tools, over these services."""
     last = LastComparisons()
     analyst = DataAnalyst(services, last)
+    reading = partial(SkillTool, idempotent=True)
     return [
-        SkillTool(
+        reading(
             "list_sources",
             "List the sources with their dimensions, measures, row count and freshness.",
             ListSourcesInput,
             analyst.list_sources,
         ),
-        SkillTool(
+        reading(
             "describe_source",
             "Describe one source: the types of its dimensions with values of them, its measures.",
             DescribeSourceInput,
             analyst.describe_source,
         ),
-        SkillTool(
+        reading(
             "query_source",
             "Aggregate the measures of one source, by dimensions if wanted. Gives rows and SQL.",
             QuerySourceInput,
             analyst.query_source,
         ),
-        SkillTool(
+        reading(
             "compare_sources",
             "Compare measures between two sources exactly, group by group: how many groups match,"
             " the largest differences, and what they point at.",
             CompareSourcesInput,
             analyst.compare_sources,
         ),
-        SkillTool(
+        reading(
             "explain_difference",
             "Say which members of which dimensions carry the gap of a comparison, with their"
             " shares; the smallest explanation first.",
             ExplainDifferenceInput,
             analyst.explain_difference,
         ),
-        SkillTool(
+        reading(
             "drill_down",
             "Show the rows behind one group of a comparison, on both sides.",
             DrillDownInput,
             analyst.drill_down,
         ),
-        SkillTool(
+        reading(
             "get_comparison_rows",
             "Page through the groups of a comparison, the largest difference first.",
             GetComparisonRowsInput,

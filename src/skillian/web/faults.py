@@ -1,4 +1,4 @@
-"""Work that a page asks for: counted among what the server does at once, its faults told."""
+"""What went wrong, told to the reader."""
 
 from __future__ import annotations
 
@@ -8,19 +8,17 @@ from contextlib import contextmanager
 from nicegui import ui
 
 from skillian.api.problems import ProblemError
-from skillian.api.service import Service
 from skillian.errors import ToolError
 
 
 @contextmanager
-def asking(service: Service) -> Generator[None]:
-    """Do the block's work; where it cannot be done, the rest of the block is left out.
+def telling() -> Generator[None]:
+    """Do the block; where it cannot be done, its rest is left out and the reader told why.
 
-    The reader is told why, in words that hold no path and no connection string.
+    The words hold no path and no connection string.
     """
     try:
-        with service.slots.taken():
-            yield
+        yield
     except (ToolError, ProblemError) as error:
         tell(str(error))
 

@@ -1,0 +1,248 @@
+"""Durable turns in one process; tests/e2e/test_durable_turns.py kills the processes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any
+
+import pytest
+from tests.skillian.chat.test_approvals import Posting
+from tests.skillian.chat.test_turns import all_of, said
+from tests.skillian.chat.turn_agents import ToolAgent, echo
+
+from skillian.chat import durable_turns
+from skillian.chat.approvals import Approvals
+from skillian.chat.durable_turns import DurableTurns, runs_url
+from skillian.chat.sessions import follow
+from skillian.chat.turns import TurnRunner
+from skillian.errors import UnavailableError
+from skillian.storage import CANCELLED, SessionNotFound, SessionStore, TurnLost
+from tinyagent import Decision, tool
+
+SECONDS = 60.0
+Open = Callable[..., AbstractAsyncContextManager[DurableTurns]]
+
+
+@pytest.fixture(autouse=True)
+def _quickly(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(durable_turns, "_TEND_SECONDS", 0.1)
+    monkeypatch.setattr(durable_turns, "_DRAIN_SECONDS", 0.1)
+
+
+@pytest.fixture
+def opened(store: SessionStore, url: str) -> Open:
+    """Durable turns of this agent."""
+
+    @asynccontextmanager
+    async def open_turns(
+        agent: Any, approvals: Approvals | None = None
+    ) -> AsyncGenerator[DurableTurns]:
+        runner = TurnRunner(lambda: agent, store, approvals=approvals)
+        async with DurableTurns(runner, store, url, 4) as turns:
+            yield turns
+
+    return open_turns
+
+
+class Hanging:
+    """A tool that stands still the first time that it is called."""
+
+    def __init__(self, *, idempotent: bool) -> None:
+        self.at_work = asyncio.Event()
+        self.stopped = asyncio.Event()
+        self.calls = 0
+
+        @tool(idempotent=idempotent)
+        async def wait(text: str) -> str:
+            """Wait.
+
+            Args:
+                text: of no use.
+            """
+            self.calls += 1
+            if self.calls == 1:
+                self.at_work.set()
+                try:
+                    await asyncio.Event().wait()
+                finally:
+                    self.stopped.set()
+            return text
+
+        self.tool = wait
+
+
+async def test_a_turn_is_told_as_any_other(store: SessionStore, opened: Open) -> None:
+    session = (await store.create("me")).id
+    async with opened(ToolAgent(echo)) as turns:
+        for question in ("First", "Second"):
+            events = await all_of(turns.run_turn(session, "me", question))
+            assert [event.type for event in events] == [
+                "turn_started",
+                "model_finished",
+                "tool_started",
+                "tool_finished",
+                "delta",
+                "model_finished",
+                "answer",
+                "turn_ended",
+            ]
+            assert events[6].data["content"] == f"Re: {question}"
+        with pytest.raises(SessionNotFound):
+            await all_of(turns.run_turn(session, "you", "Hello"))
+    stored = await store.events(session)
+    assert [event.number for event in stored] == list(range(1, 17))
+    assert said(await store.messages(session)) == [
+        "First",
+        "",
+        "Re: First",
+        "Second",
+        "",
+        "Re: Second",
+    ]
+
+
+async def test_who_leaves_leaves_the_turn_to_itself(store: SessionStore, opened: Open) -> None:
+    session = (await store.create("me")).id
+    async with opened(ToolAgent(echo)) as turns:
+        events = turns.run_turn(session, "me", "Hello")
+        await anext(events)
+        await events.aclose()
+        told = await all_of(follow(store, session, "me"))
+    assert told[-2].data["content"] == "Re: Hello"
+
+
+async def test_a_cancelled_turn_ends_and_its_tool_stops(store: SessionStore, opened: Open) -> None:
+    session = (await store.create("me")).id
+    hanging = Hanging(idempotent=True)
+    async with opened(ToolAgent(hanging.tool)) as turns:
+        reading = asyncio.create_task(all_of(turns.run_turn(session, "me", "Hello")))
+        await asyncio.wait_for(hanging.at_work.wait(), SECONDS)
+        await turns.cancel(session)
+        events = await reading
+        assert [event.type for event in events[-2:]] == ["turn_failed", "turn_ended"]
+        assert events[-2].data == {"type": "cancelled", "message": CANCELLED}
+        await asyncio.wait_for(hanging.stopped.wait(), SECONDS)
+        await turns.cancel(session)  # there is nothing any more
+        after = await all_of(turns.run_turn(session, "me", "Again"))
+    assert after[-2].data["content"] == "Re: Again"
+    assert said(await store.messages(session)) == ["Hello", CANCELLED, "Again", "", "Re: Again"]
+
+
+async def test_a_deleted_session_ends_its_turn(store: SessionStore, opened: Open) -> None:
+    session = (await store.create("me")).id
+    hanging = Hanging(idempotent=True)
+    async with opened(ToolAgent(hanging.tool)) as turns:
+        reading = asyncio.create_task(all_of(turns.run_turn(session, "me", "Hello")))
+        await asyncio.wait_for(hanging.at_work.wait(), SECONDS)
+        await store.delete("me", session)
+        with pytest.raises(TurnLost):
+            await reading
+        await asyncio.wait_for(hanging.stopped.wait(), SECONDS)
+
+
+@pytest.mark.parametrize("idempotent", [True, False])
+async def test_a_call_that_was_begun_is_made_again_only_where_it_may(
+    store: SessionStore, opened: Open, *, idempotent: bool
+) -> None:
+    session = (await store.create("me")).id
+    hanging = Hanging(idempotent=idempotent)
+    agent = ToolAgent(hanging.tool)
+    async with opened(agent) as turns:
+        reading = asyncio.create_task(all_of(turns.run_turn(session, "me", "Hello")))
+        await asyncio.wait_for(hanging.at_work.wait(), SECONDS)
+    # The process ends in order, but the call does not: the turn is left.
+    assert hanging.stopped.is_set()
+    async with opened(agent):
+        events = await asyncio.wait_for(reading, SECONDS)
+    assert [event.type for event in events] == [
+        "turn_started",
+        "model_finished",
+        "tool_started",
+        "tool_finished",
+        "delta",
+        "model_finished",
+        "answer",
+        "turn_ended",
+    ]
+    assert hanging.calls == (2 if idempotent else 1)
+    result = events[3].data["result"]
+    if idempotent:
+        assert result == "Hello"
+    else:
+        assert result == (
+            "Error: wait was begun, and what came of it is not known; it was not called again"
+        )
+    assert len(agent.model.requests) == 2
+
+
+@pytest.mark.parametrize("approved", [True, False])
+async def test_a_turn_waits_for_a_yes_in_no_process(
+    store: SessionStore, opened: Open, *, approved: bool
+) -> None:
+    session = (await store.create("me")).id
+    posting, approvals = Posting(), Approvals()
+    agent = posting.agent(approvals)
+    async with opened(agent, approvals) as turns:
+        reading = asyncio.create_task(all_of(turns.run_turn(session, "me", "Post x")))
+        await _wanted(store, session)
+    async with opened(agent, approvals) as turns:
+        decision = Decision(approved, "so it is")
+        assert not await turns.answer(session, "another", decision)
+        assert await turns.answer(session, "c1", decision)
+        events = await asyncio.wait_for(reading, SECONDS)
+        assert not await turns.answer(session, "c1", decision)
+    assert posting.posted == (["x"] if approved else [])
+    kinds = [event.type for event in events if event.type not in {"delta", "model_finished"}]
+    assert kinds == [
+        "turn_started", "tool_started", "approval_wanted", "approval_given", "tool_finished",
+        "answer", "turn_ended",
+    ]  # fmt: skip
+    assert next(event.data for event in events if event.type == "approval_given") == {
+        "id": "c1",
+        "approved": approved,
+        "reason": "so it is",
+    }
+
+
+async def test_nobody_answers_in_time(
+    store: SessionStore, opened: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(durable_turns, "APPROVAL_SECONDS", 0.2)
+    session = (await store.create("me")).id
+    posting, approvals = Posting(), Approvals()
+    async with opened(posting.agent(approvals), approvals) as turns:
+        events = await asyncio.wait_for(all_of(turns.run_turn(session, "me", "Post x")), SECONDS)
+    given = next(event.data for event in events if event.type == "approval_given")
+    assert given == {"id": "c1", "approved": False, "reason": "nobody answered in time"}
+    assert posting.posted == []
+
+
+@pytest.mark.parametrize(
+    ("store_url", "expected"),
+    [
+        ("sqlite:///skillian.db", "sqlite:///skillian-runs.db"),
+        ("sqlite:////a.b/sessions", "sqlite:////a.b/sessions-runs"),
+        ("postgresql+psycopg://me:p%40ss@host/db", "postgresql://me:p%40ss@host/db"),
+        ("postgres://host/db", "postgresql://host/db"),
+    ],
+)
+def test_the_runs_are_beside_the_sessions(store_url: str, expected: str) -> None:
+    assert runs_url(store_url) == expected
+
+
+def test_without_the_extra_it_says_how_to_get_it(
+    store: SessionStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(durable_turns, "find_spec", lambda _: None)
+    with pytest.raises(UnavailableError, match=r"tinyagent-skillian\[durable\]"):
+        DurableTurns(TurnRunner(lambda: ToolAgent(echo), store), store, "sqlite:///a.db", 1)
+
+
+async def _wanted(store: SessionStore, session: str) -> None:
+    """Return when a call waits."""
+    async for event in follow(store, session, "me"):
+        if event.type == "approval_wanted":
+            return
+    raise AssertionError("the turn ended")
