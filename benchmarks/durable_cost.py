@@ -33,7 +33,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 ROUNDS = 7
 CALLS = 50
-RUNS_A_WORKER = 24
+RUNS_A_WORKER = 16
 RUNS_LEFT = 40
 IDLE_WORKERS = 2
 IDLE_SECONDS = 20.0

@@ -7,6 +7,7 @@ milliseconds in place of seconds; otherwise they are what `tinyagent worker` run
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import multiprocessing
 import os
 import signal
@@ -127,8 +128,6 @@ async def _serve(orders: Orders, is_ready: Event) -> None:
 
 def _enter(network: str) -> None:
     """Move this process into a network namespace made by `ip netns add`."""
-    import ctypes  # noqa: PLC0415
-
     descriptor = os.open(f"/run/netns/{network}", os.O_RDONLY)
     clone_newnet = 0x40000000
     if ctypes.CDLL(None, use_errno=True).setns(descriptor, clone_newnet):

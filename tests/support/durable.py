@@ -134,13 +134,12 @@ class Mortal:
             os.kill(os.getpid(), signal.SIGKILL)
 
     def do(self, what: str) -> None:
-        """Do it, with a point before and one after."""
-        self.point(f"before {what}")
+        """Do it, with a point behind it; the one before it is that behind what was done before."""
         self.ledger.note(what)
         self.point(f"after {what}")
 
     def watch_records(self) -> None:
-        """Put a point before and after each record of the journal."""
+        """Put a point behind each record of the journal."""
         record = Journal.record
 
         async def watched(
@@ -148,7 +147,6 @@ class Mortal:
         ) -> None:
             # The tries of a call are one point: each death there makes one try more.
             name = f"record {place.partition('#')[0]} {kind}"
-            self.point(f"before {name}")
             await record(journal, kind, place, what, value)
             self.point(f"after {name}")
 

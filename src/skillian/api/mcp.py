@@ -35,7 +35,7 @@ def mcp_server(skills: SkillRegistry, hold: Hold = nullcontext) -> Server[Any]:
     instructions of the skills are the server's.
 
     Args:
-        skills: their tools are served.
+        skills: their tools are served, but those that a person has to approve.
         hold: entered around each call.
 
     Raises:
@@ -53,6 +53,7 @@ def mcp_server(skills: SkillRegistry, hold: Hold = nullcontext) -> Server[Any]:
             input_schema=tool.input_model.model_json_schema(),
         )
         for tool in skills.get_all_tools()
+        if not tool.requires_approval
     ]
 
     async def list_tools(_context: Any, _params: Any) -> types.ListToolsResult:
@@ -63,6 +64,9 @@ def mcp_server(skills: SkillRegistry, hold: Hold = nullcontext) -> Server[Any]:
             tool = skills.get_tool(params.name)
         except UnknownNameError as error:
             raise MCPError(types.INVALID_PARAMS, str(error)) from None
+        if tool.requires_approval:
+            detail = f"{tool.name} has to be approved by a person; there is none here"
+            raise MCPError(types.INVALID_PARAMS, detail)
         with hold():
             told = as_json(await tool.aexecute(**(params.arguments or {})))
         text = types.TextContent(text=json.dumps(told, ensure_ascii=False))

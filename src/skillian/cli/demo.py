@@ -1,5 +1,7 @@
 """`skillian demo`: the whole way through, without a key."""
 
+import shutil
+import sys
 import tempfile
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -39,9 +41,17 @@ def demo(
         out.print("Question: ", style="bold", end="")
         out.print(DEMO_QUESTION, markup=False)
         response = run(answer(DEMO_QUESTION, sources, Settings().model))
+    address = f"http://127.0.0.1:{Settings().port}/"
+    told = f"\nOn a page: {_command()} demo --serve, then {address}"
+    out.print(told, markup=False, soft_wrap=True)
     if keep is not None:
         out.print(f"\nGo on with: skillian ask --sources {sources} '...'", markup=False)
     raise typer.Exit(ExitCode.OK if response.finished else ExitCode.FAILED)
+
+
+def _command() -> str:
+    """How this command is called from here."""
+    return "skillian" if shutil.which("skillian") else sys.argv[0]
 
 
 def _serve(folder: Path, sources: Path, port: int | None) -> NoReturn:

@@ -33,6 +33,7 @@ _SQLITE = _Kind("duckdb", "sqlite", "SQLiteConnector")
 _POSTGRES = _Kind("postgres", "postgres", "PostgresConnector", "postgres")
 _MYSQL = _Kind("mysql", "mysql", "MySQLConnector", "mysql")
 _SPARK = _Kind("spark", "spark", "SparkConnector", "spark")
+_SPARK_CONNECT = _Kind("spark", "spark_connect", "SparkConnectConnector", "spark")
 _KINDS = {
     "duckdb": _DUCKDB,
     "files": _FILES,
@@ -42,7 +43,7 @@ _KINDS = {
     "mysql": _MYSQL,
     "mariadb": _MYSQL,
     "spark": _SPARK,
-    "sc": _SPARK,
+    "sc": _SPARK_CONNECT,
 }
 
 

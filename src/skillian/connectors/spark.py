@@ -21,7 +21,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from skillian.connectors.base import ArrowBatch, ArrowTable, ColumnType, Table
-from skillian.connectors.spark_rows import ROW_BUDGET, columns, select, written
+from skillian.connectors.spark_rows import ROW_BUDGET, columns, plain, select, written
 from skillian.connectors.threads import run_interruptible
 from skillian.errors import QueryError, UnavailableError
 
@@ -48,10 +48,7 @@ _SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.shuffle.partitions": "8",
 }
-# [CODE] what was wrong. What to do about it in Spark. SQLSTATE: 22018
-_TOLD = re.compile(r"\[[A-Z_.0-9]+\] (?P<text>[^\n]*?)(?: Correct the value| Use `| SQLSTATE|\n|$)")
 _NO_NAME = re.compile(r"\W", re.ASCII)
-_PATH = re.compile(r"(?:file:)?(?:/[^\s'\"`/]+){2,}")
 _FAILURES = (PySparkException, Py4JError, OSError)
 _numbers = itertools.count(1)
 _starting = Lock()
@@ -163,7 +160,10 @@ class SparkConnector:
                 " filters, or group by fewer dimensions"
             ) from None
         except _FAILURES as error:
-            raise QueryError(f"connection {self._name!r}: {_plain(error)}") from None
+            reason = plain(error) or (
+                "Spark has ended or cannot start; check that Java 17 or later is installed"
+            )
+            raise QueryError(f"connection {self._name!r}: {reason}") from None
         finally:
             self._running.discard(group)
 
@@ -215,10 +215,3 @@ def _spark(master: str) -> Any:
 def _warehouse() -> TemporaryDirectory[str]:
     """Spark wants a folder for tables of its own, which stays empty; it goes with the process."""
     return TemporaryDirectory(prefix="skillian-spark-", ignore_cleanup_errors=True)
-
-
-def _plain(error: Exception) -> str:
-    told = _TOLD.search(str(error))
-    if told is None:
-        return "Spark has ended or cannot start; check that Java 17 or later is installed"
-    return _PATH.sub("…", told["text"])

@@ -25,6 +25,9 @@ BATCH_ROWS = 8192
 _LONG = 2**63
 # They call any method of Java.
 _REFUSED = frozenset({"reflect", "java_method", "try_reflect"})
+# [CODE] what was wrong. What to do about it in Spark. SQLSTATE: 22018
+_TOLD = re.compile(r"\[[A-Z_.0-9]+\] (?P<text>[^\n]*?)(?: Correct the value| Use `| SQLSTATE|\n|$)")
+_PATH = re.compile(r"(?:file:)?(?:/[^\s'\"`/]+){2,}")
 _TYPE = re.compile(r"(?P<name>\w+)(?:\(\d+(?:,(?P<scale>\d+))?\))?")
 _KINDS: dict[str, Kind] = {
     **dict.fromkeys(("string", "char", "varchar"), "text"),
@@ -84,6 +87,13 @@ def written(frame: Any, folder: Path) -> "Rows":
 
     Spark's own ways out hold a whole partition in memory, and that may be the whole result.
     """
+    kinds, numbered = renamed(frame)
+    numbered.write.parquet(str(folder / "rows"))
+    return Rows(kinds, _read(sorted((folder / "rows").glob("part-*.parquet"))))
+
+
+def renamed(frame: Any) -> tuple[dict[str, ColumnType], Any]:
+    """Return the columns, and the data frame with these numbered; what is of no kind is text."""
     kinds = columns(frame)
     names = [f"c{number}" for number in range(len(kinds))]
     numbered = frame.toDF(*names)
@@ -91,17 +101,27 @@ def written(frame: Any, folder: Path) -> "Rows":
         numbered[name].cast("string") if kind.kind == "other" else numbered[name]
         for name, kind in zip(names, kinds.values(), strict=True)
     ]
-    numbered.select(*values).write.parquet(str(folder / "rows"))
-    return Rows(kinds, folder / "rows")
+    return kinds, numbered.select(*values)
+
+
+def plain(error: Exception) -> str:
+    """Return what Spark says was wrong, on one line and without paths; empty if it says nothing."""
+    told = _TOLD.search(str(error))
+    return _PATH.sub("…", told["text"]) if told else ""
 
 
 class Rows:
-    """The rows of a result that was written, in their order."""
+    """The rows of a result, in their order.
 
-    def __init__(self, kinds: Mapping[str, ColumnType], folder: Path) -> None:
+    Args:
+        kinds: The columns.
+        batches: Their values as Arrow gives them, in batches of any size.
+    """
+
+    def __init__(self, kinds: Mapping[str, ColumnType], batches: Iterator[Any]) -> None:
         types = [(name, _arrow_type(kind)) for name, kind in kinds.items()]
         self._schema: Any = pa.schema(types)
-        self._batches = self._read(sorted(folder.glob("part-*.parquet")))
+        self._batches = self._typed(batches)
 
     def batch(self) -> ArrowBatch | None:
         """Return the next rows, None after the last."""
@@ -122,13 +142,18 @@ class Rows:
         table: ArrowTable = pa.Table.from_batches(batches, self._schema)
         return table
 
-    def _read(self, files: list[Path]) -> Iterator[ArrowBatch]:
-        for file in files:
-            with _ParquetFile(file) as opened:
-                for batch in opened.iter_batches(BATCH_ROWS):
-                    pairs = zip(batch.columns, self._schema, strict=True)
-                    arrays = [array.cast(field.type) for array, field in pairs]
-                    yield pa.record_batch(arrays, schema=self._schema)
+    def _typed(self, batches: Iterator[Any]) -> Iterator[ArrowBatch]:
+        for batch in batches:
+            for start in range(0, batch.num_rows, BATCH_ROWS):
+                pairs = zip(batch.slice(start, BATCH_ROWS).columns, self._schema, strict=True)
+                arrays = [array.cast(field.type) for array, field in pairs]
+                yield pa.record_batch(arrays, schema=self._schema)
+
+
+def _read(files: list[Path]) -> Iterator[Any]:
+    for file in files:
+        with _ParquetFile(file) as opened:
+            yield from opened.iter_batches(BATCH_ROWS)
 
 
 def _parameter(value: object) -> object:

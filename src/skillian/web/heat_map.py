@@ -75,7 +75,6 @@ class HeatMapPanel:
 
 
 def _choice(label: str, shown: str, options: list[str], value: str) -> ui.select:
-    # By number, so that no name becomes a key.
     choice = ui.select(options, value=value, label=shown).props("dense outlined options-dense")
     choice.classes("heat-choice").props["aria-label"] = label
     return choice
@@ -145,6 +144,7 @@ def _options(found: HeatMap) -> dict[str, Any]:
         },
         # Drawn as text in a picture, never as HTML.
         "tooltip": {"renderMode": "richText", ":formatter": _TOLD},
+        # A heat map must have one; the cells bring their own colours.
         "visualMap": {"show": False, "min": 0, "max": 1, "dimension": 2, "seriesIndex": []},
         "series": [
             {

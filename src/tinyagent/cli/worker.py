@@ -38,6 +38,9 @@ def worker(  # noqa: PLR0913 - one for each option of the command
     rate: Annotated[
         str | None, typer.Option(help="Starts in a time, in all workers: 60/m, 5/s.")
     ] = None,
+    poll: Annotated[
+        float | None, typer.Option(help="Seconds between two looks into an empty queue.")
+    ] = None,
     drain: Annotated[float, typer.Option(help="Seconds for calls to end after SIGTERM.")] = 60.0,
 ) -> None:
     """Take runs from queues until SIGTERM; start as many workers as you like, on any machine.
@@ -46,7 +49,12 @@ def worker(  # noqa: PLR0913 - one for each option of the command
     A run that another worker leaves behind, drained or dead, goes on here.
     """
     logging.basicConfig(format="%(asctime)s %(message)s", level=logging.WARNING)
-    given = {"per_worker": per_worker, "in_all": in_all, "per_key": per_key}
+    given = {
+        "per_worker": per_worker,
+        "in_all": in_all,
+        "per_key": per_key,
+        "poll_seconds": poll,
+    }
     complete(_work(agents, database, queue or ["default"], (given, rate), drain))
 
 
@@ -54,7 +62,7 @@ async def _work(
     reference: str,
     database: str,
     queues: list[str],
-    options: tuple[dict[str, int | None], str | None],
+    options: tuple[dict[str, float | None], str | None],
     drain: float,
 ) -> None:
     require()
@@ -83,7 +91,7 @@ def load_agents(reference: str) -> Agents:
     return named
 
 
-def _options(numbers: dict[str, int | None], rate: str | None) -> QueueOptions | None:
+def _options(numbers: dict[str, float | None], rate: str | None) -> QueueOptions | None:
     from tinyagent.durable.queues import QueueOptions, Rate  # noqa: PLC0415 - an extra
 
     given: dict[str, Any] = {name: value for name, value in numbers.items() if value is not None}

@@ -77,6 +77,7 @@ def asking(bound: BoundJournal, ask: Ask) -> Ask:
         entry = bound.journal.find("ask", place)
         if entry is not None:
             return bound.read(entry, _decision)
+        bound.expect_new(place, call)
         if ask is nobody:
             question = _question("approval", f"{place}?", call)
             decision = _decision(await bound.journal.answer(question))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from tinyagent.core.context import RunContext
 from tinyagent.core.errors import ReplayDiverged
+from tinyagent.core.events import Event
 from tinyagent.core.execution import ExecutionResult
 from tinyagent.core.messages import ToolCall
 from tinyagent.core.types import ModelRequest, ModelResponse, ToolResult
@@ -70,6 +71,11 @@ class BoundJournal(Middleware):
         at = record.get("at", 0.0)
         self.run.started -= max(0.0, float(at) - self.run.seconds)
 
+    def on_event(self, event: Event) -> None:
+        """Mark what is told of again; of agents as tools nothing is told."""
+        if not self._prefix:
+            self.journal.mark(event)
+
     async def model_call(self, request: ModelRequest, call_next: ModelCall) -> ModelResponse:
         """The recorded answer, or the model's own."""
         return await call_model(self, request, call_next)
@@ -86,10 +92,11 @@ class BoundJournal(Middleware):
         tries = self._tries(place)
         entry = self.journal.find("tool", place)
         if entry is not None:
+            result = self.read(entry, lambda record: tool_result_from_dict(record, call))
             self.go_on_from(entry.value)
-            return self.read(entry, lambda record: tool_result_from_dict(record, call))
-        if self._in_block:
-            self._check_order(place, call, turn, begun=bool(tries))
+            return result
+        if not tries:
+            self.expect_new(place, call, turn)
         asked = {"arguments": value_or_text(dict(call.arguments)), "turn": turn}
         if tool.idempotent:
             async with self.journal.calling():
@@ -113,6 +120,23 @@ class BoundJournal(Middleware):
     def expect_recorded_calls(self) -> None:
         """From now on in this block, a call that has no record is a divergence."""
         self._is_known_block = True
+
+    def expect_new(self, place: str, call: ToolCall, turn: int = 0) -> None:
+        """Let code ask for what has no record once it has asked for all that it asked for before.
+
+        Args:
+            place: of the call.
+            call: the call.
+            turn: the how manieth of this step; 0: it is still to be counted.
+
+        Raises:
+            ReplayDiverged: it did something else then.
+        """
+        turn = turn or self._seen[f"turn {self.step}"] + 1
+        recorded = self.journal.unread("tool", self.step) + self.journal.unread("begin", self.step)
+        missed = [entry for entry in recorded if entry.value.get("turn", turn + 1) <= turn]
+        if self._in_block and (self._is_known_block or missed):
+            raise ReplayDiverged(_told(place, call, missed))
 
     def read(self, entry: Entry, reader: Callable[[Mapping[str, Any]], T]) -> T:
         """The record, read strictly.
@@ -155,13 +179,6 @@ class BoundJournal(Middleware):
         """The how manieth call of this step it is, the recorded ones counted too."""
         self._seen[f"turn {self.step}"] += 1
         return self._seen[f"turn {self.step}"]
-
-    def _check_order(self, place: str, call: ToolCall, turn: int, *, begun: bool) -> None:
-        """Code that asks for something new must have asked for all that it asked for before."""
-        recorded = self.journal.unread("tool", self.step) + self.journal.unread("begin", self.step)
-        missed = [entry for entry in recorded if entry.value.get("turn", 0) <= turn]
-        if self._is_known_block or (missed and not begun):
-            raise ReplayDiverged(_told(place, call, missed))
 
 
 def digest(name: str, arguments: Mapping[str, Any] | None = None) -> str:

@@ -28,6 +28,7 @@ from dbos import DBOS
 from dbos import error as dbos_error
 
 from tinyagent.core.context import RunContext
+from tinyagent.core.events import Event
 from tinyagent.durable.approval import Question, Suspended, asking
 from tinyagent.durable.bound import BoundJournal
 from tinyagent.durable.entries import INSIDE, Entry
@@ -49,6 +50,7 @@ class Journal(Middleware):
         entries: what earlier executions recorded.
         answers: reads the answers that people have given, by question.
         gate: the process's.
+        is_listened_to: whether somebody will ask of each event `was_again`.
     """
 
     def __init__(
@@ -57,11 +59,16 @@ class Journal(Middleware):
         entries: Iterable[Entry],
         answers: Callable[[], Awaitable[Mapping[str, Any]]],
         gate: Gate,
+        *,
+        is_listened_to: bool = False,
     ) -> None:
         self.run_id = run_id
         self._execution = uuid.uuid4().hex
         self.questions: list[Question] = []
+        self._is_listened_to = is_listened_to
+        self._marks: dict[int, tuple[Event, bool]] = {}
         self._entries = {(entry.kind, entry.place): entry for entry in entries}
+        self.has_waited = any(entry.kind == "ask" for entry in self._entries.values())
         self._unread = {key for key in self._entries if key[0] != "end"}
         self._bound: set[str] = set()
         self._read_answers = answers
@@ -89,6 +96,15 @@ class Journal(Middleware):
     def is_replaying(self) -> bool:
         """Whether there are records that were not asked for yet."""
         return bool(self._unread)
+
+    def mark(self, event: Event) -> None:
+        """Keep of an event whether it is told of again, which later is not to be seen."""
+        if self._is_listened_to:
+            self._marks[id(event)] = event, self.is_replaying
+
+    def was_again(self, event: Event) -> bool:
+        """Whether it was told of again; asked once an event."""
+        return self._marks.pop(id(event), (event, self.is_replaying))[1]
 
     def find(self, kind: str, place: str) -> Entry | None:
         """The record of an earlier execution; it is then read."""
@@ -147,6 +163,7 @@ class Journal(Middleware):
         async with self._own.calling():  # who asks beside this one is waited for, too
             given: Mapping[str, Any] | None = (await self._read_answers()).get(question.place)
             if given is not None:
+                self.has_waited = True
                 return given
             self.questions.append(question)
         await self._own.idle()

@@ -22,7 +22,9 @@ from tinyagent.core.errors import ConfigurationError
 from tinyagent.core.logs import logger
 from tinyagent.durable.beacon import beacon
 
-_ORPHAN_SECONDS = 10.0
+# A starved process may take its time between a claim and the first step of the run.
+_ORPHAN_SECONDS = 30.0
+_ORPHAN_LOOKS_SECONDS = 10.0
 
 K = TypeVar("K")
 
@@ -83,7 +85,7 @@ class Liveness:
         for executor in self._dead.lasting(self._beacon.dead()):
             logger.warning("executor %s has died; its runs go on elsewhere", executor)
             _recover(executor)
-        if time.monotonic() > self._looked_at_owned + _ORPHAN_SECONDS:
+        if time.monotonic() > self._looked_at_owned + _ORPHAN_LOOKS_SECONDS:
             self._looked_at_owned = time.monotonic()
             self._look_after_own()
 

@@ -35,7 +35,6 @@ async def call_model(
     form = _form(request)
     place = bound.place("model")
     while (entry := bound.journal.find("model", place)) is not None:
-        bound.go_on_from(entry.value)
         refused = bound.read(entry, refusal_from_dict)
         if refused is None:
             return _recorded(bound, entry, form)
@@ -58,6 +57,7 @@ async def call_model(
 
 def _recorded(bound: BoundJournal, entry: Entry, form: str) -> ModelResponse:
     response = bound.read(entry, response_from_dict)
+    bound.go_on_from(entry.value)
     recorded = entry.value.get("form")
     if recorded != form:
         bound.take_back("model")

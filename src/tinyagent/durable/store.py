@@ -39,6 +39,7 @@ _KEEP_ALL = 2**31 - 1
 _PAGE = 100
 _POLL_SECONDS = (0.02, 0.5)
 _SETTLE_SECONDS = 10.0
+_PUT_AWAY_SECONDS = 1.0
 _STATUSES: dict[str, tuple[str, ...]] = {
     "queued": ("ENQUEUED", "DELAYED"),
     "running": ("PENDING",),
@@ -46,6 +47,7 @@ _STATUSES: dict[str, tuple[str, ...]] = {
     "lost": ("MAX_RECOVERY_ATTEMPTS_EXCEEDED",),
     "error": ("SUCCESS", "ERROR"),
 }
+_UNDER_WAY = (*_STATUSES["queued"], *_STATUSES["running"])
 _ENDED = ["SUCCESS", "ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED"]
 
 
@@ -227,18 +229,31 @@ class RunStore:
         """Wake the runs that were answered in the very moment in which they were put away."""
         woken = 0
         async for status in self._all("waiting", None, {}):
-            answered = {key.removeprefix(ANSWER) for key in status.attributes or {}}
-            if any(question.place in answered for question in run_record(status).questions):
-                woken += await self._wake(status.workflow_id)
+            woken += await self._wake_if_answered(status)
         return woken
 
     async def _answer(self, run_id: str, kind: str, call: str, answer: Record) -> None:
-        question = only_question(await self._settled(run_id), kind, call)
+        place = await self._place(run_id, kind, call)
         await self._client.update_workflow_attributes_async(
-            run_id, {f"{ANSWER}{question.place}": answer}, merge=True
+            run_id, {f"{ANSWER}{place}": answer}, merge=True
         )
-        if not await self._wake(run_id):  # another answer has woken it
-            await self.tend()
+        with suppress(TimeoutError):  # it may be under way, and just be being put away
+            await self.wait(run_id, timeout=_PUT_AWAY_SECONDS)
+        await self._wake_if_answered(await self._status(run_id))
+
+    async def _wake_if_answered(self, status: WorkflowStatus) -> bool:
+        given = status.attributes or {}
+        questions = run_record(status).questions
+        answered = any(f"{ANSWER}{question.place}" in given for question in questions)
+        return answered and await self._wake(status.workflow_id)
+
+    async def _place(self, run_id: str, kind: str, call: str) -> str:
+        """The place of the question that is answered; raises RunConflict."""
+        status = await self._status(run_id)
+        asked: Record = (status.attributes or {}).get("asked", {})
+        if asked.get(call) == kind and status.status in _UNDER_WAY:
+            return call  # the run goes on with another answer, and will come to this one
+        return only_question(await self._settled(run_id), kind, call).place
 
     async def _settled(self, run_id: str) -> RunRecord:
         """The run; one that goes on with another answer is given the time to wait again."""
@@ -250,10 +265,7 @@ class RunStore:
         """Enqueue a run that has ended or waits; False where another was first."""
         attributes = (await self._status(run_id)).attributes or {}
         queue, key = attributes.get("queue", "default"), attributes.get("key", NO_KEY)
-        if not await self._rewind(run_id, queue, start_step, key):
-            return False
-        await self._client.update_workflow_attributes_async(run_id, {"waits": False}, merge=True)
-        return True
+        return await self._rewind(run_id, queue, start_step, key)
 
     async def _rewind(
         self, run_id: str, queue: str, start_step: int = _KEEP_ALL, key: str = NO_KEY

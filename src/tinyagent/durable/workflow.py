@@ -100,24 +100,41 @@ class Executions:
         return set(tasks.values())
 
     async def _execute(self, agent: AnyAgent, run_id: str, spec: Record) -> Record:
+        while True:
+            journal = await self._journal(run_id)
+            innermost = INNERMOST.set(journal)
+            try:
+                return await self._go_through(agent, journal, spec)
+            except Suspended:
+                questions = journal.questions
+            finally:
+                INNERMOST.reset(innermost)
+            asked = {question.place: question.kind for question in questions}
+            await self._note(run_id, {"waits": True, "asked": asked})
+            # An answer may have come while calls beside the question were still under way.
+            given = await self._answers(run_id)
+            if not any(question.place in given for question in questions):
+                kinds = {question.kind for question in questions}
+                state = "needs_decision" if "in_doubt" in kinds else "waiting"
+                return _outcome(state, questions=[one.to_dict() for one in questions])
+
+    async def _journal(self, run_id: str) -> Journal:
         # Outside of the workflow's context, or DBOS would make a step of the reading.
         steps = await _apart(self._client.list_workflow_steps_async, run_id)
-        entries = [
-            Entry(step["function_id"], step["function_name"], step["output"]) for step in steps
-        ]
-        journal = Journal(run_id, entries, partial(self._answers, run_id), self.gate)
-        innermost = INNERMOST.set(journal)
-        try:
-            result = await self._run(agent, journal, spec)
-        except Suspended:
-            await self._note_waiting(run_id)
-            kinds = {question.kind for question in journal.questions}
-            state = "needs_decision" if "in_doubt" in kinds else "waiting"
-            return _outcome(state, questions=[one.to_dict() for one in journal.questions])
-        finally:
-            INNERMOST.reset(innermost)
+        return Journal(
+            run_id,
+            [Entry(step["function_id"], step["function_name"], step["output"]) for step in steps],
+            partial(self._answers, run_id),
+            self.gate,
+            is_listened_to=self._listener is not None,
+        )
+
+    async def _go_through(self, agent: AnyAgent, journal: Journal, spec: Record) -> Record:
+        result = await self._run(agent, journal, spec)
         if journal.find("end", "end") is None:
             await journal.record("end", "end", "", {"memory": result.memory.to_list()})
+        if journal.has_waited:
+            await self._note(journal.run_id, {"waits": False})
         return _outcome(
             result.state,
             output=as_json(result.output),
@@ -132,16 +149,14 @@ class Executions:
         options: dict[str, Any] = {"max_steps": spec.get("max_steps"), "memory": memory}
         if self._listener is None:
             return await agent.run(spec["task"], return_result=True, **options)
-        again = journal.is_replaying
         last = cast("RunFinished", None)  # there always is one
         async with aclosing(agent.stream(spec["task"], **options)) as events:
             async for event in events:
                 if isinstance(event, RunFinished):  # told once it is no mere interruption
                     last = event
                     continue
-                self._listener(journal.run_id, event, again)
-                again = again and journal.is_replaying
-        self._listener(journal.run_id, last, again)
+                self._listener(journal.run_id, event, journal.was_again(event))
+        self._listener(journal.run_id, last, journal.was_again(last))
         return last.result
 
     async def _answers(self, run_id: str) -> Mapping[str, Any]:
@@ -154,10 +169,10 @@ class Executions:
             key[len(ANSWER) :]: value for key, value in attributes.items() if key.startswith(ANSWER)
         }
 
-    async def _note_waiting(self, run_id: str) -> None:
-        """Mark it, so that those who tend find it; what counts is the outcome."""
+    async def _note(self, run_id: str, attributes: Record) -> None:
+        """Let those who look for runs that wait find it, or not; what counts is the outcome."""
         update = self._client.update_workflow_attributes_async
-        await _apart(update, run_id, {"waits": True}, merge=True)
+        await _apart(update, run_id, attributes, merge=True)
 
 
 def memory_from_list(agent: AnyAgent, data: Any) -> Memory | MemoryManager | None:

@@ -61,13 +61,13 @@ def scripted(model: PacedModel, tmp_path_factory: pytest.TempPathFactory) -> Gen
 
 
 @pytest.fixture(scope="session")
-def seeded(demo: Serving) -> Seed:
+def demo_seed(demo: Serving) -> Seed:
     """The demo, after a question and a comparison."""
     return seed(demo.url)
 
 
 @pytest.fixture(scope="session")
-def plotted(scripted: Serving, model: PacedModel) -> Seed:
+def scripted_seed(scripted: Serving, model: PacedModel) -> Seed:
     """The scripted server, after code that drew something."""
     return seed_plot(scripted.url, model)
 
@@ -78,6 +78,12 @@ def locked(tmp_path_factory: pytest.TempPathFactory) -> Generator[Serving]:
     sources = write_demo(tmp_path_factory.mktemp("page-locked"))
     with serving(sources, SKILLIAN_API_KEYS=",".join(KEYS), **UNCOUNTED) as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def locked_seed(locked: Serving) -> Seed:
+    """The server with keys, which nobody has asked."""
+    return Seed(locked.url)
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
 from tests.e2e.browser.conftest import NARROW, WIDE, Visit, assert_fits
 from tests.e2e.browser.views import VIEWS, Seed
-from tests.support.serving import Serving
 
 SERIOUS = {"serious", "critical"}
 # What has the focus, and whether it or the field around it looks otherwise for it.
@@ -20,21 +19,21 @@ FOCUS = """() => {
 }"""
 
 
-@pytest.fixture(scope="session")
-def seeds(seeded: Seed, plotted: Seed, locked: Serving) -> dict[str, Seed]:
-    return {"demo": seeded, "scripted": plotted, "locked": Seed(locked.url)}
-
-
 @pytest.mark.parametrize(
     ("width", "dark"), [(WIDE, False), (NARROW, True)], ids=["wide-light", "narrow-dark"]
 )
 @pytest.mark.parametrize("view", VIEWS)
 def test_a_view_is_for_all(
-    seeds: dict[str, Seed], visit: Visit, *, view: str, width: int, dark: bool
+    request: pytest.FixtureRequest, visit: Visit, *, view: str, width: int, dark: bool
 ) -> None:
     shown = VIEWS[view]
     excuse = "401" if shown.at == "locked" else ""
-    page = visit(shown.address(seeds[shown.at]), width=width, dark=dark, excuse=excuse)
+    page = visit(
+        shown.address(request.getfixturevalue(f"{shown.at}_seed")),
+        width=width,
+        dark=dark,
+        excuse=excuse,
+    )
     shown.come(page)
     assert faults(page) == []
     assert_fits(page)
@@ -51,8 +50,8 @@ def faults(page: Page) -> list[str]:
     ]
 
 
-def test_the_way_is_gone_by_keyboard(seeded: Seed, visit: Visit) -> None:
-    page = visit(VIEWS["start"].address(seeded))
+def test_the_way_is_gone_by_keyboard(demo_seed: Seed, visit: Visit) -> None:
+    page = visit(VIEWS["start"].address(demo_seed))
     VIEWS["start"].come(page)
     focused: list[str] = []
     for _ in range(30):

@@ -44,8 +44,8 @@ def test_a_question_is_answered_and_its_tool_card_opens(
 
 
 @both_widths
-def test_the_answer_leads_to_charts_and_rows(seeded: Seed, visit: Visit, width: int) -> None:
-    page = visit(VIEWS["chat"].address(seeded), width=width)
+def test_the_answer_leads_to_charts_and_rows(demo_seed: Seed, visit: Visit, width: int) -> None:
+    page = visit(VIEWS["chat"].address(demo_seed), width=width)
     page.locator(".comparison-card").get_by_role("button").first.wait_for()
     expect(page.locator(".status-tile").first).to_be_visible()
     expect(page.locator(".status-bar")).to_be_visible()
@@ -56,9 +56,9 @@ def test_the_answer_leads_to_charts_and_rows(seeded: Seed, visit: Visit, width: 
 
 @both_widths
 def test_a_click_on_a_bar_shows_the_rows_of_both_sides(
-    seeded: Seed, visit: Visit, width: int
+    demo_seed: Seed, visit: Visit, width: int
 ) -> None:
-    page = visit(VIEWS["comparison"].address(seeded), width=width)
+    page = visit(VIEWS["comparison"].address(demo_seed), width=width)
     page.locator(".differences-chart").click()
     drill = page.locator(".drill-down")
     expect(drill).to_contain_text("fi_reporting")
@@ -69,16 +69,16 @@ def test_a_click_on_a_bar_shows_the_rows_of_both_sides(
 
 
 @both_widths
-def test_why_is_explained(seeded: Seed, visit: Visit, width: int) -> None:
-    page = visit(VIEWS["comparison"].address(seeded), width=width)
+def test_why_is_explained(demo_seed: Seed, visit: Visit, width: int) -> None:
+    page = visit(VIEWS["comparison"].address(demo_seed), width=width)
     page.get_by_role("button", name="Why?").click()
     expect(page.locator(".explanation")).to_contain_text("2024007")
     assert_fits(page)
 
 
 @both_widths
-def test_the_comparison_is_downloaded(seeded: Seed, visit: Visit, width: int) -> None:
-    page = visit(VIEWS["comparison"].address(seeded), width=width)
+def test_the_comparison_is_downloaded(demo_seed: Seed, visit: Visit, width: int) -> None:
+    page = visit(VIEWS["comparison"].address(demo_seed), width=width)
     rows = list(csv.DictReader(io.StringIO(downloaded(page, "CSV").decode("utf-8-sig"))))
     assert "2024007" in {row["period"] for row in rows}
     assert b"<!doctype html>" in downloaded(page, "HTML")[:100].lower()

@@ -46,7 +46,8 @@ async def wait(_):
         (here / "ended").touch()
 
 def tools(services):
-    return [SkillTool("wait", "Wait for ever.", Nothing, wait)]
+    guarded = SkillTool("guarded", "Ask first.", Nothing, wait, requires_approval=True)
+    return [SkillTool("wait", "Wait for ever.", Nothing, wait), guarded]
 """
 
 
@@ -141,13 +142,29 @@ async def test_what_is_no_message_is_refused(client: Client) -> None:
         assert "Traceback" not in await answer.text()
 
 
-async def test_a_client_that_goes_ends_its_call_and_calls_are_bounded(
-    serve: Serve, tmp_path: Path
-) -> None:
+def slow_skill(tmp_path: Path) -> Path:
     folder = tmp_path / "slow"
     folder.mkdir()
     (folder / "SKILL.md").write_text(SKILL, encoding="utf-8")
     (folder / "tools.py").write_text(TOOLS, encoding="utf-8")
+    return folder
+
+
+async def test_what_a_person_has_to_approve_is_not_served(serve: Serve, tmp_path: Path) -> None:
+    folder = slow_skill(tmp_path)
+    async with serve(skills=(folder,)) as client, connect(client) as asked:
+        names = {tool.name for tool in (await asked.list_tools()).tools}
+        assert "wait" in names
+        assert "guarded" not in names
+        with pytest.raises(MCPError, match="approved by a person"):
+            await asked.call_tool("guarded", {})
+    assert not (folder / "started").exists()
+
+
+async def test_a_client_that_goes_ends_its_call_and_calls_are_bounded(
+    serve: Serve, tmp_path: Path
+) -> None:
+    folder = slow_skill(tmp_path)
     async with serve(skills=(folder,), max_turns=1) as client:
         leaving = asyncio.create_task(_call_and_wait(client))
         await soon((folder / "started").exists, 30)

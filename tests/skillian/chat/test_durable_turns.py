@@ -18,7 +18,7 @@ from skillian.chat.durable_turns import DurableTurns, runs_url
 from skillian.chat.sessions import follow
 from skillian.chat.turns import TurnRunner
 from skillian.errors import UnavailableError
-from skillian.storage import CANCELLED, SessionNotFound, SessionStore, TurnLost
+from skillian.storage import CANCELLED, SessionNotFound, SessionStore, TurnEvent, TurnLost
 from tinyagent import Decision, tool
 
 SECONDS = 60.0
@@ -184,22 +184,26 @@ async def test_a_turn_waits_for_a_yes_in_no_process(
     session = (await store.create("me")).id
     posting, approvals = Posting(), Approvals()
     agent = posting.agent(approvals)
+    told = list[TurnEvent]()
     async with opened(agent, approvals) as turns:
-        reading = asyncio.create_task(all_of(turns.run_turn(session, "me", "Post x")))
-        await _wanted(store, session)
+        events = turns.run_turn(session, "me", "Post x")
+        async for event in events:
+            told.append(event)
+            if event.type == "approval_wanted":
+                break
     async with opened(agent, approvals) as turns:
         decision = Decision(approved, "so it is")
         assert not await turns.answer(session, "another", decision)
         assert await turns.answer(session, "c1", decision)
-        events = await asyncio.wait_for(reading, SECONDS)
+        told += await asyncio.wait_for(all_of(events), SECONDS)
         assert not await turns.answer(session, "c1", decision)
     assert posting.posted == (["x"] if approved else [])
-    kinds = [event.type for event in events if event.type not in {"delta", "model_finished"}]
+    kinds = [event.type for event in told if event.type not in {"delta", "model_finished"}]
     assert kinds == [
         "turn_started", "tool_started", "approval_wanted", "approval_given", "tool_finished",
         "answer", "turn_ended",
     ]  # fmt: skip
-    assert next(event.data for event in events if event.type == "approval_given") == {
+    assert next(event.data for event in told if event.type == "approval_given") == {
         "id": "c1",
         "approved": approved,
         "reason": "so it is",
@@ -238,11 +242,3 @@ def test_without_the_extra_it_says_how_to_get_it(
     monkeypatch.setattr(durable_turns, "find_spec", lambda _: None)
     with pytest.raises(UnavailableError, match=r"tinyagent-skillian\[durable\]"):
         DurableTurns(TurnRunner(lambda: ToolAgent(echo), store), store, "sqlite:///a.db", 1)
-
-
-async def _wanted(store: SessionStore, session: str) -> None:
-    """Return when a call waits."""
-    async for event in follow(store, session, "me"):
-        if event.type == "approval_wanted":
-            return
-    raise AssertionError("the turn ended")

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import xlsxwriter  # type: ignore[import-untyped]
+import xlsxwriter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

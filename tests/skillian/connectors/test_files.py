@@ -9,7 +9,7 @@ from typing import Any
 
 import duckdb
 import pytest
-import xlsxwriter  # type: ignore[import-untyped]
+import xlsxwriter
 
 from skillian.connectors import connect
 from skillian.connectors.files import FilesConnector

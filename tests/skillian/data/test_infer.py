@@ -4,7 +4,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
-import xlsxwriter  # type: ignore[import-untyped]
+import xlsxwriter
 
 from skillian.data.infer import connection_name, infer_sources, sources_of
 from skillian.data.reading import read_definitions

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from nicegui import ui
@@ -7,7 +8,10 @@ from nicegui.testing import User
 from tests.skillian.web.views import fire, sees, viewed
 from tests.support.waits import soon
 
+from skillian.api.comparisons import Comparisons
 from skillian.api.service import Service
+from skillian.data.ground import Progress
+from skillian.data.saved import SavedComparison
 from skillian.web.compare_form import compare_form
 
 
@@ -100,7 +104,7 @@ async def test_two_filters_on_one_dimension_hold_together_or_are_refused(service
         assert "another filter on company" in field(user, "Value", 1).error
 
 
-async def test_sources_without_a_common_measure_say_so(hostile: Service) -> None:
+async def test_names_that_would_be_code_are_compared_too(hostile: Service) -> None:
     async with viewed(lambda: compare_form(hostile)) as user:
         await sees(user, "Compare two sources")
         assert field(user, "Measures").value == [":sum"]
@@ -108,10 +112,39 @@ async def test_sources_without_a_common_measure_say_so(hostile: Service) -> None
         await soon(lambda: len(user.back_history) == 2, 60)
 
 
-async def test_a_comparison_that_is_stopped_says_so(service: Service) -> None:
+async def test_a_server_that_has_enough_to_do_says_so(service: Service) -> None:
     async with viewed(lambda: compare_form(service)) as user:
         await sees(user, "Compare two sources")
-        service.slots.free = 0
+        free, service.slots.free = service.slots.free, 0
         submit(user)
         await sees(user, "As much is under way as this server takes on; try again.")
-        service.slots.free = 1
+        service.slots.free = free
+
+
+class Endless(Comparisons):
+    """Compares until it is stopped."""
+
+    def __init__(self) -> None:
+        self.stopped = False
+
+    async def compare(
+        self, asked: SavedComparison, progress: Progress | None = None
+    ) -> dict[str, Any]:
+        if progress is not None:
+            progress(asked.a, 7)
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self.stopped = True
+        return {}
+
+
+async def test_a_comparison_tells_its_progress_and_can_be_stopped(service: Service) -> None:
+    service.comparisons = endless = Endless()
+    async with viewed(lambda: compare_form(service)) as user:
+        await sees(user, "Compare two sources")
+        submit(user)
+        await sees(user, "fi_reporting: 7 groups")
+        user.find("Stop").click()
+        await sees(user, "Stopped.")
+    assert endless.stopped

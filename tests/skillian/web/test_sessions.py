@@ -47,8 +47,8 @@ async def test_a_session_is_renamed(service: Service) -> None:
     async with viewed(lambda: sessions_view(service)) as user:
         fire(only(user, ui.html), "click", session.id)
         await sees(user, "Cancel")
-        user.find("Title").clear().type("New")
-        user.find("Rename").click()
+        user.find(kind=ui.input, content="Title").clear().type("New")
+        user.find(kind=ui.button, content="Rename").click()
         await soon(lambda: ">New<" in listed(user), 30)
     assert (await service.store.get("", session.id)).title == "New"
 
@@ -59,7 +59,7 @@ async def test_a_session_is_deleted_once_that_is_said_twice(service: Service) ->
     async with viewed(lambda: sessions_view(service, kept.id)) as user:
         fire(only(user, ui.html), "click", gone.id)
         await sees(user, "Cancel")
-        user.find("Delete").click()
+        user.find(kind=ui.button, content="Delete").click()
         await sees(user, "Delete for good")
         assert await service.store.count("") == 2
         user.find("Delete for good").click()

@@ -63,7 +63,7 @@ async def test_code_is_coloured_and_escaped() -> None:
 
 
 async def test_a_table_shows_values_as_they_are() -> None:
-    rows = [["<b>", "-12.50", None, 3], ["", "1.2.3", "٣", True]]
+    rows: list[list[object]] = [["<b>", "-12.50", None, 3], ["", "1.2.3", "٣", True]]
     html = await html_of(lambda: text.table(["<a>", "b", "c", "d"], rows, "Rows of <x>"))
     assert "<b>" not in html
     assert "<caption>Rows of &lt;x&gt;</caption>" in html

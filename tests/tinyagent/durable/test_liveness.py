@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sqlite3
 import subprocess
 import sys
@@ -14,7 +13,7 @@ import psycopg
 import pytest
 from sqlalchemy import make_url
 from tests.support.postgres import Database, Server, running_postgres
-from tests.support.waits import until
+from tests.support.waits import soon, until
 
 from tinyagent import ReactAgent, ScriptedModel
 from tinyagent.core.errors import ConfigurationError
@@ -173,19 +172,20 @@ def test_what_is_seen_lasts_or_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> 
 async def test_a_run_that_was_claimed_in_vain_goes_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tinyagent.durable.liveness._ORPHAN_SECONDS", 0.2)
+    for name in ("_ORPHAN_SECONDS", "_ORPHAN_LOOKS_SECONDS"):
+        monkeypatch.setattr(f"tinyagent.durable.liveness.{name}", 0.2)
     file = tmp_path / "runs.sqlite"
     agents = {"clerk": ReactAgent(ScriptedModel(["Done."]))}
     async with DurableRuns(f"sqlite:///{file}", agents) as runs:
         await runs.start("clerk", "go", run_id="r", queue="nobody")
         # As a claim leaves it whose answer was lost with the connection.
         claimed = "UPDATE workflow_status SET status = 'PENDING', owner_xid = 'x', executor_id = ?"
-        with sqlite3.connect(file, timeout=30) as connection:
-            connection.execute(claimed, (runs.executor_id,))
-        connection.close()
+        connection = sqlite3.connect(file, timeout=30, isolation_level=None)
+        connection.execute(claimed, (runs.executor_id,))
         assert (await runs.get("r")).state == "running"
-        while (await runs.get("r")).state == "running":
-            await asyncio.sleep(0.05)
+        status = "SELECT status FROM workflow_status"
+        await soon(lambda: connection.execute(status).fetchone() == ("ENQUEUED",), 60)
+        connection.close()
         assert (await runs.get("r")).state == "queued"
 
 

@@ -1,0 +1,98 @@
+"""Sessions in the drawer: found, renamed and deleted; and calls that wait for a person's yes."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+
+import pytest
+import requests
+from playwright.sync_api import Locator, Page, expect
+from tests.e2e.browser.conftest import Visit, ask
+from tests.support.paced_model import PacedModel, by_model
+from tests.support.serving import Serving, serving
+
+from skillian.demo.ledger import write_demo
+from tinyagent import scripted_call
+
+SKILL = """\
+---
+name: careful
+description: Posts corrections, each after a person's yes.
+---
+Post a correction with `post_correction`.
+"""
+TOOLS = """\
+from pydantic import BaseModel, ConfigDict
+
+from skillian.skills.skill import SkillTool
+
+
+class Input(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    document: str
+
+
+async def post(asked: Input) -> dict[str, str]:
+    return {"posted": asked.document}
+
+
+def tools(_services: object) -> list[SkillTool]:
+    text = "Post a correction."
+    return [SkillTool("post_correction", text, Input, post, requires_approval=True)]
+"""
+
+
+@pytest.fixture(scope="module")
+def server(model: PacedModel, tmp_path_factory: pytest.TempPathFactory) -> Generator[Serving]:
+    folder = tmp_path_factory.mktemp("page-careful")
+    skill = folder / "skills" / "careful"
+    skill.mkdir(parents=True)
+    (skill / "SKILL.md").write_text(SKILL)
+    (skill / "tools.py").write_text(TOOLS)
+    settings = {"SKILLIAN_SKILLS": str(skill.parent), **by_model(model)}
+    with serving(write_demo(folder), **settings) as running:
+        yield running
+
+
+def test_a_session_is_found_renamed_and_deleted(server: Serving, visit: Visit) -> None:
+    for title in ("The first quarter", "The second quarter"):
+        made = requests.post(f"{server.url}/sessions", json={"title": title}, timeout=60)
+        made.raise_for_status()
+    page = visit(server.url)
+    rows = page.locator(".session-list li")
+    expect(rows).to_have_count(2)
+    page.get_by_role("textbox", name="Search sessions").fill("second")
+    expect(rows).to_have_count(1)
+    rows.get_by_role("button").click()
+    page.get_by_label("Title").fill("The third quarter")
+    page.get_by_role("button", name="Rename", exact=True).click()
+    expect(rows).to_have_count(0)
+    page.get_by_role("textbox", name="Search sessions").fill("third")
+    expect(rows).to_have_text(["The third quarter⋮"])
+    rows.get_by_role("button").click()
+    page.get_by_role("button", name="Delete", exact=True).click()
+    page.get_by_role("button", name="Delete for good").click()
+    expect(rows).to_have_count(0)
+    kept = requests.get(f"{server.url}/sessions", timeout=60).json()
+    assert [each["title"] for each in kept["sessions"]] == ["The first quarter"]
+
+
+@pytest.mark.parametrize(("choice", "told"), [("Approve", '"posted"'), ("Deny", "denied")])
+def test_a_call_waits_for_an_answer(
+    server: Serving, model: PacedModel, visit: Visit, choice: str, told: str
+) -> None:
+    page = visit(server.url)
+    model.says("correct", scripted_call("post_correction", document="0000000076"), "Seen to.")
+    ask(page, "correct")
+    expect(card(page)).to_contain_text("waits for approval")
+    page.reload()
+    page.get_by_role("button", name=choice, exact=True).click()
+    expect(page.get_by_test_id("answer")).to_contain_text("Seen to.")
+    card(page).get_by_role("button").first.click()
+    expect(card(page)).to_contain_text(told, ignore_case=True)
+
+
+def card(page: Page) -> Locator:
+    """The card of the call."""
+    return page.get_by_test_id("tool-card").filter(has_text="post_correction")

@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from nicegui import ui
+from nicegui.testing import User
+from tests.skillian.web.views import compared, sees, viewed
+
+from skillian.api.service import Service
+from skillian.storage import TurnEvent
+from skillian.web.turn import Actions, TurnView
+
+
+def event(kind: str, **data: Any) -> TurnEvent:
+    return TurnEvent(1, 7, kind, data)
+
+
+def delta(text: str, kind: str = "text") -> TurnEvent:
+    return event("delta", step=1, kind=kind, text=text)
+
+
+def tool_started(tool: str = "t") -> TurnEvent:
+    return event("tool_started", step=1, id="c1", tool=tool, args={})
+
+
+def tool_finished(tool: str, result: Any) -> TurnEvent:
+    told = {"result": result, "is_error": False, "duration_ms": 1.0}
+    return event("tool_finished", step=1, id="c1", tool=tool, **told)
+
+
+def answer(content: str, *unverified: str) -> TurnEvent:
+    return event("answer", content=content, unverified=list(unverified))
+
+
+@asynccontextmanager
+async def turn(service: Service, *events: TurnEvent) -> AsyncGenerator[tuple[User, TurnView]]:
+    made = list[TurnView]()
+
+    async def view() -> None:
+        actions = Actions(lambda _: None, lambda _: None, lambda *_: None)
+        made.append(TurnView(service, "s1", event("turn_started", message="Why <b>?"), actions))
+        for each in events:
+            made[0].show(each)
+
+    async with viewed(view) as user:
+        with user:
+            yield user, made[0]
+
+
+async def test_text_is_shown_as_it_comes_and_then_as_the_answer(service: Service) -> None:
+    async with turn(service, delta("One "), delta("two <i>")) as (user, shown):
+        await sees(user, "Why <b>?")
+        await sees(user, "One two <i>")
+        await sees(user, "Working on it …")
+        shown.show(delta("", "restart"))
+        shown.show(delta("Anew"))
+        await sees(user, "Anew")
+        shown.show(answer("**Bold** <i>", "42"))
+        shown.show(event("turn_ended"))
+        [html] = user.find(ui.html).elements
+        assert "<strong>Bold</strong> &lt;i&gt;" in str(html.content)
+        await sees(user, "⚠ In no result of a tool: 42")
+        await user.should_not_see("Anew")
+        await user.should_not_see("Working on it …")
+        [link] = user.find(ui.link).elements
+        assert link.props["href"] == "/runs/s1/7"
+
+
+async def test_what_was_said_before_a_call_stays_as_a_remark(service: Service) -> None:
+    events = (delta("Let me look."), tool_started(), delta("thinking", "reasoning"))
+    async with turn(service, *events) as (user, shown):
+        await sees(user, "Let me look.")
+        await user.should_not_see("thinking")
+        shown.show(event("turn_failed", type="cancelled", message="This turn was cancelled."))
+        shown.show(event("turn_ended"))
+        await sees(user, "Let me look.")
+        await sees(user, "This turn was cancelled.")
+        await sees(user, "✕ not finished")
+
+
+async def test_code_and_signals_are_shown(service: Service) -> None:
+    events = (
+        event("code_started", step=1, code="print(1)"),
+        event("code_output", step=1, text="one"),
+        event("signal", step=1, type="uncertain", message="Is it <so>?"),
+        event("signal", step=1, type="other", message="New"),
+    )
+    async with turn(service, *events) as (user, shown):
+        await sees(user, "one")
+        await sees(user, "? uncertain")
+        await sees(user, "Is it <so>?")
+        await sees(user, "New")
+        shown.show(event("code_finished", step=1, output="one and all", error=None))
+        await sees(user, "one and all")
+
+
+async def test_events_of_times_to_come_do_no_harm(service: Service) -> None:
+    async with turn(service, event("unheard_of", x=1), answer("So.")) as (user, _):
+        await sees(user, "So.")
+
+
+async def test_a_comparison_opens_and_closes(service: Service) -> None:
+    result = {**await service.comparisons.find(await compared(service))}
+    events = (tool_started("compare_sources"), tool_finished("compare_sources", result))
+    async with turn(service, *events, answer("So."), event("turn_ended")) as (user, shown):
+        await sees(user, "Open the comparison")
+        shown.open_comparison()
+        await sees(user, "Close the comparison")
+        await sees(user, "Why?")
+        user.find("Close the comparison").click()
+        await sees(user, "Open the comparison")
+        await user.should_not_see("Why?")

@@ -1,0 +1,66 @@
+"""A real Spark Connect server: Spark on this machine, reached over the loopback interface."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+START_SECONDS = 300
+_STARTED = re.compile(r"service 'org\S*SparkConnectService' on port (\d+)")
+_SETTINGS = {
+    "spark.connect.grpc.binding.address": "127.0.0.1",
+    "spark.connect.grpc.binding.port": "0",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.ui.enabled": "false",
+    "spark.sql.shuffle.partitions": "2",
+}
+
+
+@contextmanager
+def running_spark_connect(folder: Path) -> Generator[str]:
+    """A server's URL; its own tables are in the folder."""
+    import pyspark
+
+    home = Path(pyspark.__file__).parent
+    settings = {**_SETTINGS, "spark.sql.warehouse.dir": str(folder / "warehouse")}
+    words = [word for name, value in settings.items() for word in ("--conf", f"{name}={value}")]
+    program = ("--class", "org.apache.spark.sql.connect.service.SparkConnectServer")
+    process = subprocess.Popen(
+        [home / "bin" / "spark-submit", "--master", "local[2]", *words, *program, "spark-internal"],
+        cwd=folder,
+        env={**os.environ, "SPARK_HOME": str(home), "SPARK_LOCAL_IP": "127.0.0.1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    port = ""
+    is_up = threading.Event()
+
+    def read() -> None:
+        nonlocal port
+        assert process.stdout is not None
+        with process.stdout as lines:
+            for line in lines:
+                if found := _STARTED.search(line):
+                    port = found[1]
+                    is_up.set()
+        is_up.set()
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    try:
+        is_up.wait(START_SECONDS)
+        assert port, "the Spark Connect server did not start"
+        yield f"sc://127.0.0.1:{port}"
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        reader.join()
