@@ -25,7 +25,7 @@ from durable_effects import Effects
 from durable_fleet import Fleet, Orders
 from durable_model import STEPS, CampaignModel, task_of
 
-from tinyagent.durable import DurableRuns
+from tinyagent.durable import DurableRuns, RunRecord
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -75,7 +75,7 @@ class Campaign:
                 finally:
                     battle.cancel()
                     fleet.stop()
-                answers = {name: (await runs.get(name)).output for name in self.names}
+                answers = {name: _answer(await runs.get(name)) for name in self.names}
             evidence = Evidence(
                 answers,
                 model.asked,
@@ -111,6 +111,13 @@ class Campaign:
             await asyncio.sleep(chance.random() * _INSTANT_SECONDS)
             fleet.kill(chance.choice(sorted(fleet.living)))
             fleet.start()
+
+
+def _answer(record: RunRecord) -> object:
+    """The answer of a run, or how it ended without one."""
+    if record.state == "completed":
+        return record.output
+    return f"{record.state}: {record.error_kind}: {record.error}"
 
 
 @contextmanager

@@ -24,7 +24,8 @@ from tinyagent import RawToolCall
 
 SECONDS = 60
 QUESTION = "Count once, please"
-pytestmark = pytest.mark.timeout(180)
+# Servers are started one after the other, which takes its time where others compute too.
+pytestmark = pytest.mark.timeout(400)
 
 TOOLS = """
 from pathlib import Path

@@ -17,7 +17,7 @@ from tinyagent.testing.completions import completion_json, completion_sse
 
 HERE = "\N{DOUBLE VERTICAL BAR}"
 """Stands in a scripted text where the answer stops until it is let go."""
-PATIENCE_SECONDS = 60.0
+PATIENCE_SECONDS = 180.0
 
 Answer = str | RawToolCall | Callable[[dict[str, Any]], str | RawToolCall]
 

@@ -121,6 +121,9 @@ async def _whole(service: Service, run: Run, session_id: str) -> dict[str, Any]:
             async for event in found:
                 if event.type in {"answer", "turn_failed"}:
                     last = event
+    if last is None and service.settings.durable:
+        detail = "This server ends; the answer will be in the session."
+        raise ProblemError(503, "turn_goes_on", detail)
     if last is None:
         raise ProblemError(503, "turn_cancelled", "This turn was cancelled; ask again.")
     if last.type == "turn_failed":

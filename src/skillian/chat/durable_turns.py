@@ -16,6 +16,7 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
 from datetime import UTC, datetime, timedelta
 from importlib.util import find_spec
+from pathlib import Path
 from time import monotonic
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -75,8 +76,11 @@ class DurableTurns:
         options = QueueOptions(per_worker=at_once, poll_seconds=_POLL_SECONDS)
         self._turns = turns
         self._store = store
+        self._ending = asyncio.Event()
+        runs = runs_url(url)
+        self._file = Path(runs.removeprefix("sqlite:///")) if runs.startswith("sqlite") else None
         self._runs: DurableRuns = DurableRuns(
-            runs_url(url),
+            runs,
             {TURN: _TurnAgent(self)},
             queues={QUEUE: options},
             drain_seconds=_DRAIN_SECONDS,
@@ -84,6 +88,9 @@ class DurableTurns:
 
     async def __aenter__(self) -> Self:
         """Take turns, those of processes that have died too."""
+        if self._file is not None:  # what was said is nobody else's business
+            self._file.parent.mkdir(parents=True, exist_ok=True)
+            self._file.touch(mode=0o600)
         await self._runs.__aenter__()
         self._tending = asyncio.create_task(self._tend())
         return self
@@ -95,7 +102,7 @@ class DurableTurns:
         trace: TracebackType | None,
     ) -> None:
         """Let the calls under way end, and leave the turns that are not over to others."""
-        self._tending.cancel()
+        self._ending.set()  # to cancel it would leave connections behind
         await asyncio.wait([self._tending])
         await self._runs.__aexit__(kind, error, trace)
 
@@ -199,8 +206,9 @@ class DurableTurns:
 
     async def _tend(self) -> None:
         forgotten = 0.0
-        while True:
-            await asyncio.sleep(_TEND_SECONDS)
+        while not self._ending.is_set():
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._ending.wait(), _TEND_SECONDS)
             try:
                 await self._settle()
                 if monotonic() > forgotten + KEPT.total_seconds():

@@ -35,6 +35,7 @@ _PACKAGES = {
     "fastapi": ("service", "skillian serve"),
     "mcp": ("service", "skillian mcp"),
     "ag_ui": ("service", "AG-UI front ends"),
+    "dbos": ("durable", "turns that survive, skillian worker"),
     "psycopg": ("postgres", "PostgreSQL"),
     "pymysql": ("mysql", "MySQL, MariaDB"),
     "pyspark": ("spark", "Spark"),

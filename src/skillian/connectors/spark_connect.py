@@ -4,15 +4,15 @@ import asyncio
 import itertools
 import logging
 import re
+import warnings
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
 from typing import Any, Self, TypeVar
 
 from pyspark.errors import PySparkException
-from pyspark.sql.connect.client.retries import DefaultPolicy
-from pyspark.sql.connect.session import SparkSession
 
 from skillian.connectors.base import ArrowBatch, ArrowTable, ColumnType, Table
 from skillian.connectors.spark_rows import ROW_BUDGET, Rows, columns, plain, renamed, select
@@ -67,12 +67,17 @@ class SparkConnectConnector:
     def from_url(cls, name: str, url: str, folder: Path) -> Self:  # noqa: ARG003 - no path in it
         """Return the connector for `sc://host:15002/;use_ssl=true;token=…;database=…`.
 
-        Raises `UnavailableError` for a URL that cannot be meant.
+        Raises `UnavailableError` for a URL that cannot be meant, or where gRPC is not installed.
         """
         if _URL.fullmatch(url) is None:
             raise UnavailableError(
                 f"connection {name!r}: its URL is not sc://host:15002/;database=name, with other"
                 " parameters of Spark Connect in the same form"
+            )
+        if find_spec("grpc") is None:
+            raise UnavailableError(
+                f"connection {name!r}: Spark Connect is not installed;"
+                " pip install 'tinyagent-skillian[spark]'"
             )
         found = _DATABASE.search(url)
         return cls(_DATABASE.sub("", url), found[1] if found else None, name)
@@ -153,6 +158,11 @@ class SparkConnectConnector:
     def _open(self) -> Any:
         # It would write statements, with their values, to standard error.
         logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
+        with warnings.catch_warnings():
+            # Of pandas, which nothing here goes through.
+            warnings.simplefilter("ignore", FutureWarning)
+            from pyspark.sql.connect.client.retries import DefaultPolicy  # noqa: PLC0415
+            from pyspark.sql.connect.session import SparkSession  # noqa: PLC0415
         builder: Any = SparkSession.builder
         session = builder.remote(self._url).create()
         session.client.set_retry_policies([DefaultPolicy(max_retries=_TRIES)])

@@ -12,7 +12,6 @@ from tinyagent.core.events import Event
 from tinyagent.core.messages import ToolCall
 from tinyagent.core.types import ToolSpec, Usage
 
-
 Question = Callable[[ToolCall], Awaitable[Any]]
 """Asks somebody whether a call may be made."""
 

@@ -83,7 +83,7 @@ class RecordingMismatch(CallerError):
 
 
 class RunConflict(CallerError):
-    """A durable run is not what, or where, the caller takes it to be; the message says what it is."""
+    """A durable run is not what, or where, the caller takes it to be; the message says it."""
 
 
 class ToolDefinitionError(CallerError):

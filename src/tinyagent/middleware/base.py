@@ -55,7 +55,7 @@ class Middleware:
 
 
 INNERMOST: ContextVar[Middleware | None] = ContextVar("INNERMOST", default=None)
-"""Stands inside all others, around the calls themselves, in every run that begins where it is set."""
+"""Stands inside all others, around the calls, in each run that begins where it is set."""
 
 
 def bind_all(layers: Sequence[Middleware], run: RunContext) -> list[Middleware]:

@@ -90,6 +90,6 @@ def main(folder: Path, views: Sequence[str]) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("views", nargs="*", choices=[*VIEWS, []], default=list(VIEWS))
+    parser.add_argument("views", nargs="*", help=f"of {', '.join(VIEWS)}; none: all")
     given = parser.parse_args()
-    main(given.folder, given.views)
+    main(given.folder, given.views or list(VIEWS))

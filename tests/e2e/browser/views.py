@@ -120,7 +120,7 @@ def _open_plot(page: Page) -> None:
     card.get_by_role("button").first.click()
     plot = page.locator("img.plot").first
     expect(plot).to_have_js_property("complete", value=True)
-    card.scroll_into_view_if_needed()
+    plot.evaluate("plot => plot.scrollIntoView({ block: 'center' })")
 
 
 def _comparison(page: Page) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import stat
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -73,7 +75,9 @@ class Hanging:
         self.tool = wait
 
 
-async def test_a_turn_is_told_as_any_other(store: SessionStore, opened: Open) -> None:
+async def test_a_turn_is_told_as_any_other(
+    store: SessionStore, opened: Open, tmp_path: Path
+) -> None:
     session = (await store.create("me")).id
     async with opened(ToolAgent(echo)) as turns:
         for question in ("First", "Second"):
@@ -91,6 +95,7 @@ async def test_a_turn_is_told_as_any_other(store: SessionStore, opened: Open) ->
             assert events[6].data["content"] == f"Re: {question}"
         with pytest.raises(SessionNotFound):
             await all_of(turns.run_turn(session, "you", "Hello"))
+    assert_private(tmp_path)
     stored = await store.events(session)
     assert [event.number for event in stored] == list(range(1, 17))
     assert said(await store.messages(session)) == [
@@ -242,3 +247,9 @@ def test_without_the_extra_it_says_how_to_get_it(
     monkeypatch.setattr(durable_turns, "find_spec", lambda _: None)
     with pytest.raises(UnavailableError, match=r"tinyagent-skillian\[durable\]"):
         DurableTurns(TurnRunner(lambda: ToolAgent(echo), store), store, "sqlite:///a.db", 1)
+
+
+def assert_private(folder: Path) -> None:
+    """What was said is nobody else's business."""
+    files = [file for file in folder.glob("*-runs.db*") if file.is_file()]
+    assert all(stat.S_IMODE(file.stat().st_mode) == 0o600 for file in files)

@@ -14,7 +14,6 @@ from skillian.errors import QueryError, UnavailableError
 
 pytest.importorskip("grpc", reason="Spark Connect is not installed: pip install 'pyspark[connect]'")
 
-from pyspark.sql.connect.session import SparkSession
 from tests.skillian.connectors import test_spark as spark
 from tests.support.spark_connect import running_spark_connect
 
@@ -27,12 +26,16 @@ pytestmark = [
     pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs Java 17 or later"),
     # Nothing here goes through pandas.
     pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
+    # Told before the error is raised.
+    pytest.mark.filterwarnings("ignore:.RETRIES_EXCEEDED:UserWarning"),
 ]
 
 
 @pytest.fixture(scope="module")
 def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Generator[str]:
     """The URL of a server with the database `finance`."""
+    from pyspark.sql.connect.session import SparkSession
+
     folder = tmp_path_factory.mktemp("spark-connect")
     tables = folder / "tables"
     spark.write_tables(tables)
@@ -70,6 +73,10 @@ async def test_it_reads_a_database_elsewhere(
     assert len(await connector.catalog()) == 2  # it is opened again
     await connector.aclose()
     await connector.aclose()
+    missing = connect("lake", f"{warehouse}/;database=nothing", tmp_path)
+    with pytest.raises(QueryError, match="nothing"):
+        await missing.run("SELECT 1", {})
+    await missing.aclose()
 
 
 async def _cancelling_stops_the_statement(connector: SparkConnectConnector) -> None:
@@ -84,8 +91,8 @@ async def _cancelling_stops_the_statement(connector: SparkConnectConnector) -> N
     assert (await connector.run("SELECT 1 AS x", {})).to_pylist() == [{"x": 1}]
 
 
-async def test_what_cannot_be_reached_is_a_sentence(
-    warehouse: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+async def test_a_server_that_is_not_there_is_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(spark_connect, "_TRIES", 1)
     nowhere = connect("lake", "sc://127.0.0.1:1/;token=s3cret-token", tmp_path)
@@ -93,10 +100,6 @@ async def test_what_cannot_be_reached_is_a_sentence(
         await nowhere.run("SELECT 1", {})
     assert "s3cret" not in str(refused.value)
     await nowhere.aclose()
-    missing = connect("lake", f"{warehouse}/;database=nothing", tmp_path)
-    with pytest.raises(QueryError, match="nothing"):
-        await missing.run("SELECT 1", {})
-    await missing.aclose()
 
 
 @pytest.mark.parametrize("url", ["sc://", "sc://host/database", "sc://host:1/;database"])

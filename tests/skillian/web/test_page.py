@@ -13,6 +13,7 @@ import pytest
 from tests.support.serving import COMMAND, UNCOUNTED, Serving
 
 KEYS = ("first-key-0123456789", "second-key-0123456789")
+pytestmark = pytest.mark.timeout(180)  # processes start while others compute
 SOCKET = "/ui/_nicegui_ws/socket.io/?EIO=4&transport=websocket"
 
 

@@ -13,7 +13,7 @@ from skillian.storage import TurnEvent
 from skillian.web.turn import Actions, TurnView
 
 
-def event(kind: str, **data: Any) -> TurnEvent:
+def event(kind: str, /, **data: Any) -> TurnEvent:
     return TurnEvent(1, 7, kind, data)
 
 

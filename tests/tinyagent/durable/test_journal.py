@@ -73,6 +73,38 @@ async def test_who_has_lost_the_run_records_nothing_and_calls_nothing_more(datab
     assert sent == [1, 2]
 
 
+async def test_who_comes_back_to_a_run_that_another_has_ended_stops_at_once(database: str) -> None:
+    begun, go_on = asyncio.Event(), asyncio.Event()
+    looked: list[int] = []
+
+    async def look(number: int) -> str:
+        """Look.
+
+        Args:
+            number: at what.
+        """
+        looked.append(number)
+        if len(looked) == 1:
+            begun.set()
+            await go_on.wait()
+        return "seen"
+
+    calls = [scripted_call("look", call_id=f"l{n}", number=n) for n in (1, 2)]
+    model = turns(*calls, "all seen")
+    agent = ReactAgent(model, [Tool.from_function(look, idempotent=True)])
+    async with opened(database, {"looker": agent}) as runs:
+        await runs.start("looker", "look", run_id="run")
+        await begun.wait()
+        await asyncio.to_thread(put_back, ["run"], runs.executor_id)
+        assert (await runs.wait("run", timeout=40)).output == "all seen"
+        assert (looked, len(model.requests)) == ([1, 1, 2], 3)
+        # Its next record has the number and the name of one that is there.
+        go_on.set()
+        await soon(lambda: runs.in_flight == 0)
+        await runs.drain()
+    assert (looked, len(model.requests)) == ([1, 1, 2], 3)
+
+
 async def test_calls_side_by_side_find_their_results_in_any_order(database: str) -> None:
     order: list[list[int]] = [[]]
     turn = {1: asyncio.Event(), 2: asyncio.Event(), 3: asyncio.Event()}

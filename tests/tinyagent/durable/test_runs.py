@@ -30,6 +30,15 @@ def database(tmp_path: Path) -> str:
     return empty_database(tmp_path)
 
 
+@pytest.fixture(params=["sqlite", "postgresql"])
+def either_database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """What is asked of attributes is asked otherwise in each."""
+    if request.param == "sqlite":
+        return empty_database(tmp_path)
+    url: str = request.getfixturevalue("postgres_database").url
+    return url
+
+
 def add(a: int, b: int) -> int:
     """Add two numbers.
 
@@ -89,9 +98,9 @@ async def test_a_conversation_goes_on_in_another_run(database: str) -> None:
     assert (first.output, second.output) == ("2", "4")
 
 
-async def test_runs_are_listed_newest_first(database: str) -> None:
+async def test_runs_are_listed_newest_first(either_database: str) -> None:
     agents = {"adder": adder(), "other": ReactAgent(turns(ModelServerError("down")))}
-    async with opened(database, agents) as runs:
+    async with opened(either_database, agents) as runs:
         for name in ("a", "b"):
             await runs.run("adder", name, run_id=name, tags={"name": name})
         await runs.run("other", "c", run_id="c")
@@ -156,7 +165,7 @@ async def test_a_cancelled_run_makes_no_more_calls_and_can_be_resumed(database: 
     assert len(model.requests) == 1
 
 
-async def test_ended_runs_are_forgotten_and_waiting_ones_kept(database: str) -> None:
+async def test_ended_runs_are_forgotten_and_waiting_ones_kept(either_database: str) -> None:
     async def pay() -> str:
         """Pay."""
         return "paid"
@@ -165,9 +174,13 @@ async def test_ended_runs_are_forgotten_and_waiting_ones_kept(database: str) -> 
 
     gated = Tool.from_function(pay, requires_approval=True)
     payer = ReactAgent(turns(scripted_call("pay", call_id="1"), "paid"), [gated])
-    async with opened(database, {"adder": adder(), "payer": payer}) as runs:
+    async with opened(either_database, {"adder": adder(), "payer": payer}) as runs:
         await runs.run("adder", "1 + 2?", run_id="sum")
         await runs.run("payer", "pay", run_id="waiting")
+        assert [run.run_id for run in await runs.list(state="waiting", agent="payer")] == [
+            "waiting"
+        ]
+        assert await runs.list(state="waiting", agent="adder") == []
         assert await runs.forget(timedelta(hours=1)) == 0
         assert await runs.forget(timedelta(seconds=-1)) == 1
         assert [record.run_id for record in await runs.list()] == ["waiting"]
