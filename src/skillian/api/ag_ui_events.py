@@ -71,6 +71,8 @@ class AgUiRun:
                 yield _result(data)
             case "answer":
                 yield from self._answer(data)
+            case "model_finished":
+                pass  # what all of them took is told at the end
             case "turn_failed":
                 yield from self._close()
                 yield RunErrorEvent(message=data["message"], code="turn_failed")

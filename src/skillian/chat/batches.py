@@ -14,7 +14,7 @@ from tinyagent import Event, TextDelta
 DELTA_SECONDS = 0.1
 LONGEST_SECONDS = 1.0
 # Text waits this many times as long as it took to hand on the last: under load, pieces grow.
-_PATIENCE = 20
+_PATIENCE = 50
 DELTA_CHARACTERS = 512
 
 

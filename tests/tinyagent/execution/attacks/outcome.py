@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import datetime as dt
 import os
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
+
+from tests.support.standstill import MACHINE
 
 from tinyagent.execution.protocol import ExecutionResult
 
@@ -29,12 +32,14 @@ class Outcome:
         seconds: how long each took, seen from the host.
         heard: what the tool `echo` was given.
         pieces: what `on_output` was given.
+        began: when, by `time.monotonic`.
     """
 
     results: list[ExecutionResult] = field(default_factory=list[ExecutionResult])
     seconds: list[float] = field(default_factory=list[float])
     heard: list[Any] = field(default_factory=list[Any])
     pieces: list[str] = field(default_factory=list[str])
+    began: float = field(default_factory=time.monotonic)
 
 
 def gave_nothing_away(outcome: Outcome, secret: str) -> None:
@@ -56,14 +61,18 @@ def _shown(value: Any) -> str:
         return ""
 
 
-def allowance() -> float:
-    """How late a step may come back: more where there is more to do than there are cores."""
-    return _ALLOWANCE_SECONDS * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+def allowance(since: float) -> float:
+    """How late a step that began after `since` may come back.
+
+    More where there is more to do than there are cores, or where the machine stood still.
+    """
+    busy = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+    return _ALLOWANCE_SECONDS * busy + MACHINE.seconds_since(since)
 
 
 def was_in_time(outcome: Outcome, timeout: float) -> None:
     """Each step came back in time."""
-    most = timeout + allowance()
+    most = timeout + allowance(outcome.began)
     late = [seconds for seconds in outcome.seconds if seconds > most]
     assert late == [], f"limit {timeout} s, took {outcome.seconds}"
 
