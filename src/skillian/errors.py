@@ -99,6 +99,14 @@ class QueryError(ToolError):
     type: ClassVar[ErrorType] = "query_error"
 
 
+def too_slow(seconds: float) -> QueryError:
+    """Return what is told of a statement that was stopped at its limit."""
+    return QueryError(
+        f"the statement ran longer than {seconds:g} s and was stopped; narrow it with filters,"
+        " or group by fewer dimensions"
+    )
+
+
 class UnavailableError(ToolError):
     """What was asked is right, but this version or this installation cannot do it."""
 

@@ -16,7 +16,7 @@ from skillian.connectors.base import ArrowBatch, ArrowTable, ColumnType
 from skillian.connectors.duckdb_statement import Cursor, Statement, read_rows, select
 from skillian.connectors.duckdb_types import column_type
 from skillian.connectors.threads import run_interruptible
-from skillian.errors import QueryError
+from skillian.errors import QueryError, too_slow
 
 T = TypeVar("T")
 
@@ -147,10 +147,7 @@ class DuckDBEngine:
             async with asyncio.timeout(seconds):
                 return await run_interruptible(work, statement.interrupt)
         except TimeoutError:
-            raise QueryError(
-                f"the statement ran longer than {seconds:g} s and was stopped; narrow it"
-                " with filters, or group by fewer dimensions"
-            ) from None
+            raise too_slow(seconds) from None
         except duckdb.Error as error:
             raise QueryError(self._explain(error)) from None
         finally:

@@ -4,7 +4,7 @@ import re
 
 from pymysql.constants import CR, ER
 
-from skillian.errors import QueryError
+from skillian.errors import QueryError, too_slow
 
 STATEMENT_TIMEOUT = frozenset({1969, 3024})  # MariaDB's, MySQL's
 
@@ -47,10 +47,7 @@ def statement_error(name: str, error: Exception, seconds: float) -> QueryError:
     """Return what went wrong with a statement on connection `name`, limited to so many seconds."""
     code = _code(error)
     if code in STATEMENT_TIMEOUT:
-        return QueryError(
-            f"the statement ran longer than {seconds:g} s and was stopped; narrow it with filters,"
-            " or group by fewer dimensions"
-        )
+        return too_slow(seconds)
     if code in _LOST:
         text = "the server ended it in the middle; check that it runs and ask again"
     elif code == ER.QUERY_INTERRUPTED:

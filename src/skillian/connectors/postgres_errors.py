@@ -2,7 +2,7 @@
 
 import psycopg
 
-from skillian.errors import QueryError
+from skillian.errors import QueryError, too_slow
 
 # What libpq and the server say when they do not let us in, and what to check then.
 _REFUSALS = {
@@ -35,10 +35,7 @@ def statement_error(name: str, error: psycopg.Error, seconds: float) -> QueryErr
     """Return what went wrong with a statement on connection `name`, limited to so many seconds."""
     primary = error.diag.message_primary
     if isinstance(error, psycopg.errors.QueryCanceled) and "timeout" in (primary or ""):
-        return QueryError(
-            f"the statement ran longer than {seconds:g} s and was stopped; narrow it with filters,"
-            " or group by fewer dimensions"
-        )
+        return too_slow(seconds)
     lost = isinstance(error, psycopg.OperationalError) and primary is None
     if lost or (error.sqlstate or "").startswith(("08", "57P")):
         return QueryError(

@@ -23,7 +23,7 @@ from pyspark.sql import SparkSession
 from skillian.connectors.base import ArrowBatch, ArrowTable, ColumnType, Table
 from skillian.connectors.spark_rows import ROW_BUDGET, columns, plain, select, written
 from skillian.connectors.threads import run_interruptible
-from skillian.errors import QueryError, UnavailableError
+from skillian.errors import QueryError, UnavailableError, too_slow
 
 T = TypeVar("T")
 
@@ -155,10 +155,7 @@ class SparkConnector:
                     lambda: work(self._opened(group)), lambda: self._interrupt(group)
                 )
         except TimeoutError:
-            raise QueryError(
-                f"the statement ran longer than {limit:g} s and was stopped; narrow it with"
-                " filters, or group by fewer dimensions"
-            ) from None
+            raise too_slow(limit) from None
         except _FAILURES as error:
             reason = plain(error) or (
                 "Spark has ended or cannot start; check that Java 17 or later is installed"

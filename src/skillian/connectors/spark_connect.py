@@ -17,7 +17,7 @@ from pyspark.errors import PySparkException
 from skillian.connectors.base import ArrowBatch, ArrowTable, ColumnType, Table
 from skillian.connectors.spark_rows import ROW_BUDGET, Rows, columns, plain, renamed, select
 from skillian.connectors.threads import run_interruptible
-from skillian.errors import QueryError, UnavailableError
+from skillian.errors import QueryError, UnavailableError, too_slow
 
 T = TypeVar("T")
 
@@ -140,10 +140,7 @@ class SparkConnectConnector:
                     lambda: work(self._opened(named)), lambda: self._interrupt(named)
                 )
         except TimeoutError:
-            raise QueryError(
-                f"the statement ran longer than {limit:g} s and was stopped; narrow it with"
-                " filters, or group by fewer dimensions"
-            ) from None
+            raise too_slow(limit) from None
         except _FAILURES as error:
             reason = plain(error) or "the server does not answer; check its address and token"
             raise QueryError(f"connection {self._name!r}: {reason}") from None

@@ -24,6 +24,16 @@ from skillian.storage import CANCELLED, SessionNotFound, SessionStore, TurnEvent
 from tinyagent import Decision, tool
 
 SECONDS = 60.0
+TOLD = [
+    "turn_started",
+    "model_finished",
+    "tool_started",
+    "tool_finished",
+    "delta",
+    "model_finished",
+    "answer",
+    "turn_ended",
+]
 Open = Callable[..., AbstractAsyncContextManager[DurableTurns]]
 
 
@@ -82,16 +92,7 @@ async def test_a_turn_is_told_as_any_other(
     async with opened(ToolAgent(echo)) as turns:
         for question in ("First", "Second"):
             events = await all_of(turns.run_turn(session, "me", question))
-            assert [event.type for event in events] == [
-                "turn_started",
-                "model_finished",
-                "tool_started",
-                "tool_finished",
-                "delta",
-                "model_finished",
-                "answer",
-                "turn_ended",
-            ]
+            assert [event.type for event in events] == TOLD
             assert events[6].data["content"] == f"Re: {question}"
         with pytest.raises(SessionNotFound):
             await all_of(turns.run_turn(session, "you", "Hello"))
@@ -161,16 +162,7 @@ async def test_a_call_that_was_begun_is_made_again_only_where_it_may(
     assert hanging.stopped.is_set()
     async with opened(agent):
         events = await asyncio.wait_for(reading, SECONDS)
-    assert [event.type for event in events] == [
-        "turn_started",
-        "model_finished",
-        "tool_started",
-        "tool_finished",
-        "delta",
-        "model_finished",
-        "answer",
-        "turn_ended",
-    ]
+    assert [event.type for event in events] == TOLD
     assert hanging.calls == (2 if idempotent else 1)
     result = events[3].data["result"]
     if idempotent:
