@@ -130,8 +130,10 @@ class OwnServer(Server):
 
     def create(self) -> None:
         """Lay out the folder and start for the first time."""
+        (self.folder / "tmp").mkdir()
         if self._user:
             shutil.chown(self.folder, _UNPRIVILEGED)
+            shutil.chown(self.folder / "tmp", _UNPRIVILEGED)
         options = ["--skip-test-db", "--auth-root-authentication-method=normal"]
         self._popen("mariadb-install-db", *options).wait()
         self.start()
@@ -162,7 +164,9 @@ class OwnServer(Server):
         return (self.folder / "log").read_text(errors="replace")
 
     def _popen(self, program: str, *options: str) -> subprocess.Popen[bytes]:
-        common = ["--no-defaults", *self._user, f"--datadir={self.folder / 'data'}", *_SETTINGS]
+        # A server that starts removes what looks left behind in its tmpdir: not that of another.
+        places = [f"--datadir={self.folder / 'data'}", f"--tmpdir={self.folder / 'tmp'}"]
+        common = ["--no-defaults", *self._user, *places, *_SETTINGS]
         with (self.folder / "log").open("ab") as log:
             return subprocess.Popen(
                 [program, *common, *options],
@@ -189,7 +193,7 @@ class OwnServer(Server):
 def running_mariadb() -> Generator[OwnServer]:
     """A server that ends with the block, or with this process."""
     if _PROGRAM is None:
-        pytest.skip(_MISSING)
+        pytest.fail(_MISSING)
     folder = Path(tempfile.mkdtemp(prefix="mariadb-"))
     command = [sys.executable, __file__, str(folder)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True) as guard:

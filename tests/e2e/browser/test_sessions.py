@@ -61,21 +61,24 @@ def test_a_session_is_found_renamed_and_deleted(server: Serving, visit: Visit) -
         made.raise_for_status()
     page = visit(server.url)
     rows = page.locator(".session-list li")
+    search = page.get_by_role("textbox", name="Search sessions")
+    search.fill("quarter")  # other tests leave sessions of their own
     expect(rows).to_have_count(2)
-    page.get_by_role("textbox", name="Search sessions").fill("second")
+    search.fill("second")
     expect(rows).to_have_count(1)
     rows.get_by_role("button").click()
     page.get_by_label("Title").fill("The third quarter")
     page.get_by_role("button", name="Rename", exact=True).click()
     expect(rows).to_have_count(0)
-    page.get_by_role("textbox", name="Search sessions").fill("third")
+    search.fill("third")
     expect(rows).to_have_text(["The third quarter⋮"])
     rows.get_by_role("button").click()
     page.get_by_role("button", name="Delete", exact=True).click()
     page.get_by_role("button", name="Delete for good").click()
     expect(rows).to_have_count(0)
     kept = requests.get(f"{server.url}/sessions", timeout=60).json()
-    assert [each["title"] for each in kept["sessions"]] == ["The first quarter"]
+    titles = [each["title"] for each in kept["sessions"]]
+    assert [title for title in titles if "quarter" in title] == ["The first quarter"]
 
 
 @pytest.mark.parametrize(("choice", "told"), [("Approve", '"posted"'), ("Deny", "denied")])
