@@ -37,6 +37,7 @@ RUNS_A_WORKER = 16
 RUNS_LEFT = 40
 IDLE_WORKERS = 2
 IDLE_SECONDS = 20.0
+SETTLE_SECONDS = 5.0
 MODEL_SECONDS = 0.2
 LINEAR_TARGET = 0.9
 """Of as many times the runs of one worker."""
@@ -144,13 +145,17 @@ async def throughput(workers: int, database: str, folder: Path) -> float:
             names = [uuid.uuid4().hex for _ in range(RUNS_A_WORKER * workers)]
             for name in names:
                 await runs.start("react", task_of(name), run_id=name)
-            ended = sorted([(await runs.wait(name, timeout=600)).updated for name in names])
+            for name in names:
+                await runs.wait(name, timeout=600)
         finally:
-            fleet.stop()
-    # The middle half: in the first the workers start, in the last they have too little to do.
-    quarter = len(ended) // 4
-    middle = ended[quarter:-quarter]
-    return (len(middle) - 1) / (middle[-1] - middle[0]).total_seconds()
+            await asyncio.to_thread(fleet.stop)
+    # Of all requests, those in the middle half of the time: before it workers may still start,
+    # after it some have nothing left to do.
+    began = [asked.began for asked in model.asked]
+    first, last = min(began), max(began)
+    quarter = (last - first) / 4
+    middle = sum(first + quarter <= each < last - quarter for each in began)
+    return middle / (2 * quarter) * len(names) / len(began)
 
 
 async def footprint(database: str, folder: Path) -> dict[str, float]:
@@ -174,6 +179,7 @@ async def footprint(database: str, folder: Path) -> dict[str, float]:
                 for kind in ("react", "code"):
                     for number in range(RUNS_LEFT // 2):
                         await runs.wait(f"{kind}-{number}", timeout=300)
+            await asyncio.sleep(SETTLE_SECONDS)  # the server counts a little late
             before = _asked(database)
             await asyncio.sleep(IDLE_SECONDS)
             idle = _asked(database) - before

@@ -19,10 +19,13 @@ from skillian.api import (
     routes_chat,
     routes_compare,
     routes_downloads,
+    routes_runs,
     routes_sessions,
 )
 from skillian.api.auth import CookieOwner, Gate
 from skillian.api.comparisons import Comparisons
+from skillian.api.durable_comparisons import DurableComparisons
+from skillian.api.durable_runs import Durable
 from skillian.api.limits import Bounded
 from skillian.api.logs import Requests
 from skillian.api.mcp_http import add_mcp, open_mcp
@@ -33,6 +36,7 @@ from skillian.api.service import Service
 from skillian.chat.agent import Agent
 from skillian.chat.approvals import Approvals
 from skillian.chat.durable_turns import DurableTurns
+from skillian.chat.durable_work import DurableWork
 from skillian.chat.grounding_check import check_answer
 from skillian.chat.opening import load_skills, read_vocabulary
 from skillian.chat.turns import TurnRunner
@@ -42,7 +46,7 @@ from skillian.errors import SkillianError
 from skillian.llm.provider import make_model
 from skillian.llm.vocabulary import Vocabulary
 from skillian.settings import Settings
-from skillian.storage import SessionStore, open_store
+from skillian.storage import open_store
 from tinyagent import Model
 
 REFRESH_SECONDS = 300.0
@@ -56,6 +60,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     routes_sessions.router,
     routes_compare.router,
     routes_downloads.router,
+    routes_runs.router,
     routes_about.router,
     openai_compat.router,
     ag_ui.router,
@@ -147,7 +152,13 @@ async def open_service(
             check=check_answer,
             turn_seconds=settings.turn_seconds,
         )
-        turns = runner if not settings.durable else _durable(runner, store, settings)
+        compared = Comparisons(data, store)
+        turns: TurnRunner | DurableTurns = runner
+        work = durable = None
+        if settings.durable:
+            work = DurableWork(settings.database_url.get_secret_value())
+            turns = DurableTurns(work, runner, store, settings.max_turns)
+            durable = Durable(work, DurableComparisons(work, compared), store)
         service = Service(
             settings=settings,
             data=data,
@@ -156,17 +167,12 @@ async def open_service(
             agent=await make_agent(),
             slots=slots,
             runs=Runs(turns, slots, approvals),
-            comparisons=Comparisons(data, store),
+            comparisons=compared,
+            durable=durable,
         )
-        # Turns that others have left may begin at once: the service is whole by now.
-        working = nullcontext() if isinstance(turns, TurnRunner) else turns
-        async with working, aclosing(service.runs), _kept_up(service, make_agent):
+        # Work that others have left may begin at once: the service is whole by now.
+        async with work or nullcontext(), aclosing(service.runs), _kept_up(service, make_agent):
             yield service
-
-
-def _durable(runner: TurnRunner, store: SessionStore, settings: Settings) -> DurableTurns:
-    url = settings.database_url.get_secret_value()
-    return DurableTurns(runner, store, url, settings.max_turns)
 
 
 @asynccontextmanager

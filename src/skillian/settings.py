@@ -49,7 +49,7 @@ class Settings(BaseSettings):
         max_turns: How many turns and comparisons of requests may be under way at once.
         turn_seconds: How long a message waits for those in front of it in its session.
         resume_seconds: How long a streamed turn goes on after its reader has gone.
-        durable: Whether turns survive the process that works on them (extra `durable`).
+        durable: Whether turns and comparisons survive their process (extra `durable`).
     """
 
     model_config = SettingsConfigDict(

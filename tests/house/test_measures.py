@@ -21,6 +21,7 @@ UNFINISHED = re.compile(
 )
 # Where a failure of any kind becomes something else, and what.
 BLIND = {
+    "src/skillian/api/durable_comparisons.py": "a run's failure is stored, and told as its error",
     "src/skillian/api/logs.py": "a request's failure is answered as a problem",
     "src/skillian/api/stream.py": "a stream's failure is told by its last event",
     "src/skillian/chat/stateless.py": "a turn's failure is told by its last event",

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
 from skillian.api.problems import ProblemError
+from skillian.data.filters import Filters
 from skillian.data.ground import Progress
 from skillian.data.saved import SavedComparison
 from skillian.data.services import DataServices
@@ -35,13 +37,7 @@ class Comparisons:
     ) -> dict[str, Any]:
         """The result as JSON; `progress` and errors as those of `ComparisonEngine.compare`."""
         result = await self._data.comparison.compare(
-            asked.a,
-            asked.b,
-            asked.measures,
-            asked.align_on,
-            asked.filters,
-            thresholds=asked.thresholds,
-            progress=progress,
+            *_question(asked), thresholds=asked.thresholds, progress=progress
         )
         told = result.to_dict()
         expires = timedelta(seconds=self._data.registry.comparison.cache_ttl_seconds)
@@ -49,6 +45,10 @@ class Comparisons:
         with suppress(MessageTooLong):  # then only this process knows it
             await self._kept.put(result.cache_key, {"question": question, "result": told}, expires)
         return told
+
+    async def check(self, asked: SavedComparison) -> None:
+        """Return where it can be compared; errors as those of `compare` before it begins."""
+        await self._data.comparison.check(*_question(asked), thresholds=asked.thresholds)
 
     async def find(self, key: str) -> dict[str, Any]:
         """The result of this key as JSON.
@@ -96,6 +96,12 @@ class Comparisons:
         if stored is None:
             raise _unknown()
         return stored
+
+
+def _question(
+    asked: SavedComparison,
+) -> tuple[str, str, Sequence[str], Sequence[str] | None, Filters]:
+    return asked.a, asked.b, asked.measures, asked.align_on, asked.filters
 
 
 def _unwatched(_name: str, _doing: str) -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi import APIRouter, Header, Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, Json
+from starlette.responses import JSONResponse
 
 from skillian.api.routes_sessions import MAX_OFFSET
-from skillian.api.schemas import CompareRequest, Comparison, ComparisonPage
-from skillian.api.service import TheService
+from skillian.api.schemas import CompareRequest, Comparison, ComparisonPage, Run
+from skillian.api.service import TheOwner, TheService
 from skillian.api.stream import while_connected
 from skillian.data.page import ColumnFilter, Order
 from skillian.data.results import Status
@@ -20,6 +22,11 @@ MAX_ROWS = 1000
 MAX_FILTERS = 50
 # The page holds its script by its digest; here it cannot reach anything of this server's either.
 _PAGE_POLICY = "sandbox allow-scripts allow-downloads; frame-ancestors 'none'"
+
+_RESPOND_ASYNC = re.compile(r"(?:^|,)\s*respond-async\s*(?:[,;]|$)", re.IGNORECASE)
+_LATER: dict[int | str, dict[str, Any]] = {
+    202: {"model": Run, "description": "It is compared without waiting for it"}
+}
 
 Key = Annotated[str, Path(max_length=100, description="The `cache_key` of a comparison.")]
 
@@ -52,9 +59,19 @@ class RowsQuery(GroupsQuery):
 router = APIRouter(tags=["comparisons"])
 
 
-@router.post("/compare", response_model=Comparison)
-async def compare(asked: CompareRequest, request: Request, service: TheService) -> dict[str, Any]:
-    """Compare two sources exactly; the statements stop when the client goes."""
+@router.post("/compare", response_model=Comparison, responses=_LATER)
+async def compare(
+    asked: CompareRequest,
+    request: Request,
+    service: TheService,
+    owner: TheOwner,
+    prefer: Annotated[str, Header(max_length=1000)] = "",
+) -> Response | dict[str, Any]:
+    """Compare two sources exactly; the statements stop when the client goes.
+
+    With `Prefer: respond-async` (RFC 7240), at a server with durable runs, the answer is 202 at
+    once and `Location` is where to look for the comparison, which goes on without its client.
+    """
     saved = SavedComparison(
         name="comparison",
         a=asked.source_a,
@@ -64,6 +81,11 @@ async def compare(asked: CompareRequest, request: Request, service: TheService) 
         filters=asked.filters,
         thresholds=asked.thresholds,
     )
+    if service.durable is not None and _RESPOND_ASYNC.search(prefer):
+        with service.slots.taken():
+            run = await while_connected(request, service.durable.compare(owner, saved))
+        headers = {"Location": f"/runs/{run['id']}", "Preference-Applied": "respond-async"}
+        return JSONResponse(run, 202, headers)
     with service.slots.taken():
         return await while_connected(request, service.comparisons.compare(saved))
 

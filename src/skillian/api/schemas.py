@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any
+from datetime import datetime
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from skillian.data.definitions import Name, Thresholds
 
 MAX_MESSAGE = 20_000
+
+RunState = Literal[
+    "queued",
+    "running",
+    "waiting",
+    "needs_decision",
+    "completed",
+    "step_limit_reached",
+    "usage_limit_reached",
+    "cancelled",
+    "error",
+    "lost",
+]
 
 
 class Body(BaseModel):
@@ -162,6 +176,30 @@ class SourceList(BaseModel):
     """All sources: description, dimensions with values, measures, row count, freshness."""
 
     sources: list[dict[str, Any]]
+
+
+class Run(BaseModel):
+    """A durable run: a turn, or a comparison that was not waited for."""
+
+    id: str
+    kind: Literal["turn", "comparison"]
+    state: RunState
+    title: str
+    created: datetime
+    updated: datetime
+    error: str | None
+    progress: Annotated[str | None, Field(description="Of a comparison under way.")] = None
+    cache_key: Annotated[str | None, Field(description="Of a comparison that is completed.")] = None
+    session_id: str | None = None
+    turn: int | None = None
+
+
+class RunPage(BaseModel):
+    """Some of the runs, the newest first."""
+
+    runs: list[Run]
+    offset: int
+    limit: int
 
 
 class CompareRequest(Body):

@@ -8,6 +8,7 @@ from typing import Annotated
 from fastapi import Depends, Request
 
 from skillian.api.comparisons import Comparisons
+from skillian.api.durable_runs import Durable
 from skillian.api.runs import Runs, Slots
 from skillian.chat.agent import Agent
 from skillian.chat.recall import Recall
@@ -30,6 +31,7 @@ class Service:
         slots: How much may be under way at once.
         runs: The turns under way.
         comparisons: Comparisons without a model.
+        durable: Runs that survive their process, where the server has them.
         recall: Results of tools in conversations that their clients keep.
     """
 
@@ -41,6 +43,7 @@ class Service:
     slots: Slots
     runs: Runs
     comparisons: Comparisons
+    durable: Durable | None = None
     recall: Recall = field(default_factory=Recall)
 
 

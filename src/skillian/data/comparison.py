@@ -83,6 +83,21 @@ class ComparisonEngine:
         question = Question.asked(names, measures, align_on, filters, thresholds)
         return (await self._compared(question, progress)).result
 
+    async def check(
+        self,
+        source_a_name: str,
+        source_b_name: str,
+        measures: Sequence[str],
+        align_on: Sequence[str] | None = None,
+        filters: Filters | None = None,
+        *,
+        thresholds: Thresholds | Mapping[str, Any] | None = None,
+    ) -> None:
+        """Return where `compare` would begin with its work; raises as it does before that."""
+        names = (source_a_name, source_b_name)
+        question = Question.asked(names, measures, align_on, filters, thresholds)
+        await self._planner.plan(question)
+
     async def rows(
         self,
         cache_key: str,

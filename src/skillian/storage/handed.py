@@ -25,8 +25,8 @@ from skillian.storage.turn_rows import (
 )
 from skillian.storage.turns import Turn
 
-HANDED_SECONDS = 3600.0
-"""How long a turn waits to be taken over; then it counts as broken."""
+HANDED_SECONDS = 8 * 86400.0
+"""How long a turn waits to be taken over, or for an answer; then it counts as broken."""
 
 
 class HandedTurn(Turn):
@@ -92,12 +92,14 @@ class HandedTurn(Turn):
         return shown[: len(shown) - sum(of_turn)]
 
 
-def cancel_turn(database: Database, session_id: str, connection: Connection) -> int | None:
-    """Break off the session's turn under way, whoever holds it; gives its number."""
+def cancel_turn(
+    database: Database, session_id: str, number: int | None, connection: Connection
+) -> int | None:
+    """Break off the session's turn under way, whoever holds it, if it is this; gives its number."""
     # As `change` does: first the session, then the turn.
     connection.execute(select(sessions.c.id).where(sessions.c.id == session_id).with_for_update())
     last = last_turn(connection, session_id)
-    if last is None or last.state != "running":
+    if last is None or last.state != "running" or number not in (None, last.number):
         return None
     now = database.now(connection)
     held = Held(session_id, last.number, last.holder)

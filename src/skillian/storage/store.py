@@ -169,11 +169,17 @@ class SessionStore(Sessions):
         last = await self._database.read(lambda connection: last_turn(connection, session_id))
         return int(last.number) if last is not None and last.state == "running" else None
 
-    async def cancel_turn(self, session_id: str) -> int | None:
-        """Break off the session's turn under way, whoever holds it; gives its number."""
-        number = await self._database.write(partial(cancel_turn, self._database, session_id))
+    async def cancel_turn(self, session_id: str, number: int | None = None) -> int | None:
+        """Break off the session's turn under way, whoever holds it; gives its number.
+
+        Args:
+            session_id: the session.
+            number: only this turn.
+        """
+        work = partial(cancel_turn, self._database, session_id, number)
+        cancelled = await self._database.write(work)
         self._waiting.tell(session_id)
-        return number
+        return cancelled
 
     def alarm(self, session_id: str) -> asyncio.Event:
         """An event that is set when this process next writes into the session."""

@@ -7,22 +7,24 @@ from typing import Any
 
 from nicegui import ui
 
-from skillian.api.problems import ProblemError
-from skillian.api.service import Service
+from skillian.api.problems import ProblemError, problem_of
 from skillian.data.saved import SavedComparison
 from skillian.errors import InvalidInputError, ToolError
+from skillian.storage import StorageError
 from skillian.web.choices import offer
+from skillian.web.comparing import Comparing
 from skillian.web.filter_fields import FilterFields
+from skillian.web.frame import Visit
 from skillian.web.heading import Heading
 from skillian.web.limit_fields import LimitFields
 
 
-async def compare_form(service: Service) -> None:
+async def compare_form(visit: Visit) -> None:
     """Show the form; what it compares is shown on a page of its own."""
     with ui.element("div").classes("stack"):
         Heading("Compare two sources", 1)
-        if service.data.registry.names:
-            _Form(service)
+        if visit.service.data.registry.names:
+            _Form(visit)
         else:
             ui.label("There are no sources yet; declare them in sources.yaml.")
 
@@ -30,9 +32,9 @@ async def compare_form(service: Service) -> None:
 class _Form:
     """The fields, and what becomes of them."""
 
-    def __init__(self, service: Service) -> None:
-        self._service = service
-        names = list(service.data.registry.names)
+    def __init__(self, visit: Visit) -> None:
+        self._visit = visit
+        names = list(visit.service.data.registry.names)
         with ui.element("form").classes("compare-form stack") as form:
             form.props["aria-label"] = "Compare two sources"
             form.on("submit.prevent", self._compare)
@@ -46,19 +48,19 @@ class _Form:
             self._fault = ui.label().classes("fault").props("role=alert")
             with ui.element("div").classes("line"):
                 self._submit = ui.button("Compare").props("unelevated type=submit")
-                self._stop = ui.button("Stop", on_click=self._cancel).props("outline")
+                self._stopper = ui.button("Stop", on_click=self._stop).props("outline")
                 self._progress = ui.label().classes("soft").props("role=status")
-        self._stop.set_visibility(False)
-        self._task: asyncio.Task[object] | None = None
+        self._stopper.set_visibility(False)
+        self._comparing: Comparing | None = None
         client: Any = ui.context.client
-        client.on_delete(self._cancel)
+        client.on_delete(self._leave)
         self._a.on_value_change(self._offer)
         self._b.on_value_change(self._offer)
         self._offer()
 
     def _offer(self) -> None:
         """Offer what both sources have."""
-        shared = self._service.data.registry.shared(self._a.value, self._b.value)
+        shared = self._visit.service.data.registry.shared(self._a.value, self._b.value)
         offer(self._measures, shared.measures, list(shared.measures[:1]))
         offer(self._align_on, shared.dimensions, list(shared.align_on))
         self._filters.offer(shared.dimensions)
@@ -70,24 +72,16 @@ class _Form:
         asked = self._read()
         if asked is None:
             return
-        counts: dict[str, int] = {}
-
-        def progress(source: str, rows: int) -> None:
-            counts[source] = rows
-            self._progress.set_text("; ".join(f"{name}: {n} groups" for name, n in counts.items()))
-
         self._work(is_working=True)
-        self._task = asyncio.create_task(self._service.comparisons.compare(asked, progress))
+        self._comparing = Comparing(self._visit, asked, self._progress.set_text)
         try:
-            with self._service.slots.taken():
-                told = await self._task
+            key = await self._comparing.key()
         except asyncio.CancelledError:
             self._fault.set_text("Stopped.")
-        except (ToolError, ProblemError) as error:
-            self._task.cancel()
+        except (ToolError, StorageError, ProblemError) as error:
             self._blame(error)
         else:
-            ui.navigate.to(f"/compare/{told['cache_key']}")
+            ui.navigate.to(f"/compare/{key}")
         finally:
             self._work(is_working=False)
 
@@ -109,9 +103,9 @@ class _Form:
             thresholds=limits,
         )
 
-    def _blame(self, error: ToolError | ProblemError) -> None:
+    def _blame(self, error: ToolError | StorageError | ProblemError) -> None:
         """Show a fault beside the field that it is of, else above the buttons."""
-        fault = str(error)
+        fault = problem_of(error).detail
         if isinstance(error, InvalidInputError) and self._filters.blame(fault):
             return
         for field in (self._measures, self._align_on):
@@ -122,12 +116,16 @@ class _Form:
 
     def _work(self, *, is_working: bool) -> None:
         self._submit.set_enabled(not is_working)
-        self._stop.set_visibility(is_working)
+        self._stopper.set_visibility(is_working)
         self._progress.set_text("Comparing …" if is_working else "")
 
-    def _cancel(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
+    def _stop(self) -> None:
+        if self._comparing is not None:
+            self._comparing.stop()
+
+    def _leave(self) -> None:
+        if self._comparing is not None:
+            self._comparing.leave()
 
 
 def _select(label: str, names: list[str], value: object, *, multiple: bool = False) -> ui.select:

@@ -15,6 +15,8 @@ from skillian.api.service import Service
 from skillian.web.theme import THEME_COOKIE, apply_theme, theme_button
 
 VIEWS = (("/", "Chat"), ("/compare", "Compare"), ("/sources", "Sources"), ("/settings", "Settings"))
+RUNS = ("/runs", "Runs")
+"""The view that only a server with durable runs has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,8 @@ def frame(
             opener.props('aria-label="Sessions"')
         ui.link("skillian", "/").classes("brand")
         with ui.element("nav").props('aria-label="Views"'):
-            for path, name in VIEWS:
+            runs = () if visit.service.durable is None else (RUNS,)
+            for path, name in (*VIEWS[:2], *runs, *VIEWS[2:]):
                 link = ui.link(name, path)
                 if path == active:
                     link.props('aria-current="page"')

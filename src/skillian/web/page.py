@@ -24,6 +24,7 @@ from skillian.web.comparison import comparison_view
 from skillian.web.frame import Visit, frame, visit_of
 from skillian.web.headers import PagePolicy
 from skillian.web.login import Login
+from skillian.web.runs import runs_view
 from skillian.web.sessions import Sessions
 from skillian.web.settings import settings_view
 from skillian.web.sources import sources_view
@@ -108,8 +109,9 @@ def _routes(service: Callable[[], Service]) -> None:
 
     @ui.page("/compare", response_timeout=BUILD_SECONDS)
     async def compare(request: Request) -> None:
-        with frame(visit_of(request, service()), "Compare", active="/compare"):
-            await compare_form(service())
+        visit = visit_of(request, service())
+        with frame(visit, "Compare", active="/compare"):
+            await compare_form(visit)
 
     @ui.page("/compare/{comparison_id}", response_timeout=BUILD_SECONDS)
     async def comparison(request: Request, comparison_id: str) -> None:
@@ -126,6 +128,12 @@ def _routes(service: Callable[[], Service]) -> None:
         visit = visit_of(request, service())
         with frame(visit, "Settings", active="/settings", width="narrow") as framed:
             settings_view(visit, framed.theme)
+
+    @ui.page("/runs", response_timeout=BUILD_SECONDS)
+    async def runs(request: Request) -> None:
+        visit = visit_of(request, service())
+        with frame(visit, "Runs", active="/runs"):
+            await runs_view(visit)
 
     @ui.page("/runs/{session_id}/{turn:int}", response_timeout=BUILD_SECONDS)
     async def run(request: Request, session_id: str, turn: int) -> None:

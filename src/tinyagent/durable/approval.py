@@ -82,7 +82,8 @@ def asking(bound: BoundJournal, ask: Ask) -> Ask:
             question = _question("approval", f"{place}?", call)
             decision = _decision(await bound.journal.answer(question))
         else:
-            given = await ask(call)
+            async with bound.journal.unfinished():  # who is asked is asked once
+                given = await ask(call)
             decision = given if isinstance(given, Decision) else Decision(given is True)
         record = {"approved": decision.approved, "reason": decision.reason}
         await bound.journal.record("ask", place, call.name, record)

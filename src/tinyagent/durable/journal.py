@@ -21,7 +21,7 @@ import asyncio
 import contextvars
 import uuid
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
 from dbos import DBOS
@@ -138,7 +138,8 @@ class Journal(Middleware):
         self._process.writes.add(task)
         task.add_done_callback(self._process.writes.discard)
         try:
-            there = await asyncio.shield(task)
+            async with self.unfinished():
+                there = await asyncio.shield(task)
         except _TAKEN as taken:
             raise dbos_error.DBOSWorkflowConflictIDError(self.run_id) from taken
         # Where the run's new owner has made a record of this number and name, DBOS gives that one
@@ -151,16 +152,20 @@ class Journal(Middleware):
         """Around each call to the outside."""
         if self.questions:  # the run is being put away: nothing new begins
             raise Suspended
-        async with self._process.calling(), self._own.calling():
+        async with self._process.calling(), self.unfinished():
             yield
+
+    def unfinished(self) -> AbstractAsyncContextManager[None]:
+        """Around what the run is not put away before."""
+        return self._own.calling()
 
     async def answer(self, question: Question) -> Mapping[str, Any]:
         """What somebody has answered; without an answer the run is put away.
 
         Raises:
-            Suspended: once all calls that are under way beside this one have their records.
+            Suspended: once all that is under way beside this one has its records.
         """
-        async with self._own.calling():  # who asks beside this one is waited for, too
+        async with self.unfinished():  # who asks beside this one is waited for, too
             given: Mapping[str, Any] | None = (await self._read_answers()).get(question.place)
             if given is not None:
                 self.has_waited = True

@@ -39,7 +39,7 @@ class StartOptions(TypedDict, total=False):
 def enqueue_options(run_id: str, agent: str, options: StartOptions) -> EnqueueOptions:
     """What DBOS is told to enqueue."""
     queue, key = options.get("queue", "default"), options.get("key") or NO_KEY
-    tags = {f"{TAG}{name}": clean(value) for name, value in options.get("tags", {}).items()}
+    tags = tag_attributes(options.get("tags", {}))
     enqueue: EnqueueOptions = {
         "workflow_name": WORKFLOW,
         "queue_name": queue,
@@ -52,6 +52,11 @@ def enqueue_options(run_id: str, agent: str, options: StartOptions) -> EnqueueOp
     if priority:
         enqueue["priority"] = priority
     return enqueue
+
+
+def tag_attributes(tags: Mapping[str, str]) -> Record:
+    """The attributes of a workflow that are its run's tags."""
+    return {f"{TAG}{name}": clean(value) for name, value in tags.items()}
 
 
 def clean(text: str) -> str:

@@ -17,9 +17,14 @@ from tinyagent.core.execution import Artifact
 from tinyagent.core.memory import Memory
 from tinyagent.durable.approval import Choice
 from tinyagent.durable.records import Record, execution_from_dict
-from tinyagent.durable.starting import NO_KEY, StartOptions, clean, enqueue_options
+from tinyagent.durable.starting import (
+    NO_KEY,
+    StartOptions,
+    clean,
+    enqueue_options,
+    tag_attributes,
+)
 from tinyagent.durable.states import (
-    TAG,
     WAITS,
     DurableState,
     RunRecord,
@@ -130,6 +135,12 @@ class RunStore:
             if len(found) == offset + limit:
                 break
         return found[offset:]
+
+    async def tag(self, run_id: str, tags: Mapping[str, str]) -> None:
+        """Give the run tags beside those it has, or other values to these; raises `UnknownRun`."""
+        await self._status(run_id)
+        changed = tag_attributes(tags)
+        await self._client.update_workflow_attributes_async(run_id, changed, merge=True)
 
     async def steps(self, run_id: str) -> Sequence[StepRecord]:
         """The run's journal; raises `UnknownRun`."""
@@ -288,7 +299,7 @@ class RunStore:
         self, state: DurableState | None, agent: str | None, tags: Mapping[str, str]
     ) -> AsyncGenerator[WorkflowStatus]:
         """The workflows of runs that may be meant, newest first."""
-        wanted: Record = {f"{TAG}{name}": value for name, value in tags.items()}
+        wanted: Record = tag_attributes(tags)
         wanted |= {} if agent is None else {"agent": agent}
         wanted |= {"waits": True} if state in WAITS else {}
         offset = 0

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page
-from tests.e2e.browser.views import Seed, seed, seed_plot
+from tests.e2e.browser.views import Seed, seed, seed_plot, seed_runs
 from tests.support.browser import SECONDS, Watch, chromium
 from tests.support.paced_model import PacedModel, by_model, paced_model
 from tests.support.serving import COMMAND, UNCOUNTED, Serving, running, serving
@@ -70,6 +70,20 @@ def demo_seed(demo: Serving) -> Seed:
 def scripted_seed(scripted: Serving, model: PacedModel) -> Seed:
     """The scripted server, after code that drew something."""
     return seed_plot(scripted.url, model)
+
+
+@pytest.fixture(scope="session")
+def durable(tmp_path_factory: pytest.TempPathFactory) -> Generator[Serving]:
+    """A server with durable runs."""
+    sources = write_demo(tmp_path_factory.mktemp("page-durable"))
+    with serving(sources, SKILLIAN_DURABLE="true", **UNCOUNTED) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def durable_seed(durable: Serving) -> Seed:
+    """The server with durable runs, after a turn and a comparison."""
+    return seed_runs(durable.url)
 
 
 @pytest.fixture(scope="session")

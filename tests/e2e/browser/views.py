@@ -61,8 +61,15 @@ def seed(url: str) -> Seed:
     return Seed(url, chat["session_id"], compared["cache_key"])
 
 
-def _posted(url: str, body: dict[str, Any]) -> dict[str, Any]:
-    answer = requests.post(url, json=body, timeout=SECONDS)
+def seed_runs(url: str) -> Seed:
+    """Ask a server with durable runs for a turn, and for a comparison that is not waited for."""
+    chat = _posted(f"{url}/chat", {"message": QUESTION})
+    _posted(f"{url}/compare", COMPARED, Prefer="respond-async")
+    return Seed(url, chat["session_id"])
+
+
+def _posted(url: str, body: dict[str, Any], **headers: str) -> dict[str, Any]:
+    answer = requests.post(url, json=body, headers=headers, timeout=SECONDS)
     answer.raise_for_status()
     told: dict[str, Any] = answer.json()
     return told
@@ -91,7 +98,7 @@ class View:
     Attributes:
         path: where it is; names what a `Seed` holds.
         come: does what is to be done there, and waits until all is shown.
-        at: which server has it: `demo`, `scripted` or `locked` (with keys).
+        at: which server has it: `demo`, `scripted`, `durable` or `locked` (with keys).
     """
 
     path: str
@@ -142,6 +149,10 @@ def _explanation(page: Page) -> None:
     explanation.scroll_into_view_if_needed()
 
 
+def _runs(page: Page) -> None:
+    expect(page.locator(".run-list li").filter(has_text="✓ completed")).to_have_count(2)
+
+
 VIEWS: Mapping[str, View] = MappingProxyType(
     {
         "start": View("/ui/", _shows("body", "Compare")),
@@ -155,6 +166,7 @@ VIEWS: Mapping[str, View] = MappingProxyType(
         "sources": View("/ui/sources", _shows(".source-card", "fi_reporting")),
         "settings": View("/ui/settings", _shows("body", "Theme")),
         "run": View("/ui/runs/{session}/1", _shows("body", "compare_sources")),
+        "runs": View("/ui/runs", _runs, "durable"),
         "login": View("/ui/login", _shows("body", "key"), "locked"),
     }
 )

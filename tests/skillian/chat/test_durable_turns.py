@@ -14,12 +14,12 @@ from tests.skillian.chat.test_approvals import Posting
 from tests.skillian.chat.test_turns import all_of, said
 from tests.skillian.chat.turn_agents import ToolAgent, echo
 
-from skillian.chat import durable_turns
+from skillian.chat import durable_turns, durable_work
 from skillian.chat.approvals import Approvals
-from skillian.chat.durable_turns import DurableTurns, runs_url
+from skillian.chat.durable_turns import DurableTurns
+from skillian.chat.durable_work import DurableWork, runs_url
 from skillian.chat.sessions import follow
 from skillian.chat.turns import TurnRunner
-from skillian.errors import UnavailableError
 from skillian.storage import CANCELLED, SessionNotFound, SessionStore, TurnEvent, TurnLost
 from tinyagent import Decision, tool
 
@@ -39,8 +39,8 @@ Open = Callable[..., AbstractAsyncContextManager[DurableTurns]]
 
 @pytest.fixture(autouse=True)
 def _quickly(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(durable_turns, "_TEND_SECONDS", 0.1)
-    monkeypatch.setattr(durable_turns, "_DRAIN_SECONDS", 0.1)
+    monkeypatch.setattr(durable_work, "_TEND_SECONDS", 0.1)
+    monkeypatch.setattr(durable_work, "_DRAIN_SECONDS", 0.1)
 
 
 @pytest.fixture
@@ -52,7 +52,9 @@ def opened(store: SessionStore, url: str) -> Open:
         agent: Any, approvals: Approvals | None = None
     ) -> AsyncGenerator[DurableTurns]:
         runner = TurnRunner(lambda: agent, store, approvals=approvals)
-        async with DurableTurns(runner, store, url, 4) as turns:
+        work = DurableWork(url)
+        turns = DurableTurns(work, runner, store, 4)
+        async with work:
             yield turns
 
     return open_turns
@@ -134,6 +136,23 @@ async def test_a_cancelled_turn_ends_and_its_tool_stops(store: SessionStore, ope
         after = await all_of(turns.run_turn(session, "me", "Again"))
     assert after[-2].data["content"] == "Re: Again"
     assert said(await store.messages(session)) == ["Hello", CANCELLED, "Again", "", "Re: Again"]
+
+
+async def test_a_run_that_is_cancelled_from_outside_ends_its_turn(
+    store: SessionStore, opened: Open, url: str
+) -> None:
+    from tinyagent.durable import DurableRuns
+
+    session = (await store.create("me")).id
+    hanging = Hanging(idempotent=True)
+    async with opened(ToolAgent(hanging.tool)) as turns:
+        reading = asyncio.create_task(all_of(turns.run_turn(session, "me", "Hello")))
+        await asyncio.wait_for(hanging.at_work.wait(), SECONDS)
+        async with DurableRuns(runs_url(url)) as runs:
+            [run] = await runs.list()
+            await runs.cancel(run.run_id)
+        events = await asyncio.wait_for(reading, SECONDS)
+        assert events[-2].data == {"type": "cancelled", "message": CANCELLED}
 
 
 async def test_a_deleted_session_ends_its_turn(store: SessionStore, opened: Open) -> None:
@@ -218,27 +237,6 @@ async def test_nobody_answers_in_time(
     given = next(event.data for event in events if event.type == "approval_given")
     assert given == {"id": "c1", "approved": False, "reason": "nobody answered in time"}
     assert posting.posted == []
-
-
-@pytest.mark.parametrize(
-    ("store_url", "expected"),
-    [
-        ("sqlite:///skillian.db", "sqlite:///skillian-runs.db"),
-        ("sqlite:////a.b/sessions", "sqlite:////a.b/sessions-runs"),
-        ("postgresql+psycopg://me:p%40ss@host/db", "postgresql://me:p%40ss@host/db"),
-        ("postgres://host/db", "postgresql://host/db"),
-    ],
-)
-def test_the_runs_are_beside_the_sessions(store_url: str, expected: str) -> None:
-    assert runs_url(store_url) == expected
-
-
-def test_without_the_extra_it_says_how_to_get_it(
-    store: SessionStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(durable_turns, "find_spec", lambda _: None)
-    with pytest.raises(UnavailableError, match=r"tinyagent-skillian\[durable\]"):
-        DurableTurns(TurnRunner(lambda: ToolAgent(echo), store), store, "sqlite:///a.db", 1)
 
 
 def assert_private(folder: Path) -> None:

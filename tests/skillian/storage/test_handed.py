@@ -97,7 +97,8 @@ async def test_a_turn_is_cancelled_whoever_holds_it(
 ) -> None:
     session, _ = await begun(store)
     async with store.taken_over(session, 2, ours) as taken:
-        assert await other.cancel_turn(session) == 2
+        assert await other.cancel_turn(session, 1) is None  # that one has ended
+        assert await other.cancel_turn(session, 2) == 2
         with pytest.raises(TurnLost):
             await taken.finish()
         assert taken.is_lost

@@ -6,6 +6,7 @@ from typing import Any
 from nicegui import ui
 from nicegui.testing import User
 from tests.skillian.web.views import fire, sees, viewed
+from tests.skillian.web.visits import visit
 from tests.support.waits import soon
 
 from skillian.api.comparisons import Comparisons
@@ -31,7 +32,7 @@ def submit(user: User) -> None:
 
 
 async def test_what_both_sources_have_is_offered_and_compared(service: Service) -> None:
-    async with viewed(lambda: compare_form(service)) as user:
+    async with viewed(lambda: compare_form(visit(service))) as user:
         await sees(user, "Compare two sources")
         assert field(user, "Source A, the baseline").value == "fi_reporting"
         assert field(user, "Source B").value == "bpc_reporting"
@@ -54,7 +55,7 @@ async def test_what_both_sources_have_is_offered_and_compared(service: Service) 
 
 
 async def test_each_fault_stands_beside_its_field(service: Service) -> None:
-    async with viewed(lambda: compare_form(service)) as user:
+    async with viewed(lambda: compare_form(visit(service))) as user:
         await sees(user, "Compare two sources")
         user.find("Add a filter").click()
         with user:
@@ -71,7 +72,7 @@ async def test_each_fault_stands_beside_its_field(service: Service) -> None:
 
 
 async def test_what_the_engine_refuses_is_told_beside_the_filter(service: Service) -> None:
-    async with viewed(lambda: compare_form(service)) as user:
+    async with viewed(lambda: compare_form(visit(service))) as user:
         await sees(user, "Compare two sources")
         user.find("Add a filter").click()
         with user:
@@ -84,7 +85,7 @@ async def test_what_the_engine_refuses_is_told_beside_the_filter(service: Servic
 
 
 async def test_two_filters_on_one_dimension_hold_together_or_are_refused(service: Service) -> None:
-    async with viewed(lambda: compare_form(service)) as user:
+    async with viewed(lambda: compare_form(visit(service))) as user:
         await sees(user, "Compare two sources")
         for place, (condition, value) in enumerate((("gte", "1001"), ("lt", "1003"))):
             user.find("Add a filter").click()
@@ -93,7 +94,7 @@ async def test_two_filters_on_one_dimension_hold_together_or_are_refused(service
                 field(user, "Value", place).value = value
         submit(user)
         await soon(lambda: len(user.back_history) == 2, 60)
-    async with viewed(lambda: compare_form(service)) as user:
+    async with viewed(lambda: compare_form(visit(service))) as user:
         await sees(user, "Compare two sources")
         for place in range(2):
             user.find("Add a filter").click()
@@ -105,7 +106,7 @@ async def test_two_filters_on_one_dimension_hold_together_or_are_refused(service
 
 
 async def test_names_that_would_be_code_are_compared_too(hostile: Service) -> None:
-    async with viewed(lambda: compare_form(hostile)) as user:
+    async with viewed(lambda: compare_form(visit(hostile))) as user:
         await sees(user, "Compare two sources")
         assert field(user, "Measures").value == [":sum"]
         submit(user)
@@ -113,7 +114,7 @@ async def test_names_that_would_be_code_are_compared_too(hostile: Service) -> No
 
 
 async def test_a_server_that_has_enough_to_do_says_so(service: Service) -> None:
-    async with viewed(lambda: compare_form(service)) as user:
+    async with viewed(lambda: compare_form(visit(service))) as user:
         await sees(user, "Compare two sources")
         free, service.slots.free = service.slots.free, 0
         submit(user)
@@ -141,7 +142,7 @@ class Endless(Comparisons):
 
 async def test_a_comparison_tells_its_progress_and_can_be_stopped(service: Service) -> None:
     service.comparisons = endless = Endless()
-    async with viewed(lambda: compare_form(service)) as user:
+    async with viewed(lambda: compare_form(visit(service))) as user:
         await sees(user, "Compare two sources")
         submit(user)
         await sees(user, "fi_reporting: 7 groups")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -120,6 +121,30 @@ async def test_the_same_call_twice_is_asked_for_twice(
         assert (await runs.wait("run")).output == "done"
     assert len(waiting.questions) == 2
     assert paid == [5, 5]
+
+
+async def test_an_answer_is_on_record_before_the_run_is_put_away_for_another(
+    database: str, pay: Tool, paid: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with opened(database, {"payer": payer(pay, [wish(5), wish(6)], "done")}) as runs:
+        written = runs._dbos._sys_db.record_operation_result
+
+        def write_slowly(*args: Any, **options: Any) -> None:
+            time.sleep(0.2)
+            written(*args, **options)
+
+        monkeypatch.setattr(runs._dbos._sys_db, "record_operation_result", write_slowly)
+        waiting = await runs.run("payer", "pay", run_id="run")
+        by_amount = {question.arguments["amount"]: question for question in waiting.questions}
+        await runs.approve("run", approved=False, call=by_amount[5].place)
+        waiting = await runs.wait("run")
+        while len(waiting.questions) == 2:  # it has not gone on yet
+            waiting = await runs.wait("run")
+        assert [question.arguments for question in waiting.questions] == [{"amount": 6}]
+        assert [step.name.partition(" ")[2] for step in await runs.steps("run")][1:] == ["ask pay"]
+        await runs.approve("run", call=by_amount[6].place)
+        assert (await runs.wait("run")).output == "done"
+    assert paid == [6]
 
 
 async def test_who_is_asked_in_person_is_asked_once(

@@ -118,6 +118,11 @@ async def test_runs_are_listed_newest_first(either_database: str) -> None:
         assert set.union(*pages) == {"a", "b", "c"}
         assert await listed(agent="adder", state="completed") == {"a", "b"}
         assert await listed(tags={"name": "a"}) == {"a"}
+        await runs.tag("a", {"name": "b", "half": "\ud800\0"})
+        assert await listed(tags={"name": "a"}) == set()
+        assert (await runs.get("a")).tags == {"name": "b", "half": "?\N{REPLACEMENT CHARACTER}"}
+        with pytest.raises(UnknownRun):
+            await runs.tag("nobody", {})
         assert await listed(state="error") == {"c"}
         assert await listed(state="waiting") == set()
 

@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any, cast
+
+from tests.skillian.web.views import sees, viewed
+from tests.skillian.web.visits import visit
+
+from skillian.api.durable_runs import Durable
+from skillian.api.problems import ProblemError
+from skillian.api.service import Service
+from skillian.web import runs
+from skillian.web.runs import runs_view
+
+NOW = datetime.now(UTC).isoformat()
+
+
+class Listed:
+    """Runs as they are told."""
+
+    def __init__(self, *told: dict[str, Any]) -> None:
+        self.told = list(told)
+
+    async def list(self, _owner: str, _offset: int, _limit: int) -> list[dict[str, Any]]:
+        return [dict(run) for run in self.told]
+
+    async def cancel(self, _owner: str, run_id: str) -> None:
+        for run in self.told:
+            if run["id"] == run_id and run["state"] == "cancelled":
+                raise ProblemError(409, "run_is_over", "It is over.")
+            run["state"] = "cancelled"
+
+
+def comparison(state: str, **more: Any) -> dict[str, Any]:
+    told = {"id": "c", "kind": "comparison", "state": state, "title": "a <b> and b", "error": None}
+    return {**told, "created": NOW, "updated": NOW, "cache_key": None, "progress": None, **more}
+
+
+async def test_without_durable_runs_it_says_how_to_have_them(service: Service) -> None:
+    async with viewed(lambda: runs_view(visit(service))) as user:
+        await sees(user, "This server keeps no runs; it does with SKILLIAN_DURABLE=true.")
+
+
+async def test_nothing_is_under_way(service: Service) -> None:
+    service.durable = cast("Durable", Listed())
+    async with viewed(lambda: runs_view(visit(service))) as user:
+        await sees(user, "None")
+
+
+async def test_a_run_is_followed_and_stopped(service: Service, monkeypatch: Any) -> None:
+    monkeypatch.setattr(runs, "LOOK_SECONDS", 0.05)
+    listed = Listed(comparison("running", progress="a: 1 groups"))
+    service.durable = cast("Durable", listed)
+    async with viewed(lambda: runs_view(visit(service))) as user:
+        await sees(user, "a <b> and b")
+        await sees(user, "● running")
+        await sees(user, "a: 1 groups")
+        listed.told[0]["progress"] = "a: 2 groups"
+        await sees(user, "a: 2 groups")
+        user.find("Stop").click()
+        await sees(user, "✕ cancelled")
+
+
+async def test_why_a_run_failed_is_shown(service: Service) -> None:
+    listed = Listed(comparison("error", error="the statement ran longer than 30 s"))
+    service.durable = cast("Durable", listed)
+    async with viewed(lambda: runs_view(visit(service))) as user:
+        await sees(user, "✕ failed")
+        await sees(user, "the statement ran longer than 30 s")
