@@ -15,7 +15,7 @@ from typing import Any
 from sqlalchemy.exc import SQLAlchemyError
 
 from skillian.api.comparisons import Comparisons
-from skillian.api.problems import problem_of
+from skillian.api.problems import ProblemError, problem_of
 from skillian.chat.durable_work import DurableWork, result_of
 from skillian.data.saved import SavedComparison
 from skillian.errors import ToolError
@@ -27,6 +27,8 @@ logger = logging.getLogger("skillian")
 COMPARISON = "skillian-comparisons"
 AT_ONCE = 4
 PER_OWNER = 2
+MAX_WAITING = 100
+"""How many of an owner's may wait to be made."""
 
 _LOOK_SECONDS = 1.0
 
@@ -49,9 +51,13 @@ class DurableComparisons:
 
         Raises:
             ToolError: it cannot be compared, as far as can be told before.
+            ProblemError: as many of the owner's wait already as may (503).
             StoreUnavailable: it cannot be written down.
         """
         await self._comparisons.check(asked)
+        if await self._work.waiting(COMPARISON, owner, MAX_WAITING) == MAX_WAITING:
+            detail = f"{MAX_WAITING} of your comparisons wait already; try again."
+            raise ProblemError(503, "overloaded", detail, {"Retry-After": "10"})
         run_id = uuid.uuid4().hex
         task = json.dumps({"run": run_id, "asked": asked.model_dump(mode="json")})
         await self._work.enqueue(COMPARISON, task, run_id, owner, title=f"{asked.a} and {asked.b}")

@@ -126,6 +126,16 @@ class DurableWork:
         with answering():
             await self.runs.start(kind, task, run_id=run_id, queue=kind, key=owner, tags=tags)
 
+    async def waiting(self, kind: str, owner: str, most: int) -> int:
+        """How many tasks of an owner wait to be worked on, counted up to `most`.
+
+        Raises:
+            StoreUnavailable: nobody knows.
+        """
+        with answering():
+            tags = {"owner": owner}
+            return len(await self.runs.list(state="queued", agent=kind, tags=tags, limit=most))
+
     async def is_ours(self, run_id: str) -> bool:
         """Whether this process works on it, as far as others know; asked within the work."""
         record = await apart(self.runs.get(run_id))

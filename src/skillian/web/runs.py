@@ -14,7 +14,6 @@ from skillian.api.problems import ProblemError, problem_of
 from skillian.storage import StorageError
 from skillian.web.frame import Visit
 from skillian.web.heading import Heading
-from skillian.web.tool_card import duration
 
 SHOWN = 50
 LOOK_SECONDS = 2.0
@@ -122,6 +121,5 @@ def _title(run: dict[str, Any]) -> None:
 def _times(run: dict[str, Any]) -> str:
     began, ended = (datetime.fromisoformat(run[name]) for name in ("created", "updated"))
     told = began.astimezone(UTC).strftime("%H:%M:%S UTC")
-    if run["state"] in _UNDER_WAY:
-        return told
-    return f"{told}, {duration((ended - began).total_seconds() * 1000)}"
+    seconds = round((ended - began).total_seconds())  # SQLite knows whole ones only
+    return told if run["state"] in _UNDER_WAY or not seconds else f"{told}, {seconds} s"

@@ -111,6 +111,22 @@ async def test_what_cannot_be_compared_is_refused_at_once(serve: Serve) -> None:
             assert (await answer.json())["runs"] == []
 
 
+async def test_a_key_cannot_have_more_waiting_than_there_is_room_for(
+    serve: Serve, held: Held, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(durable_comparisons, "MAX_WAITING", 2)
+    async with serve(durable=True) as client:
+        places = [(await asked_later(client))[0] for _ in range(2)]
+        for place in places:
+            await until(client, place, "running")
+        for _ in range(2):  # two are made at once for a key, and two wait
+            await asked_later(client)
+        async with client.post("/compare", json=ASKED, headers=LATER) as answer:
+            assert (answer.status, answer.headers["Retry-After"]) == (503, "10")
+            assert "2 of your comparisons wait already" in (await answer.json())["detail"]
+        held.go_on.set()
+
+
 async def test_a_preference_that_cannot_be_met_is_no_fault(serve: Serve) -> None:
     async with serve() as client:
         async with client.post("/compare", json=ASKED, headers=LATER) as answer:
