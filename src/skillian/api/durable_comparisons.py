@@ -9,17 +9,16 @@ import asyncio
 import json
 import logging
 import uuid
-from contextvars import Context
 from typing import Any
 
 from sqlalchemy.exc import SQLAlchemyError
 
 from skillian.api.comparisons import Comparisons
-from skillian.api.problems import ProblemError, problem_of
+from skillian.api.problems import problem_of
 from skillian.chat.durable_work import DurableWork, result_of
 from skillian.data.saved import SavedComparison
 from skillian.errors import ToolError
-from skillian.storage import StoreUnavailable
+from skillian.storage import StoreUnavailable, TooManyWaiting
 from tinyagent import RunResult
 
 logger = logging.getLogger("skillian")
@@ -51,13 +50,12 @@ class DurableComparisons:
 
         Raises:
             ToolError: it cannot be compared, as far as can be told before.
-            ProblemError: as many of the owner's wait already as may (503).
+            TooManyWaiting: as many of the owner wait already as may.
             StoreUnavailable: it cannot be written down.
         """
         await self._comparisons.check(asked)
         if await self._work.waiting(COMPARISON, owner, MAX_WAITING) == MAX_WAITING:
-            detail = f"{MAX_WAITING} of your comparisons wait already; try again."
-            raise ProblemError(503, "overloaded", detail, {"Retry-After": "10"})
+            raise TooManyWaiting("comparisons", MAX_WAITING)
         run_id = uuid.uuid4().hex
         task = json.dumps({"run": run_id, "asked": asked.model_dump(mode="json")})
         await self._work.enqueue(COMPARISON, task, run_id, owner, title=f"{asked.a} and {asked.b}")
@@ -69,9 +67,7 @@ class DurableComparisons:
         asked = SavedComparison.model_validate(named["asked"])
         groups: dict[str, int] = {}
         comparing = asyncio.create_task(self._comparisons.compare(asked, groups.__setitem__))
-        watching = asyncio.create_task(
-            self._watch(named["run"], groups, comparing), context=Context()
-        )
+        watching = asyncio.create_task(self._watch(named["run"], groups, comparing))
         try:
             await asyncio.wait([comparing])
         finally:  # in the middle, too, when the process ends
@@ -103,7 +99,7 @@ class DurableComparisons:
                     return
                 progress = "; ".join(f"{name}: {count} groups" for name, count in groups.items())
                 if progress != told:
-                    await self._work.runs.tag(run_id, {"progress": progress})
+                    await self._work.note(run_id, progress=progress)
                     told = progress
             except SQLAlchemyError as error:  # it is back before long, or the result is lost
                 logger.warning("a comparison cannot be looked after: %s", type(error).__name__)

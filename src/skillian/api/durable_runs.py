@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from tinyagent.durable import RunRecord
 
 JsonObject = dict[str, Any]
+
+_ID = re.compile(r"[0-9a-f]{32}(-\d+)?")
+_FAILED = "It failed; the reason is in the log of skillian."
 
 
 class Durable:
@@ -73,6 +77,8 @@ class Durable:
             await self._store.cancel_turn(*turn_of(record.task))
 
     async def _owned(self, owner: str, run_id: str) -> RunRecord:
+        if not _ID.fullmatch(run_id):
+            raise _unknown()
         try:
             with answering():
                 record = await self._work.runs.get(run_id)
@@ -89,7 +95,8 @@ class Durable:
             "state": record.state,
             "created": record.created.isoformat(),
             "updated": record.updated.isoformat(),
-            "error": record.error or None,
+            # What did not come from us may tell of the database.
+            "error": (record.error if record.error_kind else _FAILED) if record.error else None,
         }
         if record.agent == COMPARISON:
             progress = record.tags.get("progress", "") if record.state == "running" else ""

@@ -19,6 +19,7 @@ from skillian.storage import (
     SessionBusy,
     SessionNotFound,
     StorageError,
+    TooManyWaiting,
     TurnLost,
 )
 
@@ -165,6 +166,8 @@ def _stored(error: StorageError) -> ProblemError:
         case SessionBusy(seconds=seconds):
             retry = {"Retry-After": str(max(1, round(seconds)))}
             return ProblemError(409, "session_busy", str(error), retry)
+        case TooManyWaiting():
+            return ProblemError(503, "overloaded", str(error), {"Retry-After": "10"})
         case TurnLost():
             return ProblemError(409, "turn_lost", str(error))
         case MessageTooLong():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import defaultdict
 from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import ExitStack, aclosing, contextmanager
@@ -14,6 +15,8 @@ from skillian.chat.turns import TurnRunner
 from skillian.skills.session import in_session
 from skillian.storage import TurnEvent
 from tinyagent import Decision
+
+logger = logging.getLogger("skillian")
 
 
 class Slots:
@@ -76,6 +79,11 @@ class Run:
         self._timer: asyncio.TimerHandle | None = None
         self.task = asyncio.create_task(self._work())
 
+    @property
+    def has_begun(self) -> bool:
+        """Whether its question is stored."""
+        return bool(self._events)
+
     async def first(self) -> TurnEvent | None:
         """The first event; None where the turn was cancelled before it. Raises as `events`."""
         async with aclosing(self.events()) as events:
@@ -132,7 +140,7 @@ class Runs:
 
     Args:
         turns: runs them.
-        slots: each takes one.
+        slots: each takes one, if it is worked on here; to read along takes none.
         approvals: the calls that wait for a person.
     """
 
@@ -140,6 +148,7 @@ class Runs:
         self, turns: TurnRunner | DurableTurns, slots: Slots, approvals: Approvals
     ) -> None:
         self._turns = turns
+        self._is_durable = isinstance(turns, DurableTurns)
         self._slots = slots
         self._approvals = approvals
         self._runs: defaultdict[str, set[Run]] = defaultdict(set)
@@ -151,7 +160,8 @@ class Runs:
         Raises:
             ProblemError: too many are under way (503).
         """
-        self._slots.take()
+        if not self._is_durable:
+            self._slots.take()
         with in_session(session_id):
             run = Run(self._turns.run_turn(session_id, owner, message))
         self._runs[session_id].add(run)
@@ -181,13 +191,15 @@ class Runs:
             raise ProblemError(404, "approval_not_found", detail)
 
     def cancel(self, session_id: str) -> None:
-        """Cancel all turns of a session; those that survive their readers, wherever they are."""
-        for run in self._runs.get(session_id, ()):
-            run.task.cancel()
-        if isinstance(self._turns, DurableTurns):
+        """Cancel all turns of a session, wherever they are."""
+        runs = self._runs.get(session_id, ())
+        for run in runs:
+            if not (self._is_durable and run.has_begun):  # else it reads of its own end
+                run.task.cancel()
+        if self._is_durable or not runs:
             task = asyncio.create_task(self._turns.cancel(session_id))
             self._cancelling.add(task)
-            task.add_done_callback(self._cancelling.discard)
+            task.add_done_callback(self._cancelled)
 
     async def aclose(self) -> None:
         """Cancel all turns, and wait until each is written down as such; durable ones go on."""
@@ -198,9 +210,16 @@ class Runs:
         if tasks:
             await asyncio.wait(tasks)
 
+    def _cancelled(self, task: asyncio.Task[None]) -> None:
+        self._cancelling.discard(task)
+        error = None if task.cancelled() else task.exception()
+        if error is not None:
+            logger.error("a turn could not be cancelled: %s", error, exc_info=error)
+
     def _forget(self, session_id: str, run: Run) -> Callable[[asyncio.Task[None]], None]:
         def forget(task: asyncio.Task[None]) -> None:
-            self._slots.give_back()
+            if not self._is_durable:
+                self._slots.give_back()
             self._runs[session_id].discard(run)
             if not self._runs[session_id]:
                 del self._runs[session_id]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -45,7 +46,7 @@ class Approvals:
     def __init__(self, seconds: float = APPROVAL_SECONDS) -> None:
         self._seconds = seconds
         self._waiting: dict[tuple[str, str], asyncio.Future[Decision]] = {}
-        self._heard: dict[str, bool] = {}
+        self._heard: defaultdict[str, list[bool]] = defaultdict(list)
 
     @contextmanager
     def heard(self, session: str, *, put_away: bool = False) -> Generator[None]:
@@ -55,15 +56,19 @@ class Approvals:
             session: whose calls.
             put_away: whether its run is a durable one, which waits in no process.
         """
-        self._heard[session] = put_away
+        # A turn that was cancelled may still be ending when the session's next one has begun.
+        ways = self._heard[session]
+        ways.append(put_away)
         try:
             yield
         finally:
-            del self._heard[session]
+            ways.remove(put_away)
+            if not ways:
+                self._heard.pop(session, None)
 
     def puts_away(self, session: str) -> bool:
         """Whether a run of this session is put away while it waits."""
-        return self._heard.get(session, False)
+        return any(self._heard.get(session, ()))
 
     async def ask(self, call: ToolCall, tell: Tell) -> Decision:
         """Wait for the answer, and tell that; no at once where nobody would hear of it."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator
 from contextlib import contextmanager, suppress
 from contextvars import Context
@@ -22,7 +23,7 @@ from sqlalchemy import make_url
 from sqlalchemy.exc import SQLAlchemyError
 
 from skillian.errors import UnavailableError
-from skillian.storage import StoreUnavailable
+from skillian.storage import StorageError, StoreUnavailable
 from tinyagent import Event, Memory, RunFinished, RunResult, TinyAgentError, Usage
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ KEPT = timedelta(hours=1)
 _POLL_SECONDS = 0.1
 _DRAIN_SECONDS = 10.0
 _TEND_SECONDS = 5.0
+_FORGET_SECONDS = 300.0
 
 Work = Callable[[str], Awaitable[RunResult[Any]]]
 """Goes through a task from its beginning; what it does once only, its run's journal knows."""
@@ -62,7 +64,8 @@ class DurableWork:
         self._url = runs_url(url)
         self._kinds: dict[str, _Kind] = {}
         self._queues: dict[str, QueueOptions] = {}
-        self._tended: list[Callable[[], Awaitable[None]]] = []
+        self._tended: list[Callable[[], Awaitable[object]]] = [self._wake, self._forget]
+        self._forgotten = -math.inf
         self._ending = asyncio.Event()
 
     def add(
@@ -72,7 +75,7 @@ class DurableWork:
         *,
         at_once: int,
         per_owner: int | None = None,
-        tend: Callable[[], Awaitable[None]] | None = None,
+        tend: Callable[[], Awaitable[object]] | None = None,
     ) -> None:
         """Work on tasks of a kind.
 
@@ -98,9 +101,12 @@ class DurableWork:
 
         if self._url.startswith("sqlite"):
             _make_private(Path(self._url.removeprefix("sqlite:///")))
-        self.runs: DurableRuns = DurableRuns(
+        self._worker: DurableRuns = DurableRuns(
             self._url, self._kinds, queues=self._queues, drain_seconds=_DRAIN_SECONDS
         )
+        await self._worker.__aenter__()
+        # What is under way waits for a database that is away; who asks of it is told.
+        self.runs: DurableRuns = DurableRuns(self._url)
         await self.runs.__aenter__()
         self._tending = asyncio.create_task(self._tend())
         return self
@@ -115,6 +121,7 @@ class DurableWork:
         self._ending.set()  # to cancel it would leave connections behind
         await asyncio.wait([self._tending])
         await self.runs.__aexit__(kind, error, trace)
+        await self._worker.__aexit__(kind, error, trace)
 
     async def enqueue(self, kind: str, task: str, run_id: str, owner: str, **tags: str) -> None:
         """Have a task worked on, here or elsewhere; the same id again is the same task.
@@ -138,23 +145,32 @@ class DurableWork:
 
     async def is_ours(self, run_id: str) -> bool:
         """Whether this process works on it, as far as others know; asked within the work."""
-        record = await apart(self.runs.get(run_id))
-        return record.state == "running" and record.executor_id == self.runs.executor_id
+        record = await _apart(self._worker.get(run_id))
+        return record.state == "running" and record.executor_id == self._worker.executor_id
+
+    async def note(self, run_id: str, **tags: str) -> None:
+        """Tell something of the run; from within the work."""
+        await _apart(self._worker.tag(run_id, tags))
 
     async def _tend(self) -> None:
-        forgotten = 0.0
         while not self._ending.is_set():
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._ending.wait(), _TEND_SECONDS)
-            try:
-                await self.runs.tend()
-                for tend in self._tended:
+            for tend in self._tended:
+                try:
                     await tend()
-                if monotonic() > forgotten + KEPT.total_seconds():
-                    await self.runs.forget(KEPT)
-                    forgotten = monotonic()
-            except SQLAlchemyError as error:  # what is under way waits for it
-                logger.warning("durable work is not tended now: %s", type(error).__name__)
+                except (SQLAlchemyError, StorageError) as error:  # what is under way waits for it
+                    logger.warning("durable work is not tended now: %s", type(error).__name__)
+                except Exception:
+                    logger.exception("durable work is not tended now")
+
+    async def _wake(self) -> None:
+        await self.runs.tend()
+
+    async def _forget(self) -> None:
+        if monotonic() > self._forgotten + _FORGET_SECONDS:
+            await self.runs.forget(KEPT, agents=self._kinds)
+            self._forgotten = monotonic()
 
 
 class _Kind:
@@ -199,7 +215,7 @@ def answering() -> Generator[None]:
         ) from None
 
 
-async def apart(asked: Coroutine[Any, Any, T]) -> T:
+async def _apart(asked: Coroutine[Any, Any, T]) -> T:
     """Await it in a context of its own: what is read within a run would be a step of it."""
     return await asyncio.create_task(asked, context=Context())
 

@@ -89,6 +89,10 @@ class TurnRunner:
                 async for event in events:
                     yield event
 
+    async def cancel(self, session_id: str) -> None:
+        """End the session's turn under way, whoever holds it; that one learns of it in seconds."""
+        await self._store.cancel_turn(session_id)
+
     @asynccontextmanager
     async def opened(self, session_id: str, owner: str, message: str) -> AsyncGenerator[Turn]:
         """Hold the session's turn during the block, its message stored; raises as `run_turn`."""

@@ -7,6 +7,7 @@ from skillian.storage.errors import (
     StorageError,
     StoreUnavailable,
     StoreUrlError,
+    TooManyWaiting,
     TurnLost,
 )
 from skillian.storage.handed import HANDED_SECONDS, HandedTurn
@@ -31,6 +32,7 @@ __all__ = [
     "StorageError",
     "StoreUnavailable",
     "StoreUrlError",
+    "TooManyWaiting",
     "Turn",
     "TurnEvent",
     "TurnLost",

@@ -39,6 +39,13 @@ class TurnLost(StorageError):
         super().__init__("the turn was taken from this process: it ran out of time or was deleted")
 
 
+class TooManyWaiting(StorageError):
+    """As much of an owner waits to be worked on as may; the question was not stored."""
+
+    def __init__(self, what: str, limit: int) -> None:
+        super().__init__(f"{limit} of your {what} wait to be worked on already; try again later")
+
+
 class MessageTooLong(StorageError):
     """A message or another text is over its limit; nothing of it was stored."""
 

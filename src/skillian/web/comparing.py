@@ -10,6 +10,7 @@ from typing import Any
 from skillian.api.durable_runs import Durable
 from skillian.api.problems import ProblemError
 from skillian.data.saved import SavedComparison
+from skillian.errors import ToolError
 from skillian.web import work
 from skillian.web.frame import Visit
 
@@ -29,7 +30,7 @@ class Comparing:
         self._visit = visit
         self._asked = asked
         self._tell = tell
-        self._run_id = ""
+        self._starting: asyncio.Task[dict[str, Any]] | None = None
         self._task: asyncio.Task[str] | None = None
 
     async def key(self) -> str:
@@ -54,8 +55,8 @@ class Comparing:
         """End it, wherever it is made."""
         self.leave()
         durable = self._visit.service.durable
-        if durable is not None and self._run_id:
-            work.start(self._cancel(durable), "cancel a run")
+        if durable is not None and self._starting is not None:
+            work.start(self._cancel(durable, self._starting), "cancel a run")
 
     async def _here(self) -> str:
         groups: dict[str, int] = {}
@@ -69,17 +70,17 @@ class Comparing:
         return str(told["cache_key"])
 
     async def _anywhere(self, durable: Durable) -> str:
-        run: dict[str, Any] = await durable.compare(self._visit.owner, self._asked)
-        self._run_id = run["id"]
+        self._starting = asyncio.create_task(durable.compare(self._visit.owner, self._asked))
+        run = await asyncio.shield(self._starting)
         while run["state"] in ("queued", "running"):
             waits = "Waits for its turn …" if run["state"] == "queued" else "Comparing …"
             self._tell(run["progress"] or waits)
             await asyncio.sleep(LOOK_SECONDS)
-            run = await durable.get(self._visit.owner, self._run_id)
+            run = await durable.get(self._visit.owner, run["id"])
         if run["state"] == "completed":
             return str(run["cache_key"])
         raise ProblemError(500, "run_failed", run["error"] or "This comparison was cancelled.")
 
-    async def _cancel(self, durable: Durable) -> None:
-        with suppress(ProblemError):  # it was over
-            await durable.cancel(self._visit.owner, self._run_id)
+    async def _cancel(self, durable: Durable, starting: asyncio.Task[dict[str, Any]]) -> None:
+        with suppress(ToolError, ProblemError):  # it was refused, or is over
+            await durable.cancel(self._visit.owner, (await starting)["id"])

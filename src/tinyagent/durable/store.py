@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Unpack
@@ -220,17 +220,26 @@ class RunStore:
         """
         await self._answer(run_id, "in_doubt", call, {"choice": choice})
 
-    async def forget(self, older_than: timedelta) -> int:
+    async def forget(self, older_than: timedelta, *, agents: Collection[str] | None = None) -> int:
         """Delete the runs that ended longer ago than this, with their journals; gives their number.
 
         Runs that wait for an answer are kept.
+
+        Args:
+            older_than: how long ago.
+            agents: only runs of these.
         """
         before = (datetime.now(UTC) - older_than).isoformat()
         forgotten = kept = 0
         while page := await self._client.list_workflows_async(
             name=WORKFLOW, status=_ENDED, completed_before=before, limit=_PAGE, offset=kept
         ):
-            ended = [status.workflow_id for status in page if run_record(status).has_ended]
+            found = [run_record(status) for status in page]
+            ended = [
+                run.run_id
+                for run in found
+                if run.has_ended and (agents is None or run.agent in agents)
+            ]
             kept += len(page) - len(ended)
             forgotten += len(ended)
             await self._client.delete_workflows_async(ended, delete_children=True)

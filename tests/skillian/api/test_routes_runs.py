@@ -123,7 +123,8 @@ async def test_a_key_cannot_have_more_waiting_than_there_is_room_for(
             await asked_later(client)
         async with client.post("/compare", json=ASKED, headers=LATER) as answer:
             assert (answer.status, answer.headers["Retry-After"]) == (503, "10")
-            assert "2 of your comparisons wait already" in (await answer.json())["detail"]
+            told = (await answer.json())["detail"]
+            assert told == "2 of your comparisons wait to be worked on already; try again later"
         held.go_on.set()
 
 
@@ -186,7 +187,8 @@ async def test_each_key_sees_its_own_runs(serve: Serve) -> None:
     async with serve(durable=True, api_keys=",".join(KEYS)) as client:
         place, _ = await asked_later(client, KEYS[0])
         await until(client, place, "completed", key=KEYS[0])
-        for way, path in (("GET", place), ("POST", f"{place}/cancel"), ("GET", "/runs/x")):
+        foreign = (("GET", place), ("POST", f"{place}/cancel"))
+        for way, path in (*foreign, ("GET", "/runs/x"), ("GET", "/runs/%00")):
             async with client.request(way, path, headers=of(KEYS[1])) as answer:
                 assert answer.status == 404
         async with client.get("/runs", headers=of(KEYS[1])) as answer:

@@ -103,3 +103,15 @@ async def test_a_turn_that_is_cancelled_waits_no_more() -> None:
         asking.cancel()
         await asyncio.wait([asking])
     assert not approvals.answer("s", "c1", Decision(approved=True))
+
+
+def test_a_turn_that_ends_late_does_not_take_its_hearing_from_the_next() -> None:
+    approvals = Approvals()
+    first, second = approvals.heard("s"), approvals.heard("s", put_away=True)
+    first.__enter__()
+    assert not approvals.puts_away("s")
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert approvals.puts_away("s")
+    second.__exit__(None, None, None)
+    assert not approvals.puts_away("s")

@@ -16,11 +16,18 @@ from tests.skillian.chat.turn_agents import ToolAgent, echo
 
 from skillian.chat import durable_turns, durable_work
 from skillian.chat.approvals import Approvals
-from skillian.chat.durable_turns import DurableTurns
+from skillian.chat.durable_turns import TURN, DurableTurns
 from skillian.chat.durable_work import DurableWork, runs_url
 from skillian.chat.sessions import follow
 from skillian.chat.turns import TurnRunner
-from skillian.storage import CANCELLED, SessionNotFound, SessionStore, TurnEvent, TurnLost
+from skillian.storage import (
+    CANCELLED,
+    SessionNotFound,
+    SessionStore,
+    TooManyWaiting,
+    TurnEvent,
+    TurnLost,
+)
 from tinyagent import Decision, tool
 
 SECONDS = 60.0
@@ -76,7 +83,7 @@ class Hanging:
                 text: of no use.
             """
             self.calls += 1
-            if self.calls == 1:
+            if self.calls <= 1:
                 self.at_work.set()
                 try:
                     await asyncio.Event().wait()
@@ -136,6 +143,42 @@ async def test_a_cancelled_turn_ends_and_its_tool_stops(store: SessionStore, ope
         after = await all_of(turns.run_turn(session, "me", "Again"))
     assert after[-2].data["content"] == "Re: Again"
     assert said(await store.messages(session)) == ["Hello", CANCELLED, "Again", "", "Re: Again"]
+
+
+async def test_a_session_that_is_deleted_while_its_turn_waits_leaves_no_run(
+    store: SessionStore, opened: Open
+) -> None:
+    session = (await store.create("me")).id
+    posting, approvals = Posting(), Approvals()
+    async with opened(posting.agent(approvals), approvals) as turns:
+        async for event in turns.run_turn(session, "me", "Post x"):
+            if event.type == "approval_wanted":
+                break
+        runs = turns._work.runs
+        await runs.wait(f"{session}-1", timeout=SECONDS)
+        await store.delete("me", session)
+        async with asyncio.timeout(SECONDS):
+            while (await runs.get(f"{session}-1")).state != "cancelled":  # noqa: ASYNC110 - as it is told
+                await asyncio.sleep(0.02)
+    assert posting.posted == []
+
+
+async def test_an_owner_cannot_have_more_waiting_than_there_is_room_for(
+    store: SessionStore, opened: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(durable_turns, "MAX_WAITING", 1)
+    sessions = [(await store.create("me")).id for _ in range(6)]
+    hanging = Hanging(idempotent=True)
+    hanging.calls = -10  # all of them stand still
+    async with opened(ToolAgent(hanging.tool)) as turns:
+        for session in sessions[:5]:  # four are worked on, and one waits
+            await anext(turns.run_turn(session, "me", "Hello"))
+            async with asyncio.timeout(SECONDS):
+                while session != sessions[4] and await turns._work.waiting(TURN, "me", 1):  # noqa: ASYNC110 - as above
+                    await asyncio.sleep(0.02)
+        with pytest.raises(TooManyWaiting, match="1 of your turns"):
+            await anext(turns.run_turn(sessions[5], "me", "Hello"))
+    assert await store.messages(sessions[5]) == []
 
 
 async def test_a_run_that_is_cancelled_from_outside_ends_its_turn(

@@ -330,3 +330,14 @@ def _lease(connection: Any, session: str) -> str:
     assert found is not None
     lease: str = found.lease_until
     return lease
+
+
+async def test_a_turn_that_was_left_to_others_is_cancelled(store: SessionStore) -> None:
+    session = (await store.create("me")).id
+    runner = TurnRunner(lambda: ToolAgent(echo), store)
+    async with runner.opened(session, "me", "Hello") as turn:
+        await turn.hand_over(1000.0)
+    await runner.cancel(session)
+    events = await all_of(runner.run_turn(session, "me", "Again"))
+    assert events[-2].data["content"] == "Re: Again"
+    assert said(await store.messages(session))[:2] == ["Hello", CANCELLED]
