@@ -10,7 +10,7 @@ from collections.abc import Callable
 _PAUSE_SECONDS = 0.003
 
 
-def until(condition: Callable[[], object], seconds: float = 10.0) -> float:
+def until(condition: Callable[[], object], seconds: float = 45.0) -> float:
     """Wait until the condition holds; gives the seconds that it took.
 
     Raises:
@@ -24,7 +24,7 @@ def until(condition: Callable[[], object], seconds: float = 10.0) -> float:
     return time.monotonic() - started
 
 
-async def soon(condition: Callable[[], object], seconds: float = 10.0) -> float:
+async def soon(condition: Callable[[], object], seconds: float = 45.0) -> float:
     """As `until`, while the event loop goes on."""
     started = time.monotonic()
     while not condition():

@@ -96,16 +96,21 @@ async def test_ctrl_c_cancels_an_answer_and_twice_leaves(tmp_path: Path, demo: P
         told = await _until(process.stderr, "Ctrl-C again leaves")
         await _say(process, "Hello")
         await _until(process.stdout, "I am back.")
+        asked.clear()
+        await _say(process, "Hang")
+        await asked.wait()
         process.send_signal(signal.SIGINT)
         told += await _until(process.stderr, "Ctrl-C again leaves")
         process.send_signal(signal.SIGINT)
         _, rest = await process.communicate()
         told += rest.decode()
-    assert process.returncode == 130
+    assert process.returncode == 130, told
     assert "Traceback" not in told
     async with open_store(f"sqlite:///{tmp_path / 'skillian.db'}") as store:
         messages = await store.messages(session_of(told))
-    assert [each["content"] for each in messages] == ["Hang", CANCELLED, "Hello", "I am back."]
+    hung = ["Hang", CANCELLED]
+    said = [each["content"] for each in messages]
+    assert said == [*hung, "Hello", "I am back.", *hung]
 
 
 async def _start(folder: Path, demo: Path, model: str) -> Process:

@@ -42,7 +42,7 @@ async def test_more_rows_than_the_budget_are_refused(
     assert (await connector.run("SELECT * FROM digits", {})).num_rows == 8
     with pytest.raises(QueryError, match="larger than 8 rows"):
         await connector.run(MANY, {})
-    assert not _running(mysql_database)
+    await soon(lambda: not _running(mysql_database))
 
 
 async def test_more_bytes_than_the_budget_are_refused(
@@ -85,7 +85,7 @@ async def test_cancelling_stops_the_statement_in_the_database(
     with pytest.raises(asyncio.CancelledError):
         await task
     assert time.monotonic() - start < 1
-    assert not _running(mysql_database)
+    await soon(lambda: not _running(mysql_database))
     assert (await connector.run("SELECT 1 AS x", {})).to_pylist() == [{"x": 1}]
 
 
@@ -103,7 +103,7 @@ async def test_cancelling_a_stream_stops_it_and_no_other(
     with pytest.raises(asyncio.CancelledError):
         await task
     assert (await other).to_pylist() == [{"x": 0}]
-    assert not _running(mysql_database)
+    await soon(lambda: not _running(mysql_database))
 
 
 async def test_a_statement_that_takes_too_long_is_stopped(mysql_database: Database) -> None:
@@ -111,7 +111,7 @@ async def test_a_statement_that_takes_too_long_is_stopped(mysql_database: Databa
     connector = MySQLConnector(login_of(mysql_database.url, FOLDER), "books", timeout=0.3)
     with pytest.raises(QueryError, match=re.escape("longer than 0.3 s")):
         await connector.run(ENDLESS, {})
-    assert not _running(mysql_database)
+    await soon(lambda: not _running(mysql_database))
     assert (await connector.run("SELECT 1 AS x", {})).num_rows == 1
     await connector.aclose()
 
@@ -125,7 +125,7 @@ async def test_closing_stops_what_runs_and_may_be_done_twice(
         await soon(lambda: len(_running(mysql_database)) == 2)
         await connector.aclose()
         await connector.aclose()
-        assert not _running(mysql_database)
+        await soon(lambda: not _running(mysql_database))
         with pytest.raises(QueryError, match="stopped"):
             await task
         with pytest.raises(QueryError, match="stopped"):
