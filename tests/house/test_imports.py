@@ -34,7 +34,13 @@ def _cpu_seconds(rest: str) -> float:
     return min(float(_python(CPU.format(rest=rest))) for _ in range(7))
 
 
+def _cost() -> float:
+    return _cpu_seconds(", tinyagent") - _cpu_seconds("")
+
+
 def test_importing_tinyagent_costs_little() -> None:
-    cost = _cpu_seconds(", tinyagent") - _cpu_seconds("")
+    cost = _cost()
+    for _ in range(4):  # on a core whose twin is busy, all of a try may take longer
+        cost = min(cost, _cost()) if cost > MAX_CPU_SECONDS else cost
     print(f"import tinyagent: {cost:.3f} s of CPU more than bare Python")  # noqa: T201 - the figure
     assert cost <= MAX_CPU_SECONDS

@@ -23,7 +23,8 @@ async def viewed(view: Callable[[], Awaitable[object]]) -> AsyncGenerator[User]:
     async def root() -> None:
         await view()
 
-    async with user_simulation(root) as user:
+    async with user_simulation() as user:
+        ui.page("/", response_timeout=60)(root)
         await user.open("/")
         yield user
 
