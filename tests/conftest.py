@@ -14,6 +14,7 @@ from typing import NamedTuple
 import hypothesis
 import pytest
 import stamina
+from tests.support.standstill import MACHINE
 
 pytest_plugins = ["tests.support.mysql", "tests.support.postgres"]
 
@@ -27,6 +28,14 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 # same examples each time; whoever works on it tries others with every run.
 hypothesis.settings.register_profile("shared-cores", deadline=None, derandomize="CI" in os.environ)
 hypothesis.settings.load_profile("shared-cores")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def watched_machine() -> Generator[None]:
+    """Times are told from a paused machine's."""
+    MACHINE.start()
+    yield
+    MACHINE.close()
 
 
 @pytest.fixture(autouse=True)

@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 from tests.e2e.browser.conftest import NARROW, WIDE, Visit, ask
 from tests.support.paced_model import HERE, PacedModel, by_model
+from tests.support.ports import own_port
 from tests.support.serving import Serving, serving
 
 from skillian.demo.ledger import write_demo
@@ -74,14 +75,14 @@ def test_a_page_reads_on_when_its_server_died_and_is_back(
 ) -> None:
     sources = write_demo(tmp_path)
     model.says("die", f"Before the end {HERE} never said.")
-    with serving(sources, **by_model(model)) as server:
+    port = str(own_port())
+    with serving(sources, "--port", port, **by_model(model)) as server:
         page = visit(server.url, excuse=GONE)
         ask(page, "die")
         expect(answer(page)).to_contain_text("Before the end")
         server.stop(signal.SIGKILL)
     model.let_go()
     model.says("again", "Well again.")
-    port = server.url.rpartition(":")[2]
     with serving(sources, "--port", port, **by_model(model)):
         expect(answer(page)).to_contain_text("broken off")
         expect(page.locator(".question")).to_have_count(1)

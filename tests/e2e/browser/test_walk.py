@@ -13,12 +13,13 @@ from playwright.sync_api import Page, expect
 from tests.e2e.browser.conftest import NARROW, WIDE, Visit, assert_fits
 from tests.e2e.browser.views import VIEWS, Seed
 from tests.support.serving import COMMAND, Serving
+from tests.support.waits import until
 
 both_widths = pytest.mark.parametrize("width", [WIDE, NARROW])
 
 
 def test_the_demo_tells_the_address_of_its_page(demo: Serving, tmp_path: Path) -> None:
-    assert f"The page: {demo.url}/" in demo.log
+    until(lambda: f"The page: {demo.url}/" in demo.log)
     told = subprocess.check_output([COMMAND, "demo"], cwd=tmp_path, text=True)
     assert "skillian demo --serve" in told
 

@@ -310,7 +310,7 @@ async def test_two_hundred_sessions_at_once(store: SessionStore) -> None:
 
 async def test_a_turn_lives_longer_than_its_lease(url: str, store: SessionStore) -> None:
     session = (await store.create("me")).id
-    child = await start(url, session, "3", "hang")
+    child = await start(url, session, "10", "hang")
     assert child.stdout is not None
     await child.stdout.readline()
     leases: set[str] = set()

@@ -1,4 +1,3 @@
-import socket
 import time
 from collections.abc import AsyncIterator
 from datetime import UTC, date, datetime, timedelta, timezone
@@ -10,6 +9,7 @@ import pyarrow as pa
 import pytest
 import trustme
 from tests.support.mysql import DIGITS, MANY, Database, running_mariadb
+from tests.support.ports import own_port
 
 from skillian.connectors import connect
 from skillian.connectors.base import ColumnType
@@ -330,8 +330,7 @@ async def test_a_certificate_is_checked_against_ssl_ca() -> None:
             blob.write_to_path(server.folder / name)
             (server.folder / name).chmod(0o644)
         server.stop()
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            port = free.getsockname()[1]
+        port = own_port()
         tls = [f"--ssl-{part}={server.folder / part}.pem" for part in ("cert", "key")]
         server.start(*tls, "--skip-networking=0", "--bind-address=127.0.0.1", f"--port={port}")
         statement = """

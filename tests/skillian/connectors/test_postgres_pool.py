@@ -6,11 +6,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Generator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from psycopg.conninfo import conninfo_to_dict
 from tests.support.postgres import FOLDER, MANY, Database, Server, rows_of, running_postgres
+from tests.support.standstill import MACHINE
 from tests.support.waits import soon, until
 
 from skillian.connectors import postgres as connector_module
@@ -30,12 +32,13 @@ async def test_a_server_that_has_stopped_answering_is_given_up(
     postgres_database: Database,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(connector_module, "_GRACE_SECONDS", -29.9)
     [found] = await rows_of(postgres_connector, "SELECT pg_backend_pid() AS pid")
     os.kill(found["pid"], signal.SIGSTOP)
     try:
-        with pytest.raises(QueryError, match="the server does not answer"):
-            await postgres_connector.run("SELECT 1", {})
+        with monkeypatch.context() as impatient:
+            impatient.setattr(connector_module, "_GRACE_SECONDS", -29.9)
+            with pytest.raises(QueryError, match="the server does not answer"):
+                await postgres_connector.run("SELECT 1", {})
     finally:
         os.kill(found["pid"], signal.SIGCONT)
     assert await rows_of(postgres_connector, "SELECT 1 AS x") == [{"x": 1}]
@@ -62,7 +65,7 @@ async def test_cancelling_stops_the_statement_in_the_server(
     with pytest.raises(asyncio.CancelledError):
         await task
     assert postgres_database.active() == 0
-    assert time.monotonic() - start < 2
+    assert time.monotonic() - start < 2 + MACHINE.seconds_since(start)
     assert await rows_of(postgres_connector, "SELECT 1 AS x") == [{"x": 1}]
 
 
@@ -71,7 +74,7 @@ async def test_cancelling_one_statement_leaves_the_others(
 ) -> None:
     endless = asyncio.create_task(_run(postgres_connector, ENDLESS))
     await soon(lambda: postgres_database.active() == 1)
-    other = asyncio.create_task(postgres_connector.run("SELECT pg_sleep(0.3)", {}))
+    other = asyncio.create_task(postgres_connector.run("SELECT pg_sleep(3)", {}))
     await soon(lambda: postgres_database.active() == 2)
     endless.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -212,7 +215,10 @@ with running_postgres() as server:
 
 
 def _running_in(folder: Path) -> list[str]:
-    found = [path.read_bytes().decode() for path in Path("/proc").glob("[0-9]*/cmdline")]
+    found: list[str] = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):  # it has just ended
+            found.append(path.read_bytes().decode())
     return [command for command in found if str(folder) in command]
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 from tests.support.serving import COMMAND, UNCOUNTED, Serving
+from tests.support.waits import until
 
 KEYS = ("first-key-0123456789", "second-key-0123456789")
 pytestmark = pytest.mark.timeout(180)  # processes start while others compute
@@ -139,8 +140,8 @@ async def test_a_document_names_no_other_host_and_what_is_not_there_is_said(
 
 def test_the_demo_leaves_nothing_and_ends_in_peace(tmp_path: Path) -> None:
     server = Serving([COMMAND, "demo", "--serve", "--port", "0"], tmp_path)
+    until(lambda: f"The page: {server.url}/" in server.log)
     assert server.stop(signal.SIGINT) == 0
-    assert f"The page: {server.url}/" in server.log
     assert "nanobind" not in server.log
     assert "Traceback" not in server.log
     assert list(tmp_path.iterdir()) == []

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.execution import ended_well, isolated, sandbox_processes, value_of, within
+from tests.support.execution import ended_well, hurry, isolated, sandbox_processes, value_of, within
 from tests.support.waits import soon
 
 from tinyagent.core.errors import CallerError, ConfigurationError
@@ -99,9 +99,11 @@ async def test_data_is_injected_changed_and_keeps_what_the_code_made_of_it() -> 
 
 
 async def test_what_a_failing_step_was_injected_with_is_there_afterwards() -> None:
-    async with isolated(within(0.2)) as executor:
+    async with isolated() as executor:
         executor.inject("number", 7)
+        hurry(executor, 0.2)
         assert (await executor.run("while True: pass")).timed_out
+        hurry(executor, 20)
         assert await value_of(executor, "number") == 7
 
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 
 import pytest
 from tests.support.execution import (
     SPARE_SECONDS,
     ended_well,
+    hurry,
     isolated,
     sandbox_processes,
     value_of,
     within,
 )
+from tests.support.standstill import shortest
 from tests.support.waits import soon
 
 from tinyagent.core.errors import CallerError
@@ -60,20 +63,28 @@ MEMORY = {
 
 @pytest.mark.parametrize("code", TOO_LONG.values(), ids=TOO_LONG)
 async def test_a_step_that_takes_too_long_loses_only_itself(code: str) -> None:
-    async with isolated(within(0.4)) as executor:
+    enough = 0.4 + SPARE_SECONDS
+    assert await shortest(partial(seconds_until_stopped, code), enough) < enough
+
+
+async def seconds_until_stopped(code: str) -> float:
+    """How long a step takes whose limit is 0.4 s, with the next one."""
+    async with isolated() as executor:
         await value_of(executor, "rows = [1]")
         await value_of(executor, "rows.append(2)")
         before = sandbox_processes()
+        hurry(executor, 0.4)
         started = time.monotonic()
         result = await executor.run(f"rows.append(3)\n{code}")
+        hurry(executor, 20)
         assert result.timed_out
         assert result.error is not None
         assert result.error.startswith("the step was stopped after 0.4 s")
         assert (result.value, result.is_final, result.out_of_memory) == (None, False, False)
         assert not result.state_lost
-        await soon(lambda: sandbox_processes() <= before, SPARE_SECONDS)
+        await soon(lambda: sandbox_processes() <= before)
         assert await value_of(executor, "rows") == [1, 2]
-        assert time.monotonic() - started < 0.4 + SPARE_SECONDS
+        return time.monotonic() - started
 
 
 @pytest.mark.parametrize(("code", "said"), CRASHES.values(), ids=CRASHES)
@@ -205,16 +216,18 @@ async def test_a_child_that_goes_on_as_the_step_does_not_forge_a_second_result()
 
 
 async def test_many_failing_steps_one_after_the_other() -> None:
-    async with isolated(within(0.15)) as executor:
+    async with isolated() as executor:
         for number in range(8):
             assert await value_of(executor, f"n = {number}\nn") == number
+            hurry(executor, 0.15)
             assert (await executor.run("while True: pass")).timed_out
+            hurry(executor, 20)
             assert "exit code 3" in ((await executor.run("import os\nos._exit(3)")).error or "")
             assert await value_of(executor, "n") == number
 
 
 async def test_without_checkpoints_variables_live_on_as_long_as_all_goes_well() -> None:
-    async with isolated(within(0.5), checkpoints=0) as executor:
+    async with isolated(checkpoints=0) as executor:
         await value_of(executor, "n = 1")
         assert (await executor.run("n = 2\n1/0")).error is not None
         assert await value_of(executor, "n") == 2
@@ -225,10 +238,12 @@ async def test_without_checkpoints_variables_live_on_as_long_as_all_goes_well() 
 
 @pytest.mark.parametrize("code", ["while True: pass", "import os\nos._exit(3)"])
 async def test_without_checkpoints_a_step_that_fails_badly_loses_all(code: str) -> None:
-    async with isolated(within(0.3), checkpoints=0) as executor:
+    async with isolated(checkpoints=0) as executor:
         executor.inject("given", 5)
         await value_of(executor, "n = 1")
+        hurry(executor, 0.3 if "while" in code else 20)
         result = await executor.run(code)
+        hurry(executor, 20)
         assert result.state_lost
         assert (result.error or "").endswith("all variables are lost")
         assert result.timed_out == ("while" in code)
@@ -248,7 +263,7 @@ async def test_without_checkpoints_memory_is_limited_too() -> None:
 
 async def test_without_checkpoints_cpu_time_does_not_add_up() -> None:
     code = "import resource\nlimit = resource.getrlimit(resource.RLIMIT_CPU)[0]\n"
-    async with isolated(within(0.5), extra_imports=["resource"], checkpoints=2) as executor:
-        assert await value_of(executor, f"{code}0 < limit < 100")
-    async with isolated(within(0.5), extra_imports=["resource"], checkpoints=0) as executor:
+    async with isolated(extra_imports=["resource"], checkpoints=2) as executor:
+        assert await value_of(executor, f"{code}0 < limit < 10_000")
+    async with isolated(extra_imports=["resource"], checkpoints=0) as executor:
         assert await value_of(executor, f"{code}limit == resource.RLIM_INFINITY")

@@ -164,6 +164,7 @@ async def test_the_time_of_the_run_ends_a_tool_within_a_block() -> None:
         """Wait for ever."""
         await asyncio.Event().wait()
 
+    await TinyCodeAgent(coder("final_answer(1)")).run("warm up")
     agent = TinyCodeAgent(
         coder("try:\n    wait()\nexcept BaseException:\n    final_answer(1)"),
         [wait],
@@ -172,7 +173,7 @@ async def test_the_time_of_the_run_ends_a_tool_within_a_block() -> None:
     result = await agent.run("go", return_result=True)
     assert result.state == "usage_limit_reached"
     assert "while waiting for the tool 'wait'" in str(result.error)
-    assert 2 <= result.duration_seconds < 5
+    assert 2 <= result.duration_seconds < 30
 
 
 def look(number: int) -> str:

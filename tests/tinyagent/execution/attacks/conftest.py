@@ -5,17 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from tests.support.standstill import MACHINE
 from tests.tinyagent.execution.attacks.canaries import Canaries
 from tests.tinyagent.execution.attacks.running import PlainPython
-
-
-@pytest.fixture(scope="session", autouse=True)
-def watched_machine() -> Iterator[None]:
-    """Times are told from a paused machine's."""
-    MACHINE.start()
-    yield
-    MACHINE.close()
 
 
 @pytest.fixture(scope="session")

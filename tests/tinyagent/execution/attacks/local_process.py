@@ -67,6 +67,7 @@ async def _serve(order: dict[str, Any]) -> dict[str, Any]:
             if (await executor.run("kept = 41")).error is None:
                 break
         steps = [await _timed(executor, step) for step in order["steps"]]
+        executor.limits = ExecutionLimits(timeout_seconds=10)
         harmless = await executor.run("print(6 * 7)\nprint(kept + 1)")
     after = _shared(tools)
     changed = {name: (before[name], after[name]) for name in before if before[name] != after[name]}

@@ -85,7 +85,7 @@ class PlainPython:
                 descriptors = [output_end, target.fileno(), theirs.fileno()]
                 socket.send_fds(self._control, [str(order).encode()], descriptors)
                 pid = int(self._control.recv(100))
-            code, printed = self._watch(reader.fileno(), attack)
+            code, printed = self._watch(reader.fileno(), ours.fileno(), attack)
             self._end(pid, wait=code is None)
             ours.setblocking(False)  # noqa: FBT003 - the socket module's own signature
             forged = b""
@@ -103,14 +103,19 @@ class PlainPython:
         self._control.close()
         self._process.wait(10)
 
-    def _watch(self, output: int, attack: Attack) -> tuple[int | None, bytes]:
-        """Read what it prints until it has ended, or shown that it does not or is too much."""
+    def _watch(self, output: int, frames: int, attack: Attack) -> tuple[int | None, bytes]:
+        """Read what it prints until it has ended, or shown that it does not or is too much.
+
+        What is to write frames may take its time; it is awaited a little longer once it has.
+        """
         printed = b""
         deadline = time.monotonic() + _WHOLE_SECONDS
         last_step = b"STEP\n" * len(attack.steps)
         open_ends = [self._control.fileno(), output]
+        if attack.proof is Proof.WRITES:
+            open_ends.append(frames)
         while len(printed) <= _FLOOD_BYTES:
-            if attack.proof in {Proof.HANGS, Proof.WRITES} and printed.startswith(last_step):
+            if attack.proof is Proof.HANGS and printed.startswith(last_step):
                 deadline = min(deadline, time.monotonic() + _HANG_SECONDS)
             ready = select.select(open_ends, [], [], max(0, deadline - time.monotonic()))[0]
             if output in ready:
@@ -118,6 +123,9 @@ class PlainPython:
                 printed += data
                 if not data:
                     open_ends.remove(output)
+            elif frames in ready:
+                open_ends.remove(frames)
+                deadline = min(deadline, time.monotonic() + _HANG_SECONDS)
             elif ready:
                 return int(self._control.recv(100)), printed
             else:
@@ -127,7 +135,8 @@ class PlainPython:
     def _end(self, pid: int, *, wait: bool) -> None:
         """Kill it, unless it has ended, and all that it left behind under the attacks' name."""
         if wait:
-            os.kill(pid, signal.SIGKILL)  # it is not collected yet, or its code would be here
+            with suppress(ProcessLookupError):  # it ended this very moment
+                os.kill(pid, signal.SIGKILL)
             self._control.recv(100)
         for number in self._canaries.processes():
             with suppress(ProcessLookupError):

@@ -5,6 +5,15 @@ from __future__ import annotations
 from tests.tinyagent.execution.attacks.cases import Prints, Proof, attack, group
 from tests.tinyagent.execution.attacks.corpus.signals import CHILD
 
+_LOOK = """
+import os, time
+for _ in range(12):
+    time.sleep(0.05)
+    if os.path.exists("late"):
+        print(WON)
+        break
+"""
+
 LINGERING = group(
     "lingering",
     attack(
@@ -15,7 +24,7 @@ if not os.fork():
     open("late", "w").close()
     child(3)
 """,
-        "import os, time\ntime.sleep(0.25)\nif os.path.exists('late'): print(WON)",
+        _LOOK,
     ),
     attack(
         "a daemon goes on after the step",
@@ -30,7 +39,7 @@ if not os.fork():
     open("late", "w").close()
     child(3)
 """,
-        "import os, time\ntime.sleep(0.25)\nif os.path.exists('late'): print(WON)",
+        _LOOK,
     ),
     attack(
         "a child forks again and again",
@@ -59,7 +68,7 @@ if not os.fork():
                 except OSError: pass
             os._exit(0)
         """,
-        "import time\ntime.sleep(0.25)\nprint('mine')",
+        "import time\nprint('mine')\ntime.sleep(0.5)",
         proof=Proof.WRITES,
         checks=(Prints("mine\n"),),
     ),
