@@ -21,7 +21,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from skillian.chat.approvals import LATE
 from skillian.chat.durable_work import DurableWork, answering, result_of
 from skillian.chat.sessions import follow
-from skillian.chat.turns import TurnRunner
+from skillian.chat.turns import FAILED, TurnRunner
 from skillian.storage import (
     HANDED_SECONDS,
     SessionStore,
@@ -152,6 +152,10 @@ class DurableTurns:
         except (StoreUnavailable, SQLAlchemyError):
             # The run is not over: it is put back, and the turn gone through again.
             raise asyncio.CancelledError from None
+        except Exception:
+            logger.exception("turn %d of a session failed", number)
+            await self._store.cancel_turn(session_id, number)
+            return result_of(error=FAILED)
         return result_of(cancelled=True) if result is None else result
 
     async def _enqueue(self, session_id: str, number: int, owner: str) -> None:

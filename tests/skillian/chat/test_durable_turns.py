@@ -181,6 +181,23 @@ async def test_an_owner_cannot_have_more_waiting_than_there_is_room_for(
     assert await store.messages(sessions[5]) == []
 
 
+async def test_a_turn_that_cannot_be_worked_on_does_not_hold_up_its_session(
+    store: SessionStore, opened: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = (await store.create("me")).id
+
+    async def fail(*_: object) -> None:
+        raise RuntimeError("strange")
+
+    async with opened(ToolAgent(echo)) as turns:
+        with monkeypatch.context() as broken:
+            broken.setattr(TurnRunner, "go_on", fail)
+            events = await asyncio.wait_for(all_of(turns.run_turn(session, "me", "Hi")), SECONDS)
+        assert [event.type for event in events] == ["turn_started", "turn_failed", "turn_ended"]
+        after = await all_of(turns.run_turn(session, "me", "Again"))
+    assert after[-2].data["content"] == "Re: Again"
+
+
 async def test_a_run_that_is_cancelled_from_outside_ends_its_turn(
     store: SessionStore, opened: Open, url: str
 ) -> None:
