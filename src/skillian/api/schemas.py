@@ -24,6 +24,7 @@ RunState = Literal[
     "error",
     "lost",
 ]
+"""As `tinyagent.durable.DurableState`, which needs an extra."""
 
 
 class Body(BaseModel):
