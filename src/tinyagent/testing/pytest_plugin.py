@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -37,8 +37,7 @@ def recorded_model(request: pytest.FixtureRequest) -> Callable[[Model | str], Re
     """Makes a `RecordedModel` of a model or its name; each call in a test has a file of its own."""
     from tinyagent.models.recorded import RecordedModel  # noqa: PLC0415 - only where it is used
 
-    test = cast("pytest.Item", request.node)  # pyright: ignore[reportUnknownMemberType, reportUnnecessaryTypeIgnoreComment] - typed from pytest 9.2 on
-    name = re.sub(r"[^\w.-]+", "_", test.name).strip("_")
+    name = re.sub(r"[^\w.-]+", "_", request.node.name).strip("_")
     folder = request.path.parent / "recordings"
     recording = bool(request.config.getoption(_OPTION))
     made = 0
