@@ -21,7 +21,7 @@ demo: $(VENV)/.run ## Answer a real question over two generated tables, without 
 	@$(BIN)/skillian demo
 
 test: $(VENV)/.dev $(VENV)/.programs ## Run all tests
-	$(BIN)/pytest -n 2 --dist loadgroup -m "not models"
+	$(BIN)/pytest -n 2 --dist loadgroup -m "not models" # no groups: handed out one by one
 
 check: $(VENV)/.dev ## Format, lint, types, layers, dependencies
 	$(BIN)/ruff format --check $(SOURCES)

@@ -62,7 +62,6 @@ def _told(event: Event) -> Any:
 
 
 @pytest.mark.llm
-@pytest.mark.xdist_group("llm")
 @pytest.mark.timeout(240)
 async def test_a_small_model_held_to_a_schema_calls_and_answers_and_is_replayed(
     small_model: str, tmp_path: Path

@@ -86,7 +86,6 @@ async def test_a_recorded_model_does_five_of_six_tasks(
 
 
 @pytest.mark.llm
-@pytest.mark.xdist_group("llm")
 @pytest.mark.timeout(240)
 @pytest.mark.parametrize("task", TASKS[:5], ids=lambda task: task.name)
 async def test_whatever_a_small_model_writes_the_run_ends_in_a_state(

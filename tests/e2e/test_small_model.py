@@ -25,7 +25,7 @@ from tinyagent import (
     TextDelta,
 )
 
-pytestmark = [pytest.mark.llm, pytest.mark.xdist_group("llm"), pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.llm, pytest.mark.timeout(180)]
 
 TASK = "Name three primary colours"
 COMMAND = Path(sys.executable).with_name("tinyagent")

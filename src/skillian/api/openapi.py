@@ -64,9 +64,9 @@ def _declare(operation: dict[str, Any], path: str, *, needs_key: bool) -> None:
     if needs_key:
         operation["security"] = [{"key": []}]
         statuses.append(401)
-    if "{" in path or path == "/chat":
+    if "{" in path or path in {"/chat", "/runs"}:
         statuses.append(404)
-    if path.endswith("/chat"):
+    if path.endswith(("/chat", "/cancel")):
         statuses.append(409)
     if "requestBody" in operation:
         statuses.append(415)

@@ -71,9 +71,12 @@ class Sessions:
         await self._fill()
 
     async def _fill(self) -> None:
+        wanted = self._search, self._shown
         found = await self._store.list(
             self._visit.owner, limit=self._shown + 1, search=self._search
         )
+        if wanted != (self._search, self._shown):
+            return  # a later look, which was quicker, shows what is wanted now
         self._list.set_content(self._rows(found[: self._shown]))
         self._none.set_visibility(not found)
         self._more.set_visibility(len(found) > self._shown)

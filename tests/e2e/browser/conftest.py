@@ -22,11 +22,10 @@ Visit = Callable[..., Page]
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """All tests of this folder share one worker, and have time to start what they need."""
+    """All tests of this folder have time to start what they need."""
     for item in items:
         if item.path.is_relative_to(Path(__file__).parent):
             item.add_marker(pytest.mark.browser)
-            item.add_marker(pytest.mark.xdist_group("browser"))
             item.add_marker(pytest.mark.timeout(180))
 
 

@@ -13,7 +13,7 @@ from tests.support.browser import chromium
 from skillian.reports.as_html import write_html
 from skillian.reports.outcome import Outcome
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+pytestmark = pytest.mark.browser
 
 Show = Callable[..., Page]
 

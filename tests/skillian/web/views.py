@@ -23,8 +23,7 @@ async def viewed(view: Callable[[], Awaitable[object]]) -> AsyncGenerator[User]:
     async def root() -> None:
         await view()
 
-    async with user_simulation() as user:
-        ui.page("/", response_timeout=60)(root)
+    async with user_simulation(root) as user:
         await user.open("/")
         yield user
 

@@ -28,8 +28,6 @@ from tinyagent.execution.engines.kernel import KernelEngine
 from tinyagent.execution.preload import modules_for
 from tinyagent.execution.templates import Spec, Template
 
-pytestmark = pytest.mark.xdist_group("soak")
-
 IN_ONE_TEST = 100
 SIDE_BY_SIDE = 50
 MOST_GROWTH = 4 << 20
