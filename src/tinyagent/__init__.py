@@ -67,7 +67,8 @@ from tinyagent.core.execution import Artifact, ExecutionResult
 from tinyagent.core.finalizer import Finalizer
 from tinyagent.core.items import MemoryItem
 from tinyagent.core.memory import Memory
-from tinyagent.core.messages import Message, ToolCall
+from tinyagent.core.messages import Message, Part, Task, ToolCall
+from tinyagent.core.parts import ContentPart, Document, Image, Opaque, Reasoning, Text
 from tinyagent.core.signals import Signal, SignalType
 from tinyagent.core.tokens import TokenEstimate
 from tinyagent.core.turns import Turn
@@ -157,7 +158,9 @@ __all__ = [
     "CodeFinished",
     "CodeStarted",
     "ConfigurationError",
+    "ContentPart",
     "Decision",
+    "Document",
     "Event",
     "ExecutionError",
     "ExecutionLimits",
@@ -168,6 +171,7 @@ __all__ = [
     "FinalAnswer",
     "Finalizer",
     "Guarantee",
+    "Image",
     "InvalidFinalAnswer",
     "LocalExecutor",
     "MalformedReply",
@@ -196,14 +200,17 @@ __all__ = [
     "MultipleFinalAnswers",
     "NativeToolAdapter",
     "NoProgress",
+    "Opaque",
     "OpenAIModel",
     "OpenAIStructuredAdapter",
     "OutputDelta",
     "ParsedAdapter",
+    "Part",
     "ProcessExecutor",
     "RawToolCall",
     "ReactAgent",
     "ReactStep",
+    "Reasoning",
     "RecordedModel",
     "RecordingMismatch",
     "ReplyRejected",
@@ -225,7 +232,9 @@ __all__ = [
     "StepStarted",
     "Strategy",
     "SystemPromptStep",
+    "Task",
     "TaskStep",
+    "Text",
     "TextDelta",
     "TinyAgentError",
     "TinyCodeAgent",

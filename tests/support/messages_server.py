@@ -23,6 +23,8 @@ _KNOWN = {
     "tools",
     "tool_choice",
     "output_config",
+    "cache_control",
+    "thinking",
 }
 _CALL_ID = re.compile(r"[a-zA-Z0-9_-]+")
 _STOP_REASONS = {"stop": "end_turn", "length": "max_tokens"}

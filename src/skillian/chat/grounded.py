@@ -93,9 +93,9 @@ def _said(messages: Sequence[Message]) -> Iterator[str]:
     """What users and tools said; a refusal repeats what a model made up."""
     for message in messages:
         if message.role == "user" or (
-            message.role == "tool" and not message.content.startswith('{"error": true')
+            message.role == "tool" and not message.text.startswith('{"error": true')
         ):
-            yield message.content
+            yield message.text
 
 
 def _values(given: object) -> Iterator[tuple[str, str]]:

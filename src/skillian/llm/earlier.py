@@ -45,8 +45,8 @@ def read_earlier(messages: Sequence[Message]) -> Earlier:
     calls = {call.id: call for message in messages for call in message.tool_calls}
     for message in messages:
         call = calls.get(message.tool_call_id or "")
-        if message.role == "tool" and call is not None and not _is_failure(message.content):
-            earlier = _with_result(earlier, call, message.content)
+        if message.role == "tool" and call is not None and not _is_failure(message.text):
+            earlier = _with_result(earlier, call, message.text)
     return earlier
 
 

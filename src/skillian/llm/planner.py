@@ -49,8 +49,8 @@ class OfflinePlanner:
         if turn[-1].role == "tool":
             return self._after(messages[:start], turn)
         earlier = read_earlier(messages[:start])
-        found = ground(turn[0].content, self._vocabulary, earlier.sources)
-        made = self._plan(turn[0].content, found, earlier)
+        found = ground(turn[0].text, self._vocabulary, earlier.sources)
+        made = self._plan(turn[0].text, found, earlier)
         if isinstance(made, Call):
             return _call(made.tool, made.arguments)
         return _say(word_help(self._vocabulary, made.reason))
@@ -74,7 +74,7 @@ class OfflinePlanner:
     def _after(self, before: Sequence[Message], turn: Sequence[Message]) -> ModelResponse:
         """Word the result, mend a call whose sources were not found, or look further into it."""
         call = next(m.tool_calls[-1] for m in reversed(turn) if m.tool_calls)
-        result = as_object(turn[-1].content)
+        result = as_object(turn[-1].text)
         tried = sum(1 for message in turn if message.role == "tool")
         if result.get("type") == "not_found" and tried == 1:
             mended = self._mend(call.arguments, result)
@@ -84,12 +84,12 @@ class OfflinePlanner:
             further = self._further(before, turn)
             if further is not None:
                 return _call(further.tool, further.arguments)
-        return _say(word_result(call.name, result, turn[-1].content))
+        return _say(word_result(call.name, result, turn[-1].text))
 
     def _further(self, before: Sequence[Message], turn: Sequence[Message]) -> Call | None:
         """The second call of a question such as "why do … and … differ?"."""
         earlier = read_earlier([*before, *turn])
-        found = ground(turn[0].content, self._vocabulary, read_earlier(before).sources)
+        found = ground(turn[0].text, self._vocabulary, read_earlier(before).sources)
         if earlier.comparison is None or not wants_more(found):
             return None
         asked = Grounding(cues=found.cues, ordinal=found.ordinal, breakdown=[], filters={})

@@ -13,7 +13,8 @@ from typing import Any
 from tinyagent.adapters.arguments import read_call
 from tinyagent.core.errors import MalformedReply
 from tinyagent.core.json_shape import as_object
-from tinyagent.core.messages import Message, ToolCall
+from tinyagent.core.messages import Message, Part, ToolCall, plain_content
+from tinyagent.core.parts import Reasoning, Text
 from tinyagent.core.types import ToolSpec
 
 WANTED = (
@@ -95,33 +96,36 @@ def as_plain_messages(messages: Sequence[Message]) -> list[Message]:
 
 def _plain(messages: Sequence[Message]) -> Iterator[Message]:
     names: dict[str, str] = {}
-    results: list[str] = []
+    results: list[Part] = []
     for message in messages:
         if message.role == "tool":
             name = names.get(message.tool_call_id or "", "the tool")
-            results.append(f"Result of {name}:\n{message.content}")
+            gap = "\n\n" if results else ""
+            results += [Text(f"{gap}Result of {name}:\n"), *message.parts]
             continue
         if results:
-            yield Message("user", "\n\n".join(results))
+            yield Message("user", plain_content(results))
             results = []
         names |= {call.id: call.name for call in message.tool_calls}
-        yield Message(message.role, _as_text(message)) if message.tool_calls else message
+        yield _without_calls(message) if message.tool_calls else message
     if results:
-        yield Message("user", "\n\n".join(results))
+        yield Message("user", plain_content(results))
 
 
-def _as_text(message: Message) -> str:
+def _without_calls(message: Message) -> Message:
     """What the model had written: its own text, or the calls as it should have written them."""
-    if as_object(_parsed(message.content)) is not None:
-        return message.content
-    actions = [
-        json.dumps(
-            {"scratchpad": message.content, "tool": call.name, "arguments": dict(call.arguments)},
-            ensure_ascii=False,
-        )
-        for call in message.tool_calls
-    ]
-    return "\n".join(actions)
+    said = message.text
+    if as_object(_parsed(said)) is None:
+        actions = [
+            json.dumps(
+                {"scratchpad": said, "tool": call.name, "arguments": dict(call.arguments)},
+                ensure_ascii=False,
+            )
+            for call in message.tool_calls
+        ]
+        said = "\n".join(actions)
+    thoughts = [part for part in message.parts if isinstance(part, Reasoning)]
+    return Message(message.role, plain_content((*thoughts, Text(said))))
 
 
 def _parsed(text: str) -> object:

@@ -6,6 +6,7 @@ import json
 import math
 import os
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from tinyagent.core.json_shape import as_array, as_object
@@ -64,5 +65,5 @@ def with_own_ids(calls: Iterable[ToolCall]) -> tuple[ToolCall, ...]:
         if not call_id or call_id in seen:
             call_id = f"call_{os.urandom(6).hex()}"
         seen.add(call_id)
-        out.append(ToolCall(call_id, call.name, call.arguments, call.fault))
+        out.append(call if call_id == call.id else replace(call, id=call_id))
     return tuple(out)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from tinyagent.adapters.arguments import read_call, with_own_ids
 from tinyagent.adapters.text_calls import find_text_calls, without_text_calls
 from tinyagent.core.errors import MalformedReply
 from tinyagent.core.messages import Message, ToolCall
-from tinyagent.core.types import ModelResponse, RequestFormat, ToolSpec
+from tinyagent.core.types import ModelResponse, RawToolCall, RequestFormat, ToolSpec
 
 
 class NativeToolAdapter:
@@ -52,9 +53,7 @@ class NativeToolAdapter:
             MalformedReply: the answer is empty, or its text holds an unreadable call.
         """
         if response.tool_calls:
-            return with_own_ids(
-                read_call(call.id, call.name, call.arguments) for call in response.tool_calls
-            )
+            return with_own_ids(map(_read, response.tool_calls))
         text = response.content or ""
         if not text.strip():
             wish = "Call a tool or give your answer" if tools else "Give your answer"
@@ -69,3 +68,8 @@ class NativeToolAdapter:
         """The text, without the calls that were written into it: they are remembered as calls."""
         text = response.content or ""
         return text if response.tool_calls else without_text_calls(text)
+
+
+def _read(call: RawToolCall) -> ToolCall:
+    read = read_call(call.id, call.name, call.arguments)
+    return read if call.opaque is None else replace(read, opaque=call.opaque)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from tinyagent.adapters.base import ToolCallingAdapter
@@ -58,5 +59,5 @@ def _checked(call: ToolCall, tool: ToolSpec | None) -> ToolCall:
     try:
         tool.validate(call.arguments)
     except ToolArgumentsError as error:
-        return ToolCall(call.id, call.name, call.arguments, f"wrong arguments:\n{error}")
+        return replace(call, fault=f"wrong arguments:\n{error}")
     return call

@@ -40,6 +40,7 @@ from tinyagent.core.events import (
     StepStarted,
 )
 from tinyagent.core.logs import logger
+from tinyagent.core.messages import Content, Message, Task, as_content
 from tinyagent.core.types import ModelRequest, ModelResponse, RunResult, RunState
 from tinyagent.memory.pruning import token_budget
 from tinyagent.models.base import Model, get_model
@@ -99,7 +100,7 @@ class LoopAgent(BaseAgent, ABC, Generic[R, M, S, T]):
 
     async def run(
         self,
-        task: str,
+        task: Task,
         *,
         max_steps: int | None = None,
         return_result: bool = False,
@@ -108,7 +109,7 @@ class LoopAgent(BaseAgent, ABC, Generic[R, M, S, T]):
         """Work on `task` until there is an answer.
 
         Args:
-            task: what to do, in words.
+            task: what to do, in words; or words, images and documents in a list.
             max_steps: in place of the agent's own.
             return_result: give back the result of a run that ended without an answer, rather
                 than raise its error.
@@ -127,7 +128,7 @@ class LoopAgent(BaseAgent, ABC, Generic[R, M, S, T]):
 
     def run_sync(
         self,
-        task: str,
+        task: Task,
         *,
         max_steps: int | None = None,
         return_result: bool = False,
@@ -148,7 +149,7 @@ class LoopAgent(BaseAgent, ABC, Generic[R, M, S, T]):
         )
 
     async def stream(
-        self, task: str, *, max_steps: int | None = None, memory: M | None = None
+        self, task: Task, *, max_steps: int | None = None, memory: M | None = None
     ) -> AsyncGenerator[Event, None]:
         """The run as events while it happens; the last is `RunFinished`, whatever the end.
 
@@ -172,7 +173,7 @@ class LoopAgent(BaseAgent, ABC, Generic[R, M, S, T]):
         return ""
 
     @abstractmethod
-    def begin(self, task: str, memory: M | None, context: RunContext, *, streaming: bool) -> R:
+    def begin(self, task: Content, memory: M | None, context: RunContext, *, streaming: bool) -> R:
         """The state of a new run: the conversation so far, if there was one, and the task."""
 
     @abstractmethod
@@ -256,7 +257,7 @@ class LoopAgent(BaseAgent, ABC, Generic[R, M, S, T]):
 
     def _start(
         self,
-        task: str,
+        task: Task,
         max_steps: int | None,
         memory: M | None,
         listener: Callable[[Event], None] | None = None,
@@ -264,10 +265,12 @@ class LoopAgent(BaseAgent, ABC, Generic[R, M, S, T]):
         settings = self._settings
         if max_steps is not None:
             settings = replace(settings, max_steps=max_steps)
-        context = RunContext(task, settings.max_steps, self._tool_map, self._model.name)
+        content = as_content(task)
+        words = Message("user", content).text
+        context = RunContext(words, settings.max_steps, self._tool_map, self._model.name)
         if listener is not None:
             context.emit = listener
-        return self.begin(task, memory, context, streaming=listener is not None)
+        return self.begin(content, memory, context, streaming=listener is not None)
 
     def _finish(self, run: R, state: RunState, error: TinyAgentError | None) -> RunResult[T, M, S]:
         result = cast("RunResult[T, M, S]", run.result(state, error))

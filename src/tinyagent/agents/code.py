@@ -27,7 +27,9 @@ from tinyagent.core.events import (
     SignalGiven,
 )
 from tinyagent.core.execution import ExecutionResult
-from tinyagent.core.messages import ToolCall
+from tinyagent.core.messages import Content, Message, ToolCall
+from tinyagent.core.parts import Text
+from tinyagent.core.replies import thoughts_of
 from tinyagent.core.signals import Signal
 from tinyagent.core.types import ModelRequest, ModelResponse, ToolResult
 from tinyagent.execution.choose import get_executor
@@ -147,7 +149,7 @@ class TinyCodeAgent(LoopAgent[CodeRun, MemoryManager, ActionStep, T]):
             One that is given serves one run at a time and is not closed.
         memory_manager: steps that each run begins with.
         prune: a strategy that shortens the steps before each request.
-        max_steps, prompt_file, system_suffix, middleware, max_tokens, output_retries: as
+        max_steps, prompt_file, system_suffix, middleware, max_tokens, output_retries, reasoning: as
             `ReactAgent` has them. The temperature is always 0.
 
     Raises:
@@ -188,7 +190,7 @@ class TinyCodeAgent(LoopAgent[CodeRun, MemoryManager, ActionStep, T]):
         return describe_code_environment(tools, imports, self._limits().timeout_seconds, names)
 
     def begin(
-        self, task: str, memory: MemoryManager | None, context: RunContext, *, streaming: bool
+        self, task: Content, memory: MemoryManager | None, context: RunContext, *, streaming: bool
     ) -> CodeRun:
         """The steps so far with the task behind them, and a sandbox of the run's own."""
         earlier = self._code_options.get("memory_manager") if memory is None else memory
@@ -215,11 +217,11 @@ class TinyCodeAgent(LoopAgent[CodeRun, MemoryManager, ActionStep, T]):
         *messages, last = run.memory.to_messages()
         notes = run.scratchpad.to_context()
         urgent = _ANSWER_NOW if run.context.answer_only else ""
-        content = "\n\n".join(part for part in (last.content, notes, urgent) if part)
         return ModelRequest(
-            messages=(*messages, replace(last, content=content)),
+            messages=(*messages, _with_words(last, notes, urgent)),
             temperature=self._settings.temperature,
             max_tokens=self._settings.max_tokens,
+            reasoning=self._settings.reasoning,
         )
 
     async def act(self, run: CodeRun, response: ModelResponse) -> None:
@@ -234,11 +236,14 @@ class TinyCodeAgent(LoopAgent[CodeRun, MemoryManager, ActionStep, T]):
                 seen = self._take_answer(run, result) or seen
         finally:
             signals = tuple(run.signals[earlier:])
-            _remember(run, ActionStep(reply.reasoning, reply.code, seen, signals))
+            thoughts = thoughts_of(response)
+            step = ActionStep(reply.reasoning, reply.code, seen, signals, thoughts=thoughts)
+            _remember(run, step)
 
     def reject(self, run: CodeRun, response: ModelResponse, reason: str) -> None:
         """Keep what the model said, and what was wrong with it."""
-        _remember(run, ActionStep((response.content or "").strip(), "", reason))
+        said = (response.content or "").strip()
+        _remember(run, ActionStep(said, "", reason, thoughts=thoughts_of(response)))
 
     def shorten(self, run: CodeRun, strategy: Callable[..., Any]) -> int:
         """Prune the steps; the tasks stay."""
@@ -270,6 +275,14 @@ class TinyCodeAgent(LoopAgent[CodeRun, MemoryManager, ActionStep, T]):
 
     def _limits(self) -> ExecutionLimits:
         return self._code_options.get("limits", _LIMITS)
+
+
+def _with_words(message: Message, *words: str) -> Message:
+    """The message with words behind it; a plain one stays plain."""
+    given = [word for word in words if word]
+    if isinstance(message.content, str):
+        return replace(message, content="\n\n".join(filter(None, (message.content, *given))))
+    return replace(message, content=(*message.content, *map(Text, given)))
 
 
 def _remember(run: CodeRun, step: ActionStep) -> None:

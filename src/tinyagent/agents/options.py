@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TypedDict
 
 from tinyagent.core.errors import ConfigurationError
+from tinyagent.core.types import ReasoningWish
 from tinyagent.execution.limits import ExecutionLimits, TrustLevel
 from tinyagent.execution.protocol import Executor
 from tinyagent.memory.manager import MemoryManager
@@ -15,6 +16,7 @@ from tinyagent.memory.steps import Step
 from tinyagent.middleware.approval import Approval
 from tinyagent.middleware.base import Middleware
 from tinyagent.middleware.limits import UsageLimits
+from tinyagent.models.providers import check_reasoning
 
 Prune = Callable[[Sequence[Step]], Iterable[Step] | Awaitable[Iterable[Step]]]
 """A strategy for steps, plain or awaited."""
@@ -29,6 +31,7 @@ class CommonOptions(TypedDict, total=False):
     middleware: Sequence[Middleware]
     max_tokens: int | None
     output_retries: int
+    reasoning: ReasoningWish | None
 
 
 class AgentOptions(CommonOptions, total=False):
@@ -54,7 +57,7 @@ class Settings:
     """`AgentOptions` with the defaults.
 
     Raises:
-        ConfigurationError: `max_steps` is less than 1.
+        ConfigurationError: `max_steps` is less than 1, or `reasoning` is no level and no number.
     """
 
     max_steps: int = 10
@@ -64,10 +67,12 @@ class Settings:
     max_tokens: int | None = None
     temperature: float | None = None
     output_retries: int = 2
+    reasoning: ReasoningWish | None = None
 
     def __post_init__(self) -> None:
         if self.max_steps < 1:
             raise ConfigurationError(f"max_steps must be 1 or more, got {self.max_steps}")
+        check_reasoning(self.reasoning)
 
     def layers(self) -> tuple[Middleware, ...]:
         """The middleware, with what every agent has even where it is given none.

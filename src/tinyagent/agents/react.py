@@ -22,7 +22,9 @@ from tinyagent.core.context import RunContext
 from tinyagent.core.errors import ModelFormatRefused
 from tinyagent.core.logs import logger
 from tinyagent.core.memory import Memory
-from tinyagent.core.messages import Message, ToolCall
+from tinyagent.core.messages import Content, Message, ToolCall
+from tinyagent.core.parts import Text
+from tinyagent.core.replies import remembered
 from tinyagent.core.types import ModelRequest, ModelResponse, ReactStep, ToolResult
 from tinyagent.models.base import Model
 from tinyagent.prompts.templates import REACT_SYSTEM
@@ -47,7 +49,9 @@ class ReactAgent(LoopAgent[Run[Memory], Memory, ReactStep, T]):
         prompt_file: a system prompt in place of the built-in one.
         system_suffix: added to the system prompt.
         middleware: what wraps each model and tool call, outermost first.
-        max_tokens, temperature: passed to the model.
+        max_tokens, temperature: passed to the model; a temperature only where it takes one.
+        reasoning: how much the model is to think before it answers: `"off"`, `"low"`, `"medium"`,
+            `"high"`, or about how many tokens; None leaves it to the model.
         output_retries: how often a wrong typed answer goes back to the model (default 2).
 
     Raises:
@@ -70,7 +74,7 @@ class ReactAgent(LoopAgent[Run[Memory], Memory, ReactStep, T]):
         self._use(get_adapter(self._model, self._tools, tool_calling_mode))
 
     def begin(
-        self, task: str, memory: Memory | None, context: RunContext, *, streaming: bool
+        self, task: Content, memory: Memory | None, context: RunContext, *, streaming: bool
     ) -> Run[Memory]:
         """The conversation so far with the task behind it."""
         conversation = Memory() if memory is None else memory.copy()
@@ -96,6 +100,7 @@ class ReactAgent(LoopAgent[Run[Memory], Memory, ReactStep, T]):
             format=form,
             temperature=self._settings.temperature,
             max_tokens=self._settings.max_tokens,
+            reasoning=self._settings.reasoning,
         )
 
     async def ask(self, run: Run[Memory]) -> ModelResponse:
@@ -128,7 +133,7 @@ class ReactAgent(LoopAgent[Run[Memory], Memory, ReactStep, T]):
             answer = adapter.extract_answer(response)
             run.output = self._read_answer(run, lambda: self._output.read(answer))
             run.finalizer.set_answer(run.output, "text", {"finish_reason": response.finish_reason})
-            run.memory.add("assistant", said)
+            run.memory.add("assistant", remembered(response, said, ()))
             return
         done: dict[str, ToolResult] = {}
         try:
@@ -136,16 +141,21 @@ class ReactAgent(LoopAgent[Run[Memory], Memory, ReactStep, T]):
         finally:
             # A limit may end the run in the middle: what was done is remembered all the same.
             results = tuple(done.get(call.id) or _not_finished(call) for call in calls)
-            run.memory.add("assistant", adapter.text_beside_calls(response), tool_calls=calls)
+            kept = remembered(response, adapter.text_beside_calls(response), calls)
+            run.memory.add("assistant", kept, tool_calls=calls)
             for result in results:
-                text = "\n".join(filter(None, (run.results.bounded(result.content), result.note)))
-                run.memory.add("tool", text, tool_call_id=result.call.id)
+                run.memory.add(
+                    "tool",
+                    _result_content(run, result),
+                    tool_call_id=result.call.id,
+                    is_error=result.is_error,
+                )
             run.steps.append(ReactStep(run.context.step, said, results))
 
     def reject(self, run: Run[Memory], response: ModelResponse, reason: str) -> None:
         """Keep what the model said, and what was wrong with it."""
         if response.content and response.content.strip():
-            run.memory.add("assistant", response.content)
+            run.memory.add("assistant", remembered(response, response.content, ()))
         run.memory.add("user", reason)
 
     def shorten(self, run: Run[Memory], strategy: Callable[..., Any]) -> int:
@@ -156,6 +166,15 @@ class ReactAgent(LoopAgent[Run[Memory], Memory, ReactStep, T]):
         """Offer the tools by this adapter from now on, in all runs of this agent."""
         self._adapter = adapter
         self._format = adapter.format_request(self._tools, self._output.schema)
+
+
+def _result_content(run: Run[Memory], result: ToolResult) -> Content:
+    """What the model is shown of a result: long texts are cut, images and documents are not."""
+    if not result.parts:
+        return "\n".join(filter(None, (run.results.bounded(result.content), result.note)))
+    note = (Text(result.note),) if result.note else ()
+    shown = Message("tool", (*result.parts, *note)).with_text(run.results.bounded)
+    return shown.content
 
 
 def _not_finished(call: ToolCall) -> ToolResult:
@@ -169,7 +188,7 @@ def _with_instructions(messages: Sequence[Message], instructions: str) -> Sequen
     first, rest = messages[0], messages[1:]
     if first.role != "system":
         return (Message("system", instructions), *messages)
-    return (Message("system", f"{first.content}\n\n{instructions}"), *rest)
+    return (Message("system", f"{first.text}\n\n{instructions}"), *rest)
 
 
 async def _run_calls(

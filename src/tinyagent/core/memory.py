@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from tinyagent.core.items import MemoryItem, prune_items, prune_items_async
-from tinyagent.core.messages import Message, Role, ToolCall
+from tinyagent.core.messages import Content, Message, Role, ToolCall
 from tinyagent.core.tokens import TokenEstimate
 from tinyagent.core.turns import Turn, count_characters, group_turns
 
@@ -28,13 +28,14 @@ class Memory:
     def add(
         self,
         role: Role,
-        content: str,
+        content: Content,
         *,
         tool_calls: Iterable[ToolCall] = (),
         tool_call_id: str | None = None,
+        is_error: bool = False,
     ) -> None:
         """Append one message."""
-        self._messages.append(Message(role, content, tuple(tool_calls), tool_call_id))
+        self._messages.append(Message(role, content, tuple(tool_calls), tool_call_id, is_error))
 
     def set_system(self, content: str) -> None:
         """Make `content` the one system prompt, in front, whatever stood there."""
@@ -103,7 +104,7 @@ class Memory:
 
     @classmethod
     def from_list(cls, data: Iterable[Mapping[str, Any]]) -> Memory:
-        """Read the JSON form back; raises KeyError for a missing part."""
+        """Read the JSON form back; raises KeyError or ValueError for a missing or wrong part."""
         return cls(Message.from_dict(entry) for entry in data)
 
     def _replace(self, count: int, items: Iterable[MemoryItem]) -> int:

@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
+
+from tinyagent.core.errors import ConfigurationError
+from tinyagent.core.json_shape import as_array, as_object, describe
+from tinyagent.core.parts import (
+    READERS,
+    ContentPart,
+    Document,
+    Image,
+    Opaque,
+    Reasoning,
+    Text,
+    read_opaque,
+)
 
 Role = Literal["system", "user", "assistant", "tool"]
 
@@ -15,45 +29,196 @@ class ToolCall:
 
     `fault` says why the call cannot be run as it came (cut-off JSON, say); it is for the model to
     read. A faulty call keeps what the model wrote under the one argument `_unreadable`, so a
-    conversation never holds arguments that are not JSON.
+    conversation never holds arguments that are not JSON. `opaque` is what the provider wants back
+    with the call: a signature, or an id of its own.
     """
 
     id: str
     name: str
     arguments: Mapping[str, Any] = field(default_factory=dict[str, Any])
     fault: str | None = None
+    opaque: Opaque | None = None
+
+    @property
+    def size(self) -> int:
+        """How many characters the model is sent of it."""
+        return len(self.name) + len(json.dumps(dict(self.arguments), default=str))
+
+    def describe(self) -> str:
+        """The call in brackets."""
+        return f"[called {self.name}({json.dumps(dict(self.arguments), default=str)})]"
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form."""
-        out = {"id": self.id, "name": self.name, "arguments": dict(self.arguments)}
-        return out if self.fault is None else out | {"fault": self.fault}
+        out: dict[str, Any] = {
+            "id": self.id,
+            "name": self.name,
+            "arguments": dict(self.arguments),
+        }
+        if self.fault is not None:
+            out["fault"] = self.fault
+        if self.opaque is not None:
+            out["opaque"] = self.opaque.to_dict()
+        return out
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> ToolCall:
         """Read the JSON form back; raises KeyError for a missing part."""
-        return cls(data["id"], data["name"], dict(data["arguments"]), data.get("fault"))
+        return cls(
+            data["id"],
+            data["name"],
+            dict(data["arguments"]),
+            data.get("fault"),
+            read_opaque(data),
+        )
+
+
+Part = Text | Image | Document | Reasoning | ToolCall
+Content = str | tuple[Part, ...]
+Task = str | Sequence[str | ContentPart]
+"""What an agent is asked: words, or words, images and documents in their order."""
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message. Only an assistant's message has `tool_calls`, only a tool's a `tool_call_id`."""
+    """One message. Only an assistant's message has `tool_calls`, only a tool's a `tool_call_id`.
+
+    `content` is a plain string, or parts in the order in which they were given or sent. In a
+    message of parts the calls are among the parts, and `tool_calls` is a view of them. `is_error`
+    marks the result of a call that failed.
+    """
 
     role: Role
-    content: str
+    content: Content
     tool_calls: tuple[ToolCall, ...] = ()
     tool_call_id: str | None = None
+    is_error: bool = False
+
+    def __post_init__(self) -> None:
+        if isinstance(self.content, str):
+            return
+        calls = tuple(part for part in self.content if isinstance(part, ToolCall))
+        if calls:
+            object.__setattr__(self, "tool_calls", calls)
+        elif self.tool_calls:
+            object.__setattr__(self, "content", (*self.content, *self.tool_calls))
+
+    @property
+    def text(self) -> str:
+        """The text, without reasoning, images, documents and calls."""
+        if isinstance(self.content, str):
+            return self.content
+        return "".join(part.text for part in self.content if isinstance(part, Text))
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """All parts in their order; of a plain message its text and then its calls."""
+        if not isinstance(self.content, str):
+            return self.content
+        return (Text(self.content), *self.tool_calls) if self.content else self.tool_calls
+
+    @property
+    def size(self) -> int:
+        """How many characters the model is sent of it; images and documents are estimated."""
+        if isinstance(self.content, str):
+            return len(self.content) + sum(call.size for call in self.tool_calls)
+        return sum(part.size for part in self.content)
+
+    def describe(self) -> str:
+        """The content in words: what is no text is described in brackets."""
+        return "\n".join(part.describe() for part in self.parts)
+
+    def with_text(self, change: Callable[[str], str]) -> Message:
+        """The same with `change` applied to each of its texts; itself where nothing changes."""
+        if isinstance(self.content, str):
+            text = change(self.content)
+            return self if text == self.content else replace(self, content=text)
+        content = tuple(_changed(part, change) for part in self.content)
+        return self if content == self.content else replace(self, content=content)
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form; parts that are not there are left out."""
         out: dict[str, Any] = {"role": self.role, "content": self.content}
-        if self.tool_calls:
+        if not isinstance(self.content, str):
+            out["content"] = [_part_to_dict(part) for part in self.content]
+        elif self.tool_calls:
             out["tool_calls"] = [call.to_dict() for call in self.tool_calls]
         if self.tool_call_id is not None:
             out["tool_call_id"] = self.tool_call_id
+        if self.is_error:
+            out["is_error"] = True
         return out
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Message:
-        """Read the JSON form back; raises KeyError for a missing part."""
+        """Read the JSON form back; raises KeyError or ValueError for a missing or wrong part."""
         calls = tuple(ToolCall.from_dict(call) for call in data.get("tool_calls", ()))
-        return cls(data["role"], data["content"], calls, data.get("tool_call_id"))
+        content = data["content"]
+        if not isinstance(content, str):
+            content = parts_from_list(content)
+        return cls(
+            data["role"], content, calls, data.get("tool_call_id"), data.get("is_error") is True
+        )
+
+
+def parts_from_list(data: object) -> tuple[Part, ...]:
+    """Read the JSON form of parts; raises KeyError or ValueError for a missing or wrong part."""
+    entries = as_array(data)
+    if entries is None:
+        raise ValueError(f"'content' is {describe(data)}, neither a string nor a list of parts")
+    return tuple(_part_from_dict(entry) for entry in entries)
+
+
+def as_content(given: Task) -> Content:
+    """What a caller gives, as the content of a message.
+
+    Raises:
+        ConfigurationError: an item is no string, text, image or document, or there is none.
+    """
+    if isinstance(given, str):
+        return given
+    parts = tuple(Text(item) if isinstance(item, str) else item for item in given)
+    for part in parts:
+        if not isinstance(part, ContentPart):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ConfigurationError(
+                f"a task has {type(part).__name__!r} among its parts; give strings, Text, Image"
+                " and Document"
+            )
+    if not parts:
+        raise ConfigurationError("the task has no parts; say what to do")
+    return parts
+
+
+def plain_content(parts: Iterable[Part]) -> Content:
+    """The parts, or a plain string where there is nothing but text that has no opaque data."""
+    content = tuple(parts)
+    if all(isinstance(part, Text) and part.opaque is None for part in content):
+        return "".join(part.text for part in content if isinstance(part, Text))
+    return content
+
+
+def _changed(part: Part, change: Callable[[str], str]) -> Part:
+    if not isinstance(part, Text):
+        return part
+    text = change(part.text)
+    return part if text == part.text else Text(text)
+
+
+def _part_to_dict(part: Part) -> dict[str, Any]:
+    if isinstance(part, ToolCall):
+        return {"type": "tool_call", **part.to_dict()}
+    return part.to_dict()
+
+
+def _part_from_dict(data: object) -> Part:
+    entry = as_object(data)
+    if entry is None:
+        raise ValueError(f"a part is {describe(data)}, not an object")
+    kind = entry["type"]
+    if kind == "tool_call":
+        return ToolCall.from_dict(entry)
+    read = READERS.get(kind)
+    if read is None:
+        known = ", ".join([*READERS, "tool_call"])
+        raise ValueError(f"a part has the type {kind!r}, which is none of: {known}")
+    return read(entry)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from tinyagent.core.items import SUMMARY_MARK, ItemKind
 from tinyagent.core.messages import Message
@@ -53,15 +53,11 @@ def group_turns(messages: Sequence[Message], task: str | None = None) -> list[Tu
 
 
 def count_characters(messages: Sequence[Message]) -> int:
-    """How many characters a model is sent: texts, and the names and arguments of calls."""
-    return sum(
-        len(message.content)
-        + sum(
-            len(call.name) + len(json.dumps(dict(call.arguments), default=str))
-            for call in message.tool_calls
-        )
-        for message in messages
-    )
+    """How many characters a model is sent: texts, and the names and arguments of calls.
+
+    Images and documents count as the text that costs about as much.
+    """
+    return sum(message.size for message in messages)
 
 
 def _end_of_turn(messages: Sequence[Message], start: int) -> int:
@@ -76,16 +72,18 @@ def _end_of_turn(messages: Sequence[Message], start: int) -> int:
 
 def _kind(message: Message) -> ItemKind:
     if message.role == "user":
-        return "note" if message.content.startswith(SUMMARY_MARK) else "task"
+        return "note" if message.text.startswith(SUMMARY_MARK) else "task"
     return "system" if message.role == "system" else "action"
 
 
 def _says(turn: Turn, task: str | None) -> bool:
-    return turn.kind == "task" and turn.messages[0].content == task
+    return turn.kind == "task" and turn.messages[0].text == task
 
 
 def _shorten(message: Message, max_chars: int) -> Message:
     if message.role != "tool":
         return message
-    content = cut_middle(message.content, max_chars)
-    return message if content == message.content else replace(message, content=content)
+    shorter = message.with_text(partial(cut_middle, max_chars=max_chars))
+    if isinstance(shorter.content, str) or max_chars >= shorter.size:
+        return shorter
+    return replace(shorter, content=cut_middle(shorter.describe(), max_chars))

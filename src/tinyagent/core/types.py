@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol
 from tinyagent.core.errors import TinyAgentError
 from tinyagent.core.execution import Artifact
 from tinyagent.core.messages import Message, ToolCall
+from tinyagent.core.parts import ContentPart, Opaque, Reasoning, Text
 from tinyagent.core.signals import Signal
 
+ReasoningWish = Literal["off", "low", "medium", "high"] | int
 RunState = Literal["completed", "step_limit_reached", "usage_limit_reached", "cancelled", "error"]
 
 
@@ -59,12 +61,18 @@ class ToolSpec(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What the model calls of a run cost: requests made and tokens counted by the server."""
+    """What the model calls of a run cost: requests made and tokens counted by the server.
+
+    `cached_tokens` (read from the provider's cache) and `cache_write_tokens` (written to it) are
+    part of the input; `reasoning_tokens` are part of the output.
+    """
 
     requests: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
     cached_tokens: int = 0
+    cache_write_tokens: int = 0
+    reasoning_tokens: int = 0
 
     @property
     def total_tokens(self) -> int:
@@ -77,16 +85,23 @@ class Usage:
             self.input_tokens + other.input_tokens,
             self.output_tokens + other.output_tokens,
             self.cached_tokens + other.cached_tokens,
+            self.cache_write_tokens + other.cache_write_tokens,
+            self.reasoning_tokens + other.reasoning_tokens,
         )
 
     def to_dict(self) -> dict[str, int]:
-        """The JSON form."""
-        return {
+        """The JSON form; counts that only some providers give are left out where they are 0."""
+        counts = {
             "requests": self.requests,
             "input_tokens": self.input_tokens,
             "output_tokens": self.output_tokens,
             "cached_tokens": self.cached_tokens,
         }
+        if self.cache_write_tokens:
+            counts["cache_write_tokens"] = self.cache_write_tokens
+        if self.reasoning_tokens:
+            counts["reasoning_tokens"] = self.reasoning_tokens
+        return counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,12 +120,17 @@ class RequestFormat:
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """One request to a model: the conversation so far and how to answer."""
+    """One request to a model: the conversation so far and how to answer.
+
+    `reasoning` is how much the model is to think before it answers: `"off"`, `"low"`, `"medium"`,
+    `"high"`, or about how many tokens; None leaves it to the provider.
+    """
 
     messages: Sequence[Message]
     format: RequestFormat = RequestFormat()
     temperature: float | None = None
     max_tokens: int | None = None
+    reasoning: ReasoningWish | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +140,11 @@ class RawToolCall:
     id: str
     name: str
     arguments: str
+    opaque: Opaque | None = None
+
+
+ReplyPart = Text | Reasoning | RawToolCall
+"""What a model's answer is made of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +160,12 @@ class ModelDelta:
 
 @dataclass(frozen=True, slots=True)
 class ModelResponse:
-    """One whole answer of a model. `content` is None when it sent no text at all."""
+    """One whole answer of a model. `content` is None when it sent no text at all.
+
+    `parts` are its pieces in the order in which they were sent. They are there where `content` and
+    `tool_calls` do not say it all: there is reasoning, opaque data, or text behind a call. Where
+    `content` or `tool_calls` are replaced, the parts follow.
+    """
 
     content: str | None
     tool_calls: tuple[RawToolCall, ...] = ()
@@ -143,13 +173,46 @@ class ModelResponse:
     finish_reason: str = "stop"
     model: str = ""
     id: str = ""
+    parts: tuple[ReplyPart, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.parts or split_reply(self.parts) == (self.content, self.tool_calls):
+            return
+        thoughts = [part for part in self.parts if isinstance(part, Reasoning)]
+        said = [] if self.content is None else [Text(self.content)]
+        object.__setattr__(self, "parts", (*thoughts, *said, *self.tool_calls))
+
+    @property
+    def reasoning(self) -> str:
+        """What the model showed of its reasoning."""
+        thoughts = (part.text for part in self.parts if isinstance(part, Reasoning))
+        return "\n\n".join(text for text in thoughts if text)
+
+
+def split_reply(parts: Sequence[ReplyPart]) -> tuple[str | None, tuple[RawToolCall, ...]]:
+    """The text and the calls among the parts of an answer; None where there is no text."""
+    texts = [part.text for part in parts if isinstance(part, Text)]
+    calls = tuple(part for part in parts if isinstance(part, RawToolCall))
+    return "".join(texts) if texts else None, calls
+
+
+def needed_parts(parts: Sequence[ReplyPart]) -> tuple[ReplyPart, ...]:
+    """The parts; none where the text and the calls behind it are all there is to know."""
+    is_plain = all(
+        not isinstance(part, Reasoning)
+        and part.opaque is None
+        and (isinstance(part, RawToolCall) or at == 0)
+        for at, part in enumerate(parts)
+    )
+    return () if is_plain else tuple(parts)
 
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What came of one tool call: `content` is its text, `note` a remark on it for the model.
+    """The result of one tool call: `content` is its text, `note` a remark on it for the model.
 
-    Code that called the tool is given `value`, what it returned, or has `error` raised.
+    `parts` are there where the tool gave images or documents; `content` then describes them in
+    words. Code that called the tool is given `value`, what it returned, or has `error` raised.
     """
 
     call: ToolCall
@@ -159,6 +222,7 @@ class ToolResult:
     note: str = ""
     value: Any = field(default=None, compare=False, repr=False)
     error: Exception | None = field(default=None, compare=False, repr=False)
+    parts: tuple[ContentPart, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,8 @@ from tinyagent.core import errors
 from tinyagent.core.errors import ModelContextTooLong, ModelFormatRefused, ModelRefused
 from tinyagent.core.execution import Artifact, ExecutionResult
 from tinyagent.core.messages import ToolCall
-from tinyagent.core.types import ModelResponse, RawToolCall, ToolResult, Usage
+from tinyagent.core.replies import content_from_list, reply_from_list, reply_to_list
+from tinyagent.core.types import ModelResponse, RawToolCall, ToolResult, Usage, split_reply
 from tinyagent.execution.worker.values import decode, encode
 from tinyagent.execution.worker.wire import WireError
 
@@ -52,7 +53,7 @@ class JSONSerializer(Serializer):
 
 def response_to_dict(response: ModelResponse) -> Record:
     """The JSON form of a model's answer."""
-    return {
+    record: Record = {
         "content": response.content,
         "tool_calls": [[call.id, call.name, call.arguments] for call in response.tool_calls],
         "usage": response.usage.to_dict(),
@@ -60,6 +61,9 @@ def response_to_dict(response: ModelResponse) -> Record:
         "model": response.model,
         "id": response.id,
     }
+    if response.parts:
+        record["parts"] = reply_to_list(response.parts)
+    return record
 
 
 def response_from_dict(data: Mapping[str, Any]) -> ModelResponse:
@@ -69,19 +73,23 @@ def response_from_dict(data: Mapping[str, Any]) -> ModelResponse:
         ValueError: it is not what `response_to_dict` writes.
     """
     content = data.get("content")
+    parts = reply_from_list(data.get("parts", []))
+    calls = tuple(_raw_call(call) for call in take_list(data, "tool_calls"))
     return ModelResponse(
         content=None if content is None else take(data, "content", str),
-        tool_calls=tuple(_raw_call(call) for call in take_list(data, "tool_calls")),
+        tool_calls=split_reply(parts)[1] if parts else calls,
         usage=usage_from_dict(take_object(data, "usage")),
         finish_reason=take(data, "finish_reason", str),
         model=take(data, "model", str),
         id=take(data, "id", str),
+        parts=parts,
     )
 
 
 def usage_from_dict(data: Mapping[str, Any]) -> Usage:
     """Read `Usage.to_dict` back; raises ValueError."""
-    return Usage(**{name: take(data, name, int) for name in Usage().to_dict()})
+    optional = {"cache_write_tokens", "reasoning_tokens"} & data.keys()
+    return Usage(**{name: take(data, name, int) for name in [*Usage().to_dict(), *optional]})
 
 
 def refusal_to_dict(refused: ModelRefused) -> Record | None:
@@ -134,6 +142,8 @@ def tool_result_to_dict(result: ToolResult) -> Record:
         "note": result.note,
         "value": value_or_text(result.value, result.content),
     }
+    if result.parts:
+        record["parts"] = [part.to_dict() for part in result.parts]
     if result.error is not None:
         record["error"] = _error_to_dict(result.error)
     return record
@@ -150,6 +160,7 @@ def tool_result_from_dict(data: Mapping[str, Any], call: ToolCall) -> ToolResult
         note=take(data, "note", str),
         value=value_from_dict(take_object(data, "value")),
         error=None if error is None else _error_from_dict(take_object(data, "error")),
+        parts=content_from_list(data.get("parts", [])),
     )
 
 

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from tinyagent.core.logs import logger
+from tinyagent.core.parts import Image
 from tinyagent.mcp.sdk import require_sdk
 from tinyagent.tools.tool import Tool
 
@@ -63,7 +64,7 @@ async def mcp_tools(
 
 def _as_tool(connection: Connection, listed: types.Tool, name: str) -> Tool | None:
     """A tool that calls the server; None where the server's schema is too long for a model."""
-    from tinyagent.mcp.content import result_text  # noqa: PLC0415 - loads the SDK
+    from tinyagent.mcp.content import result_content  # noqa: PLC0415 - loads the SDK
     from tinyagent.mcp.schema import (  # noqa: PLC0415 - loads jsonschema, a part of the SDK
         MAX_DESCRIPTION_CHARS,
         MAX_SCHEMA_CHARS,
@@ -82,8 +83,8 @@ def _as_tool(connection: Connection, listed: types.Tool, name: str) -> Tool | No
         )
         return None
 
-    async def call(**arguments: Any) -> str:
-        return result_text(await connection.call(listed.name, arguments))
+    async def call(**arguments: Any) -> str | list[str | Image]:
+        return result_content(await connection.call(listed.name, arguments))
 
     doc = visible(listed.description or listed.title or listed.name, MAX_DESCRIPTION_CHARS)
     return Tool(name, call, doc, schema, argument_check(schema))

@@ -2,31 +2,45 @@
 
 from __future__ import annotations
 
+import binascii
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from mcp import types
 
-from tinyagent.core.errors import ToolRetry
+from tinyagent.core.errors import ConfigurationError, ToolRetry
 from tinyagent.core.json_shape import as_object
+from tinyagent.core.parts import Image
 
 
-def result_text(result: types.CallToolResult) -> str:
+def result_content(result: types.CallToolResult) -> str | list[str | Image]:
     """The texts of a result, its structured content as JSON, and what else there is by name.
+
+    Where there are images that a model can be shown, they stand among the texts.
 
     Raises:
         ToolRetry: the result is an error; the message is the server's.
     """
     texts = [block.text for block in result.content if isinstance(block, types.TextContent)]
-    parts = [_block_text(block) for block in result.content]
+    parts = [_read_block(block) for block in result.content]
     structured: Any = result.structured_content
     if structured is not None and not _says_the_same(texts, structured):
         parts.append(json.dumps(structured, ensure_ascii=False))
-    text = "\n".join(parts)
-    if result.is_error:
-        raise ToolRetry(text or "the tool reported an error and did not say which")
-    return text or "(no content)"
+    if result.is_error or not any(isinstance(part, Image) for part in parts):
+        text = "\n".join(part.describe() if isinstance(part, Image) else part for part in parts)
+        if result.is_error:
+            raise ToolRetry(text or "the tool reported an error and did not say which")
+        return text or "(no content)"
+    return parts
+
+
+def _read_block(block: types.ContentBlock) -> str | Image:
+    if isinstance(block, types.ImageContent):
+        with suppress(ValueError, ConfigurationError):  # else it is only described
+            return Image(binascii.a2b_base64(block.data, strict_mode=True))
+    return _block_text(block)
 
 
 def _block_text(block: types.ContentBlock) -> str:

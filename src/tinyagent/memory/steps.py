@@ -10,7 +10,8 @@ from datetime import UTC, datetime
 from typing import Any, Self
 
 from tinyagent.core.items import ItemKind
-from tinyagent.core.messages import Message
+from tinyagent.core.messages import Content, Message, parts_from_list
+from tinyagent.core.parts import Reasoning, Text
 from tinyagent.core.signals import Signal
 from tinyagent.core.text import cut_middle
 from tinyagent.core.turns import count_characters
@@ -69,9 +70,9 @@ class SystemPromptStep(Step):
 
 @dataclass(frozen=True, slots=True)
 class TaskStep(Step):
-    """What the user wants."""
+    """What the user wants: words, or parts."""
 
-    task: str
+    task: Content
 
     @property
     def kind(self) -> ItemKind:
@@ -84,12 +85,17 @@ class TaskStep(Step):
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form."""
-        return {"type": "task", "task": self.task}
+        if isinstance(self.task, str):
+            return {"type": "task", "task": self.task}
+        return {"type": "task", "task": Message("user", self.task).to_dict()["content"]}
 
 
 @dataclass(frozen=True, slots=True)
 class ActionStep(Step):
-    """One turn of the model and what came of it. `step_number` counts from 1."""
+    """One turn of the model and its result. `step_number` counts from 1.
+
+    `reasoning` is what the model wrote around its code, and `thoughts` what it thought before it.
+    """
 
     reasoning: str
     code: str
@@ -97,6 +103,7 @@ class ActionStep(Step):
     signals: tuple[Signal, ...] = ()
     timestamp: datetime = field(default_factory=lambda: datetime.now(UTC))
     step_number: int = 1
+    thoughts: tuple[Reasoning, ...] = ()
 
     @property
     def kind(self) -> ItemKind:
@@ -114,15 +121,18 @@ class ActionStep(Step):
         What is empty is left out: some servers refuse empty messages.
         """
         written = "\n\n".join(part for part in (self.reasoning, _fenced(self.code)) if part)
+        said = Message("assistant", written)
+        if self.thoughts and written:
+            said = Message("assistant", (*self.thoughts, Text(written)))
         messages = (
-            Message("assistant", written),
+            said,
             Message("user", self.observation and f"Observation:\n{self.observation}"),
         )
         return tuple(message for message in messages if message.content)
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form."""
-        return {
+        out: dict[str, Any] = {
             "type": "action",
             "reasoning": self.reasoning,
             "code": self.code,
@@ -131,6 +141,9 @@ class ActionStep(Step):
             "timestamp": self.timestamp.isoformat(),
             "step_number": self.step_number,
         }
+        if self.thoughts:
+            out["thoughts"] = [thought.to_dict() for thought in self.thoughts]
+        return out
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,12 +190,18 @@ def _read_action(data: Mapping[str, Any]) -> ActionStep:
         tuple(Signal.from_dict(signal) for signal in data["signals"]),
         datetime.fromisoformat(data["timestamp"]),
         data["step_number"],
+        tuple(Reasoning.from_dict(thought) for thought in data.get("thoughts", ())),
     )
+
+
+def _read_task(data: Mapping[str, Any]) -> TaskStep:
+    task = data["task"]
+    return TaskStep(task if isinstance(task, str) else parts_from_list(task))
 
 
 _READERS: Mapping[str, Callable[[Mapping[str, Any]], Step]] = {
     "system_prompt": lambda data: SystemPromptStep(data["content"]),
-    "task": lambda data: TaskStep(data["task"]),
+    "task": _read_task,
     "action": _read_action,
     "scratchpad": lambda data: ScratchpadStep(data["content"]),
 }

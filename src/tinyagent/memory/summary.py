@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -118,16 +117,13 @@ def _render(item: MemoryItem) -> str:
 
 
 def _render_message(message: Message) -> str:
-    calls = [
-        f"called {call.name}({json.dumps(dict(call.arguments), default=str)})"
-        for call in message.tool_calls
-    ]
-    return f"{message.role}: " + "\n".join([message.content, *calls]).strip()
+    failed = " (failed)" if message.is_error else ""
+    return f"{message.role}{failed}: {message.describe()}"
 
 
 def _is_summary(item: MemoryItem) -> bool:
     return item.kind == "note" and any(
-        message.content.startswith(SUMMARY_MARK) for message in item.to_messages()
+        message.text.startswith(SUMMARY_MARK) for message in item.to_messages()
     )
 
 

@@ -188,6 +188,9 @@ class RunTrace(Middleware):
                     gen_ai.USAGE_INPUT_TOKENS: response.usage.input_tokens,
                     gen_ai.USAGE_OUTPUT_TOKENS: response.usage.output_tokens,
                     gen_ai.USAGE_CACHE_READ_INPUT_TOKENS: response.usage.cached_tokens or None,
+                    gen_ai.USAGE_CACHE_CREATION_INPUT_TOKENS: response.usage.cache_write_tokens
+                    or None,
+                    gen_ai.USAGE_REASONING_OUTPUT_TOKENS: response.usage.reasoning_tokens or None,
                 }
             )
         )

@@ -6,9 +6,10 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tinyagent.core.messages import Message
+from tinyagent.core.messages import Message, Part, ToolCall
+from tinyagent.core.parts import Reasoning, Text
 from tinyagent.core.text import cut_middle
-from tinyagent.core.types import ModelResponse
+from tinyagent.core.types import ModelResponse, RawToolCall, ReplyPart
 
 _MAX_MESSAGES = 50
 
@@ -32,11 +33,8 @@ class ContentWriter:
 
     def response(self, response: ModelResponse) -> str:
         """What the model answered."""
-        parts = [self._text(response.content)] if response.content else []
-        parts += [
-            self._call(call.id, call.name, self.text(call.arguments))
-            for call in response.tool_calls
-        ]
+        said = [Text(response.content)] if response.content else []
+        parts = [self._part(part) for part in response.parts or (*said, *response.tool_calls)]
         return json.dumps([{"role": "assistant", "parts": parts}], ensure_ascii=False)
 
     def arguments(self, arguments: Mapping[str, Any]) -> str:
@@ -50,16 +48,18 @@ class ContentWriter:
     def _message(self, message: Message) -> dict[str, Any]:
         if message.role == "tool":
             answer = {"type": "tool_call_response", "id": message.tool_call_id}
-            return {"role": "tool", "parts": [answer | {"response": self.text(message.content)}]}
-        parts = [self._text(message.content)] if message.content else []
-        parts += [
-            self._call(call.id, call.name, self.arguments(call.arguments))
-            for call in message.tool_calls
-        ]
-        return {"role": message.role, "parts": parts}
+            return {"role": "tool", "parts": [answer | {"response": self.text(message.describe())}]}
+        return {"role": message.role, "parts": [self._part(part) for part in message.parts]}
 
-    def _text(self, text: str) -> dict[str, Any]:
-        return {"type": "text", "content": self.text(text)}
+    def _part(self, part: Part | ReplyPart) -> dict[str, Any]:
+        """A part as the conventions name it; opaque data and bytes are left out."""
+        if isinstance(part, ToolCall):
+            return self._call(part.id, part.name, self.arguments(part.arguments))
+        if isinstance(part, RawToolCall):
+            return self._call(part.id, part.name, self.text(part.arguments))
+        if isinstance(part, Reasoning):
+            return {"type": "reasoning", "content": self.text(part.text)}
+        return {"type": "text", "content": self.text(part.describe())}
 
     def _call(self, call_id: str, name: str, arguments: str) -> dict[str, Any]:
         return {"type": "tool_call", "id": call_id, "name": name, "arguments": arguments}

@@ -6,22 +6,16 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from tinyagent.core.errors import ConfigurationError
-from tinyagent.core.types import ModelRequest
-from tinyagent.models.messages_api import (
-    StreamAssembler,
-    decode_response,
-    encode_request,
-    is_whole_reply,
-)
-from tinyagent.models.remote import RemoteModel, ReplyFormat
+from tinyagent.core.types import ModelRequest, ModelResponse, ReasoningWish
+from tinyagent.models.encoding import Origin
+from tinyagent.models.messages_api import Mark, StreamAssembler, decode_response, is_whole_reply
+from tinyagent.models.messages_request import encode_request, prefix_of
+from tinyagent.models.remote import RemoteModel
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic
 
     from tinyagent.models.anthropic_client import AnthropicEndpoint
-
-
-_REPLIES = ReplyFormat(decode_response, is_whole_reply, StreamAssembler)
 
 
 class AnthropicModel(RemoteModel):
@@ -40,12 +34,14 @@ class AnthropicModel(RemoteModel):
         retries: how often a request is made again after a failure that may pass (429, 5xx, a
             broken connection, a time-out), with growing waits, or as `Retry-After` says.
         client: your own `AsyncAnthropic` client, used in place of `api_key` and `timeout`.
+        reasoning: how much to reason, where a request does not say: `"off"`, `"low"`, `"medium"`,
+            `"high"`, or about how many tokens.
 
     Raises:
         ConfigurationError: no key, or the package `anthropic` is not installed.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - all but the name have defaults
         self,
         name: str,
         *,
@@ -54,6 +50,7 @@ class AnthropicModel(RemoteModel):
         timeout: float = 600.0,
         retries: int = 2,
         client: AsyncAnthropic | None = None,
+        reasoning: ReasoningWish | None = None,
     ) -> None:
         if not name.strip():
             raise ConfigurationError(
@@ -61,11 +58,28 @@ class AnthropicModel(RemoteModel):
             )
         self._max_tokens = max_tokens
         key = "" if client is not None else _checked_key(api_key)
-        super().__init__(name, _endpoint(client, key, timeout), _REPLIES, retries)
+        super().__init__(name, _endpoint(client, key, timeout), retries, reasoning)
 
     def body(self, request: ModelRequest, *, stream: bool) -> dict[str, Any]:
         """The body of `POST /v1/messages`."""
         return encode_request(self._name, request, max_tokens=self._max_tokens, stream=stream)
+
+    def decode(self, data: Any, body: dict[str, Any]) -> ModelResponse:
+        """Read a message."""
+        return decode_response(data, self._marker(body))
+
+    def is_whole_reply(self, data: Any) -> bool:
+        """Whether it is a message rather than an event of one."""
+        return is_whole_reply(data)
+
+    def assembler(self, body: dict[str, Any]) -> StreamAssembler:
+        """What puts events together."""
+        return StreamAssembler(self._marker(body))
+
+    def _marker(self, body: dict[str, Any]) -> Mark:
+        """Marks blocks with this model, and with what they come behind."""
+        origin = Origin("anthropic", self._name)
+        return lambda block: origin.mark({"block": dict(block), "prefix": prefix_of(body)})
 
 
 def _checked_key(api_key: str | None) -> str:

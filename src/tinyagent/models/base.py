@@ -39,7 +39,8 @@ def get_model(model: Model | str) -> Model:
     """A model, from itself or from its name.
 
     `"openai:gpt-4.1"` and a bare name are served by `OPENAI_BASE_URL` (OpenAI's own by default),
-    `"anthropic:claude-sonnet-5"` by Anthropic.
+    `"anthropic:claude-sonnet-5"` by Anthropic, `"deepseek:deepseek-chat"` and the like by the
+    provider of that name. A prefix that is no provider is part of a bare name.
 
     Raises:
         ConfigurationError: the key is missing, or the package that the provider needs.
@@ -53,12 +54,15 @@ def get_model(model: Model | str) -> Model:
         return model
     from tinyagent.models.anthropic import AnthropicModel  # noqa: PLC0415 - see the next line
     from tinyagent.models.openai import OpenAIModel  # noqa: PLC0415 - loads no provider unasked
+    from tinyagent.models.providers import PROVIDERS  # noqa: PLC0415 - as above
 
     provider, colon, name = model.partition(":")
     if colon and provider == "openai":
         return OpenAIModel(name)
     if colon and provider == "anthropic":
         return AnthropicModel(name)
+    if colon and provider in PROVIDERS:
+        return OpenAIModel(name, provider=provider)
     if not model.strip():
         raise ConfigurationError("the model's name is empty; give one such as 'openai:gpt-4.1'")
     # Ollama's names hold a colon of their own ("llama3.2:1b"): an unknown prefix is no provider.

@@ -70,6 +70,17 @@ def hiding(key: str | None) -> Generator[None]:
         raise
 
 
+@contextmanager
+def naming(variables: str) -> Generator[None]:
+    """Name a provider's own variables in the words of a `ModelError`, in place of OpenAI's."""
+    try:
+        yield
+    except ModelError as error:
+        if variables != "OPENAI":
+            error.args = tuple(str(word).replace("OPENAI_", f"{variables}_") for word in error.args)
+        raise
+
+
 def _parse(data: bytes, kind: str, where: str) -> Any:
     try:
         return json.loads(data)

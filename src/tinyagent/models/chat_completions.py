@@ -1,6 +1,7 @@
 """The chat completions format: requests into JSON, replies and stream chunks out of it.
 
-Source: OpenAI API reference, "Chat Completions"; what other servers leave out is optional here.
+Source: OpenAI API reference, "Chat Completions"; what other servers leave out is optional here, and
+what they want besides is in `providers.py`.
 """
 
 from __future__ import annotations
@@ -12,61 +13,66 @@ from typing import Any
 
 from tinyagent.core.errors import ModelReplyError
 from tinyagent.core.json_shape import as_array, as_object, describe
-from tinyagent.core.messages import Message, ToolCall
-from tinyagent.core.types import (
-    ModelDelta,
-    ModelRequest,
-    ModelResponse,
-    RawToolCall,
-    Usage,
-)
+from tinyagent.core.types import ModelDelta, ModelRequest, ModelResponse, Usage
+from tinyagent.models.chat_messages import encode_messages
+from tinyagent.models.chat_parts import ReplyParts
+from tinyagent.models.encoding import Origin
 from tinyagent.models.failures import status_error
+from tinyagent.models.providers import LENIENT, Provider
 
 _MAX_PARALLEL_CALLS = 128
 _LAST_STATUS = 600
+_FINISH_REASONS = {"model_length": "length"}
+_FAILED = {"error", "insufficient_system_resource"}
 
 
-def encode_request(model: str, request: ModelRequest, *, stream: bool) -> dict[str, Any]:
-    """The body of `POST /chat/completions`."""
+def encode_request(
+    model: str, request: ModelRequest, *, stream: bool, provider: Provider = LENIENT
+) -> dict[str, Any]:
+    """The body of `POST /chat/completions`, as the provider wants it of this model.
+
+    Raises:
+        ModelRefused: the provider does not take what the request holds.
+    """
+    origin = Origin(provider.name, model)
     body: dict[str, Any] = {
         "model": model,
-        "messages": [_encode_message(message) for message in request.messages],
+        "messages": encode_messages(request.messages, provider, origin),
+        **provider.reasoning_fields(request.reasoning),
+        **_encode_format(request, provider),
     }
-    if request.format.tools:
-        body["tools"] = request.format.tools
-    if request.format.tool_choice is not None:
-        body["tool_choice"] = request.format.tool_choice
-    if request.format.response_format is not None:
-        body["response_format"] = request.format.response_format
-    if request.temperature is not None:
+    if request.temperature is not None and _takes_temperature(request, provider):
         body["temperature"] = request.temperature
     if request.max_tokens is not None:
-        body["max_tokens"] = request.max_tokens
+        body[provider.answer_limit] = request.max_tokens
     if stream:
         body["stream"] = True
-        body["stream_options"] = {"include_usage": True}
+        if provider.stream_options:
+            body["stream_options"] = {"include_usage": True}
     return body
 
 
-def _encode_message(message: Message) -> dict[str, Any]:
-    out: dict[str, Any] = {"role": message.role, "content": message.content}
-    if message.tool_calls:
-        out["tool_calls"] = [_encode_call(call) for call in message.tool_calls]
-    if message.tool_call_id is not None:
-        out["tool_call_id"] = message.tool_call_id
+def _encode_format(request: ModelRequest, provider: Provider) -> dict[str, Any]:
+    wanted = request.format
+    out: dict[str, Any] = {}
+    if wanted.tools and (wanted.tool_choice is None or provider.choice_none):
+        out["tools"] = wanted.tools
+        if wanted.tool_choice is not None:
+            out["tool_choice"] = wanted.tool_choice
+    if wanted.response_format is not None:
+        out["response_format"] = wanted.response_format
     return out
 
 
-def _encode_call(call: ToolCall) -> dict[str, Any]:
-    arguments = json.dumps(call.arguments, ensure_ascii=False)
-    return {
-        "id": call.id,
-        "type": "function",
-        "function": {"name": call.name, "arguments": arguments},
-    }
+def _takes_temperature(request: ModelRequest, provider: Provider) -> bool:
+    """Whether a temperature may be sent: many models refuse one while they reason."""
+    if provider.temperature == "always":
+        return True
+    is_off = request.reasoning in {"off", 0}
+    return is_off or (provider.temperature == "unless_reasoning" and request.reasoning is None)
 
 
-def decode_response(data: Any) -> ModelResponse:
+def decode_response(data: Any, provider: Provider = LENIENT, model: str = "") -> ModelResponse:
     """Read the JSON body of a reply.
 
     Raises:
@@ -80,14 +86,14 @@ def decode_response(data: Any) -> ModelResponse:
     choice = _as_object(choices[0])
     message = _as_object(choice.get("message"))
     calls = [_as_object(call) for call in _as_list(message.get("tool_calls"))]
-    return ModelResponse(
-        content=_as_text(message.get("content") or message.get("refusal")),
-        tool_calls=tuple(_decode_call(call) for call in calls[:_MAX_PARALLEL_CALLS]),
-        usage=_decode_usage(body.get("usage")),
-        finish_reason=str(choice.get("finish_reason") or "stop"),
-        model=str(body.get("model") or ""),
-        id=str(body.get("id") or ""),
-    )
+    numbered = [
+        {**call, "index": at, "function": _as_object(call.get("function"))}
+        for at, call in enumerate(calls[:_MAX_PARALLEL_CALLS])
+    ]
+    assembler = StreamAssembler(provider, model)
+    chunk = {**choice, "delta": {**message, "tool_calls": numbered}}
+    assembler.add({**body, "choices": [chunk]})
+    return assembler.response()
 
 
 def is_whole_reply(data: Any) -> bool:
@@ -97,23 +103,27 @@ def is_whole_reply(data: Any) -> bool:
 
 
 class StreamAssembler:
-    """Puts the chunks of a streamed reply together."""
+    """Puts the chunks of a streamed reply together.
 
-    def __init__(self) -> None:
-        self._text: list[str] = []
-        self._calls: dict[int, dict[str, str]] = {}
-        self._arguments: dict[int, list[str]] = {}
+    Args:
+        provider: the provider as it is for the model.
+        model: the model's name, as it was asked for.
+    """
+
+    def __init__(self, provider: Provider = LENIENT, model: str = "") -> None:
+        self._parts = ReplyParts(Origin(provider.name, model), think_tags=provider.think_tags)
         self._usage: Any = None
         self._head: dict[str, str] = {"id": "", "model": ""}
         self._finish_reason: str | None = None
+        self._refused = False
 
     @property
     def is_whole(self) -> bool:
         """Whether the server said how the answer ends."""
         return self._finish_reason is not None
 
-    def add(self, data: Any) -> ModelDelta | None:
-        """Take one chunk; gives its piece of text, if it has one.
+    def add(self, data: Any) -> Sequence[ModelDelta]:
+        """Take one chunk; gives its pieces of text and reasoning, if it has any.
 
         Raises:
             ModelReplyError: it is not a chunk of a chat completion.
@@ -125,91 +135,71 @@ class StreamAssembler:
         self._usage = chunk.get("usage") or self._usage
         choices = _as_list(chunk.get("choices"))
         if not choices:
-            return None
+            return ()
         choice = _as_object(choices[0])
-        self._finish_reason = str(choice.get("finish_reason") or "") or self._finish_reason
-        delta = _as_object(choice.get("delta") or {})
-        for call in _as_list(delta.get("tool_calls")):
-            self._add_call(_as_object(call))
-        return self._add_text(delta)
+        deltas = self._take(_as_object(choice.get("delta") or {}))
+        reason = choice.get("finish_reason")
+        if reason:
+            if reason in _FAILED:
+                raise _failure(HTTPStatus.SERVICE_UNAVAILABLE, {"error": f"it ended with {reason}"})
+            self._finish_reason = _FINISH_REASONS.get(str(reason), str(reason))
+            deltas += self._parts.end()
+        return deltas
 
     def response(self) -> ModelResponse:
         """The whole answer so far."""
-        calls = tuple(
-            RawToolCall(call["id"], call["name"], "".join(self._arguments[index]))
-            for index, call in sorted(self._calls.items())
-        )
+        content, calls, parts = self._parts.result()
+        reason = "content_filter" if self._refused else self._finish_reason
         return ModelResponse(
-            content="".join(self._text) if self._text else None,
+            content=content,
             tool_calls=calls,
             usage=_decode_usage(self._usage),
-            finish_reason=self._finish_reason or "stop",
+            finish_reason=reason or "stop",
             model=self._head["model"],
             id=self._head["id"],
+            parts=parts,
         )
 
-    def _add_text(self, delta: Mapping[str, Any]) -> ModelDelta | None:
-        text = delta.get("content") or delta.get("refusal")
-        if isinstance(text, str):
-            self._text.append(text)
-            return ModelDelta(text)
-        thought = delta.get("reasoning_content") or delta.get("reasoning")
-        return ModelDelta(thought, "reasoning") if isinstance(thought, str) else None
-
-    def _add_call(self, piece: Mapping[str, Any]) -> None:
-        index = self._index_of(piece)
-        call = self._calls.setdefault(index, {"id": "", "name": ""})
-        function = _as_object(piece.get("function") or {})
-        call["id"] = call["id"] or str(piece.get("id") or "")
-        call["name"] = call["name"] or str(function.get("name") or "")
-        written = function.get("arguments") or ""
-        text = written if isinstance(written, str) else json.dumps(written)
-        self._arguments.setdefault(index, []).append(text)
-
-    def _index_of(self, piece: Mapping[str, Any]) -> int:
-        """The call that a piece belongs to; some servers leave the index out or repeat it."""
-        index = piece.get("index")
-        last = max(self._calls, default=-1)
-        if not isinstance(index, int):
-            index = last + 1 if piece.get("id") else max(last, 0)
-        known = self._calls.get(index)
-        starts = bool(piece.get("id")) and bool(_as_object(piece.get("function") or {}).get("name"))
-        if known and starts and known["name"] and piece.get("id") != known["id"]:
-            index = last + 1
-        if not 0 <= index < _MAX_PARALLEL_CALLS:
-            raise ModelReplyError(f"the stream has a tool call with index {index}")
-        return index
-
-
-def _decode_call(call: Mapping[str, Any]) -> RawToolCall:
-    function = _as_object(call.get("function"))
-    arguments = function.get("arguments")
-    if not isinstance(arguments, str):
-        arguments = "" if arguments is None else json.dumps(arguments)
-    return RawToolCall(str(call.get("id") or ""), str(function.get("name") or ""), arguments)
+    def _take(self, delta: Mapping[str, Any]) -> list[ModelDelta]:
+        parts = self._parts
+        deltas = parts.add_reasoning(delta)
+        content = delta.get("content")
+        if isinstance(content, str):
+            deltas += parts.add_text(content)
+        elif content is not None:
+            for piece in _as_list(content):
+                deltas += parts.add_content(_as_object(piece))
+        refusal = delta.get("refusal")
+        if isinstance(refusal, str) and refusal:
+            self._refused = True
+            deltas += parts.add_text(refusal)
+        for call in _as_list(delta.get("tool_calls")):
+            parts.add_call(_as_object(call))
+        if "extra_content" in delta:
+            parts.add_extra(delta["extra_content"])
+        return deltas
 
 
 def _decode_usage(usage: Any) -> Usage:
     counts = as_object(usage) or {}
-    details = as_object(counts.get("prompt_tokens_details")) or {}
+    read = as_object(counts.get("prompt_tokens_details")) or {}
+    written = as_object(counts.get("completion_tokens_details")) or {}
+    prompt = _as_count(counts.get("prompt_tokens"))
+    # xAI counts the reasoning beside the completion; the total is right wherever there is one.
+    rest = _as_count(counts.get("total_tokens")) - prompt
+    cached = (read.get("cached_tokens"), counts.get("prompt_cache_hit_tokens"))
     return Usage(
         requests=1,
-        input_tokens=_as_count(counts.get("prompt_tokens")),
-        output_tokens=_as_count(counts.get("completion_tokens")),
-        cached_tokens=_as_count(details.get("cached_tokens")),
+        input_tokens=prompt,
+        output_tokens=max(_as_count(counts.get("completion_tokens")), rest),
+        cached_tokens=next((_as_count(count) for count in cached if count), 0),
+        cache_write_tokens=_as_count(read.get("cache_write_tokens")),
+        reasoning_tokens=_as_count(written.get("reasoning_tokens")),
     )
 
 
 def _as_count(value: Any) -> int:
     return max(value, 0) if isinstance(value, int) else 0
-
-
-def _as_text(value: Any) -> str | None:
-    """Content as text; some servers send it in parts."""
-    if value is None or isinstance(value, str):
-        return value
-    parts = [_as_object(part) for part in _as_list(value)]
-    return "".join(str(part.get("text") or "") for part in parts)
 
 
 def _without_error(data: Any) -> dict[str, Any]:
@@ -218,8 +208,12 @@ def _without_error(data: Any) -> dict[str, Any]:
         code: object = (as_object(body["error"]) or {}).get("code")
         if not isinstance(code, int) or not HTTPStatus.BAD_REQUEST <= code < _LAST_STATUS:
             code = HTTPStatus.INTERNAL_SERVER_ERROR
-        raise status_error(code, {}, json.dumps(body), "the server")
+        raise _failure(code, body)
     return body
+
+
+def _failure(status: int, body: Mapping[str, Any]) -> Exception:
+    return status_error(status, {}, json.dumps(body), "the server")
 
 
 def _as_object(value: Any) -> dict[str, Any]:

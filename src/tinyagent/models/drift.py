@@ -77,7 +77,8 @@ def _comparable(request: ModelRequest) -> dict[str, Any]:
     numbers: dict[str, str] = {}
     count = 0
     for message in out["messages"]:
-        for call in message.get("tool_calls", ()):
+        message.pop("is_error", None)  # the text says so too; older recordings have no such mark
+        for call in _calls(message):
             count += 1
             numbers[call["id"]] = call["id"] = f"call {count}"
         if "tool_call_id" in message:
@@ -91,7 +92,10 @@ def _lines(request: ModelRequest) -> Iterator[str]:
     for message in parts.pop("messages"):
         answered = message.get("tool_call_id")
         yield f"[{message['role']}]" if answered is None else f"[result of {answered}]"
-        yield from _indented(message["content"])
+        content = message["content"]
+        said = [content] if isinstance(content, str) else map(_part_line, content)
+        for text in said:
+            yield from _indented(text)
         for call in message.get("tool_calls", ()):
             fault = f" (faulty: {call['fault']})" if "fault" in call else ""
             yield from _indented(f"{call['id']}: {call['name']} {_json(call['arguments'])}{fault}")
@@ -101,6 +105,28 @@ def _lines(request: ModelRequest) -> Iterator[str]:
     for name, part in parts.items():
         yield f"[{name}]"
         yield from _indented(part if isinstance(part, str) else _json(part))
+
+
+def _calls(message: dict[str, Any]) -> list[dict[str, Any]]:
+    """The calls of a message in its JSON form, wherever they stand."""
+    content = message["content"]
+    parts = [] if isinstance(content, str) else content
+    return [
+        *(part for part in parts if part["type"] == "tool_call"),
+        *message.get("tool_calls", ()),
+    ]
+
+
+def _part_line(part: dict[str, Any]) -> str:
+    """A part for people to read: its text, or its JSON with a checksum in place of the bytes."""
+    if part["type"] == "text" and "opaque" not in part:
+        return str(part["text"])
+    hidden = {
+        key: hashlib.sha256(_json(part[key]).encode()).hexdigest()[:8]
+        for key in ("data", "opaque")
+        if key in part
+    }
+    return _json(part | hidden)
 
 
 def _indented(text: str) -> Iterator[str]:

@@ -14,7 +14,7 @@ from tinyagent.core.errors import (
     ModelConnectionError,
     ModelTimeout,
 )
-from tinyagent.models.body import read_events, read_json
+from tinyagent.models.body import naming, read_events, read_json
 from tinyagent.models.failures import status_error
 from tinyagent.models.pool import http_session
 
@@ -38,13 +38,24 @@ class HttpEndpoint:
         base_url: for example `https://host/v1`.
         key: sent as a bearer token; None sends none.
         timeout: seconds without a byte from the server before a request is given up.
+        variables: the beginning of the environment variables that errors name.
+        path: what is called, below the base URL.
 
     Raises:
         ConfigurationError: the address or the key cannot be used.
     """
 
-    def __init__(self, base_url: str, key: str | None, timeout: float) -> None:
-        url = f"{base_url.rstrip('/')}/chat/completions"
+    def __init__(
+        self,
+        base_url: str,
+        key: str | None,
+        timeout: float,
+        *,
+        variables: str = "OPENAI",
+        path: str = "chat/completions",
+    ) -> None:
+        url = f"{base_url.rstrip('/')}/{path}"
+        self._variables = variables
         self.where = _without_secrets(url)
         self.key = _checked_key(key)
         # A request has one Authorization: the key goes before a user and password in the address.
@@ -57,9 +68,10 @@ class HttpEndpoint:
 
     async def post(self, body: dict[str, Any]) -> Any:
         """The JSON of the reply; raises `ModelError`."""
-        async with self._request(body) as response:
-            kind = response.headers.get("Content-Type", "")
-            return await read_json(response.content.iter_any(), kind, self.where)
+        with naming(self._variables):
+            async with self._request(body) as response:
+                kind = response.headers.get("Content-Type", "")
+                return await read_json(response.content.iter_any(), kind, self.where)
 
     async def stream(self, body: dict[str, Any]) -> AsyncGenerator[Any, None]:
         """The JSON of each event of the reply; ends at `[DONE]` or with the connection.
@@ -67,12 +79,13 @@ class HttpEndpoint:
         Raises:
             ModelError: the server failed, in the middle too.
         """
-        async with self._request(body) as response:
-            kind = response.headers.get("Content-Type", "")
-            chunks = response.content.iter_any()
-            async with aclosing(read_events(chunks, kind, self.where)) as events:
-                async for event in events:
-                    yield event
+        with naming(self._variables):
+            async with self._request(body) as response:
+                kind = response.headers.get("Content-Type", "")
+                chunks = response.content.iter_any()
+                async with aclosing(read_events(chunks, kind, self.where)) as events:
+                    async for event in events:
+                        yield event
 
     @asynccontextmanager
     async def _request(self, body: dict[str, Any]) -> AsyncGenerator[aiohttp.ClientResponse, None]:

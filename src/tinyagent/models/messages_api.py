@@ -1,4 +1,4 @@
-"""Anthropic's messages format: requests into JSON, replies and stream events out of it.
+"""Replies and stream events in Anthropic's messages format.
 
 Source: Anthropic API reference, "Messages" and "Streaming Messages", version 2026-10-21.
 """
@@ -6,26 +6,25 @@ Source: Anthropic API reference, "Messages" and "Streaming Messages", version 20
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
-from operator import itemgetter
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
 
-from tinyagent.core.errors import ModelFormatRefused, ModelReplyError
+from tinyagent.core.errors import ModelReplyError
 from tinyagent.core.json_shape import as_array, as_object, describe
-from tinyagent.core.messages import Message
+from tinyagent.core.parts import Opaque, Reasoning, Text
 from tinyagent.core.types import (
     ModelDelta,
-    ModelRequest,
     ModelResponse,
     RawToolCall,
-    RequestFormat,
+    ReplyPart,
     Usage,
+    needed_parts,
+    split_reply,
 )
 
-_NO_ARGUMENTS: Mapping[str, Any] = {"type": "object", "properties": {}}
-_NOT_IN_AN_ID = re.compile(r"[^a-zA-Z0-9_-]")
+Mark = Callable[[Mapping[str, Any]], Opaque]
+"""Makes opaque data of a block."""
+
 _FINISH_REASONS = {
     "end_turn": "stop",
     "stop_sequence": "stop",
@@ -47,94 +46,6 @@ _STATUSES = {
 }
 
 
-def encode_request(
-    model: str, request: ModelRequest, *, max_tokens: int, stream: bool
-) -> dict[str, Any]:
-    """The body of `POST /v1/messages`; `max_tokens` holds where the request names none.
-
-    The temperature is left out: the API refuses it, at any value.
-
-    Raises:
-        ModelFormatRefused: the request wants a `response_format` that the API does not have.
-    """
-    system = [message.content for message in request.messages if message.role == "system"]
-    body: dict[str, Any] = {
-        "model": model,
-        "max_tokens": request.max_tokens or max_tokens,
-        "messages": _encode_messages(request.messages),
-        **_encode_format(request.format),
-    }
-    if any(system):
-        body["system"] = "\n\n".join(text for text in system if text.strip())
-    if stream:
-        body["stream"] = True
-    return body
-
-
-def _encode_format(wanted: RequestFormat) -> dict[str, Any]:
-    out: dict[str, Any] = {}
-    if wanted.tools:
-        out["tools"] = [_encode_tool(tool["function"]) for tool in wanted.tools]
-    if wanted.tool_choice is not None:
-        out["tool_choice"] = {"type": wanted.tool_choice}
-    if wanted.response_format is not None:
-        kind = wanted.response_format.get("type")
-        if kind != "json_schema":
-            raise ModelFormatRefused(f"Anthropic's API takes no response_format of type {kind!r}")
-        schema = wanted.response_format["json_schema"]["schema"]
-        out["output_config"] = {"format": {"type": "json_schema", "schema": schema}}
-    return out
-
-
-def _encode_tool(function: Mapping[str, Any]) -> dict[str, Any]:
-    """A function declaration of chat completions as a tool of this API."""
-    return {
-        "name": function["name"],
-        "description": function.get("description") or "",
-        "input_schema": function.get("parameters") or _NO_ARGUMENTS,
-    }
-
-
-def _encode_messages(messages: Sequence[Message]) -> list[dict[str, Any]]:
-    """Turns of user and assistant: what follows each other in one role becomes one message."""
-    blocks = (
-        (_role(message), block)
-        for message in messages
-        if message.role != "system"
-        for block in _encode_blocks(message)
-    )
-    return [
-        {"role": role, "content": [block for _, block in turn]}
-        for role, turn in groupby(blocks, key=itemgetter(0))
-    ]
-
-
-def _role(message: Message) -> str:
-    return "assistant" if message.role == "assistant" else "user"
-
-
-def _encode_blocks(message: Message) -> Iterator[dict[str, Any]]:
-    if message.tool_call_id is not None:
-        call_id = _call_id(message.tool_call_id)
-        yield {"type": "tool_result", "tool_use_id": call_id, "content": message.content}
-        return
-    if message.content.strip():  # the API refuses blank text
-        yield {"type": "text", "text": message.content}
-    for call in message.tool_calls:
-        arguments = dict(call.arguments)
-        yield {
-            "type": "tool_use",
-            "id": _call_id(call.id),
-            "name": call.name,
-            "input": arguments,
-        }
-
-
-def _call_id(call_id: str) -> str:
-    """An id as the API takes it: another model of the same conversation may use more letters."""
-    return _NOT_IN_AN_ID.sub("_", call_id)
-
-
 def error_status(event: Any) -> int | None:
     """The HTTP status that an error sent as a reply or an event stands for; None: no error."""
     entry = as_object(event) or {}
@@ -149,7 +60,7 @@ def is_whole_reply(event: Any) -> bool:
     return (as_object(event) or {}).get("type") == "message"
 
 
-def decode_response(data: Any) -> ModelResponse:
+def decode_response(data: Any, mark: Mark | None = None) -> ModelResponse:
     """Read the JSON body of a reply.
 
     Raises:
@@ -159,7 +70,7 @@ def decode_response(data: Any) -> ModelResponse:
     blocks = as_array(body.get("content"))
     if blocks is None:
         raise ModelReplyError(f"the reply has no 'content', only {describe(body)}")
-    assembler = StreamAssembler()
+    assembler = StreamAssembler(mark)
     assembler.start(body)
     for index, block in enumerate(blocks):
         assembler.open_block(index, _as_object(block))
@@ -167,19 +78,24 @@ def decode_response(data: Any) -> ModelResponse:
 
 
 class StreamAssembler:
-    """Puts the events of a streamed reply together."""
+    """Puts the events of a streamed reply together.
 
-    def __init__(self) -> None:
-        self._texts: dict[int, list[str]] = {}
-        self._calls: dict[int, dict[str, Any]] = {}
+    Args:
+        mark: makes opaque data of a block of reasoning; without it the block is only text.
+    """
+
+    def __init__(self, mark: Mark | None = None) -> None:
+        self._mark = mark
+        self._blocks: dict[int, dict[str, Any]] = {}
+        self._words: dict[int, list[str]] = {}
         self._usage: dict[str, Any] = {}
         self._head: dict[str, str] = {"id": "", "model": ""}
         self._stop_reason = ""
         self.is_whole = False
         """Whether the server said that the answer has ended."""
 
-    def add(self, data: Any) -> ModelDelta | None:
-        """Take one event; gives its piece of text, if it has one.
+    def add(self, data: Any) -> Sequence[ModelDelta]:
+        """Take one event; gives its piece of text or reasoning, if it has one.
 
         Raises:
             ModelReplyError: it is not an event of a message.
@@ -199,53 +115,84 @@ class StreamAssembler:
                 self.is_whole = True
             case _:  # pings, and what the API may add
                 pass
-        return None
+        return ()
 
     def start(self, message: Mapping[str, Any]) -> None:
         """Take what stands around the content of a message."""
         self._head = {key: str(message.get(key) or "") for key in self._head}
         self._end(message, message)
 
-    def open_block(self, index: int, block: Mapping[str, Any]) -> ModelDelta | None:
+    def open_block(self, index: int, block: Mapping[str, Any]) -> Sequence[ModelDelta]:
         """Take a block as far as it is there; a streamed one grows by deltas."""
         kind = block.get("type")
-        if kind == "tool_use":
-            head = {"id": str(block.get("id") or ""), "name": str(block.get("name") or "")}
-            self._calls[index] = {**head, "input": block.get("input") or {}, "json": []}
-        elif kind == "text":
-            return self._add_text(index, block.get("text"))
-        elif kind == "thinking":
-            return _thought(block.get("thinking"))
-        return None
+        self._blocks[index] = dict(block)
+        self._words[index] = []
+        if kind == "text":
+            return self._add_words(index, block.get("text"), "text")
+        if kind == "thinking":
+            return self._add_words(index, block.get("thinking"), "reasoning")
+        return ()
 
     def response(self) -> ModelResponse:
         """The whole answer so far."""
-        texts = [piece for _, pieces in sorted(self._texts.items()) for piece in pieces]
+        made = [self._part(index, self._blocks[index]) for index in sorted(self._blocks)]
+        parts = [part for part in made if part is not None]
+        content, calls = split_reply(parts)
         return ModelResponse(
-            content="".join(texts) if self._texts else None,
-            tool_calls=tuple(_raw_call(call) for _, call in sorted(self._calls.items())),
+            content=content,
+            tool_calls=calls,
             usage=_decode_usage(self._usage),
             finish_reason=_FINISH_REASONS.get(self._stop_reason, self._stop_reason or "stop"),
             model=self._head["model"],
             id=self._head["id"],
+            parts=needed_parts(parts),
         )
 
-    def _add_delta(self, index: int, delta: Mapping[str, Any]) -> ModelDelta | None:
+    def _add_delta(self, index: int, delta: Mapping[str, Any]) -> Sequence[ModelDelta]:
         kind = delta.get("type")
         if kind == "text_delta":
-            return self._add_text(index, delta.get("text"))
+            if index not in self._blocks:
+                self.open_block(index, {"type": "text"})
+            return self._add_words(index, delta.get("text"), "text")
         if kind == "thinking_delta":
-            return _thought(delta.get("thinking"))
-        if kind == "input_json_delta" and index in self._calls:
-            self._calls[index]["json"].append(str(delta.get("partial_json") or ""))
-        return None
+            if index not in self._blocks:
+                self.open_block(index, {"type": "thinking"})
+            return self._add_words(index, delta.get("thinking"), "reasoning")
+        if index not in self._blocks:
+            return ()
+        if kind == "input_json_delta":
+            self._words[index].append(str(delta.get("partial_json") or ""))
+        elif kind == "signature_delta":
+            block = self._blocks[index]
+            block["signature"] = f"{block.get('signature') or ''}{delta.get('signature') or ''}"
+        return ()
 
-    def _add_text(self, index: int, text: Any) -> ModelDelta | None:
-        pieces = self._texts.setdefault(index, [])
-        if not isinstance(text, str) or not text:
-            return None
-        pieces.append(text)
-        return ModelDelta(text)
+    def _add_words(
+        self, index: int, words: Any, kind: Literal["text", "reasoning"]
+    ) -> Sequence[ModelDelta]:
+        if not isinstance(words, str) or not words:
+            return ()
+        self._words[index].append(words)
+        return (ModelDelta(words, kind),)
+
+    def _part(self, index: int, block: Mapping[str, Any]) -> ReplyPart | None:
+        """A block as a part; None for one of a kind that nobody asked for."""
+        words = "".join(self._words[index])
+        match block.get("type"):
+            case "text":
+                return Text(words)
+            case "tool_use":
+                arguments = words or json.dumps(block.get("input") or {}, ensure_ascii=False)
+                return RawToolCall(
+                    str(block.get("id") or ""), str(block.get("name") or ""), arguments
+                )
+            case "thinking" | "redacted_thinking" as kind:
+                kept = {key: value for key, value in block.items() if key != "thinking"}
+                is_signed = bool(block.get("signature" if kind == "thinking" else "data"))
+                opaque = self._mark(kept) if self._mark and is_signed else None
+                return Reasoning(words, opaque) if words or opaque else None
+            case _:
+                return None
 
     def _end(self, event: Mapping[str, Any], delta: Mapping[str, Any]) -> None:
         self._stop_reason = str(delta.get("stop_reason") or self._stop_reason)
@@ -253,24 +200,17 @@ class StreamAssembler:
         self._usage |= {key: count for key, count in counts.items() if count is not None}
 
 
-def _thought(text: Any) -> ModelDelta | None:
-    return ModelDelta(text, "reasoning") if isinstance(text, str) and text else None
-
-
-def _raw_call(call: Mapping[str, Any]) -> RawToolCall:
-    written = "".join(call["json"])
-    arguments = written or json.dumps(call["input"], ensure_ascii=False)
-    return RawToolCall(call["id"], call["name"], arguments)
-
-
 def _decode_usage(counts: Mapping[str, Any]) -> Usage:
     read = _as_count(counts.get("cache_read_input_tokens"))
     written = _as_count(counts.get("cache_creation_input_tokens"))
+    details = as_object(counts.get("output_tokens_details")) or {}
     return Usage(
         requests=1,
         input_tokens=_as_count(counts.get("input_tokens")) + written + read,
         output_tokens=_as_count(counts.get("output_tokens")),
         cached_tokens=read,
+        cache_write_tokens=written,
+        reasoning_tokens=_as_count(details.get("thinking_tokens")),
     )
 
 

@@ -20,14 +20,18 @@ from tinyagent.core import errors
 from tinyagent.core.errors import ConfigurationError, ModelError
 from tinyagent.core.json_shape import as_array, as_object, describe
 from tinyagent.core.messages import Message
+from tinyagent.core.replies import reply_from_list, reply_to_list
 from tinyagent.core.types import (
     ModelDelta,
     ModelRequest,
     ModelResponse,
     RawToolCall,
+    ReasoningWish,
     RequestFormat,
     Usage,
+    split_reply,
 )
+from tinyagent.models.providers import LEVELS
 
 FORMAT = "tinyagent recording"
 VERSION = 1
@@ -116,6 +120,7 @@ def request_to_dict(request: ModelRequest) -> dict[str, Any]:
         "instructions": request.format.instructions or None,
         "temperature": request.temperature,
         "max_tokens": request.max_tokens,
+        "reasoning": request.reasoning,
     }
     return {name: part for name, part in parts.items() if part is not None}
 
@@ -155,7 +160,7 @@ def _response_to_dict(response: ModelResponse) -> dict[str, Any]:
         {"id": call.id, "name": call.name, "arguments": call.arguments}
         for call in response.tool_calls
     ]
-    return {
+    out = {
         "content": response.content,
         "tool_calls": calls,
         "usage": response.usage.to_dict(),
@@ -163,6 +168,7 @@ def _response_to_dict(response: ModelResponse) -> dict[str, Any]:
         "model": response.model,
         "id": response.id,
     }
+    return out | {"parts": reply_to_list(response.parts)} if response.parts else out
 
 
 def _read_exchange(value: Any) -> Exchange:
@@ -191,7 +197,14 @@ def _read_request(entry: dict[str, Any]) -> ModelRequest:
         ),
         temperature=temperature if isinstance(temperature, int | float) else None,
         max_tokens=_optional(entry, "max_tokens", int),
+        reasoning=_read_reasoning(entry.get("reasoning")),
     )
+
+
+def _read_reasoning(value: Any) -> ReasoningWish | None:
+    if value is None or value in LEVELS or isinstance(value, int):
+        return cast("ReasoningWish | None", value)
+    raise ValueError(f"'reasoning' is {describe(value)}, neither a level nor a number")
 
 
 def _read_choice(value: object) -> Literal["none"] | None:
@@ -203,29 +216,39 @@ def _read_choice(value: object) -> Literal["none"] | None:
 def _read_message(entry: dict[str, Any]) -> Message:
     if entry.get("role") not in _ROLES:
         raise ValueError(f"a message's 'role' is none of: {', '.join(_ROLES)}")
-    _get(entry, "content", str)
+    if as_array(entry.get("content")) is None:
+        _get(entry, "content", str)
     _optional(entry, "tool_call_id", str)
-    for call in _list(entry, "tool_calls", optional=True):
+    parts = [] if isinstance(entry["content"], str) else map(_object, entry["content"])
+    calls = [part for part in parts if part.get("type") == "tool_call"]
+    for call in (*calls, *_list(entry, "tool_calls", optional=True)):
         _get(_object(call), "id", str)
         _get(_object(call), "name", str)
         _optional(_object(call), "fault", str)
         _dict(_object(call), "arguments")
-    return Message.from_dict(entry)
+    try:
+        return Message.from_dict(entry)
+    except KeyError as error:
+        raise ValueError(f"a part has no {error}") from None
 
 
 def _read_response(entry: dict[str, Any]) -> ModelResponse:
     calls = [_object(call) for call in _list(entry, "tool_calls")]
     counts = _dict(entry, "usage")
+    optional = {"cache_write_tokens", "reasoning_tokens"} & counts.keys()
+    parts = reply_from_list(_list(entry, "parts", optional=True))
+    plain = tuple(
+        RawToolCall(_get(call, "id", str), _get(call, "name", str), _get(call, "arguments", str))
+        for call in calls
+    )
     return ModelResponse(
         content=_optional(entry, "content", str),
-        tool_calls=tuple(
-            RawToolCall(*(_get(call, part, str) for part in ("id", "name", "arguments")))
-            for call in calls
-        ),
-        usage=Usage(**{name: _get(counts, name, int) for name in Usage().to_dict()}),
+        tool_calls=split_reply(parts)[1] if parts else plain,
+        usage=Usage(**{name: _get(counts, name, int) for name in [*Usage().to_dict(), *optional]}),
         finish_reason=_get(entry, "finish_reason", str),
         model=_get(entry, "model", str),
         id=_get(entry, "id", str),
+        parts=parts,
     )
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any, Protocol
 
 from tinyagent.core.errors import ModelConnectionError
-from tinyagent.core.types import ModelDelta, ModelRequest, ModelResponse
+from tinyagent.core.types import ModelDelta, ModelRequest, ModelResponse, ReasoningWish
 from tinyagent.models.body import hiding
+from tinyagent.models.providers import check_reasoning
 from tinyagent.models.retry import attempts
 
 
@@ -37,8 +38,8 @@ class Assembler(Protocol):
         """Whether the server said how the answer ends."""
         ...
 
-    def add(self, data: Any) -> ModelDelta | None:
-        """Take one event; gives its piece of text, if it has one."""
+    def add(self, data: Any) -> Sequence[ModelDelta]:
+        """Take one event; gives its pieces of text and reasoning, if it has any."""
         ...
 
     def response(self) -> ModelResponse:
@@ -46,22 +47,16 @@ class Assembler(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class ReplyFormat:
-    """How a server's replies are read: whole ones, and the events of streamed ones."""
-
-    decode: Callable[[Any], ModelResponse]
-    is_whole_reply: Callable[[Any], bool]
-    assembler: Callable[[], Assembler]
-
-
 class RemoteModel(ABC):
     """Tries again what may pass, and streams what may break."""
 
-    def __init__(self, name: str, endpoint: Endpoint, replies: ReplyFormat, retries: int) -> None:
+    def __init__(
+        self, name: str, endpoint: Endpoint, retries: int, reasoning: ReasoningWish | None
+    ) -> None:
+        check_reasoning(reasoning)
+        self._reasoning = reasoning
         self._name = name
         self._endpoint = endpoint
-        self._replies = replies
         self._retries = retries
 
     @property
@@ -73,12 +68,24 @@ class RemoteModel(ABC):
     def body(self, request: ModelRequest, *, stream: bool) -> dict[str, Any]:
         """The request in the server's format."""
 
+    @abstractmethod
+    def decode(self, data: Any, body: dict[str, Any]) -> ModelResponse:
+        """Read a whole reply to the request `body`."""
+
+    @abstractmethod
+    def is_whole_reply(self, data: Any) -> bool:
+        """Whether an event of a stream is a reply in one piece: the server does not stream."""
+
+    @abstractmethod
+    def assembler(self, body: dict[str, Any]) -> Assembler:
+        """What puts the events of a streamed reply to the request `body` together."""
+
     async def complete(self, request: ModelRequest) -> ModelResponse:
         """The whole answer; raises `ModelError`."""
-        body = self.body(request, stream=False)
+        body = self.body(self._as_told(request), stream=False)
         async for attempt in attempts(self._retries):
             with attempt, hiding(self._endpoint.key):
-                return self._replies.decode(await self._endpoint.post(body))
+                return self.decode(await self._endpoint.post(body), body)
         raise AssertionError("the last attempt returns or raises")
 
     async def stream(
@@ -89,7 +96,7 @@ class RemoteModel(ABC):
         When the connection breaks in the middle and is made again, a delta of kind `restart`
         says that what came before is void.
         """
-        body = self.body(request, stream=True)
+        body = self.body(self._as_told(request), stream=True)
         begun = False
         async for attempt in attempts(self._retries):
             with attempt, hiding(self._endpoint.key):
@@ -102,20 +109,27 @@ class RemoteModel(ABC):
                         yield item
                 return
 
+    def _as_told(self, request: ModelRequest) -> ModelRequest:
+        """The request with the model's own wish for reasoning, where it has none itself."""
+        if request.reasoning is not None or self._reasoning is None:
+            return request
+        return replace(request, reasoning=self._reasoning)
+
     async def _stream_once(
         self, body: dict[str, Any]
     ) -> AsyncGenerator[ModelDelta | ModelResponse, None]:
-        assembler = self._replies.assembler()
+        assembler = self.assembler(body)
         async with aclosing(self._endpoint.stream(body)) as events:
             async for event in events:
-                if self._replies.is_whole_reply(event):  # the server does not stream
-                    response = self._replies.decode(event)
+                if self.is_whole_reply(event):
+                    response = self.decode(event, body)
+                    if response.reasoning:
+                        yield ModelDelta(response.reasoning, "reasoning")
                     if response.content:
                         yield ModelDelta(response.content)
                     yield response
                     return
-                delta = assembler.add(event)
-                if delta is not None:
+                for delta in assembler.add(event):
                     yield delta
         if not assembler.is_whole:
             raise ModelConnectionError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -13,6 +13,7 @@ from tinyagent.core.context import RunContext
 from tinyagent.core.errors import ModelMayRetry, RunEnded, ToolArgumentsError, ToolRetry
 from tinyagent.core.logs import logger
 from tinyagent.core.messages import ToolCall
+from tinyagent.core.parts import ContentPart, Document, Image, Text
 from tinyagent.core.types import ToolResult
 from tinyagent.tools.registry import unknown_tool
 from tinyagent.tools.tool import Tool
@@ -27,6 +28,7 @@ class _Value(NamedTuple):
 
     text: str
     raw: Any
+    parts: tuple[ContentPart, ...] = ()
 
 
 _NOTHING = _Value("", None)
@@ -54,7 +56,7 @@ async def _attempt(tools: Mapping[str, Tool], call: ToolCall, context: RunContex
     for _ in range(1 + tool.retries):
         value, error = await _run_once(tool, call, context)
         if error is None:
-            return ToolResult(call, value.text, value=value.raw)
+            return ToolResult(call, value.text, value=value.raw, parts=value.parts)
         if isinstance(error, ModelMayRetry):
             break
     raised = error if isinstance(error, Exception) else None
@@ -69,7 +71,7 @@ async def _run_once(
     try:
         async with deadline:
             raw = await tool.run(call.arguments, context)
-            return _Value(as_text(raw), raw), None
+            return _read_value(raw), None
     except asyncio.CancelledError as error:
         if _is_being_cancelled():
             raise
@@ -98,6 +100,15 @@ def _is_being_cancelled() -> bool:
     """Whether the run itself is cancelled, rather than a task that the tool had started."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
+
+
+def _read_value(raw: Any) -> _Value:
+    """How the model reads what a tool returned: images and documents as such, the rest as text."""
+    items: Sequence[Any] = raw if isinstance(raw, list | tuple) else (raw,)
+    if not any(isinstance(item, Image | Document) for item in items):
+        return _Value(as_text(raw), raw)
+    parts = tuple(item if isinstance(item, ContentPart) else Text(as_text(item)) for item in items)
+    return _Value("\n".join(part.describe() for part in parts), raw, parts)
 
 
 def as_text(value: Any) -> str:

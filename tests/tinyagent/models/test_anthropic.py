@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -89,6 +90,7 @@ async def test_the_request_goes_over_the_wire_and_the_answer_comes_back() -> Non
         {
             "model": NAME,
             "max_tokens": 16_384,
+            "cache_control": {"type": "ephemeral"},
             "messages": [{"role": "user", "content": [{"type": "text", "text": "hi"}]}],
         }
     ]
@@ -99,7 +101,8 @@ async def test_a_streamed_answer_comes_in_pieces_thoughts_apart_and_then_whole()
         deltas, response = await _stream(model)
     pieces = [ModelDelta("It"), ModelDelta(" is"), ModelDelta(" blue.")]
     assert deltas == [ModelDelta("Sky?", "reasoning"), *pieces]
-    assert response == BLUE
+    assert response.reasoning == "Sky?"
+    assert replace(response, parts=()) == BLUE
     assert server.requests[0]["stream"] is True
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -179,16 +180,17 @@ def test_a_whole_reply_is_told_from_a_chunk(data: object, *, whole: bool) -> Non
 
 def test_text_and_thoughts_come_as_they_are_written() -> None:
     assembler = StreamAssembler()
-    assert assembler.add(_chunk({"role": "assistant", "content": ""})) in {None, ModelDelta("")}
-    assert assembler.add(_chunk({"reasoning_content": "hm"})) == ModelDelta("hm", "reasoning")
-    assert assembler.add(_chunk({"reasoning": "hm"})) == ModelDelta("hm", "reasoning")
-    assert assembler.add(_chunk({"content": "It "})) == ModelDelta("It ")
-    assert assembler.add(_chunk({"content": "is."})) == ModelDelta("is.")
+    assert not assembler.add(_chunk({"role": "assistant", "content": ""}))
+    assert assembler.add(_chunk({"reasoning_content": "hm"})) == [ModelDelta("hm", "reasoning")]
+    assert assembler.add(_chunk({"content": "It "})) == [ModelDelta("It ")]
+    assert assembler.add(_chunk({"content": "is."})) == [ModelDelta("is.")]
     assert not assembler.is_whole
-    assert assembler.add(_chunk({}, finish_reason="length")) is None
+    assert not assembler.add(_chunk({}, finish_reason="length"))
     assert assembler.is_whole
-    assert assembler.add({"choices": [], "usage": {"prompt_tokens": 2}}) is None
-    assert assembler.response() == ModelResponse("It is.", (), Usage(1, 2), "length")
+    assert assembler.add({"choices": [], "usage": {"prompt_tokens": 2}}) == ()
+    response = assembler.response()
+    assert response.reasoning == "hm"
+    assert replace(response, parts=()) == ModelResponse("It is.", (), Usage(1, 2), "length")
 
 
 def _piece(arguments: str = "", *, name: str | None = None, **rest: Any) -> dict[str, Any]:

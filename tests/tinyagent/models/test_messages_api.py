@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -23,10 +24,10 @@ from tinyagent.core.errors import ModelFormatRefused
 from tinyagent.models.messages_api import (
     StreamAssembler,
     decode_response,
-    encode_request,
     error_status,
     is_whole_reply,
 )
+from tinyagent.models.messages_request import encode_request
 
 ADD = {
     "type": "function",
@@ -48,8 +49,7 @@ def _encode(*messages: Message, **options: Any) -> dict[str, Any]:
 
 def _assemble(sent: list[dict[str, Any]]) -> tuple[list[ModelDelta], StreamAssembler]:
     assembler = StreamAssembler()
-    deltas = [assembler.add(event) for event in sent]
-    return [delta for delta in deltas if delta is not None], assembler
+    return [delta for event in sent for delta in assembler.add(event)], assembler
 
 
 def test_the_system_prompt_stands_apart() -> None:
@@ -132,6 +132,7 @@ def test_the_length_is_always_named_and_the_temperature_never() -> None:
     assert body == {
         "model": "claude",
         "max_tokens": 5,
+        "cache_control": {"type": "ephemeral"},
         "messages": [{"role": "user", "content": [{"type": "text", "text": "hi"}]}],
     }
 
@@ -172,7 +173,9 @@ def test_a_streamed_reply_comes_to_the_same() -> None:
         ModelDelta(" see."),
     ]
     assert assembler.is_whole
-    assert assembler.response() == RESPONSE
+    response = assembler.response()
+    assert response.reasoning == "Hm."
+    assert replace(response, parts=()) == RESPONSE
 
 
 @given(st.text(min_size=1), st.lists(st.tuples(_ids, _ids, st.sampled_from(["{}", '{"é": [1]}']))))
@@ -197,7 +200,7 @@ def test_tokens_of_the_cache_are_part_of_the_input() -> None:
         "cache_creation_input_tokens": 500,
         "output_tokens": 6,
     }
-    assert decode_response({"content": [], "usage": usage}).usage == Usage(1, 543, 6, 40)
+    assert decode_response({"content": [], "usage": usage}).usage == Usage(1, 543, 6, 40, 500)
     assert decode_response({"content": [], "usage": {"input_tokens": "x"}}).usage == Usage(1)
 
 

@@ -140,12 +140,27 @@ def test_nothing_of_a_request_or_an_answer_is_forgotten() -> None:
     """A new field needs its place in the file, and these lists."""
     names = {kind.__name__: [each.name for each in fields(kind)] for kind in KEPT}
     assert names == {
-        "ModelRequest": ["messages", "format", "temperature", "max_tokens"],
+        "ModelRequest": ["messages", "format", "temperature", "max_tokens", "reasoning"],
         "RequestFormat": ["tools", "tool_choice", "response_format", "instructions"],
-        "ModelResponse": ["content", "tool_calls", "usage", "finish_reason", "model", "id"],
-        "RawToolCall": ["id", "name", "arguments"],
+        "ModelResponse": [
+            "content",
+            "tool_calls",
+            "usage",
+            "finish_reason",
+            "model",
+            "id",
+            "parts",
+        ],
+        "RawToolCall": ["id", "name", "arguments", "opaque"],
         "ModelDelta": ["text", "kind"],
-        "Usage": ["requests", "input_tokens", "output_tokens", "cached_tokens"],
+        "Usage": [
+            "requests",
+            "input_tokens",
+            "output_tokens",
+            "cached_tokens",
+            "cache_write_tokens",
+            "reasoning_tokens",
+        ],
     }
 
 

@@ -1,0 +1,348 @@
+"""The quirks of providers that speak chat completions, as data.
+
+A new provider is a new entry of `PROVIDERS`; a quirk of some of its models is one of its `rules`.
+A server that is not known is taken to be `LENIENT`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, get_args
+from urllib.parse import urlsplit
+
+from tinyagent.core.errors import ConfigurationError
+
+Level = Literal["off", "low", "medium", "high"]
+LEVELS: tuple[Level, ...] = get_args(Level)
+SchemaSubset = Literal["any", "openai", "anthropic", "gemini", "json_object"]
+BUDGET = "{budget}"
+"""Stands in `Provider.budget` for the number of tokens."""
+
+_LOW, _MEDIUM = 2_048, 8_192
+
+
+def _effort(
+    off: str = "none", low: str = "low", medium: str = "medium", high: str = "high"
+) -> dict[Level, Mapping[str, Any]]:
+    """The levels as `reasoning_effort`."""
+    names: dict[Level, str] = {"off": off, "low": low, "medium": medium, "high": high}
+    return {level: {"reasoning_effort": name} for level, name in names.items()}
+
+
+def _switch(key: str, off: object, on: object) -> dict[Level, Mapping[str, Any]]:
+    """The levels of a provider that can only turn reasoning off and on."""
+    return {"off": {key: off}, "low": {key: on}, "medium": {key: on}, "high": {key: on}}
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """What a provider of chat completions wants in a request, where providers differ.
+
+    Attributes:
+        name: the prefix of its models' names, and the origin of its opaque data.
+        base_url: where it is served.
+        variables: the beginning of its environment variables: `…_API_KEY` and `…_BASE_URL`.
+        needs_key: whether it serves nobody without a key.
+        hosts: the hosts, subdomains included, by which it is known.
+        answer_limit: the key of the largest number of tokens to answer with.
+        stream_options: whether usage in a stream must be, and can be, asked for.
+        temperature: when a temperature is sent: `always`; only where reasoning is not asked for
+            (`unless_reasoning`); only where it is turned off (`reasoning_off`).
+        reasoning: what each level adds to the body.
+        budget: what a budget in tokens adds to the body; where there is nothing, the level that
+            is nearest does.
+        echo: whether visible reasoning goes back under the key that it came by.
+        backfill: the key and text of reasoning for messages that have none, which the provider
+            would refuse.
+        backfill_all: whether that holds for messages without calls too.
+        think_tags: whether a text that begins with `<think>` begins with reasoning.
+        binds_reasoning: whether reasoning is only valid behind what it was made behind: the same
+            system prompt, tools and messages.
+        foreign_call: what the first call of a message needs where another model made it.
+        empty_content: the content of a message that has calls and no text.
+        ids: the form of a call's id.
+        user_after_tool: whether a user may speak right after a tool's result.
+        choice_none: whether `tool_choice: none` is understood; if not, the tools are left out.
+        images: whether users' messages may hold images.
+        documents: the type of part that holds a PDF; empty: none does.
+        schema: the subset of JSON Schema that `response_format` takes.
+        prompt_cache: what each request adds so that its prefix is cached. Where it is empty the
+            provider does so by itself, or not at all.
+        rules: patterns of models' names, and what is different for these.
+    """
+
+    name: str
+    base_url: str = ""
+    variables: str = "OPENAI"
+    needs_key: bool = True
+    hosts: tuple[str, ...] = ()
+    answer_limit: str = "max_tokens"
+    stream_options: bool = True
+    temperature: Literal["always", "unless_reasoning", "reasoning_off"] = "always"
+    reasoning: Mapping[Level, Mapping[str, Any]] = field(default_factory=_effort)
+    budget: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    echo: bool = True
+    backfill: tuple[str, str] | None = None
+    backfill_all: bool = False
+    think_tags: bool = True
+    binds_reasoning: bool = False
+    foreign_call: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    empty_content: str | None = ""
+    ids: re.Pattern[str] = re.compile(r"(?s).{1,40}")
+    user_after_tool: bool = True
+    choice_none: bool = True
+    images: bool = True
+    documents: Literal["file", "document_url", ""] = ""
+    schema: SchemaSubset = "any"
+    prompt_cache: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    rules: tuple[tuple[str, Mapping[str, Any]], ...] = ()
+
+    def for_model(self, model: str) -> Provider:
+        """The provider as it is for one of its models."""
+        changes: dict[str, Any] = {}
+        for pattern, change in self.rules:
+            if re.search(pattern, model):
+                changes |= change
+        return replace(self, **changes) if changes else self
+
+    def reasoning_fields(self, wanted: Level | int | None) -> Mapping[str, Any]:
+        """What a wish for reasoning adds to the body: a level, or a budget in tokens."""
+        if wanted is None:
+            return {}
+        if isinstance(wanted, int):
+            if wanted and self.budget:
+                return _filled(self.budget, wanted)
+            wanted = nearest_level(wanted)
+        return self.reasoning.get(wanted, {})
+
+
+def check_reasoning(wanted: object) -> None:
+    """See to it that this is a wish for reasoning.
+
+    Raises:
+        ConfigurationError: it is no level and no number of tokens.
+    """
+    is_number = isinstance(wanted, int) and not isinstance(wanted, bool) and wanted >= 0
+    if wanted is not None and not is_number and wanted not in LEVELS:
+        raise ConfigurationError(
+            f"reasoning={wanted!r} is neither a number of tokens nor one of: {', '.join(LEVELS)}"
+        )
+
+
+def nearest_level(budget: int) -> Level:
+    """The level that a budget in tokens comes nearest to."""
+    if budget <= 0:
+        return "off"
+    return "low" if budget <= _LOW else "medium" if budget <= _MEDIUM else "high"
+
+
+def find_provider(base_url: str) -> Provider:
+    """The provider behind an address; an unknown one is lenient, and known by its host."""
+    try:
+        parts = urlsplit(base_url)
+        host = parts.hostname or ""
+    except ValueError:  # whoever connects to it says so
+        return LENIENT
+    for provider in PROVIDERS.values():
+        if any(host == known or host.endswith(f".{known}") for known in provider.hosts):
+            return provider
+    return replace(LENIENT, name=parts.netloc.rpartition("@")[2] or LENIENT.name)
+
+
+def _filled(template: Mapping[str, Any], budget: int) -> dict[str, Any]:
+    return {
+        key: budget
+        if value == BUDGET
+        else _filled(value, budget)
+        if isinstance(value, Mapping)
+        else value
+        for key, value in template.items()
+    }
+
+
+LENIENT = Provider("compatible", needs_key=False, documents="file")
+
+_OPENAI_THINKS = {"temperature": "reasoning_off"}
+_THINKING = {"enabled": {"type": "enabled"}, "disabled": {"type": "disabled"}}
+_DEEPSEEK: dict[Level, Mapping[str, Any]] = {
+    "off": {"thinking": _THINKING["disabled"]},
+    "low": {"thinking": _THINKING["enabled"], "reasoning_effort": "low"},
+    "medium": {"thinking": _THINKING["enabled"], "reasoning_effort": "high"},
+    "high": {"thinking": _THINKING["enabled"], "reasoning_effort": "high"},
+}
+_OPENROUTER: dict[Level, Mapping[str, Any]] = {
+    "off": {"reasoning": {"enabled": False}},
+    "low": {"reasoning": {"effort": "low"}},
+    "medium": {"reasoning": {"effort": "medium"}},
+    "high": {"reasoning": {"effort": "high"}},
+}
+_CLAUDE_LEAST = {"output_config": {"effort": "low"}}
+_ADAPTIVE = {"type": "adaptive"}
+_CLAUDE: dict[Level, Mapping[str, Any]] = {
+    "off": {"thinking": _THINKING["disabled"]},
+    "low": {"thinking": _ADAPTIVE, "output_config": {"effort": "low"}},
+    "medium": {"thinking": _ADAPTIVE, "output_config": {"effort": "medium"}},
+    "high": {"thinking": _ADAPTIVE, "output_config": {"effort": "high"}},
+}
+_CLAUDE_WITH_BUDGET = r"claude-3|claude-(opus|sonnet|haiku)-4(-[0-5])?(-\d{8}|$)"
+_CLAUDE_BUDGET: dict[str, Any] = {
+    "reasoning": {
+        "off": {"thinking": _THINKING["disabled"]},
+        "low": {"thinking": {"type": "enabled", "budget_tokens": _LOW}},
+        "medium": {"thinking": {"type": "enabled", "budget_tokens": _MEDIUM}},
+        "high": {"thinking": {"type": "enabled", "budget_tokens": 12_288}},
+    },
+    "budget": {"thinking": {"type": "enabled", "budget_tokens": BUDGET}},
+}
+_GEMINI_BUDGET = {"extra_body": {"google": {"thinking_config": {"thinking_budget": BUDGET}}}}
+_GEMINI_FOREIGN = {
+    "extra_content": {"google": {"thought_signature": "skip_thought_signature_validator"}}
+}
+
+PROVIDERS: Mapping[str, Provider] = {
+    provider.name: provider
+    for provider in (
+        Provider(
+            "openai",
+            "https://api.openai.com/v1",
+            hosts=("api.openai.com", "openai.azure.com"),
+            answer_limit="max_completion_tokens",
+            echo=False,
+            think_tags=False,
+            documents="file",
+            schema="openai",
+            rules=(
+                (r"^(o\d|gpt-5)", _OPENAI_THINKS),
+                (r"^gpt-5\.[1-4](?!.*(chat|pro))", {"temperature": "unless_reasoning"}),
+                (r"^gpt-5(-|$)", {"reasoning": _effort(off="minimal")}),
+                (r"^o\d", {"reasoning": _effort(off="low")}),
+            ),
+        ),
+        Provider(
+            "anthropic",
+            "https://api.anthropic.com/v1",
+            "ANTHROPIC",
+            hosts=("api.anthropic.com",),
+            echo=False,
+            think_tags=False,
+            schema="anthropic",
+            prompt_cache={"cache_control": {"type": "ephemeral"}},
+            reasoning=_CLAUDE,
+            binds_reasoning=True,
+            rules=(
+                (r"fable|mythos", {"reasoning": {**_CLAUDE, "off": _CLAUDE_LEAST}}),
+                (_CLAUDE_WITH_BUDGET, {**_CLAUDE_BUDGET, "binds_reasoning": False}),
+            ),
+        ),
+        Provider(
+            "gemini",
+            "https://generativelanguage.googleapis.com/v1beta/openai",
+            "GEMINI",
+            hosts=("generativelanguage.googleapis.com",),
+            echo=False,
+            think_tags=False,
+            schema="gemini",
+            foreign_call=_GEMINI_FOREIGN,
+            reasoning=_effort(off="low"),
+            rules=(
+                (r"gemini-2\.5", {"budget": _GEMINI_BUDGET, "foreign_call": {}}),
+                (r"gemini-2\.5-(?!pro)", {"reasoning": _effort()}),
+            ),
+        ),
+        Provider(
+            "deepseek",
+            "https://api.deepseek.com/v1",
+            "DEEPSEEK",
+            hosts=("api.deepseek.com",),
+            reasoning=_DEEPSEEK,
+            backfill=("reasoning_content", ""),
+            backfill_all=True,
+            schema="json_object",
+        ),
+        Provider(
+            "kimi",
+            "https://api.moonshot.ai/v1",
+            "MOONSHOT",
+            hosts=("moonshot.ai", "moonshot.cn"),
+            reasoning=_switch("thinking", _THINKING["disabled"], _THINKING["enabled"]),
+            empty_content=None,
+            rules=(
+                (r"k2\.[5-9]|k[3-9]|thinking", {"backfill": ("reasoning_content", "(none)")}),
+                (r"k[3-9]", {"reasoning": _effort(off="low", medium="high")}),
+            ),
+        ),
+        Provider(
+            "mistral",
+            "https://api.mistral.ai/v1",
+            "MISTRAL",
+            hosts=("api.mistral.ai",),
+            stream_options=False,
+            reasoning=_effort(low="high", medium="high"),
+            ids=re.compile(r"[a-zA-Z0-9]{9}"),
+            user_after_tool=False,
+            choice_none=False,
+            documents="document_url",
+            schema="openai",
+        ),
+        Provider(
+            "openrouter",
+            "https://openrouter.ai/api/v1",
+            "OPENROUTER",
+            hosts=("openrouter.ai",),
+            reasoning=_OPENROUTER,
+            budget={"reasoning": {"max_tokens": BUDGET}},
+            documents="file",
+            schema="openai",
+        ),
+        Provider(
+            "groq",
+            "https://api.groq.com/openai/v1",
+            "GROQ",
+            hosts=("api.groq.com",),
+            reasoning=_effort(off="low"),
+            echo=False,
+            schema="openai",
+            rules=((r"qwen", {"reasoning": _effort("none", "default", "default", "default")}),),
+        ),
+        Provider(
+            "xai",
+            "https://api.x.ai/v1",
+            "XAI",
+            hosts=("api.x.ai",),
+            reasoning=_effort(off="none"),
+            echo=False,
+            schema="openai",
+        ),
+        Provider(
+            "minimax",
+            "https://api.minimax.io/v1",
+            "MINIMAX",
+            hosts=("api.minimax.io", "api.minimaxi.com"),
+            reasoning={},
+            schema="json_object",
+        ),
+        Provider(
+            "dashscope",
+            "https://dashscope-intl.aliyuncs.com/compatible-mode/v1",
+            "DASHSCOPE",
+            hosts=("dashscope.aliyuncs.com", "dashscope-intl.aliyuncs.com"),
+            reasoning=_switch("enable_thinking", off=False, on=True),
+            budget={"enable_thinking": True, "thinking_budget": BUDGET},
+            schema="json_object",
+        ),
+        Provider("ollama", "http://localhost:11434/v1", "OLLAMA", needs_key=False),
+        Provider(
+            "vllm",
+            "http://localhost:8000/v1",
+            "VLLM",
+            needs_key=False,
+            reasoning=_switch(
+                "chat_template_kwargs", {"enable_thinking": False}, {"enable_thinking": True}
+            ),
+            budget={"thinking_token_budget": BUDGET},
+        ),
+        Provider("lmstudio", "http://localhost:1234/v1", "LMSTUDIO", needs_key=False),
+    )
+}
