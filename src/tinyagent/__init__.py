@@ -113,6 +113,7 @@ from tinyagent.models.anthropic import AnthropicModel
 from tinyagent.models.base import Model, get_model
 from tinyagent.models.fallback import FallbackModel
 from tinyagent.models.openai import OpenAIModel
+from tinyagent.models.openai_responses import OpenAIResponsesModel
 from tinyagent.models.recorded import RecordedModel
 from tinyagent.models.scripted import ScriptedModel, scripted_call
 from tinyagent.prompts.loader import get_prompt_fallback
@@ -202,6 +203,7 @@ __all__ = [
     "NoProgress",
     "Opaque",
     "OpenAIModel",
+    "OpenAIResponsesModel",
     "OpenAIStructuredAdapter",
     "OutputDelta",
     "ParsedAdapter",

@@ -17,6 +17,7 @@ from tinyagent.adapters.actions import (
 from tinyagent.adapters.arguments import with_own_ids
 from tinyagent.adapters.json_text import find_object
 from tinyagent.core.errors import MalformedReply
+from tinyagent.core.json_shape import as_object
 from tinyagent.core.messages import Message, ToolCall
 from tinyagent.core.types import ModelResponse, RequestFormat, ToolSpec
 
@@ -72,7 +73,8 @@ def _action(response: ModelResponse) -> Mapping[str, Any]:
     text = response.content or ""
     found = find_object(text)
     if found is not None:
-        return found
+        inner = as_object(found.get("action")) if len(found) == 1 else None
+        return found if inner is None else inner  # some servers want an object around the action
     if response.tool_calls:  # some servers find calls in the text and take them out of it
         call = response.tool_calls[0]
         return {"tool": call.name, "arguments": call.arguments}

@@ -18,7 +18,8 @@ from tinyagent.models.chat_messages import encode_messages
 from tinyagent.models.chat_parts import ReplyParts
 from tinyagent.models.encoding import Origin
 from tinyagent.models.failures import status_error
-from tinyagent.models.providers import LENIENT, Provider
+from tinyagent.models.providers import LENIENT, Provider, SchemaSubset
+from tinyagent.models.schemas import gemini_schema, object_at_root, openai_schema
 
 _MAX_PARALLEL_CALLS = 128
 _LAST_STATUS = 600
@@ -41,7 +42,7 @@ def encode_request(
         **provider.reasoning_fields(request.reasoning),
         **_encode_format(request, provider),
     }
-    if request.temperature is not None and _takes_temperature(request, provider):
+    if request.temperature is not None and takes_temperature(request, provider):
         body["temperature"] = request.temperature
     if request.max_tokens is not None:
         body[provider.answer_limit] = request.max_tokens
@@ -56,15 +57,46 @@ def _encode_format(request: ModelRequest, provider: Provider) -> dict[str, Any]:
     wanted = request.format
     out: dict[str, Any] = {}
     if wanted.tools and (wanted.tool_choice is None or provider.choice_none):
-        out["tools"] = wanted.tools
+        out["tools"] = _fitting_tools(wanted.tools) if provider.schema == "gemini" else wanted.tools
         if wanted.tool_choice is not None:
             out["tool_choice"] = wanted.tool_choice
     if wanted.response_format is not None:
-        out["response_format"] = wanted.response_format
+        out["response_format"] = fitting_format(wanted.response_format, provider.schema)
     return out
 
 
-def _takes_temperature(request: ModelRequest, provider: Provider) -> bool:
+def fitting_format(wanted: Mapping[str, Any], subset: SchemaSubset) -> Mapping[str, Any]:
+    """A `response_format` as the provider takes it.
+
+    A schema that its subset cannot say is sent without `strict`, or JSON of any form is asked for:
+    the prompt says which form is wanted.
+    """
+    if wanted.get("type") != "json_schema" or subset == "any":
+        return wanted
+    if subset in {"json_object", "anthropic"}:
+        return {"type": "json_object"}
+    inner = wanted["json_schema"]
+    schema = inner["schema"]
+    rewritten = openai_schema(schema) if subset == "openai" else gemini_schema(schema)
+    if rewritten is None and subset == "gemini":
+        return {"type": "json_object"}
+    strict = rewritten is not None
+    fitting = {**inner, "schema": rewritten or object_at_root(schema), "strict": strict}
+    return {**wanted, "json_schema": fitting}
+
+
+def _fitting_tools(tools: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Tools with their arguments in Gemini's subset of JSON Schema, as far as that can say them."""
+    out: list[dict[str, Any]] = []
+    for tool in tools:
+        function = tool["function"]
+        rewritten = gemini_schema(function.get("parameters") or {"type": "object"})
+        fitting = function if rewritten is None else {**function, "parameters": rewritten}
+        out.append({**tool, "function": fitting})
+    return out
+
+
+def takes_temperature(request: ModelRequest, provider: Provider) -> bool:
     """Whether a temperature may be sent: many models refuse one while they reason."""
     if provider.temperature == "always":
         return True

@@ -18,9 +18,11 @@ from tinyagent.core.errors import (
     ModelServerError,
     ModelTimeout,
 )
-from tinyagent.core.json_shape import as_object
+from tinyagent.core.json_shape import as_array, as_object
 
 _SHOWN = 500
+_MAX_DEPTH = 8
+_MAX_FAULTS = 5
 _REFUSED = {
     401: (ModelAuthenticationError, "check OPENAI_API_KEY"),
     403: (ModelAuthenticationError, "check OPENAI_API_KEY"),
@@ -37,7 +39,16 @@ _TOO_LONG = (
     "prompt is too long",
     "too many tokens",
 )
-_FORMATS = ("response_format", "json_schema", "tools", "tool_choice", "function call", "tool use")
+_FORMATS = (
+    "response_format",
+    "json_schema",
+    "input_schema",
+    "output_config",
+    "tools",
+    "tool_choice",
+    "function call",
+    "tool use",
+)
 _NOT_TAKEN = (
     "support",
     "unknown",
@@ -46,6 +57,7 @@ _NOT_TAKEN = (
     "not allowed",
     "not permitted",
     "extra",
+    "must be explicitly",
 )
 _REDIRECT = "redirects are not followed, the key would go along; set OPENAI_BASE_URL to the address"
 
@@ -76,6 +88,8 @@ def _refused_kind(detail: str, body: str) -> type[ModelRefused]:
     words = detail.lower()
     if any(phrase in words or phrase in body.lower() for phrase in _TOO_LONG):
         return ModelContextTooLong
+    if "/v1/responses" in words:  # the mend is another model class, not another form of the tools
+        return ModelRefused
     if any(name in words for name in _FORMATS) and any(word in words for word in _NOT_TAKEN):
         return ModelFormatRefused
     return ModelRefused
@@ -91,9 +105,25 @@ def read_error(body: str) -> str:
 
 def error_detail(data: Any) -> str:
     """What an error object says, in at most 500 characters, however the server nests it."""
-    while (entry := as_object(data)) is not None:
-        data = entry.get("error") or entry.get("message") or entry.get("detail") or ""
-    return _shorten(data if isinstance(data, str) else "")
+    return _shorten(_said(data))
+
+
+def _said(data: Any, depth: int = 0) -> str:
+    """The words of an error; of a list of faults each with the place where it is."""
+    if isinstance(data, str):
+        return data
+    if depth > _MAX_DEPTH:
+        return ""
+    items = as_array(data)
+    if items is not None:
+        return "; ".join(filter(None, (_said(item, depth + 1) for item in items[:_MAX_FAULTS])))
+    entry = as_object(data) or {}
+    for key in ("error", "message", "detail", "msg"):
+        words = _said(entry.get(key), depth + 1)
+        if words:
+            place = ".".join(map(str, as_array(entry.get("loc")) or ()))
+            return f"{place}: {words}" if place else words
+    return ""
 
 
 def parse_retry_after(value: str | None) -> float | None:

@@ -19,6 +19,7 @@ from tinyagent.core.parts import Document, Image, Reasoning, Text, to_base64
 from tinyagent.core.types import ModelRequest, RequestFormat
 from tinyagent.models.encoding import Origin, check_attachments
 from tinyagent.models.providers import PROVIDERS, Provider
+from tinyagent.models.schemas import anthropic_schema
 
 _NO_ARGUMENTS: Mapping[str, Any] = {"type": "object", "properties": {}}
 _NOT_IN_AN_ID = re.compile(r"[^a-zA-Z0-9_-]")
@@ -173,8 +174,9 @@ def _encode_format(wanted: RequestFormat) -> dict[str, Any]:
         kind = wanted.response_format.get("type")
         if kind != "json_schema":
             raise ModelFormatRefused(f"Anthropic's API takes no response_format of type {kind!r}")
-        schema = wanted.response_format["json_schema"]["schema"]
-        out["output_config"] = {"format": {"type": "json_schema", "schema": schema}}
+        schema = anthropic_schema(wanted.response_format["json_schema"]["schema"])
+        if schema is not None:  # else the prompt alone says which form is wanted
+            out["output_config"] = {"format": {"type": "json_schema", "schema": schema}}
     return out
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from tinyagent.core.errors import ConfigurationError
 from tinyagent.core.types import ModelRequest, ModelResponse, ReasoningWish
@@ -58,17 +57,11 @@ class OpenAIModel(RemoteModel):
         provider: str | None = None,
         reasoning: ReasoningWish | None = None,
     ) -> None:
-        if not name.strip():
-            raise ConfigurationError("the model's name is empty; give one such as 'gpt-4.1'")
-        endpoint: Endpoint
         if client is None:
-            place = find_place(base_url, api_key, provider)
-            known = place.provider
-            endpoint = HttpEndpoint(place.url, place.key, timeout, variables=place.variables)
+            known, endpoint = connect(name, base_url, api_key, provider, timeout=timeout)
         else:
-            endpoint = _client_endpoint(client)
-            known = find_provider(endpoint.where) if provider is None else named(provider)
-        self._provider = known.for_model(name)
+            known, endpoint = connect_client(name, client, provider)
+        self._provider = known
         super().__init__(name, endpoint, retries, reasoning)
 
     def body(self, request: ModelRequest, *, stream: bool) -> dict[str, Any]:
@@ -90,40 +83,55 @@ class OpenAIModel(RemoteModel):
         return StreamAssembler(self._provider, self._name)
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a model is served, by whom, and with which key."""
-
-    provider: Provider
-    url: str
-    key: str | None = field(repr=False)
-    variables: str
-
-
-def find_place(base_url: str | None, api_key: str | None, name: str | None) -> Place:
-    """Where a model is served: what is given, then what the environment says, then the default.
+def connect(
+    name: str,
+    base_url: str | None,
+    api_key: str | None,
+    provider: str | None,
+    *,
+    timeout: float,
+    path: str = "chat/completions",
+) -> tuple[Provider, Endpoint]:
+    """The provider of a model, as it is for this one, and the way to it.
 
     Raises:
-        ConfigurationError: no provider has that name, or it needs a key and there is none.
+        ConfigurationError: as the models say.
     """
-    if name is None:
+    _check_name(name)
+    if provider is None:
         url = base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
-        provider = find_provider(url)
-        if provider.name != "openai":
-            own = os.environ.get(f"{provider.variables}_API_KEY")
-            key = api_key or own or os.environ.get("OPENAI_API_KEY")
-            return Place(provider, url, key, provider.variables if own else "OPENAI")
+        known = find_provider(url)
     else:
-        provider = named(name)
-        url = base_url or os.environ.get(f"{provider.variables}_BASE_URL") or provider.base_url
-    variables = provider.variables
+        known = named(provider)
+        url = base_url or os.environ.get(f"{known.variables}_BASE_URL") or known.base_url
+    variables = known.variables
     key = api_key or os.environ.get(f"{variables}_API_KEY")
-    if provider.needs_key and not (key and key.strip()) and url.rstrip("/") == provider.base_url:
+    if not key and provider is None and known.name != "openai":
+        # A server that is only known by its address may have been given OpenAI's variables.
+        variables = "OPENAI"
+        key = os.environ.get("OPENAI_API_KEY")
+    elif known.needs_key and not (key and key.strip()) and url.rstrip("/") == known.base_url:
         raise ConfigurationError(
             f"no API key: set {variables}_API_KEY, or set {variables}_BASE_URL to a server that"
             " needs none"
         )
-    return Place(provider, url, key, variables)
+    endpoint = HttpEndpoint(url, key, timeout, variables=variables, path=path)
+    return known.for_model(name), endpoint
+
+
+def connect_client(
+    name: str,
+    client: AsyncOpenAI,
+    provider: str | None,
+    api: Literal["chat", "responses"] = "chat",
+) -> tuple[Provider, Endpoint]:
+    """The provider of a model, as it is for this one, and the caller's own client as the way."""
+    from tinyagent.models.openai_client import ClientEndpoint  # noqa: PLC0415 - an extra
+
+    _check_name(name)
+    endpoint = ClientEndpoint(client, api)
+    known = find_provider(endpoint.where) if provider is None else named(provider)
+    return known.for_model(name), endpoint
 
 
 def named(name: str) -> Provider:
@@ -133,7 +141,6 @@ def named(name: str) -> Provider:
     return PROVIDERS[name]
 
 
-def _client_endpoint(client: AsyncOpenAI) -> Endpoint:
-    from tinyagent.models.openai_client import ClientEndpoint  # noqa: PLC0415 - an extra
-
-    return ClientEndpoint(client)
+def _check_name(name: str) -> None:
+    if not name.strip():
+        raise ConfigurationError("the model's name is empty; give one such as 'gpt-4.1'")

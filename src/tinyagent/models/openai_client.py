@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import AsyncGenerator, Generator
 from contextlib import aclosing, contextmanager
-from typing import Any
+from typing import Any, Literal
 
 import openai
 
@@ -27,16 +27,19 @@ _BREAKS: tuple[type[Exception], ...] = (
 
 
 class ClientEndpoint:
-    """Sends the body that `OpenAIModel` makes through `client.chat.completions`.
+    """Sends the body that a model makes through `client.chat.completions` or `client.responses`.
 
-    The client's own retries are switched off: `OpenAIModel` does them. Closing the client is left
+    The client's own retries are switched off: the model does them. Closing the client is left
     to its owner.
     """
 
-    def __init__(self, client: openai.AsyncOpenAI) -> None:
-        completions = client.with_options(max_retries=0).chat.completions
-        # The body is made by `OpenAIModel`, not by the client's typed parameters.
-        self._create: Any = completions.with_streaming_response.create
+    def __init__(
+        self, client: openai.AsyncOpenAI, api: Literal["chat", "responses"] = "chat"
+    ) -> None:
+        own = client.with_options(max_retries=0)
+        # The body is made by the model, not by the client's typed parameters.
+        resource: Any = own.chat.completions if api == "chat" else own.responses
+        self._create: Any = resource.with_streaming_response.create
         url = client.base_url
         self.where = f"{url.scheme}://{url.netloc.decode()}{url.path}"
         self.key: str | None = client.api_key

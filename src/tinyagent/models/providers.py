@@ -46,6 +46,7 @@ class Provider:
         variables: the beginning of its environment variables: `…_API_KEY` and `…_BASE_URL`.
         needs_key: whether it serves nobody without a key.
         hosts: the hosts, subdomains included, by which it is known.
+        api: which of OpenAI's APIs the provider wants for the model.
         answer_limit: the key of the largest number of tokens to answer with.
         stream_options: whether usage in a stream must be, and can be, asked for.
         temperature: when a temperature is sent: `always`; only where reasoning is not asked for
@@ -78,6 +79,7 @@ class Provider:
     variables: str = "OPENAI"
     needs_key: bool = True
     hosts: tuple[str, ...] = ()
+    api: Literal["chat", "responses"] = "chat"
     answer_limit: str = "max_tokens"
     stream_options: bool = True
     temperature: Literal["always", "unless_reasoning", "reasoning_off"] = "always"
@@ -164,7 +166,7 @@ def _filled(template: Mapping[str, Any], budget: int) -> dict[str, Any]:
 
 LENIENT = Provider("compatible", needs_key=False, documents="file")
 
-_OPENAI_THINKS = {"temperature": "reasoning_off"}
+_OPENAI_THINKS = {"temperature": "reasoning_off", "api": "responses"}
 _THINKING = {"enabled": {"type": "enabled"}, "disabled": {"type": "disabled"}}
 _DEEPSEEK: dict[Level, Mapping[str, Any]] = {
     "off": {"thinking": _THINKING["disabled"]},

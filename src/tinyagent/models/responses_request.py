@@ -1,0 +1,147 @@
+"""Requests in the format of OpenAI's Responses API, stateless: each holds the conversation whole.
+
+Source: OpenAI API reference, "Responses".
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from tinyagent.core.messages import Content, Message, Part, ToolCall
+from tinyagent.core.parts import Document, Image, Reasoning, Text
+from tinyagent.core.types import ModelRequest, RequestFormat
+from tinyagent.models.chat_completions import fitting_format, takes_temperature
+from tinyagent.models.encoding import Origin, check_attachments, data_uri, short_id
+from tinyagent.models.providers import Provider
+
+_CALL_ID = re.compile(r"(?s).{1,64}")
+_NO_ARGUMENTS: Mapping[str, Any] = {"type": "object", "properties": {}}
+
+
+def encode_request(
+    model: str, request: ModelRequest, *, stream: bool, provider: Provider
+) -> dict[str, Any]:
+    """The body of `POST /responses`; nothing is stored, so reasoning comes back encrypted.
+
+    Raises:
+        ModelContextTooLong: the images and documents are too large for one request.
+    """
+    check_attachments(request.messages)
+    system = [message.text for message in request.messages if message.role == "system"]
+    origin = responses_origin(provider, model)
+    body: dict[str, Any] = {
+        "model": model,
+        "input": [item for message in request.messages for item in _items(message, origin)],
+        "store": False,
+        **_encode_format(request.format, provider),
+        **provider.prompt_cache,
+    }
+    if any(text.strip() for text in system):
+        body["instructions"] = "\n\n".join(text for text in system if text.strip())
+    if provider.api == "responses":  # models that do not reason refuse it
+        body["include"] = ["reasoning.encrypted_content"]
+    effort = provider.reasoning_fields(request.reasoning).get("reasoning_effort")
+    if effort is not None:
+        body["reasoning"] = {"effort": effort}
+    if request.temperature is not None and takes_temperature(request, provider):
+        body["temperature"] = request.temperature
+    if request.max_tokens is not None:
+        body["max_output_tokens"] = request.max_tokens
+    if stream:
+        body["stream"] = True
+    return body
+
+
+def responses_origin(provider: Provider, model: str) -> Origin:
+    """Who makes opaque data over this API; chat completions of the same model are another."""
+    return Origin(f"{provider.name}-responses", model)
+
+
+def _items(message: Message, origin: Origin) -> Iterator[dict[str, Any]]:
+    if message.role == "user":
+        yield {"type": "message", "role": "user", "content": _content(message.content)}
+    elif message.role == "tool":
+        call_id = short_id(message.tool_call_id or "", _CALL_ID)
+        plain = isinstance(message.content, str)
+        output = message.content if plain else _content(message.content)
+        yield {"type": "function_call_output", "call_id": call_id, "output": output}
+    elif message.role == "assistant":
+        yield from _assistant(message.parts, origin)
+
+
+def _content(content: Content) -> list[dict[str, Any]]:
+    parts = (Text(content),) if isinstance(content, str) else content
+    return [_encode_part(part) for part in parts if isinstance(part, Text | Image | Document)]
+
+
+def _encode_part(part: Text | Image | Document) -> dict[str, Any]:
+    if isinstance(part, Text):
+        return {"type": "input_text", "text": part.text}
+    if isinstance(part, Image):
+        return {"type": "input_image", "image_url": data_uri(part), "detail": "auto"}
+    return {"type": "input_file", "filename": part.name, "file_data": data_uri(part)}
+
+
+def _assistant(parts: Sequence[Part], origin: Origin) -> Iterator[dict[str, Any]]:
+    """The items of one answer in their order.
+
+    Items name each other by their ids, so where reasoning cannot be sent, no ids are.
+    """
+    sent = [part for at, part in enumerate(parts) if _can_be_sent(part, parts[at + 1 :], origin)]
+    is_whole = len(sent) == len(parts)
+    for part in sent:
+        if isinstance(part, Reasoning):
+            yield {**_item_of(part, origin)}
+            continue
+        own = _item_of(part, origin) if is_whole else {}
+        if isinstance(part, Text):
+            content = [{"type": "output_text", "text": part.text, "annotations": []}]
+            yield {"type": "message", "role": "assistant", **own, "content": content}
+        elif isinstance(part, ToolCall):
+            yield {
+                "type": "function_call",
+                **own,
+                "call_id": short_id(part.id, _CALL_ID),
+                "name": part.name,
+                "arguments": json.dumps(part.arguments, ensure_ascii=False),
+            }
+
+
+def _can_be_sent(part: Part, behind: Sequence[Part], origin: Origin) -> bool:
+    """Whether the API takes a part: reasoning must be its own, encrypted, and come before more."""
+    if isinstance(part, Reasoning):
+        is_followed = any(not isinstance(each, Reasoning) for each in behind)
+        return is_followed and bool(_item_of(part, origin).get("encrypted_content"))
+    return not isinstance(part, Text) or bool(part.text)
+
+
+def _item_of(part: Reasoning | Text | ToolCall | Image | Document, origin: Origin) -> Any:
+    opaque = None if isinstance(part, Image | Document) else part.opaque
+    return (origin.own(opaque) or {}).get("item", {})
+
+
+def _encode_format(wanted: RequestFormat, provider: Provider) -> dict[str, Any]:
+    out: dict[str, Any] = {}
+    if wanted.tools:
+        out["tools"] = [_encode_tool(tool["function"]) for tool in wanted.tools]
+        if wanted.tool_choice is not None:
+            out["tool_choice"] = wanted.tool_choice
+    if wanted.response_format is not None:
+        fitting = fitting_format(wanted.response_format, provider.schema)
+        inner = fitting.get("json_schema") or {}
+        out["text"] = {"format": {"type": fitting["type"], **inner}}
+    return out
+
+
+def _encode_tool(function: Mapping[str, Any]) -> dict[str, Any]:
+    """A function declaration of chat completions as a tool of this API, which is flat."""
+    return {
+        "type": "function",
+        "name": function["name"],
+        "description": function.get("description") or "",
+        "parameters": function.get("parameters") or _NO_ARGUMENTS,
+        "strict": bool(function.get("strict")),
+    }

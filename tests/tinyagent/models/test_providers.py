@@ -1,0 +1,394 @@
+"""Each provider's quirks, in the bodies that are sent and the replies that are read."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tinyagent import (
+    ConfigurationError,
+    Document,
+    Image,
+    Message,
+    ModelContextTooLong,
+    ModelDelta,
+    ModelRefused,
+    ModelRequest,
+    ModelResponse,
+    Opaque,
+    OpenAIModel,
+    ReactAgent,
+    Reasoning,
+    RequestFormat,
+    ScriptedModel,
+    Text,
+    ToolCall,
+    Usage,
+    get_model,
+)
+from tinyagent.core.replies import remembered
+from tinyagent.models import encoding
+from tinyagent.models.chat_completions import StreamAssembler, decode_response, encode_request
+from tinyagent.models.providers import LENIENT, PROVIDERS, Provider, find_provider
+
+PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20
+PDF = b"%PDF-1.7\n%%EOF"
+TOOLS = ({"type": "function", "function": {"name": "add", "parameters": {"type": "object"}}},)
+CALL: dict[str, Any] = {"id": "call_123456789", "type": "function"}
+CALL["function"] = {"name": "add", "arguments": "{}"}
+SIGNATURE = {"extra_content": {"google": {"thought_signature": "c2ln"}}}
+DETAILS = [
+    {"type": "reasoning.text", "text": "Hm.", "signature": "s", "index": 0, "id": "r1"},
+    {"type": "reasoning.encrypted", "data": "e", "index": 1, "id": "r2"},
+]
+
+
+def _provider(name: str, model: str) -> Provider:
+    return PROVIDERS[name].for_model(model)
+
+
+def _body(name: str, model: str, *messages: Message, **options: Any) -> dict[str, Any]:
+    request = ModelRequest(messages, **options)
+    return encode_request(model, request, stream=True, provider=_provider(name, model))
+
+
+def _reply(name: str, model: str, message: dict[str, Any], *, streamed: bool) -> ModelResponse:
+    provider = _provider(name, model)
+    if not streamed:
+        whole = {"choices": [{"message": message, "finish_reason": "stop"}]}
+        return decode_response(whole, provider, model)
+    assembler = StreamAssembler(provider, model)
+    for key, value in message.items():
+        assembler.add({"choices": [{"delta": {key: value}}]})
+    assembler.add({"choices": [{"delta": {}, "finish_reason": "stop"}]})
+    return assembler.response()
+
+
+def _kept(response: ModelResponse) -> Message:
+    calls = [
+        ToolCall(call.id, call.name, json.loads(call.arguments), opaque=call.opaque)
+        for call in response.tool_calls
+    ]
+    content = remembered(response, response.content or "", calls)
+    return Message("assistant", content, tuple(calls))
+
+
+def _echo(name: str, model: str, message: dict[str, Any], *, streamed: bool) -> dict[str, Any]:
+    """What goes back of a reply in the next request to the same model."""
+    kept = _kept(_reply(name, model, message, streamed=streamed))
+    again = Message.from_dict(json.loads(json.dumps(kept.to_dict())))
+    body = _body(name, model, Message("user", "go"), again)
+    return {key: value for key, value in body["messages"][1].items() if key != "role"}
+
+
+ECHOES: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "deepseek": (
+        "deepseek",
+        "deepseek-v4",
+        {"reasoning_content": "Hm.", "content": "", "tool_calls": [CALL]},
+    ),
+    "deepseek without a thought": (
+        "deepseek",
+        "deepseek-v4",
+        {"reasoning_content": "", "content": "", "tool_calls": [CALL]},
+    ),
+    "deepseek without calls": (
+        "deepseek",
+        "deepseek-v4",
+        {"reasoning_content": "Hm.", "content": "so"},
+    ),
+    "kimi": (
+        "kimi",
+        "kimi-k2.6",
+        {"reasoning_content": "Hm.", "content": None, "tool_calls": [CALL]},
+    ),
+    "vllm": ("vllm", "qwen3", {"reasoning": "Hm.", "content": "so", "tool_calls": [CALL]}),
+    "ollama": ("ollama", "gpt-oss", {"reasoning": "Hm.", "content": "so"}),
+    "openrouter": (
+        "openrouter",
+        "anthropic/claude",
+        {"reasoning_details": DETAILS, "content": "so", "tool_calls": [CALL]},
+    ),
+    "gemini": (
+        "gemini",
+        "gemini-3-pro",
+        {"content": "", "tool_calls": [{**CALL, **SIGNATURE}, {**CALL, "id": "call_2"}]},
+    ),
+    "gemini, a text": ("gemini", "gemini-3-pro", {"content": "so", **SIGNATURE}),
+    "mistral": (
+        "mistral",
+        "magistral",
+        {
+            "content": [
+                {"type": "thinking", "thinking": [{"type": "text", "text": "Hm."}]},
+                {"type": "text", "text": "so"},
+            ],
+            "tool_calls": [{**CALL, "id": "abcDEF123"}],
+        },
+    ),
+    "minimax": (
+        "minimax",
+        "MiniMax-M2",
+        {"content": "<think>\nHm.\n</think>\n\nso", "tool_calls": [CALL]},
+    ),
+    "minimax without text": (
+        "minimax",
+        "MiniMax-M2",
+        {"content": "<think>\nHm.\n</think>\n\n", "tool_calls": [CALL]},
+    ),
+}
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+@pytest.mark.parametrize("case", ECHOES)
+def test_what_a_provider_sends_goes_back_as_it_came(case: str, *, streamed: bool) -> None:
+    name, model, message = ECHOES[case]
+    assert _echo(name, model, message, streamed=streamed) == message
+
+
+@pytest.mark.parametrize("case", ECHOES)
+def test_another_model_and_another_provider_are_not_sent_it(case: str) -> None:
+    name, model, message = ECHOES[case]
+    kept = _kept(_reply(name, model, message, streamed=False))
+    for other, its in [(name, f"{model}-other"), ("openai", model), ("mistral", "m")]:
+        if other == name and model == its:
+            continue
+        sent = json.dumps(_body(other, its, Message("user", "go"), kept)["messages"])
+        for secret in ("Hm.", "c2ln", '"e"', "reasoning_details"):
+            assert secret not in sent, (other, its)
+        assert ('so"' in sent) == ('so"' in json.dumps(message))
+
+
+def test_pieces_of_openrouters_details_are_joined() -> None:
+    provider = _provider("openrouter", "m")
+    assembler = StreamAssembler(provider, "m")
+    pieces: list[dict[str, Any]] = [
+        {"reasoning": "Hm", "reasoning_details": [{**DETAILS[0], "text": "Hm"}]},
+        {
+            "reasoning": ".",
+            "reasoning_details": [{"type": "reasoning.text", "index": 0, "text": "."}],
+        },
+        {"reasoning_details": [DETAILS[1]]},
+        {"content": "so"},
+    ]
+    deltas = [delta for piece in pieces for delta in assembler.add({"choices": [{"delta": piece}]})]
+    assert [delta.kind for delta in deltas] == ["reasoning", "reasoning", "text"]
+    thought = assembler.response().parts[0]
+    assert isinstance(thought, Reasoning)
+    assert thought == Reasoning("Hm.", Opaque("openrouter", "m", {"reasoning_details": DETAILS}))
+
+
+def test_gemini_is_given_a_placeholder_for_calls_of_other_models() -> None:
+    calls = (ToolCall("1", "add"), ToolCall("2", "add"))
+    asked = (Message("user", "go"), Message("assistant", "", calls))
+    first, second = _body("gemini", "gemini-3-pro", *asked)["messages"][1]["tool_calls"]
+    signature = first["extra_content"]["google"]["thought_signature"]
+    assert signature == "skip_thought_signature_validator"
+    assert "extra_content" not in second
+    old = _body("gemini", "gemini-2.5-flash", *asked)["messages"][1]["tool_calls"]
+    assert "extra_content" not in old[0]
+
+
+def test_deepseek_and_kimi_are_given_reasoning_for_messages_of_other_models() -> None:
+    called = Message("assistant", "", (ToolCall("1", "add"),))
+    said = Message("assistant", "so")
+    deepseek = _body("deepseek", "deepseek-v4", called, said)["messages"]
+    assert [each["reasoning_content"] for each in deepseek] == ["", ""]
+    kimi = _body("kimi", "kimi-k2.6", called, said)["messages"]
+    assert kimi[0]["reasoning_content"].strip()
+    assert "reasoning_content" not in kimi[1]
+
+
+def test_mistral_takes_ids_of_nine_letters_and_digits_only() -> None:
+    call = ToolCall("call_0123456789ab", "add")
+    result = Message("tool", "3", tool_call_id=call.id)
+    sent = _body("mistral", "m", Message("assistant", "", (call,)), result)["messages"]
+    made = sent[0]["tool_calls"][0]["id"]
+    assert (len(made), made.isalnum(), sent[1]["tool_call_id"]) == (9, True, made)
+
+
+def test_mistral_hears_no_user_right_after_a_tool_and_no_unknown_keys() -> None:
+    call = ToolCall("abcDEF123", "add")
+    body = _body(
+        "mistral",
+        "m",
+        Message("user", "go"),
+        Message("assistant", "", (call,)),
+        Message("tool", (Text("3"), Image(PNG)), tool_call_id=call.id),
+        Message("user", "Your reply was empty."),
+        format=RequestFormat(tools=TOOLS, tool_choice="none"),
+        max_tokens=5,
+    )
+    roles = [message["role"] for message in body["messages"]]
+    assert roles == ["user", "assistant", "tool", "assistant", "user", "user"]
+    assert set(body) == {"model", "messages", "max_tokens", "stream"}
+
+
+@pytest.mark.parametrize(
+    ("name", "model", "wish", "sent"),
+    [
+        ("openai", "gpt-4.1", None, {"temperature": 0.0}),
+        ("openai", "gpt-5.5", None, {}),
+        ("openai", "gpt-5.5", "off", {"temperature": 0.0, "reasoning_effort": "none"}),
+        ("openai", "gpt-5.2", None, {"temperature": 0.0}),
+        ("openai", "gpt-5.2", "low", {"reasoning_effort": "low"}),
+        ("openai", "gpt-5-mini", "off", {"temperature": 0.0, "reasoning_effort": "minimal"}),
+        ("openai", "o3", 30_000, {"reasoning_effort": "high"}),
+        ("gemini", "gemini-3-pro", "off", {"temperature": 0.0, "reasoning_effort": "low"}),
+        ("openrouter", "m", 5_000, {"temperature": 0.0, "reasoning": {"max_tokens": 5_000}}),
+        ("mistral", "m", "low", {"temperature": 0.0, "reasoning_effort": "high"}),
+        ("deepseek", "m", "off", {"temperature": 0.0, "thinking": {"type": "disabled"}}),
+        ("vllm", "m", 100, {"temperature": 0.0, "thinking_token_budget": 100}),
+    ],
+)
+def test_reasoning_and_temperature_are_said_as_the_provider_takes_them(
+    name: str, model: str, wish: Any, sent: dict[str, Any]
+) -> None:
+    body = _body(name, model, Message("user", "hi"), temperature=0.0, reasoning=wish)
+    known = {"model", "messages", "stream", "stream_options"}
+    assert {key: value for key, value in body.items() if key not in known} == sent
+
+
+def test_every_provider_knows_what_each_level_is_or_has_no_switch() -> None:
+    for provider in (*PROVIDERS.values(), LENIENT):
+        assert set(provider.reasoning) in ({"off", "low", "medium", "high"}, set())
+
+
+@pytest.mark.parametrize(
+    ("url", "name"),
+    [
+        ("https://api.deepseek.com/v1", "deepseek"),
+        ("https://mine.openai.azure.com/openai/v1", "openai"),
+        ("https://openrouter.ai/api/v1", "openrouter"),
+        ("http://user:secret@localhost:9000/v1", "localhost:9000"),
+        ("https://notdeepseek.com/v1", "notdeepseek.com"),
+    ],
+)
+def test_a_server_is_known_by_its_host(url: str, name: str) -> None:
+    assert find_provider(url).name == name
+
+
+def test_a_model_is_named_by_its_provider(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("DEEPSEEK_API_KEY", raising=False)
+    with pytest.raises(ConfigurationError, match="set DEEPSEEK_API_KEY"):
+        get_model("deepseek:deepseek-chat")
+    monkeypatch.setenv("OPENAI_API_KEY", "not-for-them")
+    with pytest.raises(ConfigurationError, match="set DEEPSEEK_API_KEY"):
+        get_model("deepseek:deepseek-chat")
+    monkeypatch.setenv("DEEPSEEK_API_KEY", "key-of-deepseek")
+    model = get_model("deepseek:deepseek-chat")
+    assert (
+        repr(model)
+        == "OpenAIModel('deepseek-chat', 'https://api.deepseek.com/v1/chat/completions')"
+    )
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://localhost:1/v1")
+    assert get_model("llama3.2:1b").name == "llama3.2:1b"
+    assert get_model("ollama:llama3.2:1b").name == "llama3.2:1b"
+    with pytest.raises(ConfigurationError, match="provider 'nobody' is none of: openai, anthropic"):
+        OpenAIModel("m", provider="nobody")
+
+
+@pytest.mark.parametrize("wish", ["much", -1, True, 1.5])
+def test_a_wish_for_reasoning_is_checked_at_once(wish: Any) -> None:
+    with pytest.raises(ConfigurationError, match="neither a number of tokens nor one of: off, low"):
+        ReactAgent(ScriptedModel(["hi"]), reasoning=wish)
+    with pytest.raises(ConfigurationError, match="neither"):
+        OpenAIModel("m", base_url="http://localhost:1/v1", reasoning=wish)
+
+
+def test_images_and_documents_are_sent_as_the_provider_takes_them() -> None:
+    asked = Message("user", (Text("What?"), Image(PNG), Document(PDF, "a.pdf")))
+    text, image, file = _body("openai", "gpt-4.1", asked)["messages"][0]["content"]
+    assert text == {"type": "text", "text": "What?"}
+    assert image["image_url"]["url"].startswith("data:image/png;base64,iVBOR")
+    assert file["file"]["filename"] == "a.pdf"
+    assert file["file"]["file_data"].startswith("data:application/pdf;base64,")
+    assert _body("mistral", "m", asked)["messages"][0]["content"][2]["type"] == "document_url"
+    with pytest.raises(ModelRefused, match=r"deepseek takes no PDF .* \[document a\.pdf, 14 bytes"):
+        _body("deepseek", "m", asked)
+
+
+def test_images_of_results_come_behind_all_results() -> None:
+    calls = (ToolCall("1", "look"), ToolCall("2", "look"))
+    sent = _body(
+        "openai",
+        "gpt-4.1",
+        Message("assistant", "", calls),
+        Message("tool", (Text("a"), Image(PNG)), tool_call_id="1"),
+        Message("tool", "b", tool_call_id="2"),
+    )["messages"]
+    assert [message["role"] for message in sent] == ["assistant", "tool", "tool", "user"]
+    assert isinstance(sent[1]["content"], str)
+    assert [part["type"] for part in sent[3]["content"]] == ["image_url"]
+
+
+def test_too_many_attachments_are_for_the_run_to_prune(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(encoding, "MAX_ATTACHED_BYTES", 40)
+    with pytest.raises(ModelContextTooLong, match="have 56 bytes, and at most 40"):
+        _body("openai", "gpt-4.1", Message("user", (Image(PNG), Image(PNG))))
+
+
+@pytest.mark.parametrize(
+    ("counts", "usage"),
+    [
+        (
+            {
+                "prompt_tokens": 307,
+                "completion_tokens": 26,
+                "total_tokens": 560,
+                "completion_tokens_details": {"reasoning_tokens": 227},
+            },
+            Usage(1, 307, 253, 0, 0, 227),
+        ),
+        (
+            {
+                "prompt_tokens": 100,
+                "completion_tokens": 50,
+                "total_tokens": 150,
+                "prompt_tokens_details": {"cached_tokens": 60, "cache_write_tokens": 20},
+                "completion_tokens_details": {"reasoning_tokens": 30},
+            },
+            Usage(1, 100, 50, 60, 20, 30),
+        ),
+        (
+            {"prompt_tokens": 10, "completion_tokens": 5, "prompt_cache_hit_tokens": 8},
+            Usage(1, 10, 5, 8),
+        ),
+    ],
+)
+def test_usage_is_read_as_the_provider_counts(counts: dict[str, Any], usage: Usage) -> None:
+    reply = {"choices": [{"message": {"content": "hi"}}], "usage": counts}
+    assert decode_response(reply).usage == usage
+
+
+def test_reasoning_in_tags_streams_as_reasoning_however_it_is_cut() -> None:
+    text = "\n<think>a < b</think>\n\nThe <think> tag."
+    for width in range(1, len(text)):
+        assembler = StreamAssembler()
+        deltas: list[ModelDelta] = []
+        for start in range(0, len(text), width):
+            chunk = {"choices": [{"delta": {"content": text[start : start + width]}}]}
+            deltas += assembler.add(chunk)
+        deltas += assembler.add({"choices": [{"delta": {}, "finish_reason": "stop"}]})
+        said = {
+            kind: "".join(d.text for d in deltas if d.kind == kind)
+            for kind in ("text", "reasoning")
+        }
+        assert said == {"text": "The <think> tag.", "reasoning": "a < b"}
+        response = assembler.response()
+        assert (response.content, response.reasoning) == ("The <think> tag.", "a < b")
+
+
+def test_calls_that_share_an_index_and_have_no_ids_stay_apart() -> None:
+    assembler = StreamAssembler()
+    for name in ("add", "now"):
+        function = {"name": name, "arguments": "{}"}
+        assembler.add(
+            {"choices": [{"delta": {"tool_calls": [{"index": 0, "function": function}]}}]}
+        )
+    assert [(c.name, c.arguments) for c in assembler.response().tool_calls] == [
+        ("add", "{}"),
+        ("now", "{}"),
+    ]
