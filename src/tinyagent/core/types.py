@@ -198,13 +198,10 @@ def split_reply(parts: Sequence[ReplyPart]) -> tuple[str | None, tuple[RawToolCa
 
 def needed_parts(parts: Sequence[ReplyPart]) -> tuple[ReplyPart, ...]:
     """The parts; none where the text and the calls behind it are all there is to know."""
-    is_plain = all(
-        not isinstance(part, Reasoning)
-        and part.opaque is None
-        and (isinstance(part, RawToolCall) or at == 0)
-        for at, part in enumerate(parts)
-    )
-    return () if is_plain else tuple(parts)
+    for at, part in enumerate(parts):
+        if part.opaque is not None or not (isinstance(part, RawToolCall) or at == 0):
+            return tuple(parts)
+    return tuple(parts) if parts and isinstance(parts[0], Reasoning) else ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -117,14 +117,15 @@ def decode_response(data: Any, provider: Provider = LENIENT, model: str = "") ->
         raise ModelReplyError(f"the reply has no 'choices', only {describe(body)}")
     choice = _as_object(choices[0])
     message = _as_object(choice.get("message"))
-    calls = [_as_object(call) for call in _as_list(message.get("tool_calls"))]
-    numbered = [
-        {**call, "index": at, "function": _as_object(call.get("function"))}
-        for at, call in enumerate(calls[:_MAX_PARALLEL_CALLS])
-    ]
     assembler = StreamAssembler(provider, model)
-    chunk = {**choice, "delta": {**message, "tool_calls": numbered}}
-    assembler.add({**body, "choices": [chunk]})
+    if message.get("tool_calls"):
+        calls = [_as_object(call) for call in _as_list(message["tool_calls"])]
+        numbered = [
+            {**call, "index": at, "function": _as_object(call.get("function"))}
+            for at, call in enumerate(calls[:_MAX_PARALLEL_CALLS])
+        ]
+        message = {**message, "tool_calls": numbered}
+    assembler.add({**body, "choices": [{**choice, "delta": message}]})
     return assembler.response()
 
 

@@ -13,6 +13,7 @@ from tinyagent.models.encoding import Origin, check_attachments, data_uri, short
 from tinyagent.models.providers import Provider
 
 THINK, END_THINK = "<think>", "</think>"
+_to_json = json.JSONEncoder(ensure_ascii=False).encode
 _AFTER_TOOL = "I will go on from these results."
 _SHOWN_NEXT = "(images and documents of this result are in the next user message)"
 
@@ -164,7 +165,7 @@ def _call(call: ToolCall, provider: Provider, origin: Origin) -> dict[str, Any]:
         "type": "function",
         "function": {
             "name": call.name,
-            "arguments": json.dumps(call.arguments, ensure_ascii=False),
+            "arguments": _to_json(call.arguments),
         },
     }
-    return {**out, **(origin.own(call.opaque) or {})}
+    return out if call.opaque is None else {**out, **(origin.own(call.opaque) or {})}

@@ -44,17 +44,17 @@ class ReplyParts:
         self._pieces: list[_Piece] = []
         self._calls: dict[int, _Piece] = {}
         self._details: dict[tuple[Any, Any], dict[str, Any]] = {}
-        self._splitter = ThinkSplitter() if think_tags else None
+        self._think_tags = think_tags
+        self._splitter: ThinkSplitter | None = None
 
     def add_text(self, text: str) -> list[ModelDelta]:
         """Take a piece of the content."""
         if not text:
             return []
-        splitter = self._splitter
-        if splitter is None or splitter.is_plain:
-            self._piece(_TEXT).words.append(text)
-            return [ModelDelta(text)]
-        return self._take_split(*splitter.feed(text))
+        if self._think_tags:
+            return self._add_first_text(text)
+        self._piece(_TEXT).words.append(text)
+        return [ModelDelta(text)]
 
     def add_reasoning(self, delta: Mapping[str, Any]) -> list[ModelDelta]:
         """Take the reasoning of a delta, under whichever key it comes."""
@@ -107,10 +107,9 @@ class ReplyParts:
 
     def end(self) -> list[ModelDelta]:
         """The end of the content: what was held back."""
-        splitter = self._splitter
-        if splitter is None or splitter.is_plain:
+        if self._splitter is None or not self._think_tags:
             return []
-        return self._take_split(*splitter.rest())
+        return self._take_split(*self._splitter.rest())
 
     def result(self) -> tuple[str | None, tuple[RawToolCall, ...], tuple[ReplyPart, ...]]:
         """The text, the calls, and the parts where these two do not say it all."""
@@ -146,6 +145,13 @@ class ReplyParts:
             return Reasoning(words, self._origin.mark(piece.data))
         data = {} if self._details else {"key": piece.kind}
         return Reasoning(words, self._origin.mark(data))
+
+    def _add_first_text(self, text: str) -> list[ModelDelta]:
+        """Take a piece of a text that may still begin with reasoning."""
+        splitter = self._splitter = self._splitter or ThinkSplitter()
+        deltas = self._take_split(*splitter.feed(text))
+        self._think_tags = not splitter.is_plain
+        return deltas
 
     def _take_split(self, thought: str, text: str) -> list[ModelDelta]:
         deltas: list[ModelDelta] = []
