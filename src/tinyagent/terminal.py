@@ -11,6 +11,7 @@ import typer
 from rich.console import Console
 from rich.status import Status
 
+from tinyagent.core.cost import has_prices
 from tinyagent.core.events import (
     CodeFinished,
     CodeStarted,
@@ -95,7 +96,7 @@ class Display:
             used = result.usage
             notes.print(
                 f"[{result.state}] {result.steps_taken} steps, {result.duration_seconds:.1f} s,"
-                f" {used.input_tokens} tokens in, {used.output_tokens} out",
+                f" {used.input_tokens} tokens in, {used.output_tokens} out{_cost(result)}",
                 style="dim",
             )
 
@@ -149,6 +150,14 @@ class Display:
 def printable(text: str) -> str:
     """The text without what would steer a terminal: models and tools may send anything."""
     return text.translate(_CONTROLS)
+
+
+def _cost(result: RunResult[Any]) -> str:
+    """What the run cost, where the table of prices is installed."""
+    if not has_prices():
+        return ""
+    cost = result.cost
+    return ", cost unknown" if cost.unknown and not cost.known else f", {cost}"
 
 
 def _shorten(text: str) -> str:

@@ -35,6 +35,7 @@ def agent_tool(run: RunTask, name: str, description: str) -> Tool:
         """
         result = await run(task)
         context.usage += result.usage
+        context.uses += result.uses
         if result.error is not None:
             raise ToolRetry(f"{name} found no answer: {result.error}")
         return result.output

@@ -113,6 +113,7 @@ class Run(Generic[M]):
         logger.debug("step %d: asking %s, %d messages", step, self._model.name, len(self.memory))
         response = await self._model_call(request)
         self.context.usage += response.usage
+        self.context.uses.append(response.use)
         if response.usage.input_tokens:
             self.memory.learn(response.usage.input_tokens)
         logger.debug("step %d: %s answered (%s)", step, self._model.name, response.finish_reason)
@@ -148,6 +149,7 @@ class Run(Generic[M]):
             signals=tuple(self.signals),
             artifacts=tuple(self.artifacts),
             error=error,
+            uses=tuple(self.context.uses),
         )
 
     async def _complete(self, request: ModelRequest) -> ModelResponse:

@@ -15,6 +15,7 @@ from tinyagent.agents.code import TinyCodeAgent
 from tinyagent.agents.react import ReactAgent
 from tinyagent.cli.exits import ExitCode
 from tinyagent.cli.references import load
+from tinyagent.core.cost import has_prices
 from tinyagent.core.errors import CallerError, ConfigurationError
 from tinyagent.core.events import (
     Event,
@@ -117,6 +118,7 @@ def _as_json(result: RunResult[str]) -> dict[str, Any]:
         "steps_taken": result.steps_taken,
         "duration_seconds": round(result.duration_seconds, 3),
         "usage": result.usage.to_dict(),
+        **({"cost": result.cost.to_dict()} if has_prices() else {}),
         "artifacts": [artifact.name for artifact in result.artifacts],
     }
 

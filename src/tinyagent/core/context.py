@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from tinyagent.core.cost import ModelUse
 from tinyagent.core.events import Event
 from tinyagent.core.messages import ToolCall
 from tinyagent.core.types import ToolSpec, Usage
@@ -41,6 +42,7 @@ class RunContext:
     run_id: str = field(default_factory=lambda: os.urandom(16).hex())
     step: int = 0
     usage: Usage = field(default_factory=Usage)
+    uses: list[ModelUse] = field(default_factory=list[ModelUse])
     started: float = field(default_factory=time.monotonic)
     waited_seconds: float = 0.0
     waiting_since: float | None = None

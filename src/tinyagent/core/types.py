@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol
 
+from tinyagent.core.cost import Cost, ModelUse, cost_of
 from tinyagent.core.errors import TinyAgentError
 from tinyagent.core.execution import Artifact
 from tinyagent.core.messages import Message, ToolCall
@@ -164,7 +165,8 @@ class ModelResponse:
 
     `parts` are its pieces in the order in which they were sent. They are there where `content` and
     `tool_calls` do not say it all: there is reasoning, opaque data, or text behind a call. Where
-    `content` or `tool_calls` are replaced, the parts follow.
+    `content` or `tool_calls` are replaced, the parts follow. `provider` is who served it, by the
+    name that begins its models' names (`anthropic`).
     """
 
     content: str | None
@@ -174,6 +176,7 @@ class ModelResponse:
     model: str = ""
     id: str = ""
     parts: tuple[ReplyPart, ...] = ()
+    provider: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
         if not self.parts or split_reply(self.parts) == (self.content, self.tool_calls):
@@ -181,6 +184,19 @@ class ModelResponse:
         thoughts = [part for part in self.parts if isinstance(part, Reasoning)]
         said = [] if self.content is None else [Text(self.content)]
         object.__setattr__(self, "parts", (*thoughts, *said, *self.tool_calls))
+
+    @property
+    def use(self) -> ModelUse:
+        """The tokens that it took, and whose they are."""
+        used = self.usage
+        return ModelUse(
+            self.provider,
+            self.model,
+            used.input_tokens,
+            used.output_tokens,
+            used.cached_tokens,
+            used.cache_write_tokens,
+        )
 
     @property
     def reasoning(self) -> str:
@@ -276,12 +292,22 @@ class RunResult(Generic[T_co, M_co, S_co]):
     signals: tuple[Signal, ...] = ()
     artifacts: tuple[Artifact, ...] = ()
     error: TinyAgentError | None = None
+    uses: tuple[ModelUse, ...] = ()
 
     if not TYPE_CHECKING:  # before Python 3.13, type variables have no defaults when a program runs
 
         def __class_getitem__(cls, given: Any) -> Any:
             some = given if isinstance(given, tuple) else (given,)
             return Generic.__class_getitem__.__func__(cls, (*some, Any, Any)[:3])
+
+    @property
+    def cost(self) -> Cost:
+        """What the run's model requests cost, by list prices; calls of agents as tools included.
+
+        Raises:
+            ConfigurationError: the package `genai-prices` is not installed (extra `prices`).
+        """
+        return cost_of(self.uses)
 
     def __str__(self) -> str:
         return "" if self.final_answer is None else str(self.output)

@@ -61,6 +61,8 @@ def response_to_dict(response: ModelResponse) -> Record:
         "model": response.model,
         "id": response.id,
     }
+    if response.provider:
+        record["provider"] = response.provider
     if response.parts:
         record["parts"] = reply_to_list(response.parts)
     return record
@@ -83,6 +85,7 @@ def response_from_dict(data: Mapping[str, Any]) -> ModelResponse:
         model=take(data, "model", str),
         id=take(data, "id", str),
         parts=parts,
+        provider=str(data.get("provider", "")),
     )
 
 

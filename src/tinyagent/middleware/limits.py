@@ -7,9 +7,11 @@ import json
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import TypeVar
 
 from tinyagent.core.context import RunContext
+from tinyagent.core.cost import Cost, check_prices, cost_of
 from tinyagent.core.errors import NoProgress, UsageLimitReached
 from tinyagent.core.execution import ExecutionResult
 from tinyagent.core.messages import ToolCall
@@ -30,6 +32,8 @@ class UsageLimits(Middleware):
         requests: model requests of one run.
         total_tokens: input and output tokens of one run, as the server counts them.
         tool_calls: tool calls of one run.
+        cost: US dollars of one run, by list prices; None for no such limit. A run whose model
+            has no known price ends before its second request. It needs the extra `prices`.
         wall_seconds: seconds from the start of the run; a call under way is cut off.
         same_results: how often the same call, or the same block of code, may give the same
             result. The third time the model is told, the fourth it may only answer, with the last
@@ -44,6 +48,11 @@ class UsageLimits(Middleware):
     tool_calls: int = 500
     wall_seconds: float = 600.0
     same_results: int = 6
+    cost: float | Decimal | None = None
+
+    def __post_init__(self) -> None:
+        if self.cost is not None:
+            check_prices()
 
     def bind(self, run: RunContext) -> Middleware:
         """Start counting for one run."""
@@ -60,11 +69,14 @@ class _Meter(Middleware):
         self._tool_calls = 0
         self._seen: Counter[str] = Counter()
         self._in_code = False
+        self._cost = Cost()
+        self._priced = 0
 
     async def model_call(self, request: ModelRequest, call_next: ModelCall) -> ModelResponse:
         used = max(self._requests, self._run.usage.requests)  # agents as tools ask too
         self._admit("requests", used, self._limits.requests)
         self._admit("total_tokens", self._run.usage.total_tokens, self._limits.total_tokens)
+        self._admit_cost()
         self._requests += 1
         return await self._in_time(request, call_next, "the model's answer")
 
@@ -117,6 +129,24 @@ class _Meter(Middleware):
             raise UsageLimitReached(
                 f"the run has used its {name}: {used} of {limit}"
                 f" (raise it with UsageLimits({name}=...))"
+            )
+
+    def _admit_cost(self) -> None:
+        limit = self._limits.cost
+        if limit is None:
+            return
+        new = self._run.uses[self._priced :]
+        self._priced += len(new)
+        self._cost += cost_of(new)
+        if self._cost.unknown:
+            raise UsageLimitReached(
+                f"the run's cost cannot be held to ${limit}: no price is known for"
+                f" {', '.join(self._cost.unknown)} (leave out UsageLimits(cost=...))"
+            )
+        if self._cost.known >= limit:
+            raise UsageLimitReached(
+                f"the run has used its cost: {self._cost} of ${limit}"
+                " (raise it with UsageLimits(cost=...))"
             )
 
     async def _in_time(

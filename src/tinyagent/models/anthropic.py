@@ -41,6 +41,8 @@ class AnthropicModel(RemoteModel):
         ConfigurationError: no key, or the package `anthropic` is not installed.
     """
 
+    provider = "anthropic"
+
     def __init__(  # noqa: PLR0913 - all but the name have defaults
         self,
         name: str,

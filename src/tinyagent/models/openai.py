@@ -62,6 +62,7 @@ class OpenAIModel(RemoteModel):
         else:
             known, endpoint = connect_client(name, client, provider)
         self._provider = known
+        self.provider = known.name
         super().__init__(name, endpoint, retries, reasoning)
 
     def body(self, request: ModelRequest, *, stream: bool) -> dict[str, Any]:

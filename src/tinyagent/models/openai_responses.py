@@ -57,6 +57,7 @@ class OpenAIResponsesModel(RemoteModel):
         else:
             known, endpoint = connect_client(name, client, provider, api="responses")
         self._provider = known
+        self.provider = known.name
         super().__init__(name, endpoint, retries, reasoning)
 
     def body(self, request: ModelRequest, *, stream: bool) -> dict[str, Any]:

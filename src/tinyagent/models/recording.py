@@ -167,6 +167,7 @@ def _response_to_dict(response: ModelResponse) -> dict[str, Any]:
         "finish_reason": response.finish_reason,
         "model": response.model,
         "id": response.id,
+        **({"provider": response.provider} if response.provider else {}),
     }
     return out | {"parts": reply_to_list(response.parts)} if response.parts else out
 
@@ -249,6 +250,7 @@ def _read_response(entry: dict[str, Any]) -> ModelResponse:
         model=_get(entry, "model", str),
         id=_get(entry, "id", str),
         parts=parts,
+        provider=_optional(entry, "provider", str) or "",
     )
 
 

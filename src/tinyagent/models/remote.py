@@ -50,6 +50,9 @@ class Assembler(Protocol):
 class RemoteModel(ABC):
     """Tries again what may pass, and streams what may break."""
 
+    provider: str
+    """Who serves it, by the name that begins its models' names."""
+
     def __init__(
         self, name: str, endpoint: Endpoint, retries: int, reasoning: ReasoningWish | None
     ) -> None:
@@ -85,7 +88,8 @@ class RemoteModel(ABC):
         body = self.body(self._as_told(request), stream=False)
         async for attempt in attempts(self._retries):
             with attempt, hiding(self._endpoint.key):
-                return self.decode(await self._endpoint.post(body), body)
+                reply = await self._endpoint.post(body)
+                return self._signed(self.decode(reply, body))
         raise AssertionError("the last attempt returns or raises")
 
     async def stream(
@@ -122,7 +126,7 @@ class RemoteModel(ABC):
         async with aclosing(self._endpoint.stream(body)) as events:
             async for event in events:
                 if self.is_whole_reply(event):
-                    response = self.decode(event, body)
+                    response = self._signed(self.decode(event, body))
                     if response.reasoning:
                         yield ModelDelta(response.reasoning, "reasoning")
                     if response.content:
@@ -135,7 +139,10 @@ class RemoteModel(ABC):
             raise ModelConnectionError(
                 f"the stream from {self._endpoint.where} ended before the answer was whole"
             )
-        yield assembler.response()
+        yield self._signed(assembler.response())
+
+    def _signed(self, response: ModelResponse) -> ModelResponse:
+        return replace(response, provider=self.provider, model=response.model or self._name)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._name!r}, {self._endpoint.where!r})"

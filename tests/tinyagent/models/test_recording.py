@@ -150,6 +150,7 @@ def test_nothing_of_a_request_or_an_answer_is_forgotten() -> None:
             "model",
             "id",
             "parts",
+            "provider",
         ],
         "RawToolCall": ["id", "name", "arguments", "opaque"],
         "ModelDelta": ["text", "kind"],

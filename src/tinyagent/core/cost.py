@@ -1,0 +1,99 @@
+"""What model requests cost, by a maintained table of list prices (`genai-prices`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+from importlib.util import find_spec
+from typing import Any
+
+from tinyagent.core.errors import ConfigurationError
+
+# Names of providers, where the table has others.
+_PRICED_AS = {"gemini": "google", "kimi": "moonshotai", "xai": "x-ai"}
+
+
+@dataclass(frozen=True, slots=True)
+class ModelUse:
+    """The tokens of one model request, and whose they are. Cached ones are part of the input."""
+
+    provider: str
+    model: str
+    input_tokens: int
+    output_tokens: int
+    cached_tokens: int = 0
+    cache_write_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What requests cost in US dollars: an estimate from list prices, not a bill.
+
+    Attributes:
+        known: the cost of the requests whose price is known.
+        unknown: the models whose price is not known, each once.
+    """
+
+    known: Decimal = Decimal(0)
+    unknown: tuple[str, ...] = ()
+
+    @property
+    def usd(self) -> Decimal | None:
+        """The whole cost; None where the price of a model is not known."""
+        return None if self.unknown else self.known
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form: amounts as text, so that no digit is lost."""
+        whole = None if self.usd is None else str(self.usd)
+        return {"usd": whole, "known_usd": str(self.known), "unknown": list(self.unknown)}
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(self.known + other.known, tuple(dict.fromkeys(self.unknown + other.unknown)))
+
+    def __str__(self) -> str:
+        amount = f"${self.known:.4f}"
+        if not self.unknown:
+            return amount
+        missing = f"no price is known for {', '.join(self.unknown)}"
+        return f"at least {amount} ({missing})" if self.known else f"unknown ({missing})"
+
+
+def cost_of(uses: Iterable[ModelUse]) -> Cost:
+    """What the requests cost together.
+
+    Raises:
+        ConfigurationError: the package `genai-prices` is not installed.
+    """
+    check_prices()
+    return sum(map(_cost_of_one, uses), Cost())
+
+
+def has_prices() -> bool:
+    """Whether the table of prices is installed."""
+    return find_spec("genai_prices") is not None
+
+
+def check_prices() -> None:
+    """Raise ConfigurationError where the table of prices is not installed."""
+    if not has_prices():
+        raise ConfigurationError(
+            "costs need the package 'genai-prices': pip install genai-prices (extra 'prices')"
+        )
+
+
+def _cost_of_one(use: ModelUse) -> Cost:
+    from genai_prices import Usage, calc_price  # noqa: PLC0415 - an extra, 0.2 s of CPU
+
+    tokens = Usage(
+        input_tokens=use.input_tokens,
+        output_tokens=use.output_tokens,
+        cache_read_tokens=use.cached_tokens,
+        cache_write_tokens=use.cache_write_tokens,
+    )
+    provider = _PRICED_AS.get(use.provider, use.provider)
+    try:
+        price = calc_price(tokens, use.model, provider_id=provider)
+    except (LookupError, ValueError):  # no such model; counts that contradict each other
+        return Cost(unknown=(f"{use.provider or 'unknown provider'}:{use.model}",))
+    return Cost(price.total_price)
