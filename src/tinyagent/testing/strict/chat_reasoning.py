@@ -124,8 +124,8 @@ def _check_openrouter(exchange: Exchange) -> None:
     for index, message, turn in _assistants(exchange):
         if turn is None or not turn.opaque:
             continue
-        details = message.get("reasoning_details")
-        if details == turn.opaque:
+        details = as_dicts(message.get("reasoning_details"))
+        if [_set(detail) for detail in details] == [_set(detail) for detail in turn.opaque]:
             continue
         if details:
             raise _upstream("Invalid `signature` in `thinking` block", exchange.model)
@@ -133,6 +133,11 @@ def _check_openrouter(exchange: Exchange) -> None:
         if needed and exchange.model.startswith(_STRICT_UPSTREAM):
             raise _upstream(_missing_details(exchange.model), exchange.model)
         exchange.lose(f"messages[{index}]: reasoning_details did not come back")
+
+
+def _set(detail: Json) -> Json:
+    """A detail without what is null: whether a null may be left out is not documented."""
+    return {key: value for key, value in detail.items() if value is not None}
 
 
 def _missing_details(model: str) -> str:
