@@ -10,7 +10,7 @@ from tinyagent.testing.strict import anthropic_rules as rules
 from tinyagent.testing.strict import anthropic_thinking, media
 from tinyagent.testing.strict.anthropic_rules import ClaudeRules, claude
 from tinyagent.testing.strict.schemas import ANTHROPIC, fault
-from tinyagent.testing.strict.session import Exchange, Json, Refused, as_dict, as_dicts
+from tinyagent.testing.strict.session import Exchange, Json, Refused, as_dict, as_dicts, typed_list
 
 _ID = re.compile(r"[a-zA-Z0-9_-]+")
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
@@ -36,7 +36,7 @@ def check(exchange: Exchange) -> None:
     if isinstance(body.get("system"), list):
         for block in as_dicts(body["system"]):
             _check_text(block, "system")
-    messages = as_dicts(body["messages"])
+    messages = typed_list(body, "messages")
     if not messages:
         raise Refused("messages: at least one message is required")
     for index, message in enumerate(messages):

@@ -187,7 +187,8 @@ def _check_latest(exchange: Exchange) -> str:
             f"`{blocks[0].get('type')}`. When `thinking` is enabled, a final `assistant` message "
             "must start with a thinking block (preceeding the lastmost set of `tool_use` and "
             "`tool_result` blocks). We recommend you include thinking blocks from previous turns. "
-            f"To avoid this requirement, disable `thinking`. Please consult our documentation at {_DOCS}"
+            "To avoid this requirement, disable `thinking`. Please consult our documentation at "
+            f"{_DOCS}"
         )
     if turn is None or not turn.opaque or turn.model != exchange.model:
         return place

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 from tinyagent.testing.strict.chat_rules import ChatRules
 from tinyagent.testing.strict.media import Attachment, decode_uri
-from tinyagent.testing.strict.session import Exchange, Json, Refused, as_dict, as_dicts, as_list
+from tinyagent.testing.strict.session import (
+    Exchange,
+    Json,
+    Refused,
+    as_dict,
+    as_dicts,
+    as_list,
+    typed_list,
+)
 
 _ROLES = ("system", "developer", "user", "assistant", "tool")
 _MISTRAL_ID = re.compile(r"[a-zA-Z0-9]{9}")
@@ -17,7 +26,7 @@ _TEXT = {"text", "refusal"}
 
 def check(exchange: Exchange, rules: ChatRules) -> None:
     """Refuse messages that the provider refuses; keep images and documents."""
-    messages = as_dicts(exchange.body["messages"])
+    messages = typed_list(exchange.body, "messages")
     for index, message in enumerate(messages):
         _check_message(exchange, message, index, rules)
     _check_pairs(messages, rules)
@@ -235,7 +244,7 @@ def _mistral_order(message: str) -> Refused:
 
 
 def _check_mistral_order(messages: list[Json]) -> None:
-    for before, message in zip(messages, messages[1:], strict=False):
+    for before, message in pairwise(messages):
         if before.get("role") == "tool" and message.get("role") not in ("tool", "assistant"):
             raise _mistral_order(f"Unexpected role '{message.get('role')}' after role 'tool'")
     last = messages[-1]

@@ -6,12 +6,15 @@ Where the provider only loses the thoughts, the request passes and the session n
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from collections.abc import Callable
 from typing import Any
 
 from tinyagent.testing.strict.session import Exchange, Issued, Json, Refused, as_dict, as_dicts
 
-DUMMY_SIGNATURE = "skip_thought_signature_validator"
+_DUMMY = "skip_thought_signature_validator"
+DUMMY_SIGNATURES = (_DUMMY, b64encode(_DUMMY.encode()).decode())
+"""What stands for the signature of a call from elsewhere: as it is, and as bytes in JSON."""
 _OPENROUTER = "https://openrouter.ai/docs/guides/best-practices/reasoning-tokens"
 _STRICT_UPSTREAM = ("google/gemini-3", "deepseek/deepseek-v4")
 
@@ -109,7 +112,7 @@ def check_signature(
                 "https://ai.google.dev/gemini-api/docs/thought-signatures for more details."
             )
         return
-    if signature == DUMMY_SIGNATURE:
+    if signature in DUMMY_SIGNATURES:
         return
     for turn in exchange.session.turns:
         if turn.opaque == signature and turn.model == exchange.model:

@@ -45,8 +45,7 @@ def error_body(refused: Refused, rules: ChatRules) -> Any:
         message: Any = {"detail": refused.detail} if refused.detail else refused.message
         kind = refused.param if refused.param.startswith("invalid_") else kind
         code = refused.code or None
-        form = {"object": "error", "message": message, "type": kind, "param": None, "code": code}
-        return form
+        return {"object": "error", "message": message, "type": kind, "param": None, "code": code}
     return {
         "error": {
             "message": refused.message,
@@ -73,7 +72,7 @@ def reply(exchange: Exchange, output: Output, rules: ChatRules) -> Reply:
         "model": exchange.model,
     }
     if exchange.streams:
-        body = b"".join(_stream(exchange, output, turn, calls, (frame, usage), rules))
+        body = b"".join(_stream(exchange, turn, calls, (frame, usage), rules))
         return Reply(body, content_type="text/event-stream")
     message: Json = {"role": "assistant", "content": _content(exchange, output, rules)}
     message |= _thoughts(exchange, output, turn, rules)
@@ -193,6 +192,7 @@ def _stream(
 ) -> Iterator[bytes]:
     """The events of a streamed reply, in the provider's order."""
     frame, usage = frame_and_usage
+    output = turn.output
 
     def chunk(delta: Json, reason: str | None = None, **more: Any) -> bytes:
         choice = {"index": 0, "delta": delta, "finish_reason": reason}
@@ -201,7 +201,7 @@ def _stream(
     comments = [f": {comment}\n\n".encode() for comment in rules.comments]
     yield from comments
     yield chunk({"role": "assistant", "content": ""})
-    deltas = [*_thought_deltas(exchange, output, turn, rules), *_text_deltas(output)]
+    deltas = [*_thought_deltas(exchange, turn, rules), *_text_deltas(output)]
     for delta in deltas:
         yield chunk(delta)
     yield from comments
@@ -227,10 +227,8 @@ def _text_deltas(output: Output) -> Iterator[Json]:
         yield {"refusal": piece}
 
 
-def _thought_deltas(
-    exchange: Exchange, output: Output, turn: Issued, rules: ChatRules
-) -> Iterator[Json]:
-    thought = output.reasoning
+def _thought_deltas(exchange: Exchange, turn: Issued, rules: ChatRules) -> Iterator[Json]:
+    thought = turn.output.reasoning
     if thought is None:
         return
     if rules.reasoning == "part":

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from tinyagent.testing.strict.chat_reasoning import check_signature
+from tinyagent.testing.strict.chat_reasoning import DUMMY_SIGNATURES, check_signature
 from tinyagent.testing.strict.media import decode
 from tinyagent.testing.strict.schemas import GEMINI, fault
 from tinyagent.testing.strict.session import (
@@ -19,6 +19,7 @@ from tinyagent.testing.strict.session import (
     as_dict,
     as_dicts,
     as_list,
+    typed_list,
     words,
 )
 
@@ -71,7 +72,7 @@ def check(exchange: Exchange) -> None:
     if calling.get("mode", "AUTO") not in _MODES:
         raise _invalid("tool_config.function_calling_config.mode", calling["mode"])
     _check_config(exchange, camel(body.get("generationConfig")))
-    contents = as_dicts(body.get("contents"))
+    contents = typed_list(body, "contents") if body.get("contents") else []
     if not contents:
         raise Refused("* GenerateContentRequest.contents: contents is not specified\n")
     parts = [_parts(exchange, content, index) for index, content in enumerate(contents)]
@@ -231,10 +232,10 @@ def _check_turns(contents: list[Json], parts: list[list[Json]]) -> None:
 
 def _match(calls: list[Json], responses: list[Json]) -> None:
     """Results go with calls by id, where there are ids, else by name and order."""
-    for call, response in zip(calls, responses, strict=True):
-        if response.get("id"):
-            call = next((c for c in calls if c.get("id") == response["id"]), {})
-        if call.get("name") != response.get("name"):
+    for position, response in enumerate(responses):
+        name = response.get("id")
+        same = [call for call in calls if call.get("id") == name] if name else [calls[position]]
+        if not same or same[0].get("name") != response.get("name"):
             raise Refused(
                 f"Function response {response.get('name')} does not match a function call of the "
                 "previous turn."
@@ -252,7 +253,7 @@ def _check_signatures(exchange: Exchange, parts: list[list[Json]]) -> None:
             needed = number == 0 and index > max(asked, default=-1)
             check_signature(
                 exchange,
-                standard(signature) if signature and "_" not in signature[:5] else signature,
+                signature if signature in DUMMY_SIGNATURES else standard(str(signature or "")),
                 (str(call.get("name")), call.get("args") or {}),
                 place=index + 1 if needed else None,
             )

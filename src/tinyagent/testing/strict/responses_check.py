@@ -26,6 +26,7 @@ from tinyagent.testing.strict.session import (
     as_dict,
     as_dicts,
     as_list,
+    typed_list,
     words,
 )
 
@@ -130,7 +131,9 @@ def _items(exchange: Exchange) -> list[Json]:
     given = exchange.body.get("input")
     if given is None:
         raise _missing("input")
-    items = [{"role": "user", "content": given}] if isinstance(given, str) else as_dicts(given)
+    items: list[Json] = [{"role": "user", "content": given}]
+    if not isinstance(given, str):
+        items = typed_list(exchange.body, "input")
     previous = exchange.body.get("previous_response_id")
     if previous is None:
         return items
@@ -305,18 +308,19 @@ def _not_found(name: Any) -> Refused:
 
 def _turn_of(exchange: Exchange, item: Json) -> Issued | None:
     """The turn that an item is from, by its id, its call or its text."""
-    content = as_dicts(item.get("content"))
-    text = item.get("content") if isinstance(item.get("content"), str) else None
-    text = text or "".join(str(part.get("text", "")) for part in content) or None
-    for turn in reversed(exchange.session.turns):
-        for sent in turn.opaque:
-            if item.get("id") and item["id"] == sent["id"]:
-                return turn
-            if item.get("type") == "function_call" and item["call_id"] == sent.get("call_id"):
-                return turn
-        if item.get("role") == "assistant" and text and turn.output.text == text:
+    turns = exchange.session.turns[::-1]
+    names = {item.get("id"), item.get("call_id")} - {None}
+    for turn in turns:
+        if any({sent["id"], sent.get("call_id")} & names for sent in turn.opaque):
             return turn
-    return None
+    content = item.get("content")
+    text = content if isinstance(content, str) else _text_of(as_dicts(content))
+    said = item.get("role") == "assistant" and bool(text)
+    return next((turn for turn in turns if said and turn.output.text == text), None)
+
+
+def _text_of(parts: list[Json]) -> str:
+    return "".join(str(part.get("text", "")) for part in parts)
 
 
 def _reasoning_of(turn: Issued | None) -> Json | None:

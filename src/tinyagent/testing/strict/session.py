@@ -33,6 +33,19 @@ def as_dicts(value: Any) -> list[Json]:
     return [as_dict(item) for item in as_list(value)]
 
 
+def typed_list(body: Json, key: str) -> list[Json]:
+    """A list of objects that a request must have.
+
+    Raises:
+        Refused: something else stands there.
+    """
+    found = body.get(key)
+    if not isinstance(found, list) or not all(isinstance(item, dict) for item in as_list(found)):
+        message = f"Invalid type for '{key}': expected an array of objects."
+        raise Refused(message, code="invalid_type", param=key)
+    return as_dicts(as_list(found))
+
+
 def words(text: str) -> frozenset[str]:
     """The words of a text: a table's way to write names."""
     return frozenset(text.split())

@@ -34,7 +34,7 @@ async def ask(client: Mistral, messages: list[Any], *, stream: bool) -> Any:
 
 
 @pytest.mark.parametrize("stream", [False, True])
-async def test_a_tool_loop_is_accepted(stream: bool) -> None:
+async def test_a_tool_loop_is_accepted(*, stream: bool) -> None:
     script = [Output("Let me see.", calls=[ADD]), Output(calls=[ADD]), Output("It is 3.")]
     async with (
         StrictServer("mistral", script) as server,
