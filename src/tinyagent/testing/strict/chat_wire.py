@@ -184,7 +184,6 @@ def _usage(exchange: Exchange, output: Output, rules: ChatRules) -> Json:
 
 def _stream(
     exchange: Exchange,
-    output: Output,
     turn: Issued,
     calls: list[Json],
     frame_and_usage: tuple[Json, Json],

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import base64
+import json
 import struct
 import zlib
+from io import BytesIO
 from typing import Any
 
 import aiohttp
@@ -55,8 +57,9 @@ async def post(
 ) -> tuple[int, Any]:
     """Send a body as it is; gives the status and the JSON of the reply."""
     sent = {"Authorization": "Bearer k"} if headers is None else headers
+    data = BytesIO(json.dumps(body).encode())
     async with (
         aiohttp.ClientSession() as session,
-        session.post(server.url + path, json=body, headers=sent) as response,
+        session.post(server.url + path, data=data, headers=sent) as response,
     ):
         return response.status, await response.json()
