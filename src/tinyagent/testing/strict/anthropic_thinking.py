@@ -44,12 +44,7 @@ def check_settings(exchange: Exchange, model: ClaudeRules) -> None:
         raise _unsupported(str(kind))
     if kind == "enabled":
         _check_budget(body, thinking)
-    known = {"type", "display"} | ({"budget_tokens"} if kind == "enabled" else set())
-    if BINDING_BETA in exchange.request.headers.get("anthropic-beta", ""):
-        known.add("block_binding")
-    for key in thinking:
-        if key not in known:
-            raise Refused(f"thinking.{kind}.{key}: Extra inputs are not permitted")
+    _check_keys(exchange, thinking)
     if not is_on(body, model):
         effort = as_dict(body.get("output_config")).get("effort")
         if exchange.model.startswith("claude-opus-5") and effort in ("xhigh", "max"):
@@ -60,6 +55,18 @@ def check_settings(exchange: Exchange, model: ClaudeRules) -> None:
         raise Refused("Thinking may not be enabled when tool_choice forces tool use.")
     if body.get("temperature") not in (None, 1):
         raise Refused("`temperature` may only be set to 1 when thinking is enabled.")
+
+
+def _check_keys(exchange: Exchange, thinking: Json) -> None:
+    kind = thinking.get("type")
+    known = {"type", "display"}
+    if kind == "enabled":
+        known.add("budget_tokens")
+    if BINDING_BETA in exchange.request.headers.get("anthropic-beta", ""):
+        known.add("block_binding")
+    for key in thinking:
+        if key not in known:
+            raise Refused(f"thinking.{kind}.{key}: Extra inputs are not permitted")
 
 
 def _unsupported(kind: str) -> Refused:
@@ -118,14 +125,14 @@ def _with_role(message: Json, block: Json) -> Json:
 
 def check_blocks(exchange: Exchange, model: ClaudeRules) -> None:
     """Check that thoughts are as they were sent, in their place, after the same conversation."""
-    issued = {_key(block): turn for turn in exchange.session.turns for block in turn.opaque}
+    issued = {thought_key(block): turn for turn in exchange.session.turns for block in turn.opaque}
     places = flattened(exchange.body)
     thoughts = [block for _, block in places if _is_thought(block)]
     latest = _check_latest(exchange)
     for number, (place, block) in enumerate(places):
         if not _is_thought(block):
             continue
-        turn = issued.get(_key(block))
+        turn = issued.get(thought_key(block))
         if turn is None or block not in turn.opaque:
             raise _modified(place) if place.startswith(latest) else _unsigned(place, block)
         if turn.model != exchange.model:
@@ -135,7 +142,8 @@ def check_blocks(exchange: Exchange, model: ClaudeRules) -> None:
             _check_bound(exchange, turn, block, place, (before, thoughts))
 
 
-def _key(block: Json) -> str:
+def thought_key(block: Json) -> str:
+    """What a block of thoughts is known by."""
     return str(block.get("signature") or block.get("data"))
 
 
@@ -157,8 +165,8 @@ def _check_bound(
     """The prefix check of preserved thinking."""
     before, thoughts = seen
     earlier = thoughts[: thoughts.index(block)]
-    chain = exchange.session.chains[_key(block)]
-    came = [_key(b) for b in earlier]
+    chain = exchange.session.chains[thought_key(block)]
+    came = [thought_key(b) for b in earlier]
     if came == chain[len(chain) - len(came) :] and prefix_of(exchange.body, before) == turn.prefix:
         return
     binding = as_dict(as_dict(exchange.body.get("thinking")).get("block_binding"))

@@ -10,7 +10,14 @@ from typing import Any
 from tinyagent.testing.http import Reply, json_reply
 from tinyagent.testing.strict.anthropic_check import marked
 from tinyagent.testing.strict.anthropic_rules import CACHEABLE, claude
-from tinyagent.testing.strict.anthropic_thinking import THOUGHTS, flattened, is_on, prefix_of, shows
+from tinyagent.testing.strict.anthropic_thinking import (
+    THOUGHTS,
+    flattened,
+    is_on,
+    prefix_of,
+    shows,
+    thought_key,
+)
 from tinyagent.testing.strict.script import Output
 from tinyagent.testing.strict.session import (
     Exchange,
@@ -91,9 +98,9 @@ def _thoughts(exchange: Exchange, output: Output, *, shown: bool) -> list[Json]:
 
 def _remember(exchange: Exchange, turn: Issued) -> None:
     places = flattened(exchange.body)
-    keys = [b.get("signature") or b.get("data") for _, b in places if b.get("type") in THOUGHTS]
+    keys = [thought_key(b) for _, b in places if b.get("type") in THOUGHTS]
     for block in turn.opaque:
-        exchange.session.chains[str(block.get("signature") or block.get("data"))] = list(keys)
+        exchange.session.chains[thought_key(block)] = list(keys)
     before = [block for _, block in places]
     exchange.session.turns.append(replace(turn, prefix=prefix_of(exchange.body, before)))
 
@@ -167,7 +174,7 @@ def _holds_marker(part: Json) -> bool:
 def _stream(message: Json, output: Output) -> Iterator[bytes]:
     """The named events of a streamed reply."""
     usage = message["usage"]
-    begun = {**message, "content": [], "stop_reason": None, "stop_details": None}
+    begun: Json = {**message, "content": [], "stop_reason": None, "stop_details": None}
     begun["usage"] = {**usage, "output_tokens": 1}
     yield _event("message_start", message=begun)
     yield _event("ping")

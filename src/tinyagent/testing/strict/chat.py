@@ -121,7 +121,7 @@ def _check_choice(body: Json, rules: ChatRules) -> None:
 
 
 def _thinks(body: Json) -> bool:
-    return as_dict(body.get("thinking")).get("type", "enabled") != "disabled"
+    return bool(as_dict(body.get("thinking")).get("type", "enabled") != "disabled")
 
 
 def _check_format(body: Json, rules: ChatRules) -> None:

@@ -42,7 +42,7 @@ def reply(exchange: Exchange, output: Output) -> Reply:
     frame = {"modelVersion": exchange.model, "responseId": exchange.session.new_id()}
     if not exchange.streams:
         parts = [*_spoken(exchange, output, signature), *_calls(output, ids, signature)]
-        candidate = {"content": {"role": "model", "parts": parts}, **end}
+        candidate: Json = {"content": {"role": "model", "parts": parts}, **end}
         return json_reply({"candidates": [candidate], "usageMetadata": usage, **frame})
     steps = [[part] for part in _streamed(exchange, output)]
     steps += [[part] for part in _calls(output, ids, signature)]
@@ -50,10 +50,9 @@ def reply(exchange: Exchange, output: Output) -> Reply:
         steps.append([{"text": "", "thoughtSignature": signature}])
     chunks: list[Json] = []
     for number, parts in enumerate(steps):
-        candidate: Json = {"content": {"role": "model", "parts": parts}, "index": 0}
-        if number == len(steps) - 1:
-            candidate |= end
-        chunks.append({"candidates": [candidate], "usageMetadata": usage, **frame})
+        ending = end if number == len(steps) - 1 else {"index": 0}
+        step: Json = {"content": {"role": "model", "parts": parts}, **ending}
+        chunks.append({"candidates": [step], "usageMetadata": usage, **frame})
     if output.error:
         error = {"code": 500, "message": output.error, "status": "INTERNAL"}
         chunks[-1] = {"error": error}

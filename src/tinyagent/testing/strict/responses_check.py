@@ -288,7 +288,8 @@ def _check_reasoning_item(exchange: Exchange, item: Json, following: list[Json])
 
 
 def _check_phase(exchange: Exchange, item: Json, turn: Issued) -> None:
-    sent = next((i for i in turn.opaque if i.get("id") == item.get("id")), {})
+    same = [sent for sent in turn.opaque if sent["id"] == item.get("id")]
+    sent = as_dict(same[0] if same else None)
     if sent.get("phase") and item.get("phase") != sent["phase"]:
         exchange.lose(f"{item.get('id')}: the phase did not come back")
 
@@ -324,5 +325,5 @@ def _text_of(parts: list[Json]) -> str:
 
 
 def _reasoning_of(turn: Issued | None) -> Json | None:
-    items = turn.opaque if turn is not None else []
+    items: list[Json] = turn.opaque if turn is not None else []
     return next((item for item in items if item["type"] == "reasoning"), None)

@@ -71,7 +71,7 @@ def _message(exchange: Exchange, output: Output) -> Json:
 
 def _response(exchange: Exchange, output: Output, conversation: list[Json]) -> Json:
     body = exchange.body
-    defaults = {
+    defaults: Json = {
         "instructions": None,
         "metadata": {},
         "parallel_tool_calls": True,
@@ -115,7 +115,7 @@ def _usage(exchange: Exchange, output: Output, conversation: list[Json]) -> Json
 
 def _stream(response: Json, output: Output) -> Iterator[bytes]:
     """The events in their order; the last one holds the whole response, there is no `[DONE]`."""
-    begun = {**response, "status": "in_progress", "output": [], "usage": None}
+    begun: Json = {**response, "status": "in_progress", "output": [], "usage": None}
     begun["incomplete_details"] = None
     events: list[Json] = [
         {"type": "response.created", "response": begun},
@@ -125,7 +125,7 @@ def _stream(response: Json, output: Output) -> Iterator[bytes]:
         events += _item_events(index, item)
     if output.error:
         error = {"code": "server_error", "message": output.error}
-        failed = {**begun, "status": "failed", "error": error}
+        failed: Json = {**begun, "status": "failed", "error": error}
         events.append({"type": "response.failed", "response": failed})
     else:
         events.append({"type": f"response.{response['status']}", "response": response})
@@ -135,7 +135,7 @@ def _stream(response: Json, output: Output) -> Iterator[bytes]:
 
 def _item_events(index: int, item: Json) -> list[Json]:
     at = {"output_index": index, "item_id": item["id"]}
-    begun = {**item, "status": "in_progress"}
+    begun: Json = {**item, "status": "in_progress"}
     if item["type"] == "reasoning":
         begun = {**item, "summary": [], "encrypted_content": item["encrypted_content"][:12]}
         inner = _summary_events(item, at)

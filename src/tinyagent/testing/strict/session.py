@@ -25,7 +25,7 @@ def as_dict(value: Any) -> Json:
 
 def as_list(value: Any) -> list[Any]:
     """The list, or an empty one where something else stands."""
-    return cast("list[Any]", value) if isinstance(value, list) else []
+    return list(cast("Sequence[Any]", value)) if isinstance(value, list) else []
 
 
 def as_dicts(value: Any) -> list[Json]:

@@ -76,6 +76,7 @@ async def test_a_tool_loop_is_accepted(model: str, thinking: Json, *, stream: bo
     ):
         messages = [QUESTION]
         kinds = []
+        said: Any = None
         for _ in range(4):
             options: Json = {"model": model, "thinking": thinking, "messages": messages}
             said = await ask(client, stream=stream, **options)

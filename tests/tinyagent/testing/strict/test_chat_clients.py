@@ -32,7 +32,8 @@ async def ask(client: AsyncOpenAI, messages: list[Json], model: str, *, stream: 
     if not stream:
         completion = await client.chat.completions.create(**options)
         assert completion.usage is not None
-        return completion.choices[0].message.model_dump(exclude_none=True)
+        message: Json = completion.choices[0].message.model_dump(exclude_none=True)
+        return message
     chunks = await client.chat.completions.create(
         stream=True, stream_options={"include_usage": True}, **options
     )

@@ -72,6 +72,7 @@ async def test_a_tool_loop_is_accepted(*, stream: bool) -> None:
         client_of(server) as client,
     ):
         contents: list[Any] = [types.UserContent("What is 1 + 2?")]
+        parts: list[Any] = []
         shown = types.ThinkingConfig(include_thoughts=True)
         for step in range(3):
             parts, usage = await ask(client, contents, stream=stream, thinking_config=shown)

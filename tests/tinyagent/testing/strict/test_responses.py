@@ -64,6 +64,7 @@ async def test_a_tool_loop_is_accepted(model: str, *, stream: bool) -> None:
         client_of(server) as client,
     ):
         items = [QUESTION]
+        said: Any = None
         for _ in range(3):
             said = await ask(client, stream=stream, model=model, input=items, **more)
             items += answered(said)

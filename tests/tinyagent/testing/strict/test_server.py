@@ -21,6 +21,7 @@ from tinyagent.testing import (
     json_reply,
 )
 from tinyagent.testing.strict.media import decode, decode_uri, sniff
+from tinyagent.testing.strict.script import Answer
 from tinyagent.testing.strict.session import Refused
 
 CHAT = "/v1/chat/completions"
@@ -34,7 +35,7 @@ PATHS = {
 
 
 def test_an_unknown_provider_is_a_mistake_that_names_the_others() -> None:
-    with pytest.raises(ConfigurationError, match="use: openai, deepseek, .*anthropic"):
+    with pytest.raises(ConfigurationError, match=r"use: openai, deepseek, .*anthropic"):
         StrictServer("acme", [])
 
 
@@ -91,7 +92,8 @@ async def test_a_script_is_a_list_or_a_function_and_refused_requests_use_up_noth
     def echo(received: Received) -> Output:
         return Output(f"{received.path} {received.body['messages'][0]['content']}")
 
-    async with StrictServer("openai", ["one", json_reply({"own": 1}), "two"]) as server:
+    script: list[Answer] = ["one", json_reply({"own": 1}), "two"]
+    async with StrictServer("openai", script) as server:
         said = []
         for body in (HI, {**HI, "top_k": 1}, HI, HI, HI):
             status, got = await post(server, CHAT, body)
@@ -169,7 +171,7 @@ def add(a: int, b: int) -> int:
 
 
 async def test_an_agent_runs_on_it_and_is_told_of_a_refusal() -> None:
-    script = [Output(calls=[Call("add", {"a": 1, "b": 2})]), "It is 3."]
+    script: list[Answer] = [Output(calls=[Call("add", {"a": 1, "b": 2})]), "It is 3."]
     async with StrictServer("openai", script) as server:
         agent = ReactAgent(OpenAIModel("gpt-4.1", base_url=server.base_url, api_key="k"), [add])
         assert str(await agent.run("What is 1 + 2?")) == "It is 3."
