@@ -65,7 +65,8 @@ class HttpServer:
     def url(self) -> str:
         """Where it listens, without a path."""
         if self._server is None:
-            raise RuntimeError("the server is not running; use `async with MockServer(...)`")
+            name = type(self).__name__
+            raise RuntimeError(f"the server is not running; use `async with {name}(...)`")
         return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
 
     async def __aenter__(self) -> Self:

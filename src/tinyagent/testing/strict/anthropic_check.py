@@ -122,7 +122,7 @@ def _check_cache_control(body: Json) -> None:
         control = part.get("cache_control")
         if control is None:
             continue
-        if place.startswith("messages.") and part.get("type") not in rules.CACHEABLE:
+        if place.startswith("messages.") and str(part.get("type")) not in rules.CACHEABLE:
             raise Refused(f"{place}.cache_control: {_FORBIDDEN}")
         where = f"{place}.cache_control" if place else "cache_control"
         if as_dict(control).get("type") != "ephemeral":
@@ -150,7 +150,7 @@ def _check_message(exchange: Exchange, message: Json, index: int, model: ClaudeR
         raise Refused(f"messages.{index}: {role} messages must have non-empty content")
     for number, block in enumerate(blocks_of(message)):
         place = f"messages.{index}.content.{number}"
-        if block.get("type") not in rules.BLOCKS[role]:
+        if str(block.get("type")) not in rules.BLOCKS[role]:
             raise Refused(f"{place}: Input tag '{block.get('type')}' is not expected here")
         _check_block(exchange, block, place)
 
@@ -169,7 +169,7 @@ def _check_block(exchange: Exchange, block: Json, place: str) -> None:
         _check_id(block.get("tool_use_id"), f"{place}.tool_result.tool_use_id")
         for number, part in enumerate(as_dicts(block.get("content"))):
             inner = f"{place}.tool_result.content.{number}"
-            if part.get("type") not in rules.RESULT_BLOCKS:
+            if str(part.get("type")) not in rules.RESULT_BLOCKS:
                 raise Refused(f"{inner}: Input tag '{part.get('type')}' is not expected here")
             _check_block(exchange, part, inner)
         if block.get("content") == []:

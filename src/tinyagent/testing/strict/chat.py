@@ -8,7 +8,7 @@ from typing import Any
 from tinyagent.testing.strict import chat_messages, chat_reasoning
 from tinyagent.testing.strict.chat_rules import ChatRules, openai_model
 from tinyagent.testing.strict.schemas import OPENAI, fault, root_fault
-from tinyagent.testing.strict.session import Exchange, Json, Refused, as_dict, as_dicts
+from tinyagent.testing.strict.session import Exchange, Json, Refused, as_dict, as_dicts, typed_list
 
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _SAMPLING = ("top_p", "presence_penalty", "frequency_penalty", "logit_bias", "logprobs")
@@ -43,10 +43,10 @@ def _check_keys(body: Json, rules: ChatRules) -> None:
 
 
 def _check_tools(body: Json, rules: ChatRules) -> None:
-    tools = body.get("tools")
-    if tools is None:
+    if body.get("tools") is None:
         _check_no_tools(body, rules)
         return
+    tools = typed_list(body, "tools")
     if not tools:
         raise Refused(
             "Invalid 'tools': empty array. Expected an array with minimum length 1, "
@@ -62,7 +62,7 @@ def _check_tools(body: Json, rules: ChatRules) -> None:
             code="array_above_max_length",
             param="tools",
         )
-    for index, tool in enumerate(as_dicts(tools)):
+    for index, tool in enumerate(tools):
         _check_function(as_dict(tool.get("function")), f"tools[{index}].function", rules)
     _check_choice(body, rules)
 

@@ -130,7 +130,10 @@ def _object_fault(node: Json, subset: Subset) -> str | None:
     if subset.closed and node.get("additionalProperties") is not False:
         return "'additionalProperties' is required to be supplied and to be false."
     if subset.all_required:
-        properties, required = as_dict(node.get("properties")), as_list(node.get("required"))
+        properties, required = (
+            as_dict(node.get("properties")),
+            list(map(str, as_list(node.get("required")))),
+        )
         missing = [name for name in properties if name not in required]
         extra = [name for name in required if name not in properties]
         if missing or extra:
