@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from tests.tinyagent.testing.strict import test_anthropic, test_chat_rules, test_gemini
-from tests.tinyagent.testing.strict.support import PARAMETERS, THINKS_AND_ADDS, Json
+from tests.tinyagent.testing.strict.support import PARAMETERS, THINKS_AND_ADDS, Json, tool
 
 from tinyagent.testing import StrictServer
 from tinyagent.testing.http import Request
@@ -17,7 +17,7 @@ from tinyagent.testing.http import Request
 VALUES: list[Any] = [None, 0, "x", [], {}, [1], [[]], [{}], {"a": 1}]
 HEADERS = {"x-api-key": "k", "anthropic-version": "2023-06-01"}
 MARK: Json = {"cache_control": {"type": "ephemeral"}}
-TOOLS = {"tools": [test_chat_rules.tool(strict=True)], "tool_choice": "auto"}
+TOOLS = {"tools": [tool(strict=True)], "tool_choice": "auto"}
 CHAT: Json = {
     **TOOLS,
     "messages": test_chat_rules.ACCEPTED[0][2]["messages"],
