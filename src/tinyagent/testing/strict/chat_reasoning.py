@@ -25,7 +25,9 @@ def _assistants(exchange: Exchange) -> list[tuple[int, Json, Issued | None]]:
     for index, message in enumerate(as_dicts(exchange.body["messages"])):
         if message.get("role") == "assistant":
             ids = [str(call.get("id")) for call in as_dicts(message.get("tool_calls"))]
-            text = message.get("content") if isinstance(message.get("content"), str) else None
+            content = message.get("content")
+            parts = "".join(str(part.get("text", "")) for part in as_dicts(content))
+            text = content if isinstance(content, str) else parts
             found.append((index, message, exchange.session.turn_of(ids, text)))
     return found
 
@@ -128,7 +130,7 @@ def _check_openrouter(exchange: Exchange) -> None:
         if turn is None or not turn.opaque:
             continue
         details = as_dicts(message.get("reasoning_details"))
-        if [_set(detail) for detail in details] == [_set(detail) for detail in turn.opaque]:
+        if _joined(details) == _joined(turn.opaque):
             continue
         if details:
             raise _upstream("Invalid `signature` in `thinking` block", exchange.model)
@@ -138,9 +140,21 @@ def _check_openrouter(exchange: Exchange) -> None:
         exchange.lose(f"messages[{index}]: reasoning_details did not come back")
 
 
-def _set(detail: Json) -> Json:
-    """A detail without what is null: whether a null may be left out is not documented."""
-    return {key: value for key, value in detail.items() if value is not None}
+def _joined(details: list[Json]) -> list[Json]:
+    """Details with the pieces of a stream joined by type and index, without what is null.
+
+    Whether pieces may come back as they were streamed, and a null be left out, is not documented.
+    """
+    joined: list[Json] = []
+    for detail in details:
+        kept = {key: value for key, value in detail.items() if value is not None}
+        last = joined[-1] if joined else {}
+        if [last.get(key) for key in ("type", "index")] == [kept.get("type"), kept.get("index")]:
+            text = f"{last.get('text', '')}{kept.get('text', '')}"
+            joined[-1] = {**last, **kept, "text": text}
+        else:
+            joined.append(kept)
+    return joined
 
 
 def _missing_details(model: str) -> str:
@@ -160,11 +174,21 @@ def _upstream(raw: str, model: str) -> Refused:
     return Refused("Provider returned error", detail={"raw": raw, "provider_name": provider})
 
 
+def _thoughts_in(message: Json) -> str:
+    """All text of a message that may be thoughts, the pieces of a stream joined."""
+    names = ("reasoning_content", "reasoning", "content")
+    texts = [message[name] for name in names if isinstance(message.get(name), str)]
+    for part in as_dicts(message.get("content")):
+        texts += [piece.get("text") for piece in as_dicts(part.get("thinking"))]
+    texts += [detail.get("text") for detail in as_dicts(message.get("reasoning_details"))]
+    return "".join(map(str, texts))
+
+
 def _note_losses(exchange: Exchange) -> None:
     """Note each turn of this server whose thoughts are not in the message, wherever they stand."""
     for index, message, turn in _assistants(exchange):
         thought = turn.output.reasoning if turn is not None else None
-        if thought and json.dumps(thought)[1:-1] not in json.dumps(message):
+        if thought and thought not in _thoughts_in(message):
             exchange.lose(f"messages[{index}]: the reasoning did not come back unchanged")
 
 

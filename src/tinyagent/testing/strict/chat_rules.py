@@ -137,7 +137,6 @@ CHAT: dict[str, ChatRules] = {
         lenient="unknown keys; images in tool results; $ref and additionalProperties",
     ),
     "mistral": ChatRules(
-        base="",
         errors="mistral",
         body=_MISTRAL_BODY,
         message=_MISTRAL_MESSAGE,

@@ -46,8 +46,6 @@ async def said_to(provider: str, body: Json, script: Any = ("yes",)) -> tuple[in
     whole: Json = {"model": MODELS.get(provider, "some-model"), "messages": [USER], **body}
     async with StrictServer(provider, script) as server:
         path = f"{CHAT[provider].base}/chat/completions"
-        if provider == "mistral":
-            path = "/v1/chat/completions"
         return await post(server, path, whole)
 
 
@@ -297,6 +295,17 @@ async def test_thoughts_must_come_back(provider: str, model: str, edit: Any, wor
     refusals, _ = await _second_step(provider, model, edit)
     assert len(refusals) == 1
     assert wording in refusals[0]
+
+
+def _split_details(message: Json) -> None:
+    (detail,) = message["reasoning_details"]
+    first, rest = {**detail, "text": detail["text"][:5]}, {**detail, "text": detail["text"][5:]}
+    del first["signature"]
+    message["reasoning_details"] = [first, rest]
+
+
+async def test_details_may_come_back_in_the_pieces_of_a_stream() -> None:
+    assert await _second_step("openrouter", "anthropic/claude-opus-5", _split_details) == ([], [])
 
 
 @pytest.mark.parametrize(

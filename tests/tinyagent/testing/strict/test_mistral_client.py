@@ -38,7 +38,7 @@ async def test_a_tool_loop_is_accepted(*, stream: bool) -> None:
     script = [Output("Let me see.", calls=[ADD]), Output(calls=[ADD]), Output("It is 3.")]
     async with (
         StrictServer("mistral", script) as server,
-        Mistral(api_key="k", server_url=server.base_url) as client,
+        Mistral(api_key="k", server_url=server.url) as client,
     ):
         messages: list[Any] = [{"role": "user", "content": "What is 1 + 2?"}]
         for _ in range(2):
@@ -55,7 +55,7 @@ async def test_thoughts_are_parts_of_the_content_and_may_come_back() -> None:
     question = {"role": "user", "content": "hi"}
     async with (
         StrictServer("mistral", [ANSWER]) as server,
-        Mistral(api_key="k", server_url=server.base_url) as client,
+        Mistral(api_key="k", server_url=server.url) as client,
     ):
         said = await ask(client, [question], stream=False)
         streamed = await ask(client, [question], stream=True)
@@ -63,8 +63,12 @@ async def test_thoughts_are_parts_of_the_content_and_may_come_back() -> None:
         thoughts = [p.thinking[0].text for p in streamed["content"] if not isinstance(p, dict)]
         assert "".join(thoughts) == "That was easy."
         await ask(client, [question, said, question], stream=False)
+        await ask(client, [question, streamed, question], stream=False)
         assert server.refusals == []
         assert server.losses == []
+        said.content = said.content[1:]
+        await ask(client, [question, said, question], stream=False)
+        assert server.losses == ["messages[1]: the reasoning did not come back unchanged"]
 
 
 async def test_a_refusal_is_read_by_the_client() -> None:
@@ -77,7 +81,7 @@ async def test_a_refusal_is_read_by_the_client() -> None:
     ]
     async with (
         StrictServer("mistral", ["never"]) as server,
-        Mistral(api_key="k", server_url=server.base_url) as client,
+        Mistral(api_key="k", server_url=server.url) as client,
     ):
         with pytest.raises(SDKError, match="must be a-z, A-Z, 0-9, with a length of 9"):
             await ask(client, messages, stream=False)
