@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from http import HTTPStatus
 from typing import Any
 
 from tinyagent.core.errors import ConfigurationError
@@ -122,7 +123,8 @@ class StrictServer(HttpServer):
                 try:
                     return self._answer_at(endpoint, request, match.groupdict())
                 except Refused as refused:
-                    self.refusals.append(refused.message)
+                    if refused.status < HTTPStatus.INTERNAL_SERVER_ERROR:
+                        self.refusals.append(refused.message)
                     return endpoint.refuse(refused)
         missing = Refused(f"Invalid URL ({request.method} {request.path})", status=404)
         self.refusals.append(missing.message)
