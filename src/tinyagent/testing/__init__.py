@@ -1,6 +1,29 @@
-"""For tests of programs that use tinyagent: a chat completions server on loopback."""
+"""For tests of programs that use tinyagent: mock servers of model providers on loopback."""
 
 from tinyagent.testing.faults import FAULTS, fault
 from tinyagent.testing.server import MockServer, Reply, error_reply, json_reply
+from tinyagent.testing.strict import (
+    PROVIDERS,
+    Attachment,
+    Call,
+    Output,
+    Received,
+    StrictServer,
+    describe,
+)
 
-__all__ = ["FAULTS", "MockServer", "Reply", "error_reply", "fault", "json_reply"]
+__all__ = [
+    "FAULTS",
+    "PROVIDERS",
+    "Attachment",
+    "Call",
+    "MockServer",
+    "Output",
+    "Received",
+    "Reply",
+    "StrictServer",
+    "describe",
+    "error_reply",
+    "fault",
+    "json_reply",
+]

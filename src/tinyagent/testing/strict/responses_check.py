@@ -1,0 +1,329 @@
+"""OpenAI's Responses: what a request must be.
+
+The documentation's types require `detail` on images, its examples leave it out: both pass.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from tinyagent.testing.strict.chat import (
+    check_effort,
+    check_named_schema,
+    check_sampling,
+    strict_fault,
+    unsupported,
+)
+from tinyagent.testing.strict.chat_rules import openai_model
+from tinyagent.testing.strict.media import decode_uri
+from tinyagent.testing.strict.schemas import root_fault
+from tinyagent.testing.strict.session import (
+    Exchange,
+    Issued,
+    Json,
+    Refused,
+    as_dict,
+    as_dicts,
+    as_list,
+    typed_list,
+    words,
+)
+
+_KEYS = words(
+    "access_programs background context_management conversation image include input instructions "
+    "max_output_tokens max_tool_calls metadata model moderation parallel_tool_calls "
+    "previous_response_id prompt prompt_cache_key prompt_cache_options prompt_cache_retention "
+    "reasoning safety_identifier service_tier store stream stream_options temperature text "
+    "tool_choice tools top_logprobs top_p truncation user"
+)
+_ITEMS: dict[str, tuple[str, frozenset[str]]] = {
+    "message": ("msg", words("type role content id status phase")),
+    "reasoning": ("rs", words("type id summary content encrypted_content status")),
+    "function_call": (
+        "fc",
+        words("type id call_id name arguments status namespace caller"),
+    ),
+    "function_call_output": ("fc", words("type id call_id output status name caller")),
+    "item_reference": ("", frozenset({"type", "id"})),
+}
+_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+_INPUT = ("input_text", "input_image", "input_file")
+_LIMIT = 50 << 20
+_ENCRYPTED = "reasoning.encrypted_content"
+
+
+def check(exchange: Exchange) -> list[Json]:
+    """Refuse what OpenAI refuses; gives the items of the whole conversation."""
+    body = exchange.body
+    for key in body:
+        if key not in _KEYS:
+            raise Refused(f"Unknown parameter: '{key}'.", code="unknown_parameter", param=key)
+    if not exchange.model:
+        raise Refused("Missing required parameter: 'model'.", param="model")
+    _check_model(exchange)
+    for index, tool in enumerate(as_dicts(body.get("tools"))):
+        _check_tool(tool, f"tools[{index}]")
+    wanted = as_dict(as_dict(body.get("text")).get("format"))
+    if wanted.get("type") == "json_schema":
+        check_named_schema(wanted, "text.format")
+    items = _items(exchange)
+    for index, item in enumerate(items):
+        _check_item(exchange, item, f"input[{index}]")
+    _check_pairs(items)
+    _check_reasoning(exchange, items)
+    return items
+
+
+def _check_model(exchange: Exchange) -> None:
+    body, model = exchange.body, exchange.model
+    rules = openai_model(model)
+    effort = as_dict(body.get("reasoning")).get("effort")
+    check_effort(model, effort, "reasoning.effort")
+    if not rules.efforts and body.get("reasoning"):
+        raise unsupported("reasoning")
+    if rules.reasons(effort):
+        check_sampling(body)
+    if not rules.efforts and _ENCRYPTED in as_list(body.get("include")):
+        raise Refused("Encrypted content is not supported with this model.", param="include")
+    least, most = 16, body.get("max_output_tokens")
+    if most is not None and most < least:
+        raise Refused(
+            "Invalid 'max_output_tokens': integer below minimum value. Expected a value >= 16, "
+            f"but got {most} instead.",
+            code="integer_below_min_value",
+            param="max_output_tokens",
+        )
+
+
+def _check_tool(tool: Json, place: str) -> None:
+    if tool.get("type") != "function":
+        return
+    for key in ("name", "parameters", "strict"):
+        if key not in tool:
+            raise _missing(f"{place}.{key}")
+    name = str(tool["name"])
+    if not _NAME.fullmatch(name):
+        raise Refused(
+            f"Invalid '{place}.name': string does not match pattern. Expected a string that "
+            "matches the pattern '^[a-zA-Z0-9_-]+$'.",
+            code="invalid_value",
+            param=f"{place}.name",
+        )
+    problem = root_fault(tool["parameters"] or {"type": "object"})
+    if problem is None and tool["strict"]:
+        problem = strict_fault(tool["parameters"])
+    if problem is not None:
+        raise Refused(
+            f"Invalid schema for function '{name}': {problem}",
+            code="invalid_function_parameters",
+            param=f"{place}.parameters",
+        )
+
+
+def _missing(place: str) -> Refused:
+    message = f"Missing required parameter: '{place}'."
+    return Refused(message, code="missing_required_parameter", param=place)
+
+
+def _items(exchange: Exchange) -> list[Json]:
+    """The input as items, after those of the response that it goes on from."""
+    given = exchange.body.get("input")
+    if given is None:
+        raise _missing("input")
+    items: list[Json] = [{"role": "user", "content": given}]
+    if not isinstance(given, str):
+        items = typed_list(exchange.body, "input")
+    previous = exchange.body.get("previous_response_id")
+    if previous is None:
+        return items
+    if previous not in exchange.session.stored:
+        raise Refused(
+            f"Previous response with id '{previous}' not found.",
+            code="previous_response_not_found",
+            param="previous_response_id",
+        )
+    return [*exchange.session.stored[previous], *items]
+
+
+def _check_item(exchange: Exchange, item: Json, place: str) -> None:
+    kind = str(item.get("type", "message"))
+    if kind not in _ITEMS:
+        shown = ", ".join(f"'{name}'" for name in _ITEMS)
+        message = f"Invalid value: '{kind}'. Supported values are: {shown}."
+        raise Refused(message, code="invalid_value", param=place)
+    prefix, known = _ITEMS[kind]
+    for key in item:
+        if key not in known:
+            path = f"{place}.{key}"
+            raise Refused(f"Unknown parameter: '{path}'.", code="unknown_parameter", param=path)
+    name = item.get("id")
+    if name is not None and not str(name).startswith(prefix):
+        raise Refused(
+            f"Invalid '{place}.id': '{name}'. Expected an ID that begins with '{prefix}'.",
+            code="invalid_value",
+            param=f"{place}.id",
+        )
+    needed = {
+        "message": ("role", "content"),
+        "reasoning": ("id", "summary"),
+        "function_call": ("call_id", "name", "arguments"),
+        "function_call_output": ("call_id", "output"),
+        "item_reference": ("id",),
+    }
+    for key in needed[kind]:
+        if item.get(key) is None:
+            raise _missing(f"{place}.{key}")
+    if kind == "message":
+        _check_message(exchange, item, place)
+    elif kind == "function_call" and not isinstance(item["arguments"], str):
+        raise Refused(
+            f"Invalid type for '{place}.arguments': expected a string, but got an object instead.",
+            code="invalid_type",
+            param=f"{place}.arguments",
+        )
+    elif kind == "function_call_output":
+        _check_parts(exchange, item["output"], _INPUT, f"{place}.output")
+
+
+def _check_message(exchange: Exchange, item: Json, place: str) -> None:
+    roles = ("assistant", "system", "developer", "user")
+    if item["role"] not in roles:
+        raise Refused(f"Invalid value: '{item['role']}'.", code="invalid_value", param=place)
+    allowed = ("output_text", "refusal") if item["role"] == "assistant" else _INPUT
+    _check_parts(exchange, item["content"], allowed, f"{place}.content")
+
+
+def _check_parts(exchange: Exchange, content: Any, allowed: tuple[str, ...], place: str) -> None:
+    for index, part in enumerate(as_dicts(content)):
+        kind, where = part.get("type"), f"{place}[{index}]"
+        if kind not in allowed:
+            shown = ", ".join(f"'{name}'" for name in allowed)
+            raise Refused(
+                f"Invalid value: '{kind}'. Supported values are: {shown}.",
+                code="invalid_value",
+                param=f"{where}.type",
+            )
+        uri = part.get("image_url") if kind == "input_image" else part.get("file_data")
+        if kind == "input_image" and not isinstance(uri, str) and not part.get("file_id"):
+            raise Refused(
+                f"Invalid type for '{where}.image_url': expected an image URL, but got an object "
+                "instead.",
+                code="invalid_type",
+                param=f"{where}.image_url",
+            )
+        if isinstance(uri, str) and not re.match("https?://", uri):
+            try:
+                exchange.attachments.append(decode_uri(uri, limit=_LIMIT))
+            except Refused as refused:
+                refused.param = where
+                raise
+
+
+def _check_pairs(items: list[Json]) -> None:
+    calls: list[str] = []
+    answered: list[str] = []
+    for item in items:
+        name = str(item.get("call_id"))
+        if item.get("type") == "function_call":
+            calls.append(name)
+        elif item.get("type") == "function_call_output":
+            if name not in calls:
+                raise Refused(
+                    f"No tool call found for function call output with call_id {name}.",
+                    param="input",
+                )
+            answered.append(name)
+    for name in calls:
+        if name not in answered:
+            raise Refused(f"No tool output found for function call {name}.", param="input")
+
+
+def _check_reasoning(exchange: Exchange, items: list[Json]) -> None:
+    """Each reasoning item is whole and stands before what followed it, and the other way round."""
+    for index, item in enumerate(items):
+        if item.get("type") == "item_reference" and not _is_stored(exchange, item["id"]):
+            raise _not_found(item["id"])
+        if item.get("type") == "reasoning":
+            _check_reasoning_item(exchange, item, items[index + 1 : index + 2])
+    present = {item.get("id") for item in items if item.get("type") == "reasoning"}
+    for item in items:
+        turn = _turn_of(exchange, item)
+        thought = _reasoning_of(turn)
+        if turn is None or item.get("type") == "reasoning" or thought is None:
+            continue
+        if thought["id"] in present:
+            _check_phase(exchange, item, turn)
+            continue
+        if item.get("id"):
+            raise Refused(
+                f"Item '{item['id']}' of type '{item.get('type', 'message')}' was provided "
+                f"without its required 'reasoning' item: '{thought['id']}'.",
+                param="input",
+            )
+        exchange.lose(f"the reasoning before {item.get('call_id')} did not come back")
+
+
+def _check_reasoning_item(exchange: Exchange, item: Json, following: list[Json]) -> None:
+    encrypted = item.get("encrypted_content")
+    turn = _turn_of(exchange, item)
+    if encrypted is None and not _is_stored(exchange, item["id"]):
+        raise _not_found(item["id"])
+    thought = _reasoning_of(turn)
+    if encrypted is not None and (thought is None or thought["encrypted_content"] != encrypted):
+        raise Refused(
+            f"The encrypted content {str(encrypted)[:8]}... could not be verified. Reason: "
+            "Encrypted content could not be decrypted or parsed.",
+            code="invalid_encrypted_content",
+        )
+    if turn is not None and turn.model != exchange.model:
+        exchange.lose(f"{item['id']}: reasoning of {turn.model} is removed for {exchange.model}")
+    after = _turn_of(exchange, following[0]) if following else None
+    if after is not turn:
+        raise Refused(
+            f"Item '{item['id']}' of type 'reasoning' was provided without its required "
+            "following item.",
+            param="input",
+        )
+
+
+def _check_phase(exchange: Exchange, item: Json, turn: Issued) -> None:
+    same = [sent for sent in turn.opaque if sent["id"] == item.get("id")]
+    sent = as_dict(same[0] if same else None)
+    if sent.get("phase") and item.get("phase") != sent["phase"]:
+        exchange.lose(f"{item.get('id')}: the phase did not come back")
+
+
+def _is_stored(exchange: Exchange, name: Any) -> bool:
+    return any(item.get("id") == name for kept in exchange.session.stored.values() for item in kept)
+
+
+def _not_found(name: Any) -> Refused:
+    return Refused(
+        f"Item with id '{name}' not found. Items are not persisted when `store` is set to false. "
+        "Try again with `store` set to true, or remove this item from your input.",
+        status=404,
+        param="input",
+    )
+
+
+def _turn_of(exchange: Exchange, item: Json) -> Issued | None:
+    """The turn that an item is from, by its id, its call or its text."""
+    turns = exchange.session.turns[::-1]
+    names = {item.get("id"), item.get("call_id")} - {None}
+    for turn in turns:
+        if any({sent["id"], sent.get("call_id")} & names for sent in turn.opaque):
+            return turn
+    content = item.get("content")
+    text = content if isinstance(content, str) else _text_of(as_dicts(content))
+    said = item.get("role") == "assistant" and bool(text)
+    return next((turn for turn in turns if said and turn.output.text == text), None)
+
+
+def _text_of(parts: list[Json]) -> str:
+    return "".join(str(part.get("text", "")) for part in parts)
+
+
+def _reasoning_of(turn: Issued | None) -> Json | None:
+    items: list[Json] = turn.opaque if turn is not None else []
+    return next((item for item in items if item["type"] == "reasoning"), None)
