@@ -40,7 +40,7 @@ class Instant:
             source_a="fi_reporting",
             source_b="bpc_reporting",
             measures=["amount"],
-            filters={"company": last.content.split()[-1]},
+            filters={"company": last.text.split()[-1]},
         )
         return ModelResponse(None, (call,), Usage(1), "tool_calls")
 

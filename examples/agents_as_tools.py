@@ -25,8 +25,8 @@ def look_up(request: ModelRequest) -> str | RawToolCall:
     """Stand in for a model: call the tool, then say what it gave."""
     last = request.messages[-1]
     if last.role == "tool":
-        return last.content
-    return scripted_call("population", city=last.content.split()[-1])
+        return last.text
+    return scripted_call("population", city=last.text.split()[-1])
 
 
 CODER = ScriptedModel(

@@ -67,8 +67,8 @@ from tinyagent.core.execution import Artifact, ExecutionResult
 from tinyagent.core.finalizer import Finalizer
 from tinyagent.core.items import MemoryItem
 from tinyagent.core.memory import Memory
-from tinyagent.core.messages import Message, Part, Task, ToolCall
-from tinyagent.core.parts import ContentPart, Document, Image, Opaque, Reasoning, Text
+from tinyagent.core.messages import Message, ToolCall
+from tinyagent.core.parts import Document, Image, Opaque, Reasoning, Text
 from tinyagent.core.signals import Signal, SignalType
 from tinyagent.core.tokens import TokenEstimate
 from tinyagent.core.turns import Turn
@@ -159,7 +159,6 @@ __all__ = [
     "CodeFinished",
     "CodeStarted",
     "ConfigurationError",
-    "ContentPart",
     "Decision",
     "Document",
     "Event",
@@ -207,7 +206,6 @@ __all__ = [
     "OpenAIStructuredAdapter",
     "OutputDelta",
     "ParsedAdapter",
-    "Part",
     "ProcessExecutor",
     "RawToolCall",
     "ReactAgent",
@@ -234,7 +232,6 @@ __all__ = [
     "StepStarted",
     "Strategy",
     "SystemPromptStep",
-    "Task",
     "TaskStep",
     "Text",
     "TextDelta",

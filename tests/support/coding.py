@@ -34,7 +34,7 @@ def coder(*codes: str) -> ScriptedModel:
 
 def observed(model: ScriptedModel, request: int = -1) -> str:
     """What the model was shown of the code that it had sent before this request."""
-    return model.requests[request].messages[-1].content.removeprefix("Observation:\n")
+    return model.requests[request].messages[-1].text.removeprefix("Observation:\n")
 
 
 def seconds(timeout: float, **limits: Any) -> ExecutionLimits:

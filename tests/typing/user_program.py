@@ -111,7 +111,7 @@ class Echo:
     name = "echo"
 
     async def complete(self, request: ModelRequest) -> ModelResponse:
-        return ModelResponse(request.messages[-1].content)
+        return ModelResponse(request.messages[-1].text)
 
     async def stream(
         self, request: ModelRequest

@@ -206,7 +206,10 @@ class StreamAssembler:
         if isinstance(refusal, str) and refusal:
             self._refused = True
             deltas += parts.add_text(refusal)
-        for call in _as_list(delta.get("tool_calls")):
+        calls = _as_list(delta.get("tool_calls"))
+        if calls:
+            deltas += parts.end()
+        for call in calls:
             parts.add_call(_as_object(call))
         if "extra_content" in delta:
             parts.add_extra(delta["extra_content"])

@@ -76,13 +76,13 @@ async def test_with_the_planner(sources: Path) -> None:
 
 async def test_with_a_scripted_model(sources: Path) -> None:
     def key(request: ModelRequest) -> str:
-        results = [message.content for message in request.messages if message.role == "tool"]
+        results = [message.text for message in request.messages if message.role == "tool"]
         return str(json.loads(results[1 if len(results) < 3 else 2])["cache_key"])
 
     def answer(request: ModelRequest) -> str | RawToolCall:
         last = request.messages[-1]
         if last.role == "tool":
-            wrong = json.loads(last.content).get("type") == "not_found"
+            wrong = json.loads(last.text).get("type") == "not_found"
             return scripted_call("compare_sources", **BOTH) if wrong else "Done."
         calls: dict[str, Any] = {
             QUESTIONS[0]: lambda: scripted_call(
@@ -94,7 +94,7 @@ async def test_with_a_scripted_model(sources: Path) -> None:
             QUESTIONS[2]: lambda: scripted_call("explain_difference", cache_key=key(request)),
             QUESTIONS[3]: lambda: scripted_call("drill_down", cache_key=key(request), key=LARGEST),
         }
-        made: RawToolCall = calls[last.content]()
+        made: RawToolCall = calls[last.text]()
         return made
 
     async with DataServices(SourceRegistry.load(sources)) as services:

@@ -153,7 +153,7 @@ def test_calls_and_results_become_plain_messages() -> None:
     ]
     *before, asked, results, after = as_plain_messages(messages)
     assert before == messages[:2]
-    assert [json.loads(line) for line in asked.content.splitlines()] == [
+    assert [json.loads(line) for line in asked.text.splitlines()] == [
         {"scratchpad": "Let me see.", "tool": "add", "arguments": {"a": 1}},
         {"scratchpad": "Let me see.", "tool": "sub", "arguments": {}},
     ]
@@ -173,6 +173,6 @@ def test_results_at_the_end_are_there() -> None:
 @pytest.mark.parametrize("own", [json.dumps(ACTION), "[" * 100_000])
 def test_what_the_model_wrote_itself_stays_if_it_was_right(own: str) -> None:
     (message,) = as_plain_messages([Message("assistant", own, (ToolCall("1", "add", {"a": 1}),))])
-    action = json.loads(message.content)
+    action = json.loads(message.text)
     assert (action["tool"], action["arguments"]) == ("add", {"a": 1})
     assert (message.content == own) == own.startswith("{")

@@ -77,7 +77,7 @@ async def test_the_conversation_is_system_task_answer() -> None:
     agent = ReactAgent(ScriptedModel(["blue"]), system_suffix="Be brief.")
     system, task, answer = (await agent.run("Which colour?")).memory.messages
     assert system.role == "system"
-    assert system.content.endswith("\n\nBe brief.")
+    assert system.text.endswith("\n\nBe brief.")
     assert (task, answer) == (Message("user", "Which colour?"), Message("assistant", "blue"))
 
 

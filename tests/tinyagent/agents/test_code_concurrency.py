@@ -165,7 +165,7 @@ async def _seconds_until_half_are_gone(
         return number
 
     def answer(request: ModelRequest) -> str:
-        number = int(request.messages[1].content)
+        number = int(request.messages[1].text)
         if number % 4 == 0:  # it is busy in its code
             return block("wait_a_moment()\nwhile True:\n    pass")
         return block(f"final_answer(wait({number}))")

@@ -66,7 +66,7 @@ async def test_a_wrong_note_is_an_error_of_the_code(level: TrustLevel) -> None:
 @each_level
 async def test_a_long_output_is_cut_and_can_be_read_on(level: TrustLevel) -> None:
     def answer(request: ModelRequest) -> str:
-        last = request.messages[-1].content
+        last = request.messages[-1].text
         if len(request.messages) == 2:
             return block("for number in range(9_000):\n    print(number, end=' ')")
         handle = re.search(r'read_result\(handle="(\w+)", offset=(\d+)\)', last)
@@ -117,7 +117,7 @@ async def test_a_conversation_goes_on_with_the_memory_of_an_earlier_result(
     assert [step.kind for step in second.memory.steps] == [
         "system", "task", "action", "action", "task", "action",
     ]  # fmt: skip
-    told = [message.content for message in model.requests[-1].messages]
+    told = [message.text for message in model.requests[-1].messages]
     assert told[1] == "one"
     assert told[3] == "Observation:\nseen"
     assert told[-1] == "two"
@@ -137,10 +137,10 @@ async def test_an_agent_can_begin_with_steps_of_its_own() -> None:
     model = coder("final_answer(1)", "final_answer(2)", "final_answer(3)")
     agent = TinyCodeAgent(model, memory_manager=shown)
     await agent.run("go")
-    assert [message.content for message in model.requests[0].messages][1] == "an example"
+    assert [message.text for message in model.requests[0].messages][1] == "an example"
     assert len(shown) == 2
     await agent.run("go", memory=MemoryManager())
-    assert [message.content for message in model.requests[1].messages][1:] == ["go"]
+    assert [message.text for message in model.requests[1].messages][1:] == ["go"]
 
 
 STRATEGIES = {
@@ -158,7 +158,7 @@ async def test_steps_are_pruned_before_each_request(prune: Any, kept: int | None
     result = await TinyCodeAgent(model, prune=prune).run("the task")
     assert result.output == "done"
     assert len(result.steps) == 7
-    contents = [message.content for message in model.requests[-1].messages]
+    contents = [message.text for message in model.requests[-1].messages]
     assert contents[0] == result.memory.to_messages()[0].content
     assert contents[1] == "the task"
     assert contents[-1] == "Observation:\n" + "f" * 600
@@ -177,7 +177,7 @@ async def test_a_strategy_may_be_awaited() -> None:
     newest: Any = newest_only
     model = coder("print(1)", "print(2)", "final_answer(3)")
     await TinyCodeAgent(model, prune=newest).run("go")
-    assert [message.content for message in model.requests[-1].messages][1:] == [
+    assert [message.text for message in model.requests[-1].messages][1:] == [
         "go",
         "```python\nprint(2)\n```",
         "Observation:\n2",
@@ -188,7 +188,7 @@ async def test_older_steps_may_be_summed_up_by_a_model() -> None:
     summary: Any = summarize(ScriptedModel(["1 and 2 were printed."]), keep=1, after=2)
     model = coder("print(1)", "print(2)", "print(3)", "final_answer(4)")
     await TinyCodeAgent(model, prune=summary).run("go")
-    contents = [message.content for message in model.requests[-1].messages][1:]
+    contents = [message.text for message in model.requests[-1].messages][1:]
     assert contents[0] == "go"
     assert "1 and 2 were printed." in contents[1]
     assert contents[2:] == ["```python\nprint(3)\n```", "Observation:\n3"]
@@ -206,7 +206,7 @@ async def test_a_conversation_that_is_too_long_is_shortened_once(level: TrustLev
     result = await TinyCodeAgent(model, trust_level=level).run("go")
     assert result.output == "read"
     assert len(model.requests) == 4
-    contents = [message.content for message in model.requests[-1].messages]
+    contents = [message.text for message in model.requests[-1].messages]
     assert contents[1] == "go"
     assert "a" * 9_000 not in "".join(contents)
 

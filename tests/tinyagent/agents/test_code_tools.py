@@ -259,9 +259,9 @@ async def test_an_agent_that_calls_tools_is_a_tool_of_one_that_writes_code(
     inner = ReactAgent(
         ScriptedModel(
             lambda request: (
-                request.messages[-1].content
+                request.messages[-1].text
                 if request.messages[-1].role == "tool"
-                else scripted_call("stock", item=request.messages[-1].content)
+                else scripted_call("stock", item=request.messages[-1].text)
             )
         ),
         [stock],

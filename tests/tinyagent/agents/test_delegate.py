@@ -27,7 +27,7 @@ def _asking(task: str) -> ScriptedModel:
     """An outer model that asks the expert once and gives back what it says."""
     return ScriptedModel(
         lambda request: (
-            request.messages[-1].content
+            request.messages[-1].text
             if request.messages[-1].role == "tool"
             else scripted_call("expert", task=task)
         )
@@ -136,7 +136,7 @@ async def test_inner_runs_side_by_side_do_not_mix() -> None:
         return run.task
 
     inner = ScriptedModel(
-        lambda r: r.messages[-1].content if r.messages[-1].role == "tool" else scripted_call("meet")
+        lambda r: r.messages[-1].text if r.messages[-1].role == "tool" else scripted_call("meet")
     )
     expert = ReactAgent(inner, [meet]).as_tool("expert", "Meets.")
     calls = [scripted_call("expert", task=f"task {n}") for n in range(10)]

@@ -318,7 +318,7 @@ def long_text() -> str:
 async def test_a_long_result_is_cut_and_read_on_even_by_a_call_written_as_text() -> None:
     def answer(request: ModelRequest) -> Any:
         last = request.messages[-1]
-        found = re.search(r'handle="(\w+)", offset=(\d+)', last.content)
+        found = re.search(r'handle="(\w+)", offset=(\d+)', last.text)
         if found is not None:
             arguments = {"handle": found[1], "offset": int(found[2]), "limit": 12}
             return json.dumps({"name": "read_result", "arguments": arguments})

@@ -73,7 +73,7 @@ def _conversation() -> Memory:
 
 
 def _texts(memory: Memory) -> list[str]:
-    return [message.content for message in memory.messages]
+    return [message.text for message in memory.messages]
 
 
 def test_what_a_strategy_keeps_stays_in_its_order() -> None:

@@ -15,14 +15,13 @@ from tinyagent import (
     Memory,
     Message,
     Opaque,
-    Part,
     Reasoning,
     Text,
     ToolCall,
     keep_last_n_steps,
 )
 from tinyagent.core import parts as module
-from tinyagent.core.messages import as_content
+from tinyagent.core.messages import Part, as_content
 from tinyagent.core.turns import count_characters
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20

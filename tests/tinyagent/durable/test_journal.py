@@ -137,7 +137,7 @@ async def test_calls_side_by_side_find_their_results_in_any_order(database: str)
 
 async def test_a_long_result_can_be_read_on_after_the_run_was_put_away(database: str) -> None:
     def answer(request: ModelRequest) -> str | RawToolCall:
-        results = [m.content for m in request.messages if m.role == "tool"]
+        results = [m.text for m in request.messages if m.role == "tool"]
         if not results:
             return scripted_call("long", call_id="l")
         if len(results) == 1:

@@ -35,11 +35,11 @@ class Answering:
 
 class _Held(ScriptedModel):
     def __init__(self, owner: Answering) -> None:
-        super().__init__(lambda request: request.messages[-1].content or "")
+        super().__init__(lambda request: request.messages[-1].text or "")
         self._owner = owner
 
     async def complete(self, request: ModelRequest) -> Any:
-        self._owner.began.append(request.messages[-1].content or "")
+        self._owner.began.append(request.messages[-1].text or "")
         await self._owner.go.wait()
         return await super().complete(request)
 

@@ -17,7 +17,7 @@ NOON = {"source_timezone": "UTC", "time": "12:00", "target_timezone": "Asia/Toky
 def _told_by_the_tool(request: ModelRequest) -> RawToolCall | str:
     """Call the tool, then answer with what came of it."""
     last = request.messages[-1]
-    return last.content if last.role == "tool" else scripted_call("convert_time", **NOON)
+    return last.text if last.role == "tool" else scripted_call("convert_time", **NOON)
 
 
 @pytest.mark.parametrize("over", ["stdio", "http"])

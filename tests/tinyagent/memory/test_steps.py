@@ -82,8 +82,8 @@ def test_each_step_has_its_messages_and_none_is_empty(
 
 def test_code_that_holds_a_fence_gets_a_longer_one() -> None:
     (message, _) = ActionStep("", 'text = """```sql\n```"""', "ok").to_messages()
-    assert message.content.startswith("````python\n")
-    assert message.content.endswith("\n````")
+    assert message.text.startswith("````python\n")
+    assert message.text.endswith("\n````")
 
 
 @given(steps, st.integers(min_value=0, max_value=300))

@@ -138,7 +138,7 @@ async def test_a_run_can_put_its_own_model_in_place() -> None:
     strategy = dataclasses.replace(summarize(ScriptedModel([]), keep=0, after=0), model=own)
     memory = _memory(1)
     await memory.prune_async(strategy)
-    assert memory.messages[-1].content.endswith("Own.")
+    assert memory.messages[-1].text.endswith("Own.")
 
 
 def test_numbers_that_cannot_be_are_refused() -> None:

@@ -162,9 +162,9 @@ async def test_runs_side_by_side_wait_each_for_itself() -> None:
     agent = ReactAgent(
         ScriptedModel(
             lambda r: (
-                r.messages[-1].content
+                r.messages[-1].text
                 if r.messages[-1].role == "tool"
-                else scripted_call("pay", amount=int(r.messages[-1].content))
+                else scripted_call("pay", amount=int(r.messages[-1].text))
             )
         ),
         [pay],

@@ -133,7 +133,7 @@ async def test_runs_side_by_side_do_not_mix(traced: Traced) -> None:
 
     def answer(request: ModelRequest) -> RawToolCall | str:
         if len(request.messages) > 3:
-            return request.messages[-1].content
+            return request.messages[-1].text
         return scripted_call("meet", call_id=f"of {request.messages[1].content}", number=1)
 
     agent = ReactAgent(ScriptedModel(answer), [meet], middleware=[traced.tracing(content=True)])

@@ -116,7 +116,8 @@ def test_tools_and_schemas_are_translated() -> None:
         {"name": "now", "description": "", "input_schema": schema},
     ]
     assert body["tool_choice"] == {"type": "none"}
-    assert body["output_config"] == {"format": {"type": "json_schema", "schema": schema}}
+    closed = {**schema, "required": [], "additionalProperties": False}
+    assert body["output_config"] == {"format": {"type": "json_schema", "schema": closed}}
 
 
 def test_a_format_that_the_api_does_not_have_is_refused_before_it_is_sent() -> None:

@@ -25,6 +25,7 @@ from tinyagent import (
     ReactAgent,
     Reasoning,
     RequestFormat,
+    RunFinished,
     Text,
     ToolCall,
     Usage,
@@ -172,7 +173,8 @@ async def test_an_agent_brings_all_items_back_as_they_came(*, streams: bool) -> 
         agent = ReactAgent(_model(server), _tools())
         if streams:
             *_, last = [event async for event in agent.stream("1 + 2?")]
-            result = last.result  # type: ignore[union-attr]
+            assert isinstance(last, RunFinished)
+            result = last.result
         else:
             result = await agent.run("1 + 2?")
         assert (result.output, result.state) == ("It is 3.", "completed")

@@ -41,7 +41,7 @@ async def test_an_exception_in_the_script_is_raised() -> None:
 
 
 async def test_a_function_answers_by_what_is_asked() -> None:
-    model = ScriptedModel(lambda request: request.messages[-1].content.upper())
+    model = ScriptedModel(lambda request: request.messages[-1].text.upper())
     assert (await model.complete(REQUEST)).content == "HI"
 
 
