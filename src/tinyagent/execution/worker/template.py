@@ -49,6 +49,7 @@ def _prepare(order: dict[str, Any]) -> Cell:
     sys.dont_write_bytecode = True
     copy_without_modes()
     without = frozenset[str](order["without"])
+    stack = seccomp.stack_floor()
     apart = "namespaces" not in without
     if apart:
         namespaces.enter()
@@ -68,17 +69,20 @@ def _prepare(order: dict[str, Any]) -> Cell:
         namespaces=apart,
         readable=tuple(os.open(path, os.O_PATH | os.O_CLOEXEC) for path in paths),
         landlock=0 if "landlock" in without else landlock.abi(),
-        filters=None if "seccomp" in without else _filters(),
+        filters=None if "seccomp" in without else _filters(stack),
     )
 
 
-def _filters() -> tuple[bytes, bytes] | None:
+def _filters(stack: int) -> tuple[bytes, bytes] | None:
     """The system-call filters without and with `fork`; None where the kernel takes none."""
     try:
-        filters = seccomp.program(forks=False), seccomp.program(forks=True)
+        filters = (
+            seccomp.program(forks=False, stack=stack),
+            seccomp.program(forks=True, stack=stack),
+        )
     except OSError:  # a machine whose system calls are not known
         return None
-    for each in filters:
+    for each in (*filters, seccomp.fork_requests()):
         seccomp.prepare(each)
     child = os.fork()
     if child == 0:
