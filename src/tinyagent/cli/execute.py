@@ -70,6 +70,13 @@ def execute(  # noqa: PLR0913 - one for each option of the command
     artifacts: Annotated[
         Path | None, typer.Option(help="A folder to save the files that it makes in.")
     ] = None,
+    without: Annotated[
+        list[str] | None,
+        typer.Option(help="A promise (S1, see tinyagent doctor) to do without; repeatable."),
+    ] = None,
+    require: Annotated[
+        list[str] | None, typer.Option(help="A promise that must be enforced; repeatable.")
+    ] = None,
 ) -> None:
     """Run FILE in a sandbox. What it prints comes as it is printed; errors go to standard error.
 
@@ -82,9 +89,10 @@ def execute(  # noqa: PLR0913 - one for each option of the command
         options = _options(timeout, memory, engine)
         options["extra_imports"] = allow or ()
         if trust is TrustLevel.LOCAL:
-            _refuse_at_local({"--memory": memory, "--artifacts": artifacts})
+            named = {"--without": without, "--require": require}
+            _refuse_at_local({"--memory": memory, "--artifacts": artifacts, **named})
         else:
-            options["checkpoints"] = 0
+            options |= {"checkpoints": 0, "without": without or (), "require": require or ()}
         if file:
             options["files"] = file
         result = asyncio.run(_execute(code, trust, options, screen))

@@ -36,6 +36,52 @@ _CALLS = {
     "userfaultfd": (0,),
     "memfd_create": (0, 0),
 }
+_NULL = """
+import fcntl, os, struct
+null = open("/dev/null", "r+")
+
+def lock_of_null():
+    asked = struct.pack("hhqqi", fcntl.F_WRLCK, 0, 0, 0, 0)
+    return struct.unpack("hhqqi", fcntl.fcntl(null, fcntl.F_GETLK, asked))[0] != fcntl.F_UNLCK
+"""
+_PART = 24 << 20
+_MOST_TIMES = 2.4  # of the limit: the step and the state before it, and a fifth
+_TAKE = """
+import ctypes
+libc = ctypes.CDLL(None)
+libc.mmap.restype = ctypes.c_void_p
+
+def take(flags, rights=3):
+    for _ in range(256):
+        place = libc.mmap(None, ctypes.c_size_t(2**20), 3, 0x22 | flags, -1, ctypes.c_long(0))
+        if place in (None, 2**64 - 1):
+            fail()
+        ctypes.memset(place, 1, 2**20)
+        libc.mprotect(ctypes.c_void_p(place), ctypes.c_size_t(2**20), rights)
+"""
+_FORK_AND_TAKE = f"""
+import os, select, signal
+read, write = os.pipe()
+started = 0
+for _ in range(8):
+    try:
+        pid = os.fork()
+    except OSError:
+        break
+    if pid == 0:
+        try:
+            taken = b"x" * {_PART}
+            os.write(write, b"y")
+        except MemoryError:
+            os.write(write, b"n")
+        while True:
+            signal.pause()
+    started += 1
+answers = b""
+while len(answers) < started:
+    answers += os.read(read, 8)
+answers.count(b"y")
+"""
 _LOOPS = {
     "a loop": "while True: pass",
     "a loop in C": "import itertools; sum(itertools.repeat(0))",
@@ -183,6 +229,15 @@ async def environment(bench: Bench) -> Finding:
     return await bench.attempts(acts, "import ctypes, os")
 
 
+async def name_of_host(bench: Bench) -> Finding:
+    """Find how the host is called."""
+    acts = {
+        "uname": "os.uname().nodename == HOSTNAME or fail()",
+        "gethostname": "socket.gethostname() == HOSTNAME or fail()",
+    }
+    return await bench.attempts(acts, "import os, socket")
+
+
 async def time_limit(bench: Bench, loops: Mapping[str, str] = _LOOPS) -> Finding:
     """Loop for ever, in Python and in C."""
     began = time.monotonic()
@@ -202,24 +257,19 @@ async def memory_limit(bench: Bench) -> Finding:
     acts = {
         "at once": "bytearray(4 * 2**26)",
         "in small pieces": "[bytes(1000) for _ in range(4 * 2**26 // 1000)]",
+        "as a stack": "take(0x100)",
+        "as memory that is then read only": "take(0, 1)",
     }
-    finding = await bench.attempts(acts)
+    finding = await bench.attempts(acts, _TAKE)
     if not finding.held:
         return finding
-    code = """
-import os, signal
-for _ in range(4):
-    if os.fork() == 0:
-        taken = bytes(range(256)) * (48 * 4096)
-        signal.pause()
-signal.pause()
-"""
-    (result,) = await bench.steps(code, limits=_BRIEF)
-    if result.out_of_memory:
-        return Finding(held=True, tried=f"{finding.tried}; in 4 processes: all ended")
-    refused = result.error is not None and not result.timed_out
-    told = "no fork" if refused else "went through: in 4 processes together"
-    return Finding(refused, f"{finding.tried}; {told}")
+    (result,) = await bench.steps(_FORK_AND_TAKE, limits=_BRIEF)
+    if result.error is not None and not result.out_of_memory:
+        return Finding(held=True, tried=f"{finding.tried}; in 8 processes: no fork")
+    filled: int = result.value if isinstance(result.value, int) else 0
+    held = filled * _PART <= _MOST_TIMES * LIMITS.max_memory_bytes
+    told = f"{filled} of 8 processes got {_PART >> 20} MiB, limit {LIMITS.max_memory_bytes >> 20}"
+    return Finding(held, f"{finding.tried}; {told}")
 
 
 async def process_limit(bench: Bench) -> Finding:
@@ -279,12 +329,14 @@ def fill():
 async def sessions(bench: Bench) -> Finding:
     """Find the file and the process of another session that is open."""
     async with bench.open(LIMITS) as other:
-        code = "import os\nopen('mine', 'w').write('x')\n[os.getcwd(), os.getpid()]"
+        lock = f"{_NULL}\nfcntl.lockf(null, fcntl.LOCK_EX)"
+        code = f"{lock}\nopen('mine', 'w').write('x')\n[os.getcwd(), os.getpid()]"
         folder, pid = _whole(await other.run(code)).value
-        setup = f"import os\nTHEIRS, PID = {folder!r}, {pid}"
+        setup = f"{_NULL}\nTHEIRS, PID = {folder!r}, {pid}"
         acts = {
             "open its file": "open(THEIRS + '/mine').read()",
             "list beside": "[n for n in os.listdir('..') if os.path.exists(f'../{n}/mine')][0]",
+            "see its lock": "lock_of_null() or fail()",
             "signal": "fail() if PID == os.getpid() else os.kill(PID, 15)",
         }
         finding = await bench.attempts(acts, setup)
@@ -379,6 +431,7 @@ PROBES: Mapping[str, Probe] = {
     "no other process is signalled": signals,
     "no privileges, no other kernel interfaces": privileges,
     "none of the host's environment": environment,
+    "not the name of the host": name_of_host,
     "time limit": time_limit,
     "memory limit": memory_limit,
     "process limit": process_limit,

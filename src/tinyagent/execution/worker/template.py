@@ -17,7 +17,9 @@ import signal
 import socket
 import sys
 import tempfile
+from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import Any, NamedTuple
 
 from . import landlock, linux, mounts, namespaces, seccomp
@@ -64,11 +66,14 @@ def _prepare(order: dict[str, Any]) -> Cell:
         namespaces.drop_root()
         mounts.enter_root(trees)
         paths = ["/", "/dev/null"]  # which may be written, too
+    files = 0 if "landlock" in without else landlock.abi()
+    if not apart and not files and os.geteuid() == 0 and _can(namespaces.become_nobody):
+        namespaces.become_nobody()
     return Cell(
         proc=mounts.open_proc(),
         namespaces=apart,
         readable=tuple(os.open(path, os.O_PATH | os.O_CLOEXEC) for path in paths),
-        landlock=0 if "landlock" in without else landlock.abi(),
+        landlock=files,
         filters=None if "seccomp" in without else _filters(stack),
     )
 
@@ -84,13 +89,18 @@ def _filters(stack: int) -> tuple[bytes, bytes] | None:
         return None
     for each in (*filters, seccomp.fork_requests()):
         seccomp.prepare(each)
+    return filters if _can(partial(seccomp.install, filters[1])) else None
+
+
+def _can(lock: Callable[[], object]) -> bool:
+    """Whether a process can lock itself up like this; tried in a child."""
     child = os.fork()
     if child == 0:
         with suppress(OSError):
-            seccomp.install(filters[1])
+            lock()
             os._exit(0)
         os._exit(1)
-    return filters if os.waitpid(child, 0)[1] == 0 else None
+    return os.waitpid(child, 0)[1] == 0
 
 
 class Waiting(NamedTuple):
@@ -129,7 +139,9 @@ class Template:
             "namespaces": self._cell.namespaces,
             "landlock": self._cell.landlock,
             "seccomp": self._cell.filters is not None,
+            "forks": self._cell.filters is not None and _can(seccomp.listen_to_forks),
             "folder": self._base,
+            "user": os.geteuid(),
             "preloaded": [name for name in preload if name in sys.modules],
         }
 

@@ -30,6 +30,18 @@ def endless(**codes: str) -> Iterator[Attack]:
         yield hangs(name.replace("_", " "), code)
 
 
+_MAPPED = """
+import ctypes
+libc, NOWHERE = ctypes.CDLL(None, use_errno=True), (None, 2**64 - 1)
+libc.mmap.restype = ctypes.c_void_p
+def take(flags=0x22, rights=3):
+    for _ in range(MEGAS):
+        place = libc.mmap(None, ctypes.c_size_t(MEGA), 3, flags, -1, ctypes.c_long(0))
+        if place in NOWHERE: raise MemoryError
+        ctypes.memset(place, 1, MEGA)
+        libc.mprotect(ctypes.c_void_p(place), ctypes.c_size_t(MEGA), rights)
+"""
+
 MEMORY = group(
     "memory",
     fills(
@@ -72,6 +84,28 @@ MEMORY = group(
         "import os\nfile = os.memfd_create('x')\n"
         "for _ in range(MEGAS): os.write(file, bytes(MEGA))",
         proof=Proof.NONE,
+    ),
+    *(
+        fills(f"memory {name}", f"{_MAPPED}\n{code}", proof=proof)
+        for name, code, proof in (
+            ("like a stack", "take(flags=0x122)", Proof.ESCAPES),
+            ("that is read only by then", "take(rights=1)", Proof.ESCAPES),
+            ("that is code by then", "take(rights=5)", Proof.ESCAPES),
+            ("that nobody may use by then", "take(rights=0)", Proof.ESCAPES),
+            (
+                "in place of the stack",
+                "base = ctypes.addressof(ctypes.c_char.in_dll(libc, 'environ'))\n"
+                "place = ctypes.c_void_p.in_dll(libc, 'environ').value & -4096\n"
+                "for at in range(0, 2**20, 4096):\n"
+                "    libc.mremap.restype = ctypes.c_void_p\n"
+                "    moved = libc.mremap(ctypes.c_void_p(place - 2**16 - at), ctypes.c_size_t(4096),"
+                " ctypes.c_size_t(MEGAS * MEGA), 1)\n"
+                "    if moved not in NOWHERE: break\n"
+                "else: raise MemoryError\n"
+                "ctypes.memset(moved, 1, MEGAS * MEGA)",
+                Proof.NONE,
+            ),
+        )
     ),
     fills(
         "shared by several processes",
