@@ -1,4 +1,4 @@
-"""Python programs on a kernel that lacks something: a filter refuses the calls that would use it."""
+"""Python programs on a kernel that lacks something: a filter refuses the calls that use it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pathlib import Path
 order = json.loads(sys.argv[1])
 from tinyagent.execution.worker import bpf, linux, seccomp, syscalls
 
-if order["shows_python"]:  # nobody may read it: put it where all may, in mounts of this process only
+if order["shows_python"]:  # put it where all may read it, in mounts of this process only
     linux.unshare(linux.CLONE_NEWNS)
     linux.mount(None, "/", None, linux.MS_REC | linux.MS_PRIVATE)
     closed, stage = order["shows_python"], order["stage"]
@@ -58,7 +58,9 @@ print(json.dumps(answer))
 """
 
 
-def on_a_kernel_without(*lacks: str, code: str, for_nobody: Path | None = None) -> dict[str, object]:
+def on_a_kernel_without(
+    *lacks: str, code: str, for_nobody: Path | None = None
+) -> dict[str, object]:
     """What the code, which is to define `async def work()`, puts into `answer`.
 
     Args:

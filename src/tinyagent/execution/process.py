@@ -283,9 +283,9 @@ class ProcessExecutor:
         """What keeps the template from running this code, and how to get it; "" for nothing."""
         engine, report = template.spec.engine.name, template.report
         reason = lacking(self._described(template), self._needed)
-        if not reason and not report["landlock"] and engine == "kernel":
-            if self.trust_level is TrustLevel.SANDBOXED:  # one lock alone is no whole boundary
-                reason = "this kernel gives no Landlock; use another engine"
+        one_lock = not report["landlock"] and engine == "kernel"
+        if not reason and one_lock and self.trust_level is TrustLevel.SANDBOXED:
+            reason = "this kernel gives no Landlock; use another engine"
         if not reason and not (report["namespaces"] or report["landlock"] or report["user"]):
             return (
                 "code of root runs as nobody here, who may not read Python's files: install Python"

@@ -22,7 +22,7 @@ MAX_STACK = 2**23
 _RECEIVE, _SEND = 0xC050_2100, 0xC018_2101  # SECCOMP_IOCTL_NOTIF_...
 _REQUEST_BYTES = 80
 _CONTINUE = 1
-_SHARES = 8  # of what is free, the child gets one, and the parent is left one
+_SHARES = 4  # of what is free, the child gets one, and the parent is left one
 _PAGE = resource.getpagesize()
 
 
@@ -91,7 +91,9 @@ class Forks:
         pid = self._number(thread, b"Tgid:")
         self._settle(thread)
         running = self._running(states)
-        free = self._whole - sum(running.values()) - sum(each.size for each in self._granted.values())
+        free = (
+            self._whole - sum(running.values()) - sum(each.size for each in self._granted.values())
+        )
         if pid in states:
             if free < self._whole:
                 return errno.EAGAIN  # it has forked for this step already
@@ -131,7 +133,9 @@ class Forks:
         return running
 
     def _settle_one(self, parent: int) -> None:
-        grants = [(each.size, thread) for thread, each in self._granted.items() if each.pid == parent]
+        grants = [
+            (each.size, thread) for thread, each in self._granted.items() if each.pid == parent
+        ]
         if grants:
             del self._granted[max(grants)[1]]
 

@@ -190,7 +190,7 @@ def _futex() -> bpf.Block:
 
 
 def _mmap() -> bpf.Block:
-    """Only memory that RLIMIT_DATA counts: not shared without a file, nor a stack, nor huge pages."""
+    """Only memory that RLIMIT_DATA counts: neither shared without a file, nor a stack."""
     shared = (_SHARED | _ANONYMOUS, _SHARED_VALIDATED | _ANONYMOUS)
     private = bpf.one_of(3, shared, _EPERM, _ALLOW, mask=_SHARED_VALIDATED | _ANONYMOUS)
     return bpf.has_any(3, _GROWSDOWN | _HUGETLB, _EPERM, private)

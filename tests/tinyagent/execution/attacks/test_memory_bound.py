@@ -8,6 +8,7 @@ import threading
 from collections.abc import Generator
 from contextlib import suppress
 from pathlib import Path
+from typing import Self
 
 import pytest
 from tests.support.execution import isolated, sandbox_processes, value_of, within
@@ -52,20 +53,22 @@ while os.getpid() != FIRST: signal.pause()
 """,
     "threads that fork at once": """
 import threading
+threading.stack_size(2**16)
+go = threading.Event()
 def work():
+    go.wait()
     for _ in range(5):
-        with_it = 0
         try:
-            with_it = os.fork() == 0
+            pid = os.fork()
         except OSError:
             return
-        if with_it:
+        if pid == 0:
             held = fill(100)
             while True: signal.pause()
-threads = [threading.Thread(target=work) for _ in range(8)]
+threads = [threading.Thread(target=work, daemon=True) for _ in range(8)]
 for each in threads: each.start()
-for each in threads: each.join()
-time.sleep(1.5)
+go.set()
+time.sleep(2)
 """,
     "what is shared, written by each": """
 held = fill(30)
@@ -104,7 +107,7 @@ class Gauge:
         self._end = threading.Event()
         self._thread = threading.Thread(target=self._watch)
 
-    def __enter__(self) -> Gauge:
+    def __enter__(self) -> Self:
         self._thread.start()
         return self
 
@@ -154,7 +157,7 @@ async def test_states_and_what_they_left_running_keep_to_the_limit() -> None:
         await value_of(executor, FILL)
         bare = memory_of_sessions()
         writes = "for _ in range(3):\n    for each in held: each[::4096] = os.urandom(256)"
-        thread = f"def write():\n  while True:\n   for each in held: each[::4096] = os.urandom(256)"
+        thread = "def write():\n  while True:\n   for each in held: each[::4096] = os.urandom(256)"
         with Gauge() as gauge:
             await executor.run("held = fill(90)")
             for _ in range(4):

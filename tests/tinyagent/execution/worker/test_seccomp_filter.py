@@ -53,7 +53,8 @@ HARMLESS = {
 ABSENT = {"clone3", "openat2"}
 # Numbers that matter to some call, so that chance finds the edges of its rule.
 EDGES = [
-    0, 1, 2, 3, 4, 5, 6, 7, 9, 0x80, 0x109, 0x189, 0x100, 0x0100_0002, 0x4_0022, STACK >> 32, STACK & WORD,
+    0, 1, 2, 3, 4, 5, 6, 7, 9, 0x80, 0x109, 0x189, 0x100, 0x0100_0002, 0x4_0022,
+    STACK >> 32, STACK & WORD,
     0o1000, 0o1001, 0o1002, 0o1003, 0o2004001, 15, 16, 36, 38, 39, 1024, 1030, 1031,
     0x5401, 0x5402, 0x5412, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451, 0x5452,
     0x003D_0F00, 0x007D_0F00, 0x0001_0000, 0x0120_0011, 0x0120_0012, 0x1001_0000, 0x11,

@@ -42,6 +42,18 @@ def take(flags=0x22, rights=3):
         libc.mprotect(ctypes.c_void_p(place), ctypes.c_size_t(MEGA), rights)
 """
 
+_STACK = """
+libc.mremap.restype = ctypes.c_void_p
+place = ctypes.c_void_p.in_dll(libc, "environ").value & -4096
+for below in range(2**16, 2**20, 4096):
+    old = ctypes.c_void_p(place - below)
+    moved = libc.mremap(old, ctypes.c_size_t(4096), ctypes.c_size_t(MEGAS * MEGA), 1)
+    if moved not in NOWHERE: break
+else:
+    raise MemoryError
+ctypes.memset(moved, 1, MEGAS * MEGA)
+"""
+
 MEMORY = group(
     "memory",
     fills(
@@ -86,27 +98,15 @@ MEMORY = group(
         proof=Proof.NONE,
     ),
     *(
-        fills(f"memory {name}", f"{_MAPPED}\n{code}", proof=proof)
-        for name, code, proof in (
-            ("like a stack", "take(flags=0x122)", Proof.ESCAPES),
-            ("that is read only by then", "take(rights=1)", Proof.ESCAPES),
-            ("that is code by then", "take(rights=5)", Proof.ESCAPES),
-            ("that nobody may use by then", "take(rights=0)", Proof.ESCAPES),
-            (
-                "in place of the stack",
-                "base = ctypes.addressof(ctypes.c_char.in_dll(libc, 'environ'))\n"
-                "place = ctypes.c_void_p.in_dll(libc, 'environ').value & -4096\n"
-                "for at in range(0, 2**20, 4096):\n"
-                "    libc.mremap.restype = ctypes.c_void_p\n"
-                "    moved = libc.mremap(ctypes.c_void_p(place - 2**16 - at), ctypes.c_size_t(4096),"
-                " ctypes.c_size_t(MEGAS * MEGA), 1)\n"
-                "    if moved not in NOWHERE: break\n"
-                "else: raise MemoryError\n"
-                "ctypes.memset(moved, 1, MEGAS * MEGA)",
-                Proof.NONE,
-            ),
+        fills(f"memory {name}", f"{_MAPPED}\n{code}")
+        for name, code in (
+            ("like a stack", "take(flags=0x122)"),
+            ("that is read only by then", "take(rights=1)"),
+            ("that is code by then", "take(rights=5)"),
+            ("that nobody may use by then", "take(rights=0)"),
         )
     ),
+    fills("memory in place of the stack", f"{_MAPPED}\n{_STACK}", proof=Proof.NONE),
     fills(
         "shared by several processes",
         "import os, time\nread, write = os.pipe()\n"
