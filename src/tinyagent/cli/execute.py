@@ -20,6 +20,12 @@ from tinyagent.terminal import notes, printable
 
 _MAX_OUTPUT_BYTES = 1_000_000
 _MAX_ARTIFACT_NAMES = 1_000
+_WITHOUT = "A promise (S1, see tinyagent doctor) to do without; repeatable."
+
+Without = Annotated[list[str] | None, typer.Option(help=_WITHOUT)]
+Require = Annotated[
+    list[str] | None, typer.Option(help="A promise that must be enforced; repeatable.")
+]
 
 
 class _Screen:
@@ -70,13 +76,8 @@ def execute(  # noqa: PLR0913 - one for each option of the command
     artifacts: Annotated[
         Path | None, typer.Option(help="A folder to save the files that it makes in.")
     ] = None,
-    without: Annotated[
-        list[str] | None,
-        typer.Option(help="A promise (S1, see tinyagent doctor) to do without; repeatable."),
-    ] = None,
-    require: Annotated[
-        list[str] | None, typer.Option(help="A promise that must be enforced; repeatable.")
-    ] = None,
+    without: Without = None,
+    require: Require = None,
 ) -> None:
     """Run FILE in a sandbox. What it prints comes as it is printed; errors go to standard error.
 

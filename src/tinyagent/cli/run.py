@@ -12,7 +12,9 @@ from typing import Annotated, Any
 import typer
 
 from tinyagent.agents.code import TinyCodeAgent
+from tinyagent.agents.options import CodeOptions
 from tinyagent.agents.react import ReactAgent
+from tinyagent.cli.execute import Require, Without
 from tinyagent.cli.exits import ExitCode
 from tinyagent.cli.references import load
 from tinyagent.core.errors import CallerError, ConfigurationError, SandboxUnavailable
@@ -49,13 +51,8 @@ def run(  # noqa: PLR0913 - one for each option of the command
     artifacts: Annotated[
         Path | None, typer.Option(help="A folder for the files that the code makes.")
     ] = None,
-    without: Annotated[
-        list[str] | None,
-        typer.Option(help="A promise (S1, see tinyagent doctor) to do without; repeatable."),
-    ] = None,
-    require: Annotated[
-        list[str] | None, typer.Option(help="A promise that must be enforced; repeatable.")
-    ] = None,
+    without: Without = None,
+    require: Require = None,
     stream: Annotated[bool, typer.Option(help="Print the answer as it is written.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
@@ -74,14 +71,9 @@ def run(  # noqa: PLR0913 - one for each option of the command
         gate = [Approval(ask_person)]
         agent: Agent
         if code:
+            promises = CodeOptions(without=without or (), require=require or ())
             agent = TinyCodeAgent(
-                model,
-                given,
-                trust_level=trust,
-                max_steps=max_steps,
-                middleware=gate,
-                without=without or (),
-                require=require or (),
+                model, given, trust_level=trust, max_steps=max_steps, middleware=gate, **promises
             )
         else:
             agent = ReactAgent(model, given, max_steps=max_steps, middleware=gate)
