@@ -280,6 +280,16 @@ async def test_what_is_missing_is_told_and_sandboxed_is_refused(weak: Template) 
         _ = sandboxed.guarantees
 
 
+async def test_what_a_session_does_to_its_descriptors_no_other_session_sees() -> None:
+    flags = "import fcntl, os\n[fcntl.fcntl(n, fcntl.F_GETFL) & os.O_NONBLOCK for n in (0, 1, 2)]"
+    async with isolated(extra_imports="*") as one, isolated(extra_imports="*") as other:
+        spoil = "import fcntl, os\nfor n in (0, 1, 2): fcntl.fcntl(n, fcntl.F_SETFL, os.O_NONBLOCK)"
+        await value_of(one, spoil)
+        assert await value_of(other, flags) == [0, 0, 0]
+    async with isolated(extra_imports="*") as later:
+        assert await value_of(later, flags) == [0, 0, 0]
+
+
 async def test_sandboxed_runs_where_all_locks_are_there() -> None:
     async with ProcessExecutor("sandboxed", engine="kernel", limits=within()) as executor:
         assert await value_of(executor, "n = 1") is None
