@@ -268,9 +268,10 @@ class TinyCodeAgent(LoopAgent[CodeRun, MemoryManager, ActionStep, T]):
             sandbox["checkpoints"] = _CHECKPOINTS
         if self._files:
             sandbox["files"] = self._files
-        for name in ("without", "require"):
-            if options.get(name):
-                sandbox[name] = options[name]
+        if without := options.get("without"):
+            sandbox["without"] = without
+        if require := options.get("require"):
+            sandbox["require"] = require
         return get_executor(level, **sandbox), True
 
     def _limits(self) -> ExecutionLimits:

@@ -71,10 +71,9 @@ def run(  # noqa: PLR0913 - one for each option of the command
         gate = [Approval(ask_person)]
         agent: Agent
         if code:
-            promises = CodeOptions(without=without or (), require=require or ())
-            agent = TinyCodeAgent(
-                model, given, trust_level=trust, max_steps=max_steps, middleware=gate, **promises
-            )
+            options = CodeOptions(without=without or (), require=require or (), trust_level=trust)
+            options |= {"max_steps": max_steps, "middleware": gate}
+            agent = TinyCodeAgent(model, given, **options)
         else:
             agent = ReactAgent(model, given, max_steps=max_steps, middleware=gate)
         show = Display(stream=stream, quiet=as_json, code=code)

@@ -58,7 +58,7 @@ def test_without_namespaces_isolated_runs_and_sandboxed_names_what_is_missing() 
 
 def test_promises_that_are_named_are_done_without() -> None:
     without = [*NOT_IN_CONTAINERS[:-1], "not the name of the host"]
-    options = {"trust_level": "sandboxed", "engine": "kernel", "without": without}
+    options: dict[str, Any] = {"trust_level": "sandboxed", "engine": "kernel", "without": without}
     assert tried(NAMESPACES, **options) == ["ran", 2]
 
 
