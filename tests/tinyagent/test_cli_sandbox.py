@@ -163,6 +163,9 @@ async def test_what_is_printed_beyond_the_limit_is_told() -> None:
         (("-", "--engine", "kernel", "--trust", "local"), "no option engine"),
         (("-", "--memory", "5", "--trust", "local"), "--memory needs a process of its own"),
         (("-", "--artifacts", "x", "--trust", "local"), "--artifacts needs a process of its own"),
+        (("-", "--without", "S1", "--trust", "local"), "--without needs a process of its own"),
+        (("-", "--require", "S99"), "there is no promise 'S99'"),
+        (("-", "--without", "S2", "--require", "S2"), "S2 is in `without` and in `require`"),
     ],
 )
 async def test_bad_usage_is_exit_code_2(arguments: tuple[str, ...], words: str) -> None:

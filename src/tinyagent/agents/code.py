@@ -145,7 +145,9 @@ class TinyCodeAgent(LoopAgent[CodeRun, MemoryManager, ActionStep, T]):
         limits: what the code may use.
         extra_imports: modules that the code may import besides the usual ones.
         files: copied into the code's working folder.
-        executor: in place of these four: an `Executor`, or a function that makes one for each run.
+        without: promises of the sandbox to do without where they are not enforced, such as `"S1"`.
+        require: promises that must be enforced besides those of the trust level.
+        executor: in place of these six: an `Executor`, or a function that makes one for each run.
             One that is given serves one run at a time and is not closed.
         memory_manager: steps that each run begins with.
         prune: a strategy that shortens the steps before each request.
@@ -271,6 +273,10 @@ class TinyCodeAgent(LoopAgent[CodeRun, MemoryManager, ActionStep, T]):
             sandbox["checkpoints"] = _CHECKPOINTS
         if self._files:
             sandbox["files"] = self._files
+        if without := options.get("without"):
+            sandbox["without"] = without
+        if require := options.get("require"):
+            sandbox["require"] = require
         return get_executor(level, **sandbox), True
 
     def _limits(self) -> ExecutionLimits:

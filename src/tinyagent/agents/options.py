@@ -48,6 +48,8 @@ class CodeOptions(CommonOptions, total=False):
     limits: ExecutionLimits
     extra_imports: Iterable[str]
     files: Iterable[str | Path]
+    without: Iterable[str]
+    require: Iterable[str]
     memory_manager: MemoryManager | None
     prune: Prune | None
 

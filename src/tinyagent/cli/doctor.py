@@ -108,5 +108,10 @@ def _table(examination: Examination) -> Table:
             else f"not enforced: {trial.guarantee.by}"
         )
         verdict = Text(str(trial.verdict), style=_STYLES[trial.verdict])
-        table.add_row(Text(trial.guarantee.promise), Text(by), Text(trial.tried), verdict)
+        table.add_row(
+            Text(f"{trial.guarantee.id} {trial.guarantee.promise}".strip()),
+            Text(by),
+            Text(trial.tried),
+            verdict,
+        )
     return table

@@ -20,6 +20,12 @@ from tinyagent.terminal import notes, printable
 
 _MAX_OUTPUT_BYTES = 1_000_000
 _MAX_ARTIFACT_NAMES = 1_000
+_WITHOUT = "A promise (S1, see tinyagent doctor) to do without; repeatable."
+
+Without = Annotated[list[str] | None, typer.Option(help=_WITHOUT)]
+Require = Annotated[
+    list[str] | None, typer.Option(help="A promise that must be enforced; repeatable.")
+]
 
 
 class _Screen:
@@ -70,6 +76,8 @@ def execute(  # noqa: PLR0913 - one for each option of the command
     artifacts: Annotated[
         Path | None, typer.Option(help="A folder to save the files that it makes in.")
     ] = None,
+    without: Without = None,
+    require: Require = None,
 ) -> None:
     """Run FILE in a sandbox. What it prints comes as it is printed; errors go to standard error.
 
@@ -82,9 +90,10 @@ def execute(  # noqa: PLR0913 - one for each option of the command
         options = _options(timeout, memory, engine)
         options["extra_imports"] = allow or ()
         if trust is TrustLevel.LOCAL:
-            _refuse_at_local({"--memory": memory, "--artifacts": artifacts})
+            named = {"--without": without, "--require": require}
+            _refuse_at_local({"--memory": memory, "--artifacts": artifacts, **named})
         else:
-            options["checkpoints"] = 0
+            options |= {"checkpoints": 0, "without": without or (), "require": require or ()}
         if file:
             options["files"] = file
         result = asyncio.run(_execute(code, trust, options, screen))

@@ -12,11 +12,13 @@ from typing import Annotated, Any
 import typer
 
 from tinyagent.agents.code import TinyCodeAgent
+from tinyagent.agents.options import CodeOptions
 from tinyagent.agents.react import ReactAgent
+from tinyagent.cli.execute import Require, Without
 from tinyagent.cli.exits import ExitCode
 from tinyagent.cli.references import load
 from tinyagent.core.cost import has_prices
-from tinyagent.core.errors import CallerError, ConfigurationError
+from tinyagent.core.errors import CallerError, ConfigurationError, SandboxUnavailable
 from tinyagent.core.events import (
     Event,
     RunFinished,
@@ -50,6 +52,8 @@ def run(  # noqa: PLR0913 - one for each option of the command
     artifacts: Annotated[
         Path | None, typer.Option(help="A folder for the files that the code makes.")
     ] = None,
+    without: Without = None,
+    require: Require = None,
     stream: Annotated[bool, typer.Option(help="Print the answer as it is written.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
@@ -61,20 +65,22 @@ def run(  # noqa: PLR0913 - one for each option of the command
     """
     if stream and as_json:
         raise typer.BadParameter("--stream and --json exclude each other")
+    if (without or require) and not (code and trust is not TrustLevel.LOCAL):
+        raise typer.BadParameter("--without and --require need --code, and not --trust local")
     try:
         given = _load_tools(tools or [])
         gate = [Approval(ask_person)]
         agent: Agent
         if code:
-            agent = TinyCodeAgent(
-                model, given, trust_level=trust, max_steps=max_steps, middleware=gate
-            )
+            options = CodeOptions(without=without or (), require=require or (), trust_level=trust)
+            options |= {"max_steps": max_steps, "middleware": gate}
+            agent = TinyCodeAgent(model, given, **options)
         else:
             agent = ReactAgent(model, given, max_steps=max_steps, middleware=gate)
         show = Display(stream=stream, quiet=as_json, code=code)
         result = asyncio.run(_run(agent, task, show.show))
         _save(result, artifacts)
-    except CallerError as error:
+    except (CallerError, SandboxUnavailable) as error:
         notes.print(printable(f"Error: {error}"), style="red")
         raise typer.Exit(ExitCode.BAD_USAGE) from None
     except KeyboardInterrupt:

@@ -63,6 +63,7 @@ class Canaries:
             "FOLDER": str(self.folder),
             "NAME": self.name,
             "HOST": os.getpid(),
+            "HOSTNAME": socket.gethostname(),
             "VICTIM": self._victim.pid,
             "TCP": self._listeners["TCP"].getsockname()[1],
             "UDP": self._listeners["UDP"].getsockname()[1],

@@ -142,6 +142,7 @@ def as_json(examination: Examination) -> dict[str, Any]:
         "sound": examination.is_sound,
         "promises": [
             {
+                "id": trial.guarantee.id or None,
                 "promise": trial.guarantee.promise,
                 "enforced": trial.guarantee.enforced,
                 "by": trial.guarantee.by,

@@ -14,11 +14,19 @@ __all__ = ["Artifact", "ExecutionResult", "Executor", "Guarantee"]
 
 @dataclass(frozen=True, slots=True)
 class Guarantee:
-    """One promise, whether it is enforced on this machine, and by what (or what is missing)."""
+    """One promise, whether it is enforced on this machine, and by what (or what is missing).
+
+    Args:
+        promise: what is promised.
+        enforced: whether it is kept here.
+        by: what keeps it.
+        id: its number in docs/security.md, such as `"S1"`.
+    """
 
     promise: str
     enforced: bool
     by: str
+    id: str = ""
 
 
 class Executor(Protocol):

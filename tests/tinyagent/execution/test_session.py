@@ -122,9 +122,8 @@ async def test_memory_of_all_processes_counts_together() -> None:
             "        while True: time.sleep(1)\n"
             "while True: time.sleep(1)"
         )
-        assert result.out_of_memory
+        assert result.out_of_memory  # one of the processes has told
         assert not result.timed_out
-        assert "104,857,600 bytes" in (result.error or "")
         assert await value_of(executor, "kept") == [1]
 
 

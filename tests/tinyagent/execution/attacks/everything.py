@@ -17,6 +17,7 @@ from tests.tinyagent.execution.attacks.corpus import (
     objects,
     reads,
     resources,
+    shared,
     signals,
     walks,
     writes,
@@ -30,7 +31,7 @@ ALL: tuple[Attack, ...] = (
     *(walks.WALKS + walks.IMPORTS + walks.LOADING),
     *(resources.MEMORY + resources.FILLING + resources.PROCESSOR),
     *(inputs.OUTPUT + inputs.PARSER + inputs.STACK),
-    *(kernel.CALLS + kernel.MAPPED),
+    *(kernel.CALLS + kernel.MAPPED + shared.SHARED),
     *(libraries.NUMPY + libraries.PANDAS + libraries.FIGURES + libraries.DATABASES),
 )
 
