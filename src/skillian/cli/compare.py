@@ -55,15 +55,15 @@ def compare(  # noqa: PLR0913 - a command's options are its arguments
         list[str] | None, typer.Option(help="dimension=value; of several, any.")
     ] = None,
     *,
-    match_absolute: Annotated[Decimal | None, _option("A match is at most this far off,")] = None,
+    match_absolute: Annotated[Decimal | None, _option("A match is at most this far off;")] = None,
     match_percent: Annotated[
-        Decimal | None, _option("and this many percent; left out: as configured, else 0.")
+        Decimal | None, _option("or this many percent; with both, both must be kept.")
     ] = None,
     minor_absolute: Annotated[
-        Decimal | None, _option("A minor one is at most this far off,")
+        Decimal | None, _option("A minor one is at most this far off;")
     ] = None,
     minor_percent: Annotated[
-        Decimal | None, _option("and this many percent; left out: as configured, else 0.")
+        Decimal | None, _option("or this many percent; with both, both must be kept.")
     ] = None,
     form: Annotated[
         Format | None, typer.Option("--format", help="Default: by OUTPUT's name, else a table.")

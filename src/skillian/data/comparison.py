@@ -73,10 +73,10 @@ class ComparisonEngine:
         """Compare `measures` per combination of the dimensions `align_on`.
 
         Without `align_on` the declared default is used, as far as both sources have it. What
-        `thresholds` leaves open, the configuration decides; what both leave open is 0. The same
-        question again, within the configured time, is answered from memory; asked by many at once,
-        it is computed once. Sources of two connections are aggregated at home and meet here;
-        `progress` is told as their groups come in.
+        `thresholds` leaves open, the configuration decides; only limits that are stated count, and
+        a class without any is exact. The same question again, within the configured time, is
+        answered from memory; asked by many at once, it is computed once. Sources of two connections
+        are aggregated at home and meet here; `progress` is told as their groups come in.
         Raises `InvalidInputError`, `UnknownNameError`, `QueryError` or `UnavailableError`.
         """
         names = (source_a_name, source_b_name)
@@ -207,12 +207,13 @@ class ComparisonEngine:
         statement = ground.statement(tree, plan)
         summary, top = read_rows(await ground.ask(statement), plan)
         names = plan.a.source.name, plan.b.source.name
+        limits = {measure.name: measure.thresholds for measure in plan.measures}
         result = ComparisonResult(
             source_a=names[0],
             source_b=names[1],
             summary=summary,
             top_differences=top,
-            interpretation=interpret(*names, summary, top),
+            interpretation=interpret(*names, summary, top, limits),
             cache_key=key,
             proof=Proof(
                 sql=statement.text,
@@ -221,7 +222,7 @@ class ComparisonEngine:
                 snapshot=snapshot,
                 align_on=plan.align_on,
                 filters=plan.a.where,
-                thresholds={measure.name: measure.thresholds for measure in plan.measures},
+                thresholds=limits,
             ),
         )
         kept = Remembered(question, plan, ground, result)

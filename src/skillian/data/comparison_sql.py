@@ -97,13 +97,22 @@ def _status(a: exp.Expr, b: exp.Expr, measure: MeasurePlan, parameters: sql.Para
 
 
 def _within(a: exp.Expr, b: exp.Expr, limits: Limits, parameters: sql.Parameters) -> exp.Expr:
-    """Both limits kept. Multiplied across, since a quotient would be a binary float."""
+    """Return whether each stated limit is kept.
+
+    Multiplied across, since a quotient would be a binary float. Of a = 0 there is no percentage: a
+    stated absolute limit alone decides, and without one no other value is near enough.
+    """
     difference = exp.Abs(this=exp.Sub(this=b.copy(), expression=a.copy()))
-    absolute, percentage = parameters.bind(limits.absolute), parameters.bind(limits.percentage)
-    hundredfold = exp.Mul(this=difference.copy(), expression=exp.Literal.number(100))
-    share = exp.Mul(this=percentage, expression=exp.Abs(this=a.copy()))
-    relative = sql.any_of([sql.equals(a, 0), exp.LTE(this=hundredfold, expression=share)])
-    return sql.all_of([exp.LTE(this=difference, expression=absolute), relative])
+    tests: list[exp.Expr] = []
+    if limits.absolute is not None:
+        bound = parameters.bind(limits.absolute)
+        tests.append(exp.LTE(this=difference, expression=bound))
+    if limits.percentage is not None:
+        hundredfold = exp.Mul(this=difference.copy(), expression=exp.Literal.number(100))
+        share = exp.Mul(this=parameters.bind(limits.percentage), expression=exp.Abs(this=a.copy()))
+        relative: exp.Expr = exp.LTE(this=hundredfold, expression=share)
+        tests.append(sql.any_of([sql.equals(a, 0), relative]) if tests else relative)
+    return sql.all_of(tests)
 
 
 def _rated(plan: ComparisonPlan) -> exp.Select:

@@ -1,7 +1,8 @@
 """Sentences about a comparison, each true because it only repeats numbers of the result."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from skillian.data.definitions import Limits, Thresholds
 from skillian.data.results import Difference, MeasureSummary, Status, Summary
 from skillian.data.values import jsonable
 
@@ -15,20 +16,30 @@ _WRITTEN = {
 
 
 def interpret(
-    source_a: str, source_b: str, summary: Summary, top: Sequence[Difference]
+    source_a: str,
+    source_b: str,
+    summary: Summary,
+    top: Sequence[Difference],
+    limits: Mapping[str, Thresholds],
 ) -> tuple[str, ...]:
-    """Return what the numbers say, the overall picture first."""
-    return tuple(_Interpreter(source_a, source_b, summary, top).sentences())
+    """Return what the numbers say, the overall picture first; `limits` are by measure."""
+    return tuple(_Interpreter(source_a, source_b, summary, top, limits).sentences())
 
 
 class _Interpreter:
     def __init__(
-        self, source_a: str, source_b: str, summary: Summary, top: Sequence[Difference]
+        self,
+        source_a: str,
+        source_b: str,
+        summary: Summary,
+        top: Sequence[Difference],
+        limits: Mapping[str, Thresholds],
     ) -> None:
         self._a = source_a
         self._b = source_b
         self._summary = summary
         self._top = top
+        self._limits = limits
 
     def sentences(self) -> Iterator[str]:
         classes = self._summary.classes
@@ -36,6 +47,7 @@ class _Interpreter:
             yield "Neither source has a row for this question: there is nothing to compare."
             return
         yield self._overall()
+        yield from self._limits_used()
         for measure in self._summary.measures:
             yield from self._totals(measure)
         yield from self._missing("missing_in_a", self._b, classes.missing_in_a)
@@ -60,6 +72,20 @@ class _Interpreter:
         ):
             parts += [f"{count} {text}"] if count else []
         return f"{', '.join(parts)}."
+
+    def _limits_used(self) -> Iterator[str]:
+        """Say which limits decided, once for all measures that share them."""
+        named: dict[str, list[str]] = {}
+        for measure in self._summary.measures:
+            found = self._limits.get(measure.name)
+            if found is not None and not (found.match.is_exact and found.minor_diff.is_exact):
+                match = _within(found.match, measure.unit)
+                minor = _within(found.minor_diff, measure.unit)
+                told = f"a match is {match}"
+                told += "" if found.minor_diff.is_exact else f", a minor difference {minor}"
+                named.setdefault(told, []).append(measure.name)
+        for told, measures in named.items():
+            yield f"Limits of {', '.join(measures)}: {told}."
 
     def _totals(self, measure: MeasureSummary) -> Iterator[str]:
         if measure.total_a is not None and measure.total_b is not None:
@@ -123,6 +149,17 @@ class _Interpreter:
 
     def _number(self, value: object, measure: MeasureSummary) -> str:
         return f"{jsonable(value)} {measure.unit}" if measure.unit else f"{jsonable(value)}"
+
+
+def _within(limits: Limits, unit: str | None) -> str:
+    if limits.is_exact:
+        return "exact"
+    alone = ""
+    if limits.percentage is None:
+        alone = " whatever the percentage"
+    elif limits.absolute is None:
+        alone = " whatever the amount"
+    return f"up to {limits.words(unit)} apart{alone}"
 
 
 def _counted(count: int, differences: Iterable[Difference]) -> str:

@@ -30,6 +30,13 @@ def test_two_files_are_compared_by_their_columns(skillian: Run) -> None:
     assert skillian(*compare, *only).returncode == 0
 
 
+def test_one_limit_alone_decides_alone(skillian: Run) -> None:
+    compare = ("compare", "old.csv", "new.csv", "--measure", "amount", "--by", "company")
+    done = skillian(*compare, "--where", "company=0001", "--match-absolute", "0.1")
+    assert done.returncode == 0, done.stderr
+    assert "a match is up to 0.1 apart whatever the percentage" in done.stdout
+
+
 def test_files_in_other_folders_are_compared_too(skillian: Run, tmp_path: Path) -> None:
     (tmp_path / "later").mkdir()
     (tmp_path / "later" / "old.csv").write_text(OLD, encoding="utf-8")

@@ -15,7 +15,7 @@ from tests.skillian.oracle.values import Refused, kept, kind_of, meant
 
 Key = tuple[Any, ...]
 Row = Mapping[str, Any]
-Limits = list[tuple[Fraction, Fraction]]
+Limits = list[tuple[Fraction | None, Fraction | None]]
 
 STATUSES = ("match", "minor_diff", "major_diff", "missing_in_a", "missing_in_b")
 ADDITIVE = frozenset({"sum", "count"})
@@ -203,10 +203,24 @@ def classified(a: Decimal | None, b: Decimal | None, limits: Limits) -> str:
         return "match" if a is b else "major_diff"
     difference = abs(Fraction(b) - Fraction(a))
     for status, (absolute, percentage) in zip(STATUSES, limits, strict=False):
-        share = difference * 100 / abs(Fraction(a)) if a else Fraction(0)
-        if difference <= absolute and share <= percentage:
-            return status
+        if difference and _is_wider(difference, Fraction(a), absolute, percentage):
+            continue
+        return status
     return "major_diff"
+
+
+def _is_wider(
+    difference: Fraction, a: Fraction, absolute: Fraction | None, percentage: Fraction | None
+) -> bool:
+    """Whether a difference that is not 0 breaks one of the stated limits."""
+    if absolute is None and percentage is None:
+        return True
+    if absolute is not None and difference > absolute:
+        return True
+    if percentage is None:
+        return False
+    # Of 0 there is no percentage: the absolute limit alone decides, if there is one.
+    return absolute is None if not a else difference * 100 / abs(a) > percentage
 
 
 def by_size(group: Group, measure: str) -> tuple[Any, ...]:
@@ -219,8 +233,8 @@ def key_order(key: Iterable[Any]) -> tuple[tuple[bool, Any], ...]:
     return tuple((part is None, 0 if part is None else part) for part in key)
 
 
-def _limit(levels: Iterable[Mapping[str, Any]], status: str, kind: str) -> Fraction:
-    found = Fraction(0)
+def _limit(levels: Iterable[Mapping[str, Any]], status: str, kind: str) -> Fraction | None:
+    found = None
     for level in levels:
         given = level.get(status, {}).get(kind)
         found = found if given is None else Fraction(str(given))
