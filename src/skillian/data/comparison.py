@@ -156,6 +156,7 @@ class ComparisonEngine:
 
         The dimensions are those that the comparison is aligned on; `dimensions` names others to
         break the gap down by as well, for which the sources are compared at that finer grain.
+        What would take too much memory or time is left out, and the notes say so.
         Raises as `rows` and `compare` do.
         """
         kept = self._cache.get(cache_key)
@@ -163,8 +164,8 @@ class ComparisonEngine:
         if grain != kept.plan.align_on:
             kept = await self._compared(kept.question.aligned_on(grain), None)
         table = await self._differences(kept.result.cache_key, kept)
-        measures = await explain_measures(table, self._workspace, kept.plan, kept.ground)
-        return Explanation(cache_key, grain, unused_dimensions(kept.plan), measures)
+        found, notes = await explain_measures(table, self._workspace, kept.plan, kept.ground)
+        return Explanation(cache_key, grain, unused_dimensions(kept.plan), found, notes)
 
     async def drill_down(
         self, cache_key: str, key: Mapping[str, object], limit: int = 100

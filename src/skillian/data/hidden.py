@@ -76,7 +76,8 @@ def explanation_shares(explanation: Explanation) -> dict[str, object]:
             _sentence(measure, measure.breakdowns[0])
             for measure in explanation.measures
             if measure.breakdowns
-        ],
+        ]
+        + list(explanation.notes),
         "measures": {
             measure.measure: {"breakdowns": [_shares(measure, each) for each in measure.breakdowns]}
             for measure in explanation.measures

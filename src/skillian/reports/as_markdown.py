@@ -36,8 +36,8 @@ def _comparison(outcome: Outcome) -> Iterator[str]:
     for sentence in result.interpretation:
         yield f"- {_plain(sentence)}"
     if outcome.explanation is not None:
-        for measure in outcome.explanation.measures:
-            yield f"- {_plain(measure.sentence())}"
+        for sentence in outcome.explanation.sentences:
+            yield f"- {_plain(sentence)}"
     yield ""
     counts = result.summary.classes.to_dict()
     yield from _table(
