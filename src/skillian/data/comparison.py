@@ -206,15 +206,15 @@ class ComparisonEngine:
         ground = await ground_of(plan, self._workspace, progress)
         tree = comparison_statement(plan, ground.pieces(), self._top)
         statement = ground.statement(tree, plan)
-        summary, top = read_rows(await ground.ask(statement), plan)
+        summary, found = read_rows(await ground.ask(statement), plan)
         names = plan.a.source.name, plan.b.source.name
         limits = {measure.name: measure.thresholds for measure in plan.measures}
         result = ComparisonResult(
             source_a=names[0],
             source_b=names[1],
             summary=summary,
-            top_differences=top,
-            interpretation=interpret(*names, summary, top, limits),
+            top_differences=tuple(each for each in found if each.status != "match"),
+            interpretation=interpret(*names, summary, found, limits),
             cache_key=key,
             proof=Proof(
                 sql=statement.text,

@@ -5,6 +5,7 @@ from decimal import Decimal
 from typing import Any
 
 from skillian.data.comparison_plan import ComparisonPlan, MeasurePlan
+from skillian.data.comparison_summary import UNEVEN
 from skillian.data.near_misses import read_near_misses
 from skillian.data.results import EXACT, STATUSES, Classes, Difference, MeasureSummary, Summary
 from skillian.data.values import python_value
@@ -16,6 +17,9 @@ def read_rows(
     rows: Sequence[Mapping[str, Any]], plan: ComparisonPlan
 ) -> tuple[Summary, tuple[Difference, ...]]:
     """Return what the statement found: the summary is the same in every row.
+
+    The differences are those of each measure in turn, the largest first, then those groups, each a
+    match, that differ in their rows alone.
 
     Groups that are the same on both sides come counted by themselves: each is a match.
     """
@@ -34,10 +38,12 @@ def read_rows(
         measures=tuple(
             _measure(first, index, measure) for index, measure in enumerate(plan.measures)
         ),
+        uneven_matches=int(first["uneven_matches"]),
     )
-    differences = [
-        difference(row, plan, int(row["measure"])) for row in rows if row["measure"] is not None
-    ]
+    found = [(int(row["measure"]), row) for row in rows if row["measure"] is not None]
+    differences = [difference(row, plan, index) for index, row in found if index != UNEVEN]
+    uneven = [difference(row, plan, 0) for index, row in found if index == UNEVEN]
+    uneven.sort(key=lambda item: _key_order(item.key))
     order = {measure.name: index for index, measure in enumerate(plan.measures)}
     differences.sort(
         key=lambda item: (
@@ -46,7 +52,7 @@ def read_rows(
             _key_order(item.key),
         )
     )
-    return summary, tuple(differences)
+    return summary, (*differences, *uneven)
 
 
 def _measure(row: Mapping[str, Any], index: int, measure: MeasurePlan) -> MeasureSummary:

@@ -9,6 +9,11 @@ from skillian.data.results import STATUSES
 
 _MATCH, _, _, _MISSING_IN_A, _MISSING_IN_B = STATUSES
 
+UNEVEN = -1
+"""Stands for no measure in the rows of `top_select`."""
+SHOWN = 3
+"""How many groups are named that differ in their rows alone."""
+
 
 def key_columns(plan: ComparisonPlan) -> list[exp.Expr]:
     """Return the keys, as every relation of the statement names them."""
@@ -82,6 +87,7 @@ def summary_select(plan: ComparisonPlan) -> exp.Select:
         sql.named(sql.decimal(exp.Sum(this=a.copy()), 0), "all_rows_a"),
         sql.named(sql.decimal(exp.Sum(this=b.copy()), 0), "all_rows_b"),
         _count(uneven, "uneven"),
+        _count(_uneven_match(), "uneven_matches"),
         *(
             _count(exp.GT(this=side.copy(), expression=sql.one()), f"repeated_{side.name[-1]}")
             for side in (a, b)
@@ -121,18 +127,34 @@ def _measure_summary(index: int, measure: MeasurePlan) -> list[exp.Expr]:
 
 
 def top_select(plan: ComparisonPlan, top: int) -> exp.Query:
-    """Return the `top` largest differences of each measure that are not a match."""
+    """Return the `top` largest differences of each measure that are not a match.
+
+    With `UNEVEN` in place of a measure: the first groups that differ in their rows alone.
+    """
     measures = range(len(plan.measures))
     names = ["rows_a", "rows_b"]
     for index in measures:
         names += [f"a_{index}", f"b_{index}", f"status_{index}"]
     parts: list[exp.Query] = []
-    for index in measures:
+    found = {index: _largest(plan, index, top) for index in measures} | {UNEVEN: _uneven(plan)}
+    for index, rows in found.items():
         number = sql.named(exp.Literal.number(index), "measure")
         columns = [number, *key_columns(plan), *(sql.bare(name) for name in names)]
-        largest = _largest(plan, index, top).subquery(sql.name("largest"), copy=False)
+        largest = rows.subquery(sql.name("largest"), copy=False)
         parts.append(exp.Select(expressions=columns).from_(largest, copy=False))
-    return parts[0] if len(parts) == 1 else exp.union(*parts, distinct=False, copy=False)
+    return exp.union(*parts, distinct=False, copy=False)
+
+
+def _uneven_match() -> exp.Expr:
+    """Whether a group is on both sides with all measures alike, and with other numbers of rows."""
+    differ = exp.NEQ(this=sql.bare("rows_a"), expression=sql.bare("rows_b"))
+    return sql.all_of([sql.is_text(sql.bare("status"), _MATCH), differ])
+
+
+def _uneven(plan: ComparisonPlan) -> exp.Select:
+    select = exp.Select(expressions=[exp.Star()]).from_(sql.table("different"), copy=False)
+    order = [exp.Ordered(this=key, nulls_first=False) for key in key_columns(plan)]
+    return select.where(_uneven_match(), copy=False).order_by(*order, copy=False).limit(SHOWN)
 
 
 def _largest(plan: ComparisonPlan, index: int, top: int) -> exp.Select:

@@ -22,7 +22,10 @@ def interpret(
     top: Sequence[Difference],
     limits: Mapping[str, Thresholds],
 ) -> tuple[str, ...]:
-    """Return what the numbers say, the overall picture first; `limits` are by measure."""
+    """Return what the numbers say, the overall picture first; `limits` are by measure.
+
+    In `top` a match is a group whose sides differ in their number of rows alone.
+    """
     return tuple(_Interpreter(source_a, source_b, summary, top, limits).sentences())
 
 
@@ -38,7 +41,8 @@ class _Interpreter:
         self._a = source_a
         self._b = source_b
         self._summary = summary
-        self._top = top
+        self._top = [each for each in top if each.status != "match"]
+        self._uneven = [each for each in top if each.status == "match"]
         self._limits = limits
 
     def sentences(self) -> Iterator[str]:
@@ -55,11 +59,7 @@ class _Interpreter:
         yield from self._near_misses()
         for measure in self._summary.measures:
             yield from self._causes(measure)
-        if self._summary.uneven_groups:
-            yield (
-                f"Of the groups in both sources, {self._summary.uneven_groups} rest on a"
-                " different number of rows."
-            )
+        yield from self._rows()
 
     def _overall(self) -> str:
         classes = self._summary.classes
@@ -110,6 +110,35 @@ class _Interpreter:
         if count:
             groups = (item for item in self._top if item.status == status)
             yield f"Only {other} has {_counted(count, groups)}."
+
+    def _rows(self) -> Iterator[str]:
+        summary = self._summary
+        if summary.uneven_groups:
+            yield (
+                f"Of the groups in both sources, {summary.uneven_groups} rest on a"
+                " different number of rows."
+            )
+        if summary.row_findings:
+            named = "; ".join(
+                f"{_key(each)}: {each.rows_a} in {self._a}, {each.rows_b} in {self._b}"
+                for each in self._uneven
+            )
+            groups = "1 group" if summary.row_findings == 1 else f"{summary.row_findings} groups"
+            told = f" ({named})" if named else ""
+            yield (
+                f"In {groups} all measures match and the number of rows does not{told}: rows are"
+                " duplicated or missing, which counts as a finding."
+            )
+        for source, repeated, groups in (
+            (self._a, summary.repeated_a, summary.groups_a),
+            (self._b, summary.repeated_b, summary.groups_b),
+        ):
+            if repeated:
+                hold = "holds" if repeated == 1 else "hold"
+                yield (
+                    f"The key is not unique in {source}: {repeated} of {groups} groups {hold} more"
+                    " than one row."
+                )
 
     def _near_misses(self) -> Iterator[str]:
         for name, count in self._summary.near_misses.to_dict().items():

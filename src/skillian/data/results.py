@@ -110,7 +110,8 @@ class Summary:
 
     `rows_a` and `rows_b` count the rows behind the groups; `uneven_groups` the groups that are on
     both sides with a different number of rows; `repeated_a` and `repeated_b` the groups of more
-    than one row on that side; `near_misses` keys that only their writing keeps apart.
+    than one row on that side; `near_misses` keys that only their writing keeps apart;
+    `uneven_matches` the uneven groups in which all measures match.
     """
 
     classes: Classes
@@ -121,6 +122,38 @@ class Summary:
     repeated_b: int
     near_misses: NearMisses
     measures: tuple[MeasureSummary, ...]
+    uneven_matches: int = 0
+
+    @property
+    def groups_a(self) -> int:
+        """How many groups a has."""
+        return self.classes.groups - self.classes.missing_in_a
+
+    @property
+    def groups_b(self) -> int:
+        """How many groups b has."""
+        return self.classes.groups - self.classes.missing_in_b
+
+    @property
+    def key_names_rows(self) -> bool:
+        """Whether the key is there to name single rows, rather than to add up many.
+
+        It is where at most half of the groups of each side hold more than one row, and where one
+        side has a single row for each group and the other one exactly two.
+        """
+        few = 2 * self.repeated_a <= self.groups_a and 2 * self.repeated_b <= self.groups_b
+        return few or self._is_doubled
+
+    @property
+    def row_findings(self) -> int:
+        """How many groups differ in nothing but their rows, where the key names rows."""
+        return self.uneven_matches if self.key_names_rows else 0
+
+    @property
+    def _is_doubled(self) -> bool:
+        sides = sorted([(self.rows_a, self.repeated_a), (self.rows_b, self.repeated_b)])
+        (fewer, repeated), (more, _) = sides
+        return not repeated and more == 2 * fewer and self.uneven_groups == self.classes.groups
 
     def to_dict(self) -> dict[str, object]:
         """Return the summary for JSON."""
@@ -132,6 +165,8 @@ class Summary:
             "rows_a": self.rows_a,
             "rows_b": self.rows_b,
             "uneven_groups": self.uneven_groups,
+            "uneven_matches": self.uneven_matches,
+            "row_findings": self.row_findings,
             "repeated_a": self.repeated_a,
             "repeated_b": self.repeated_b,
             "near_misses": self.near_misses.to_dict(),

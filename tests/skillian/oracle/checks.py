@@ -29,6 +29,10 @@ def check(result: ComparisonResult, question: Question) -> None:
     assert summary.uneven_groups == sum(group.uneven for group in groups)
     assert summary.repeated_a == sum(group.rows_a > 1 for group in groups)
     assert summary.repeated_b == sum(group.rows_b > 1 for group in groups)
+    assert summary.uneven_matches == sum(
+        group.uneven and group.status == "match" for group in groups
+    )
+    assert summary.row_findings == row_findings(groups)
     same(summary.near_misses.to_dict(), near_misses(oracle))
     assert [measure.name for measure in summary.measures] == list(question.measures)
     for measure in summary.measures:
@@ -41,6 +45,16 @@ def check(result: ComparisonResult, question: Question) -> None:
 def same(found: object, wanted: object) -> None:
     """Hold one thing against the other, and show both where they differ."""
     assert found == wanted, f"\nfound:  {found}\nwanted: {wanted}"
+
+
+def row_findings(groups: Sequence[Group]) -> int:
+    """Groups that differ in their rows alone, where the key is there to name rows."""
+    sides = [[g.rows_a for g in groups if g.rows_a], [g.rows_b for g in groups if g.rows_b]]
+    few = all(sum(rows > 1 for rows in side) * 2 <= len(side) for side in sides)
+    pairs = {(g.rows_a, g.rows_b) for g in groups}
+    if not few and pairs not in ({(1, 2)}, {(2, 1)}):
+        return 0
+    return sum(group.uneven and group.status == "match" for group in groups)
 
 
 def counted(statuses: Iterable[str]) -> dict[str, int]:
