@@ -123,11 +123,12 @@ def _asked(asked: dict[str, Any], sources: Path | None) -> Load:
     if not asked["measures"]:
         raise typer.BadParameter("name what to compare", param_hint="--measure")
     names = asked["a"], asked["b"]
+    keys = (*(asked["align_on"] or ()), *asked["filters"])
     of_files = sources is None and all(_is_file(name) for name in names)
 
     async def load() -> Saved:
         if of_files:
-            registry = await sources_of(names, asked["measures"])
+            registry = await sources_of(names, asked["measures"], keys)
         else:
             registry = SourceRegistry.load(sources or Settings().sources)
         return Saved(registry, (_comparison(asked),))

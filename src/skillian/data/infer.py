@@ -64,15 +64,19 @@ async def infer_sources(url: str, folder: Path) -> Inferred:
     return Inferred(connection, found, left_out, _shared([one.definition for one in found]))
 
 
-async def sources_of(names: Sequence[str], measures: Collection[str] = ()) -> SourceRegistry:
+async def sources_of(
+    names: Sequence[str], measures: Collection[str] = (), dimensions: Collection[str] = ()
+) -> SourceRegistry:
     """Return the files of these paths as sources of the same names, without a `sources.yaml`.
 
-    Columns named in `measures`, and those with fractions, are summed; all others are dimensions.
+    Columns named in `measures`, and those with fractions that are not named in `dimensions`, are
+    summed; all others are dimensions.
     A sheet of a workbook is written `book.xlsx#Sheet`. Raises `QueryError` for what cannot be
     read, `UnknownNameError` for a sheet that is not there, and `InvalidInputError` for a file
     without a dimension or a measure.
     """
     asked = {measure.casefold() for measure in measures}
+    keys = {dimension.casefold() for dimension in dimensions}
     urls = {name: f"files:///{_file(name).absolute()}" for name in names}
     sources: dict[str, Source] = {}
     async with Connections(_registry(urls, {}, Path())) as opened:
@@ -81,7 +85,7 @@ async def sources_of(names: Sequence[str], measures: Collection[str] = ()) -> So
             table = tables.get(Path(name).name)
             if table is None:
                 raise UnknownNameError("sheet", name, tables)
-            sources[name] = _file_source(name, table, asked)
+            sources[name] = _file_source(name, table, asked, keys)
     return _registry(urls, sources, Path())
 
 
@@ -113,15 +117,16 @@ def _file(name: str) -> Path:
     return path if path.exists() or not book else path.with_name(book)
 
 
-def _file_source(name: str, table: Table, asked: Collection[str]) -> Source:
+def _file_source(name: str, table: Table, asked: Collection[str], keys: Collection[str]) -> Source:
     dimensions: dict[str, Dimension] = {}
     measures: dict[str, Measure] = {}
     for column, kind in _usable(table):
         amount = kind.kind in {"decimal", "float"} and not is_whole(kind)
-        if amount or column.casefold() in asked:
+        if column.casefold() in asked or (amount and column.casefold() not in keys):
             measures[column] = Measure(column=column, aggregation="sum")
-        elif kind.kind != "other":
-            dimensions[column] = Dimension(column=column)
+        else:
+            as_text = "text" if kind.kind == "other" else None
+            dimensions[column] = Dimension(column=column, type=as_text)
     if not dimensions or not measures:
         lacking = "to sum" if dimensions else "to align on"
         known = ", ".join(table.columns) or "none"

@@ -88,6 +88,8 @@ class _Interpreter:
             yield f"Limits of {', '.join(measures)}: {told}."
 
     def _totals(self, measure: MeasureSummary) -> Iterator[str]:
+        if measure.note:
+            yield measure.note
         if measure.total_a is not None and measure.total_b is not None:
             yield (
                 f"Total {measure.name}: {self._number(measure.total_a, measure)} in {self._a},"
@@ -163,6 +165,17 @@ class _Interpreter:
                 groups = (item for item in named if item.reason == reason)
                 where = _counted(count, groups)
                 yield f"{source} has no value of {measure.name} in {where}."
+        for count, source, side in (
+            (measure.not_finite_in_a, self._a, "_in_a"),
+            (measure.not_finite_in_b, self._b, "_in_b"),
+        ):
+            if count:
+                reasons = {f"nan{side}", f"infinite{side}"}
+                where = _counted(count, (item for item in named if item.reason in reasons))
+                yield (
+                    f"{measure.name} is NaN or infinite in {source} alone, or in another way, in"
+                    f" {where}; there it counts as 0 in the differences."
+                )
 
     def _doubled(self, measure: MeasureSummary, named: Sequence[Difference]) -> Iterator[str]:
         for count, twice, once in (
