@@ -156,7 +156,7 @@ def absent(index: int, measure: MeasurePlan, side: str) -> exp.Expr:
     """Return whether one side of a measure has no value: neither a number nor NaN."""
     tests = [sql.is_null(sql.bare(f"{side}_{index}"))]
     tests += [sql.is_null(sql.bare(f"x{side}_{index}"))] if measure.has_code else []
-    return sql.all_of(tests)
+    return exp.Paren(this=sql.all_of(tests))
 
 
 def top_select(plan: ComparisonPlan, top: int) -> exp.Query:
