@@ -128,7 +128,9 @@ def _asked(asked: dict[str, Any], sources: Path | None) -> Load:
 
     async def load() -> Saved:
         if of_files:
-            registry = await sources_of(names, asked["measures"], keys)
+            path = Settings().sources
+            declared = SourceRegistry.load(path) if path.exists() else None
+            registry = await sources_of(names, asked["measures"], keys, declared)
         else:
             registry = SourceRegistry.load(sources or Settings().sources)
         return Saved(registry, (_comparison(asked),))
