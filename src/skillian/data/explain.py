@@ -66,7 +66,7 @@ class _Search:
         self._table = table
         self._workspace = workspace
         self._plan = plan
-        self._found: dict[Keys, list[Mapping[str, Any]]] = {}
+        self._found: dict[Keys, Sequence[Mapping[str, Any]]] = {}
         self._left: list[Keys] = []
         self._why = ""
 

@@ -165,13 +165,13 @@ class _Interpreter:
                 groups = (item for item in named if item.reason == reason)
                 where = _counted(count, groups)
                 yield f"{source} has no value of {measure.name} in {where}."
-        for count, source, side in (
+        for special, source, side in (
             (measure.not_finite_in_a, self._a, "_in_a"),
             (measure.not_finite_in_b, self._b, "_in_b"),
         ):
-            if count:
+            if special:
                 reasons = {f"nan{side}", f"infinite{side}"}
-                where = _counted(count, (item for item in named if item.reason in reasons))
+                where = _counted(special, (item for item in named if item.reason in reasons))
                 yield (
                     f"{measure.name} is NaN or infinite in {source} alone, or in another way, in"
                     f" {where}; there it counts as 0 in the differences."
