@@ -71,7 +71,8 @@ def show_differences(console: Console, comparison: Mapping[str, Any]) -> None:
     """The largest differences of a comparison (the JSON form of `ComparisonResult`)."""
     differences: Sequence[Mapping[str, Any]] = comparison["top_differences"]
     if not differences:
-        if 0 < comparison["summary"]["matched"] == comparison["summary"]["groups"]:
+        summary = comparison["summary"]
+        if 0 < summary["matched"] == summary["groups"] and not summary.get("row_findings"):
             console.print("No differences beyond the limits.", style="green")
         return
     console.print(

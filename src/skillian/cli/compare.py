@@ -55,15 +55,15 @@ def compare(  # noqa: PLR0913 - a command's options are its arguments
         list[str] | None, typer.Option(help="dimension=value; of several, any.")
     ] = None,
     *,
-    match_absolute: Annotated[Decimal | None, _option("A match is at most this far off,")] = None,
+    match_absolute: Annotated[Decimal | None, _option("A match is at most this far off;")] = None,
     match_percent: Annotated[
-        Decimal | None, _option("and this many percent; left out: as configured, else 0.")
+        Decimal | None, _option("or this many percent; with both, both must be kept.")
     ] = None,
     minor_absolute: Annotated[
-        Decimal | None, _option("A minor one is at most this far off,")
+        Decimal | None, _option("A minor one is at most this far off;")
     ] = None,
     minor_percent: Annotated[
-        Decimal | None, _option("and this many percent; left out: as configured, else 0.")
+        Decimal | None, _option("or this many percent; with both, both must be kept.")
     ] = None,
     form: Annotated[
         Format | None, typer.Option("--format", help="Default: by OUTPUT's name, else a table.")
@@ -123,11 +123,14 @@ def _asked(asked: dict[str, Any], sources: Path | None) -> Load:
     if not asked["measures"]:
         raise typer.BadParameter("name what to compare", param_hint="--measure")
     names = asked["a"], asked["b"]
+    keys = (*(asked["align_on"] or ()), *asked["filters"])
     of_files = sources is None and all(_is_file(name) for name in names)
 
     async def load() -> Saved:
         if of_files:
-            registry = await sources_of(names, asked["measures"])
+            path = Settings().sources
+            declared = SourceRegistry.load(path) if path.exists() else None
+            registry = await sources_of(names, asked["measures"], keys, declared)
         else:
             registry = SourceRegistry.load(sources or Settings().sources)
         return Saved(registry, (_comparison(asked),))

@@ -155,6 +155,8 @@ def _columns(plan: ComparisonPlan) -> dict[str, str]:
         number = stored_type("decimal", measure.scale)
         columns |= {f"{name}_{index}": number for name in ("a", "b", "gap")}
         columns[f"status_{index}"] = "VARCHAR"
+        if measure.has_code:
+            columns |= {f"xa_{index}": "BIGINT", f"xb_{index}": "BIGINT"}
     return columns
 
 

@@ -115,6 +115,8 @@ async def _land(
     columns["row_count"] = "BIGINT"
     for index, measure in enumerate(plan.measures):
         columns[f"total_{index}"] = stored_type("decimal", measure.scale)
+        if measure.has_code:
+            columns[f"xtotal_{index}"] = "BIGINT"
     batches = side.source.connector.stream(query.text, query.parameters)
     told = None if progress is None else partial(progress, side.source.name)
     return await workspace.land(columns, batches, told)

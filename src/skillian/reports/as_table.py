@@ -28,6 +28,6 @@ def show_table(
 
 def _show(console: Console, outcome: Compared) -> None:
     show_differences(console, outcome.result.to_dict())
-    explained = outcome.explanation.measures if outcome.explanation else ()
-    for sentence in (*outcome.result.interpretation, *(each.sentence() for each in explained)):
+    explained = outcome.explanation.sentences if outcome.explanation else ()
+    for sentence in (*outcome.result.interpretation, *explained):
         console.print(printable(sentence), markup=False, soft_wrap=True)

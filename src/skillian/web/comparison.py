@@ -136,8 +136,7 @@ class _Comparison:
             for name, limits in proof.thresholds.items():
                 match, minor = limits.match, limits.minor_diff
                 ui.label(
-                    f"{name}: a match up to {match.absolute} and {match.percentage} %,"
-                    f" minor up to {minor.absolute} and {minor.percentage} %"
+                    f"{name}: a match up to {match.words()}, minor up to {minor.words()}"
                 ).classes("small")
             for name, query in proof.queries.items():
                 ui.label(f"SQL in {name}").classes("small soft")

@@ -63,6 +63,8 @@ class ExplanationPanel:
         Heading("Why they differ")
         for measure in found.measures:
             self._measure(measure)
+        for note in found.notes:
+            ui.label(note).classes("soft")
         others = [name for name in found.unused if name not in more]
         if others:
             with ui.element("div").classes("line"):

@@ -30,6 +30,26 @@ def test_two_files_are_compared_by_their_columns(skillian: Run) -> None:
     assert skillian(*compare, *only).returncode == 0
 
 
+def test_one_limit_alone_decides_alone(skillian: Run) -> None:
+    compare = ("compare", "old.csv", "new.csv", "--measure", "amount", "--by", "company")
+    done = skillian(*compare, "--where", "company=0001", "--match-absolute", "0.1")
+    assert done.returncode == 0, done.stderr
+    assert "a match is up to 0.1 apart whatever the percentage" in done.stdout
+
+
+def test_a_duplicated_row_worth_nothing_is_a_finding(skillian: Run, tmp_path: Path) -> None:
+    rows = "id,amount\n1,5.00\n2,0.00\n3,7.00\n"
+    (tmp_path / "one.csv").write_text(rows, encoding="utf-8")
+    (tmp_path / "two.csv").write_text(f"{rows}2,0.00\n", encoding="utf-8")
+    compare = ("compare", "one.csv", "two.csv", "--measure", "amount", "--by", "id")
+    done = skillian(*compare)
+    assert done.returncode == 1, done.stderr
+    assert "No differences" not in done.stdout
+    assert "(id 2: 1 in one.csv, 2 in two.csv)" in done.stdout
+    assert skillian(*compare, "--fail-on", "major").returncode == 1
+    assert 'failures="1"' in skillian(*compare, "--format", "junit").stdout
+
+
 def test_files_in_other_folders_are_compared_too(skillian: Run, tmp_path: Path) -> None:
     (tmp_path / "later").mkdir()
     (tmp_path / "later" / "old.csv").write_text(OLD, encoding="utf-8")

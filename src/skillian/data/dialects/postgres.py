@@ -39,6 +39,7 @@ _READ = {
     "%S": "[0-9]{1,2}",
     "%f": "[0-9]{1,6}",
 }
+_MOMENTS = frozenset({_Type.DATE, _Type.TIMESTAMP, _Type.TIMESTAMPTZ})
 
 
 def adapt(node: exp.Expr) -> exp.Expr:
@@ -77,6 +78,8 @@ def _to_moment(node: exp.Cast) -> exp.Expr:
     value = _inner(node.this)
     if isinstance(node.this, exp.StrToTime):
         return value
+    if node.this.type is not None and node.this.type.this in _MOMENTS:
+        return exp.cast(value, "TIMESTAMP")
     # The cast alone takes 'now', and drops a time zone.
     text = _collated(exp.cast(value, "TEXT"))
     return _guarded(text, _MOMENT_PATTERN, exp.cast(value.copy(), "TIMESTAMP"))
