@@ -13,7 +13,7 @@ from typing import Any, Self, TypedDict, Unpack
 
 from tinyagent.core.errors import CallerError, ConfigurationError, SandboxUnavailable
 from tinyagent.core.threads import run_in_thread
-from tinyagent.execution.calls import answer_call
+from tinyagent.execution.calls import Reply, answer_call
 from tinyagent.execution.engines import engines_for
 from tinyagent.execution.engines.base import Engine
 from tinyagent.execution.guarantees import describe_guarantees
@@ -209,7 +209,7 @@ class ProcessExecutor:
         token = secrets.token_hex(8)
         return Order(self._steps, code, tuple(self._tools), values, bytes(blobs), brings, token)
 
-    async def _answer(self, call: Frame) -> bytes:
+    async def _answer(self, call: Frame) -> Reply:
         return await answer_call(self._tools, call)
 
     async def _open(self, code: str) -> Session:

@@ -8,6 +8,7 @@ checkpoints.
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import signal
 import socket
@@ -16,12 +17,20 @@ from typing import Any
 
 from tinyagent.core.errors import SandboxUnavailable
 from tinyagent.execution.channel import Channel
-from tinyagent.execution.follow import Answer, Ending, Follower
+from tinyagent.execution.follow import (
+    FORK_SECONDS,
+    SPARE_SECONDS,
+    Answer,
+    Bounds,
+    Ending,
+    Follower,
+    Service,
+)
 from tinyagent.execution.limits import ExecutionLimits
 from tinyagent.execution.protocol import ExecutionResult
 from tinyagent.execution.templates import Template
 from tinyagent.execution.turn import Turn
-from tinyagent.execution.worker.wire import Frame, Kind, pack
+from tinyagent.execution.worker.wire import Frame, Kind, Packet, pack
 
 _READY_SECONDS = 30.0
 _SWEEP_SECONDS = 3.0
@@ -111,6 +120,8 @@ class Session:
         self._memory_ran_out = False
         self._forgot = False
         self._is_ready = False
+        self._until = math.inf
+        """When the step that runs has to be over, tool calls apart."""
         self.is_open = True
 
     @property
@@ -136,7 +147,8 @@ class Session:
             return
         if frame is None or frame.kind is not Kind.READY:
             self.close()
-            reason = "it ended" if frame is None else frame.body.get("error")
+            is_told = isinstance(frame, Frame) and frame.kind is Kind.FAILED
+            reason = frame.body["error"] if is_told else "it ended"
             raise SandboxUnavailable(f"a sandbox session does not start: {reason}")
         self._is_ready = True
 
@@ -154,6 +166,7 @@ class Session:
         if not self._checkpoints:
             return await self._run_here(order, turn, answer)
         broken = 0
+        self._until = math.inf
         while await self._wake():
             result = await self._run_in_fork(order, turn, answer)
             if result is not None:
@@ -185,7 +198,8 @@ class Session:
             return self._lose(turn, "the session does not stop sending")
         first.channel.send(order.packed(fork=False))
         await self._wait_until_ready()
-        follower = Follower(turn, answer, self._limits.timeout_seconds, first.channel)
+        bounds = Bounds(self._limits.timeout_seconds)
+        follower = Follower(turn, self._service(order, answer), bounds, first.channel)
         ending = await self._follow(follower)
         if ending is Ending.DONE and turn.is_done:
             first.known |= order.brings
@@ -213,20 +227,24 @@ class Session:
         step = Channel(ours)
         # Most steps have ended before any could have taken too much memory.
         watch = asyncio.get_running_loop().call_later(_WATCH_AFTER_SECONDS, self._watch_memory)
-        follower = Follower(turn, answer, self._limits.timeout_seconds, step, holder.channel)
+        follower: Follower | None = None
         ending = Ending.NEVER_STARTED
         try:
             with theirs:
-                async with asyncio.timeout(_PASS_SECONDS):
+                async with asyncio.timeout(self._patience() if self._is_ready else _PASS_SECONDS):
                     await holder.channel.send_with(theirs, message)
             await self._wait_until_ready()
+            service = self._service(order, answer)
+            follower = Follower(turn, service, self._bounds(), step, holder.channel)
             ending = await self._follow(follower)
         except TimeoutError:  # a process that does not listen holds nothing that can be used
             pass
         finally:
             watch.cancel()
-            self._waits_for_wake = _has_ended_well(ending, turn, follower)
-            if self._waits_for_wake:
+            self._waits_for_wake = False
+            if follower is not None and _has_ended_well(ending, turn, follower):
+                # One that was stopped and woken meanwhile may not wait for the next step's wake.
+                self._waits_for_wake = not follower.was_paused
                 known = holder.known | order.brings
                 self._chain.append(Holder(step, follower.pid, known))
                 if len(self._chain) > self._checkpoints + 2:
@@ -235,7 +253,30 @@ class Session:
             else:
                 step.close()
             self._end_all_others()
-        return await self._tell(ending, follower, turn)
+        return None if follower is None else await self._tell(ending, follower, turn)
+
+    def _bounds(self) -> Bounds:
+        """The time of a step that starts now, or of another try to start it."""
+        seconds = self._limits.timeout_seconds
+        now = asyncio.get_running_loop().time()
+        self._until = min(self._until, now + seconds + SPARE_SECONDS)
+        return Bounds(seconds, self._until, self._patience())
+
+    def _patience(self) -> float:
+        """How long the newest process may take to fork: another may have to be tried after it."""
+        now = asyncio.get_running_loop().time()
+        left = min(self._until - now, self._limits.timeout_seconds + SPARE_SECONDS)
+        return min(FORK_SECONDS, max(left, 0.0) / 2)
+
+    def _service(self, order: Order, answer: Answer) -> Service:
+        return Service(answer, frozenset(order.tools), self._pause)
+
+    def _pause(self, stop: bool) -> None:  # noqa: FBT001 - a callback
+        """Stop all processes of the session while a tool runs, or let them go on."""
+        if self._checkpoints:
+            self._chain[0].channel.send(pack(Frame(Kind.PAUSE, {"stop": stop})))
+        else:
+            self._template.pause(self._number, stop=stop)
 
     async def _tell(self, ending: Ending, follower: Follower, turn: Turn) -> ExecutionResult | None:
         if ending is Ending.DONE and turn.ran_out_of_memory:
@@ -303,13 +344,12 @@ class Session:
             if frame is None:
                 self.close()
                 return False
-            if frame.kind is Kind.SWEPT and frame.body["memory"]:
-                self._memory_ran_out = True
-            elif frame.kind is Kind.SWEPT:
-                self._sweeps_due -= 1
+            if isinstance(frame, Frame) and frame.kind is Kind.SWEPT:
+                self._memory_ran_out |= frame.body["memory"]
+                self._sweeps_due -= not frame.body["memory"]
         return self.is_open
 
-    async def _receive(self, seconds: float) -> Frame | None:
+    async def _receive(self, seconds: float) -> Frame | Packet | None:
         """The next frame of the first process; None if it sends none in time, or never will."""
         channel = self._chain[0].channel
         wake = asyncio.Event()

@@ -10,18 +10,16 @@ import pytest
 from tests.support.execution import isolated, value_of
 
 from tinyagent.execution.calls import answer_call
-from tinyagent.execution.worker.values import decode, encode
-from tinyagent.execution.worker.wire import Frame, FrameReader, Kind, WireError
+from tinyagent.execution.worker.values import decode
+from tinyagent.execution.worker.wire import Frame, FrameReader, Kind
 
 
 def call(name: str, *args: Any, **kwargs: Any) -> Frame:
-    blobs = bytearray()
-    body = {"id": 7, "name": name, "args": encode(list(args), blobs)}
-    return Frame(Kind.CALL, {**body, "kwargs": encode(kwargs, blobs)}, bytes(blobs))
+    return Frame(Kind.CALL, {"id": 7, "name": name, "args": list(args), "kwargs": kwargs})
 
 
 async def answered(tools: dict[str, Callable[..., Any]], frame: Frame) -> Frame:
-    frames = FrameReader().feed(await answer_call(tools, frame))
+    frames = FrameReader().feed(b"".join((await answer_call(tools, frame)).parts))
     assert [frame.kind for frame in frames] == [Kind.RETURN]
     assert frames[0].body["id"] == 7
     return frames[0]
@@ -37,12 +35,6 @@ async def test_an_unknown_tool_is_an_error_that_names_it() -> None:
     error = (await answered({}, call("nothing"))).body["error"]
     assert error["type"] == "NameError"
     assert "'nothing'" in error["message"]
-
-
-async def test_forged_arguments_are_refused() -> None:
-    frame = Frame(Kind.CALL, {"id": 7, "name": "f", "args": [{"$": "?"}], "kwargs": {}})
-    with pytest.raises(WireError):
-        await answer_call({"f": lambda *_: None}, frame)
 
 
 async def test_a_result_too_large_is_told_to_the_code() -> None:

@@ -21,8 +21,9 @@ from tests.support.execution import (
 from tests.support.standstill import shortest
 from tests.support.waits import soon
 
+from tinyagent.execution.calls import Reply
 from tinyagent.execution.channel import Channel
-from tinyagent.execution.follow import Ending, Follower
+from tinyagent.execution.follow import Bounds, Ending, Follower, Service
 from tinyagent.execution.limits import ExecutionLimits
 from tinyagent.execution.process import ProcessExecutor
 from tinyagent.execution.turn import Turn
@@ -271,7 +272,8 @@ class Forked:
         self._channels: list[Channel] = []
         self.step, self.holder = self._end(), self._end()
         self.turn = Turn(ExecutionLimits(), None)
-        self.follower = Follower(self.turn, self._answer, 20, *self._channels)
+        service = Service(self._answer, frozenset(), lambda _stop: None)
+        self.follower = Follower(self.turn, service, Bounds(20), *self._channels)
 
     def end_of_step(self) -> None:
         ending = {"token": "", "error": None, "out_of_memory": False, "value": 1}
@@ -290,7 +292,7 @@ class Forked:
         self._channels.append(Channel(ours))
         return Link(theirs)
 
-    async def _answer(self, call: Frame) -> bytes:
+    async def _answer(self, call: Frame) -> Reply:
         raise AssertionError(call)
 
 

@@ -43,6 +43,17 @@ class Warden:
         if wake:
             self._wake_newest()
 
+    def pause(self, *, stop: bool) -> None:
+        """Stop all processes while the host runs a tool for the step, or let them go on.
+
+        Earlier states stay as they are: each is stopped since its step ended.
+        """
+        if stop:
+            _kill(-1, signal.SIGSTOP)
+            return
+        for pid in set(self._members()) - {1, *self._keep[:-1], *self._dying, *self._dropped}:
+            _kill(pid, signal.SIGCONT)
+
     def leave(self) -> None:
         """In a child that is to run code: let go of the view of /proc."""
         os.close(self.proc)

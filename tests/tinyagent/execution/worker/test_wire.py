@@ -107,7 +107,7 @@ def test_what_is_no_json_object_is_refused(text: str | bytes) -> None:
         FrameReader().feed(framed(text))
 
 
-@pytest.mark.parametrize("kind", [0, 5, 15, 26, 255])
+@pytest.mark.parametrize("kind", [0, 6, 15, 26, 255])
 def test_an_unknown_kind_is_refused(kind: int) -> None:
     with pytest.raises(WireError, match=f"unknown kind, {kind}"):
         FrameReader().feed(framed("{}", kind=kind))
@@ -169,6 +169,6 @@ class _NoDeeperThan500(json.JSONDecoder):
 
 
 def test_a_kind_says_who_may_send_it() -> None:
-    to_session = {Kind.RUN, Kind.RETURN, Kind.FILE, Kind.END}
+    to_session = {Kind.RUN, Kind.RETURN, Kind.FILE, Kind.END, Kind.PAUSE}
     assert {kind for kind in Kind if kind < 16} == to_session
     assert sys.modules["tinyagent.execution.worker.wire"] is wire
