@@ -15,6 +15,7 @@ from tinyagent.agents.base import BaseAgent
 from tinyagent.agents.react import ReactAgent
 from tinyagent.core.context import RunContext
 from tinyagent.core.errors import (
+    ArtifactError,
     CallerError,
     ConfigurationError,
     ExecutionError,
@@ -152,6 +153,7 @@ __all__ = [
     "AnthropicModel",
     "Approval",
     "Artifact",
+    "ArtifactError",
     "BaseAgent",
     "CallerError",
     "CodeFinished",

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import inspect
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from tinyagent.core.text import cut_middle
@@ -29,10 +31,24 @@ class Reply(NamedTuple):
     seconds: float = 0.0
 
 
-class _Outcome(NamedTuple):
-    value: Any
-    error: Exception | None
-    seconds: float
+@dataclass(slots=True)
+class _Outcome:
+    """What a function gave or raised, and how long it took: its own lines only, no waiting for it."""
+
+    value: Any = None
+    error: Exception | None = None
+    seconds: float = 0.0
+
+    @contextmanager
+    def watched(self) -> Generator[None]:
+        """Note what happens inside."""
+        began = time.monotonic()
+        try:
+            yield
+        except Exception as error:  # noqa: BLE001 - the code sees it and may deal with it
+            self.error = error
+        finally:
+            self.seconds += time.monotonic() - began
 
 
 async def answer_call(tools: Mapping[str, Callable[..., Any]], call: Frame) -> Reply:
@@ -45,15 +61,16 @@ async def answer_call(tools: Mapping[str, Callable[..., Any]], call: Frame) -> R
     tool = tools.get(name)
     if tool is None:
         return Reply(_failed(number, NameError(f"there is no tool {name!r}")))
-    args, kwargs = call.body["args"], call.body["kwargs"]
+    outcome = _Outcome()
     if _is_async(tool):
-        outcome = await _awaited(tool(*args, **kwargs))
+        with outcome.watched():
+            outcome.value = await tool(*call.body["args"], **call.body["kwargs"])
     else:
-        outcome = await run_in_thread(_called, tool=tool, args=args, kwargs=kwargs)
+        await run_in_thread(_do, outcome=outcome, tool=tool, body=call.body)
         if inspect.isawaitable(outcome.value):
-            outcome = await _awaited(outcome.value)
-    parts = await _packed(number, name, outcome)
-    return Reply(parts, outcome.seconds)
+            with outcome.watched():
+                outcome.value = await outcome.value
+    return Reply(await _packed(number, name, outcome), outcome.seconds)
 
 
 def _is_async(tool: Callable[..., Any]) -> bool:
@@ -62,25 +79,9 @@ def _is_async(tool: Callable[..., Any]) -> bool:
     )
 
 
-def _called(tool: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]) -> _Outcome:
-    """What comes of it, and the time from its first line to its last: no waiting for a thread."""
-    began = time.monotonic()
-    value, failure = None, None
-    try:
-        value = tool(*args, **kwargs)
-    except Exception as error:  # noqa: BLE001 - the code sees it and may deal with it
-        failure = error
-    return _Outcome(value, failure, time.monotonic() - began)
-
-
-async def _awaited(value: Any) -> _Outcome:
-    began = time.monotonic()
-    failure = None
-    try:
-        value = await value
-    except Exception as error:  # noqa: BLE001 - as above
-        value, failure = None, error
-    return _Outcome(value, failure, time.monotonic() - began)
+def _do(outcome: _Outcome, tool: Callable[..., Any], body: Mapping[str, Any]) -> None:
+    with outcome.watched():
+        outcome.value = tool(*body["args"], **body["kwargs"])
 
 
 async def _packed(number: int, name: str, outcome: _Outcome) -> Parts:
@@ -118,10 +119,10 @@ def _failed(number: int, error: Exception) -> Parts:
 
 
 def _text_of(error: Exception) -> str:
-    try:
-        return cut_middle(str(error), MAX_ERROR)
-    except Exception as fault:  # noqa: BLE001 - an exception's text is its author's code
-        return f"(its text cannot be had: {type(fault).__name__})"
+    text = _Outcome()
+    with text.watched():
+        text.value = str(error)
+    return _shortened("an error whose text cannot be had" if text.error else text.value)
 
 
 def _shortened(item: Any) -> Any:

@@ -20,7 +20,7 @@ from tinyagent.execution.guarantees import describe_guarantees
 from tinyagent.execution.imports import ISOLATED_IMPORTS
 from tinyagent.execution.limits import ExecutionLimits, TrustLevel
 from tinyagent.execution.preload import modules_for
-from tinyagent.execution.protocol import ExecutionResult, Guarantee
+from tinyagent.execution.protocol import ExecutionResult, Guarantee, check_name
 from tinyagent.execution.session import Order, Session
 from tinyagent.execution.templates import Template, running_template, template_for
 from tinyagent.execution.turn import Turn
@@ -107,10 +107,10 @@ class ProcessExecutor:
         data.
 
         Raises:
-            ConfigurationError: the name is no identifier, or the value is too large to cross.
+            ConfigurationError: the name is no identifier or is reserved, or the value is too large
+                to cross.
         """
-        if not name.isidentifier():
-            raise ConfigurationError(f"{name!r} cannot be a name in Python code")
+        check_name(name)
         self._tools.pop(name, None)
         self._values.pop(name, None)
         if callable(value):
