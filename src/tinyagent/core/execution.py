@@ -63,7 +63,7 @@ def _write_new(folder: Path, name: tuple[str, str], data: bytes) -> Path:
         except FileExistsError:
             continue
         try:
-            with open(descriptor, "wb") as file:
+            with os.fdopen(descriptor, "wb") as file:
                 file.write(data)
         except OSError:
             path.unlink(missing_ok=True)

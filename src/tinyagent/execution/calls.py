@@ -33,7 +33,7 @@ class Reply(NamedTuple):
 
 @dataclass(slots=True)
 class _Outcome:
-    """What a function gave or raised, and how long it took: its own lines only, no waiting for it."""
+    """What a function gave or raised, and how long it took itself."""
 
     value: Any = None
     error: Exception | None = None

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import math
+import os
+import signal
 from collections.abc import Awaitable, Callable, Collection
 from enum import Enum, auto
 from typing import NamedTuple
@@ -72,7 +74,6 @@ class Follower:
     Args:
         turn: what collects its frames.
         service: what the code may ask for.
-        bounds: its time.
         step: the process that runs the code.
         holder: the process that forks it, where it runs in a fork.
     """
@@ -81,19 +82,19 @@ class Follower:
         self,
         turn: Turn,
         service: Service,
-        bounds: Bounds,
         step: Channel,
         holder: Channel | None = None,
     ) -> None:
         self._turn = turn
         self._service = service
-        self._bounds = bounds
+        self._bounds = Bounds(0.0)
         self._step = step
         self._holder = holder
         self._wake = asyncio.Event()
         self._loop = asyncio.get_running_loop()
-        self._patience = bounds.patience
         self._ticked = self._deadline = 0.0
+        self.waited = 0.0
+        """How long the fork was waited for, not counting that the host itself was held up."""
         self._is_paused = False
         self.was_paused = False
         """Whether its processes were stopped while a tool ran."""
@@ -106,12 +107,13 @@ class Follower:
         """Why the step never started, or what was wrong with what it sent."""
         self.out_of_memory = False
 
-    async def follow(self) -> Ending:
-        """Until the step has ended.
+    async def follow(self, bounds: Bounds) -> Ending:
+        """Until the step has ended, or its time is over.
 
         Raises:
             BaseException: what a tool raised that is no failure, such as the end of the run.
         """
+        self._bounds = bounds
         self._ticked = self._loop.time()  # now that the session is ready
         self._deadline = self._ends()
         channels = [channel for channel in (self._step, self._holder) if channel is not None]
@@ -126,6 +128,19 @@ class Follower:
         finally:
             for channel in channels:
                 channel.unlisten()
+
+    def how_it_died(self) -> str:
+        """What ended the process, in words."""
+        if self.fault:
+            return f"the step's process was ended: it sent what it must not ({self.fault})"
+        try:
+            code = os.waitstatus_to_exitcode(-1 if self.status is None else self.status)
+            name = "" if code >= 0 else signal.Signals(-code).name
+        except ValueError:  # not known, or no status that a process can have
+            return "the step's process ended before the code did"
+        if name:
+            return f"the step's process was killed by {name}"
+        return f"the step's process ended itself (exit code {code})"
 
     def _ends(self) -> float:
         """When the code has to end that starts now."""
@@ -208,8 +223,7 @@ class Follower:
             if self.status is not None:
                 return await self._last_frames()
             if not self.pid:
-                ended = self.fault or not self._step.is_open or self._fork_is_late()
-                return Ending.NEVER_STARTED if ended else None
+                return self._without_fork()
         if not self._step.is_open and self._is_last_word():
             self.fault = self._step.fault
             return Ending.DIED
@@ -242,12 +256,14 @@ class Follower:
         if not holder.is_open:
             self.fault = self.fault or "the process that holds the variables is gone"
 
-    def _fork_is_late(self) -> bool:
-        """Whether it took too long, not counting that the host itself was held up."""
+    def _without_fork(self) -> Ending | None:
+        """How things stand as long as no process has been forked."""
         now = self._loop.time()
-        self._patience -= min(now - self._ticked, 2 * _TICK_SECONDS)
+        self.waited += min(now - self._ticked, 2 * _TICK_SECONDS)
         self._ticked = now
-        return self._patience <= 0
+        if self.fault or not self._step.is_open or self.waited >= self._bounds.patience:
+            return Ending.NEVER_STARTED
+        return Ending.TIMED_OUT if now >= self._bounds.until else None
 
     async def _last_frames(self) -> Ending:
         """The step's process has died: what it sent before is still there."""
