@@ -64,6 +64,29 @@ def _is_written_out(value: Decimal, text: str) -> bool:
     return not Decimal.is_finite(value) or -MAX_DIGITS <= Decimal.adjusted(value) < MAX_DIGITS
 
 
+def check_numbers(*values: Any) -> None:
+    """See that no number in lists, dicts and so on has too many digits to be written out.
+
+    Raises:
+        ValueError: one has.
+    """
+    to_do: list[Any] = list(values)
+    seen: set[int] = set()
+    try:
+        while to_do:
+            item = to_do.pop()
+            if isinstance(item, Decimal):
+                write_decimal(item)
+            elif isinstance(item, int):
+                write_int(item)
+            elif isinstance(item, list | tuple | set | frozenset | dict) and id(item) not in seen:
+                seen.add(id(item))
+                parts: Any = [*item, *item.values()] if isinstance(item, dict) else item
+                to_do.extend(parts)
+    except WireError as fault:
+        raise ValueError(str(fault)) from None
+
+
 def write_datetime(value: datetime) -> Any:
     """To the microsecond; a time zone becomes the offset it has at that moment, `fold` is lost."""
     return {"$": "datetime", "v": datetime.isoformat(value)}

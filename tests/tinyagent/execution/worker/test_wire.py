@@ -128,6 +128,34 @@ def test_a_reader_may_take_less() -> None:
         reader.feed(framed('{"a": 1234}'))
 
 
+@pytest.mark.parametrize("item", ["[],", "{},", "1,", '"",', "[[],[]],"])
+def test_a_message_to_the_host_of_too_many_items_is_refused_unread(item: str) -> None:
+    text = '{"value":[' + item * 251_000 + "1]}"
+    with pytest.raises(WireError, match="more than 250,000 items in one message"):
+        FrameReader().feed(framed(text))
+    assert len(FrameReader().feed(framed(text, kind=Kind.RUN))) == 1
+    body = {"value": [[]] * 251_000}
+    with pytest.raises(WireError, match="hand over a part of it, or a data frame"):
+        pack(Frame(Kind.DONE, body))
+    assert pack(Frame(Kind.RUN, body))
+
+
+@pytest.mark.parametrize("size", [1, 7, 100, 65_536, 1 << 20])
+def test_a_blob_that_comes_in_pieces_is_whole(size: int) -> None:
+    sent = [
+        Frame(Kind.DONE, {"n": n}, bytes([n]) * length)
+        for n, length in enumerate([0, 1, 70_000, 0, 200_000, 5])
+    ]
+    stream = b"".join(map(pack, sent))
+    if size < 100:
+        stream, sent = b"".join(map(pack, sent[:2])), sent[:2]
+    reader = FrameReader()
+    got: list[Frame] = []
+    for start in range(0, len(stream), size):
+        got += reader.feed(stream[start : start + size])
+    assert got == sent
+
+
 def test_after_a_fault_nothing_more_is_taken() -> None:
     reader = FrameReader()
     with pytest.raises(WireError, match="unknown kind, 99"):
