@@ -46,7 +46,7 @@ class ProcessOptions(TypedDict, total=False):
 class ProcessExecutor:
     """Runs code in a session of its own: a process forked from a warm template.
 
-    The time that the code waits for tools of more than 2 ms is not counted as its own.
+    What a tool takes beyond 2 ms is not counted as the code's time; the session stands still then.
 
     Args:
         trust_level: `TrustLevel.ISOLATED` uses each lock that this kernel has; at

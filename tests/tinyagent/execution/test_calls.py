@@ -10,8 +10,9 @@ import pytest
 from tests.support.execution import isolated, value_of
 
 from tinyagent.execution.calls import answer_call
+from tinyagent.execution.frames import read
 from tinyagent.execution.worker.values import decode
-from tinyagent.execution.worker.wire import Frame, FrameReader, Kind
+from tinyagent.execution.worker.wire import Frame, FrameReader, Kind, WireError, pack
 
 
 def call(name: str, *args: Any, **kwargs: Any) -> Frame:
@@ -106,6 +107,51 @@ async def test_what_a_tool_raises_the_code_may_catch() -> None:
         assert seen["key"] == ("KeyError", str(KeyError("name", 3)))
         assert seen["os"][0] in {"FileNotFoundError", "OSError"}
         assert seen["value"] == ("ValueError", "")
+
+
+async def test_an_error_that_repeats_a_large_argument_is_raised_shortened() -> None:
+    class Unprintable(Exception):
+        def __str__(self) -> str:
+            raise RuntimeError
+
+    def refuse(kind: str, text: str) -> None:
+        if kind == "unprintable":
+            raise Unprintable(object())
+        if kind == "number":
+            raise ValueError(1 << 100_000)
+        raise {"value": ValueError, "key": KeyError, "own": TimeoutError}[kind](text, text)
+
+    async with isolated() as executor:
+        executor.inject("refuse", refuse)
+        code = (
+            "try:\n    refuse(kind, 'x' * 4_000_000)\n"
+            "except Exception as error:\n    e = error\ntype(e).__name__, len(str(e))"
+        )
+        for kind, name in (("value", "ValueError"), ("key", "KeyError"), ("own", "TimeoutError")):
+            seen = await value_of(executor, f"kind = {kind!r}\n{code}")
+            assert seen[0] == name
+            assert 10_000 < seen[1] < 100_000
+        for kind, name in (("unprintable", "RuntimeError"), ("number", "ValueError")):
+            seen = await value_of(executor, f"kind = {kind!r}\n{code}")
+            assert (seen[0], seen[1] < 1000) == (name, True)
+
+
+async def test_a_call_of_nobody_is_answered_before_its_arguments_are_read() -> None:
+    body = {"id": 7, "name": "nobody", "args": [{"$": "forged"}], "kwargs": {}}
+    (packet,) = FrameReader().split(pack(Frame(Kind.CALL, body)))
+    unread = read(packet, {"known"})
+    assert "'nobody'" in (await answered({}, unread)).body["error"]["message"]
+    with pytest.raises(WireError):
+        read(packet, {"nobody"})
+
+
+async def test_the_time_of_a_tool_is_its_own() -> None:
+    async def short() -> None:
+        """Does nothing."""
+
+    slow = await answer_call({"f": lambda: time.sleep(0.05)}, call("f"))
+    assert slow.seconds >= 0.05
+    assert (await answer_call({"f": short}, call("f"))).seconds < slow.seconds
 
 
 async def test_an_uncaught_error_of_a_tool_shows_no_line_of_the_host() -> None:
