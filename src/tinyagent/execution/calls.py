@@ -104,7 +104,7 @@ def _is_small(value: Any) -> bool:
 def _returned(number: int, value: Any) -> Parts:
     blobs = bytearray()
     body = {"id": number, "value": encode(value, blobs)}
-    return pack_parts(Frame(Kind.RETURN, body, blobs))
+    return pack_parts(Kind.RETURN, body, blobs)
 
 
 def _failed(number: int, error: Exception) -> Parts:
@@ -115,7 +115,7 @@ def _failed(number: int, error: Exception) -> Parts:
         args = [message]
     blobs = bytearray()
     told = {"type": type(error).__name__, "args": encode(args, blobs), "message": message}
-    return pack_parts(Frame(Kind.RETURN, {"id": number, "error": told}, blobs))
+    return pack_parts(Kind.RETURN, {"id": number, "error": told}, blobs)
 
 
 def _text_of(error: Exception) -> str:

@@ -149,8 +149,9 @@ class Session:
             return
         if frame is None or frame.kind is not Kind.READY:
             self.close()
-            is_told = isinstance(frame, Frame) and frame.kind is Kind.FAILED
-            reason = frame.body["error"] if is_told else "it ended"
+            reason = "it ended"
+            if isinstance(frame, Frame):
+                reason = frame.body.get("error", reason)
             raise SandboxUnavailable(f"a sandbox session does not start: {reason}")
         self._is_ready = True
 

@@ -56,7 +56,7 @@ def write_stream(arrays: list[Any]) -> memoryview:
     return memoryview(sink.getvalue())
 
 
-def read_stream(part: memoryview, budget: Budget) -> list[Any]:
+def read_stream(part: bytes | memoryview, budget: Budget) -> list[Any]:
     """The arrays that `write_stream` was given.
 
     Raises:
@@ -96,7 +96,7 @@ def _check_schema(schema: Any) -> None:
         raise ValueError
 
 
-def _survey(part: memoryview, budget: Budget) -> int:
+def _survey(part: bytes | memoryview, budget: Budget) -> int:
     """How many rows the batch has, read from the headers before any library reads them.
 
     What pyarrow would do first and ask afterwards is refused here: to decompress, to build types of
@@ -118,7 +118,7 @@ def _survey(part: memoryview, budget: Budget) -> int:
     return messages[-1][1]
 
 
-def _messages(part: memoryview) -> Iterator[tuple[int, bytes, int]]:
+def _messages(part: bytes | memoryview) -> Iterator[tuple[int, bytes, int]]:
     """Each message's kind, its metadata, and where in it the header starts."""
     place = 0
     while True:

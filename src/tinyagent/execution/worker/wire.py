@@ -55,7 +55,7 @@ class Frame(NamedTuple):
 
     kind: Kind
     body: dict[str, Any]
-    blob: bytes | bytearray = b""
+    blob: bytes = b""
 
 
 class Packet(NamedTuple):
@@ -76,16 +76,17 @@ def pack(frame: Frame) -> bytes:
     Raises:
         WireError: it is too large, or its body is no JSON.
     """
-    return b"".join(pack_parts(frame))
+    return b"".join(pack_parts(*frame))
 
 
-def pack_parts(frame: Frame) -> tuple[bytes, bytes | bytearray]:
+def pack_parts(
+    kind: Kind, body: dict[str, Any], blob: bytes | bytearray
+) -> tuple[bytes, bytes | bytearray]:
     """What `pack` gives, without a copy of the blob.
 
     Raises:
         WireError: it is too large, or its body is no JSON.
     """
-    kind, body, blob = frame
     try:
         text = _ENCODER.encode(body)
     except (TypeError, ValueError, RecursionError) as error:

@@ -134,7 +134,7 @@ def test_a_message_to_the_host_of_too_many_items_is_refused_unread(item: str) ->
     with pytest.raises(WireError, match="more than 250,000 items in one message"):
         FrameReader().feed(framed(text))
     assert len(FrameReader().feed(framed(text, kind=Kind.RUN))) == 1
-    body = {"value": [[]] * 251_000}
+    body: dict[str, Any] = {"value": [[]] * 251_000}
     with pytest.raises(WireError, match="hand over a part of it, or a data frame"):
         pack(Frame(Kind.DONE, body))
     assert pack(Frame(Kind.RUN, body))
