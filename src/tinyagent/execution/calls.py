@@ -122,7 +122,8 @@ def _text_of(error: Exception) -> str:
     text = _Outcome()
     with text.watched():
         text.value = str(error)
-    return _shortened("an error whose text cannot be had" if text.error else text.value)
+    said: str = "an error whose text cannot be had" if text.error else text.value
+    return cut_middle(said, MAX_ERROR)
 
 
 def _shortened(item: Any) -> Any:
