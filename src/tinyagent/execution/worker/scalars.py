@@ -10,7 +10,7 @@ from decimal import Context, Decimal, InvalidOperation
 from typing import Any
 
 from .budget import MAX_DIGITS
-from .wire import WireError
+from .wire import WireError, kind_of
 
 Reader = Callable[[Any], Any]
 
@@ -75,14 +75,15 @@ def check_numbers(*values: Any) -> None:
     try:
         while to_do:
             item = to_do.pop()
-            if isinstance(item, Decimal):
+            kind = kind_of(item)
+            if issubclass(kind, Decimal):
                 write_decimal(item)
-            elif isinstance(item, int):
+            elif issubclass(kind, int):
                 write_int(item)
-            elif isinstance(item, list | tuple | set | frozenset | dict) and id(item) not in seen:
+            elif issubclass(kind, list | tuple | set | frozenset | dict) and id(item) not in seen:
                 seen.add(id(item))
-                parts: Any = [*item, *item.values()] if isinstance(item, dict) else item
-                to_do.extend(parts)
+                to_do.extend(item)
+                to_do.extend(item.values() if issubclass(kind, dict) else ())
     except WireError as fault:
         raise ValueError(str(fault)) from None
 
