@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from tinyagent.core.text import cut_middle
 from tinyagent.core.threads import run_in_thread
 from tinyagent.execution.worker.values import encode
-from tinyagent.execution.worker.wire import Frame, Kind, WireError, pack_parts
+from tinyagent.execution.worker.wire import Frame, Kind, WireError, kind_of, pack_parts
 
 MAX_ERROR = 20_000
 """Characters of an error that the code gets to see."""
@@ -97,7 +97,7 @@ async def _packed(number: int, name: str, outcome: _Outcome) -> Parts:
 
 
 def _is_small(value: Any) -> bool:
-    kind: Any = type(value)
+    kind = kind_of(value)
     return value is None or kind in {bool, int, float} or (kind is str and len(value) < _SMALL_TEXT)
 
 
