@@ -15,6 +15,7 @@ from tinyagent.agents.base import BaseAgent
 from tinyagent.agents.react import ReactAgent
 from tinyagent.core.context import RunContext
 from tinyagent.core.errors import (
+    ArtifactError,
     CallerError,
     ConfigurationError,
     ExecutionError,
@@ -154,6 +155,7 @@ __all__ = [
     "AnthropicModel",
     "Approval",
     "Artifact",
+    "ArtifactError",
     "BaseAgent",
     "CallerError",
     "CodeFinished",

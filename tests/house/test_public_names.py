@@ -14,6 +14,7 @@ NAMES = [
     "AnthropicModel",
     "Approval",
     "Artifact",
+    "ArtifactError",
     "BaseAgent",
     "CallerError",
     "CodeFinished",

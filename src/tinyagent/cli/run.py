@@ -101,7 +101,9 @@ def _save(result: RunResult[str], folder: Path | None) -> None:
         for artifact in result.artifacts:
             artifact.save(folder)
     except OSError as error:
-        raise ConfigurationError(f"--artifacts {str(folder)!r}: {error.strerror}") from None
+        raise ConfigurationError(
+            f"--artifacts {str(folder)!r}: {error.strerror or error}"
+        ) from None
 
 
 async def _run(agent: Agent, task: str, show: Callable[[Event], None]) -> RunResult[str]:

@@ -14,13 +14,13 @@ from typing import Any, Self, TypedDict, Unpack
 from tinyagent.core.errors import CallerError, ConfigurationError, SandboxUnavailable
 from tinyagent.core.threads import run_in_thread
 from tinyagent.execution.advice import how_to_get
-from tinyagent.execution.calls import answer_call
+from tinyagent.execution.calls import Reply, answer_call
 from tinyagent.execution.engines import engines_for
 from tinyagent.execution.guarantees import describe_guarantees, lacking, needed_promises
 from tinyagent.execution.imports import ISOLATED_IMPORTS
 from tinyagent.execution.limits import ExecutionLimits, TrustLevel
 from tinyagent.execution.preload import modules_for
-from tinyagent.execution.protocol import ExecutionResult, Guarantee
+from tinyagent.execution.protocol import ExecutionResult, Guarantee, check_name
 from tinyagent.execution.session import Order, Session
 from tinyagent.execution.templates import Template, running_template, template_for
 from tinyagent.execution.turn import Turn
@@ -48,7 +48,7 @@ class ProcessOptions(TypedDict, total=False):
 class ProcessExecutor:
     """Runs code in a session of its own: a process forked from a warm template.
 
-    The time that the code waits for tools of more than 2 ms is not counted as its own.
+    What a tool takes beyond 2 ms is not counted as the code's time; the session stands still then.
 
     Args:
         trust_level: `TrustLevel.ISOLATED` uses each lock that this kernel has, and refuses to run
@@ -118,10 +118,10 @@ class ProcessExecutor:
         data.
 
         Raises:
-            ConfigurationError: the name is no identifier, or the value is too large to cross.
+            ConfigurationError: the name is no identifier or is reserved, or the value is too large
+                to cross.
         """
-        if not name.isidentifier():
-            raise ConfigurationError(f"{name!r} cannot be a name in Python code")
+        check_name(name)
         self._tools.pop(name, None)
         self._values.pop(name, None)
         if callable(value):
@@ -220,7 +220,7 @@ class ProcessExecutor:
         token = secrets.token_hex(8)
         return Order(self._steps, code, tuple(self._tools), values, bytes(blobs), brings, token)
 
-    async def _answer(self, call: Frame) -> bytes:
+    async def _answer(self, call: Frame) -> Reply:
         return await answer_call(self._tools, call)
 
     async def _open(self, code: str) -> Session:

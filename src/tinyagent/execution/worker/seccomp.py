@@ -41,7 +41,6 @@ _WORD = 2**32 - 1
 _THREAD = 0x0001_0000
 _THREAD_FLAGS = 0x007D_0F00  # what the C libraries' pthread_create passes, the thread flag with it
 _FORK_FLAGS = 0x0120_0011  # what glibc's fork passes: SIGCHLD, CHILD_SETTID, CHILD_CLEARTID
-_AF_UNIX, _SOCK_STREAM, _SOCK_OPTIONS = 1, 1, 0o2004000  # the options: CLOEXEC, NONBLOCK
 _O_ACCMODE, _O_TRUNC = 0o3, 0o1000
 _PR_SET_NAME, _PR_GET_NAME = 15, 16
 _SHARED, _SHARED_VALIDATED, _ANONYMOUS = 0x1, 0x3, 0x20
@@ -140,8 +139,6 @@ def program(
 
 def _rules(*, forks: bool, stack: int) -> dict[str, bpf.Block]:
     """The calls whose verdict hangs on their arguments."""
-    # A datagram socket could be made to send to any socket that has a path, as /dev/log.
-    stream = bpf.one_of(1, (_SOCK_STREAM,), _ALLOW, _EPERM, mask=~_SOCK_OPTIONS & _WORD)
     sets_nothing = bpf.upper_is_zero(2, bpf.one_of(2, (0,), _ALLOW, _EPERM), _EPERM)
     return {
         "clone": _clone(forks=forks),
@@ -157,7 +154,6 @@ def _rules(*, forks: bool, stack: int) -> dict[str, bpf.Block]:
         "prctl": bpf.one_of(0, (_PR_SET_NAME, _PR_GET_NAME), _ALLOW, _EPERM),
         "prlimit64": bpf.one_of(0, (0,), sets_nothing, _EPERM),
         "sendto": bpf.has_any(3, _MSG_OOB, _EPERM, _ALLOW),
-        "socketpair": bpf.one_of(0, (_AF_UNIX,), stream, _EPERM),
     }
 
 

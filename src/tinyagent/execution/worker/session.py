@@ -67,6 +67,8 @@ class Session:
             self._run(frame)
         elif frame.kind is Kind.FILE:
             self._write(frame)
+        elif frame.kind is Kind.PAUSE and self._warden is not None:
+            self._warden.pause(stop=frame.body["stop"])
         elif frame.kind is Kind.END and self._warden is not None:
             self._warden.note(
                 frame.body["keep"], watch=frame.body["watch"], wake=frame.body["wake"]

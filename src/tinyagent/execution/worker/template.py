@@ -173,6 +173,10 @@ class Template:
             pid = self._sessions.get(order["kill"])
             if pid is not None:
                 os.kill(pid, signal.SIGKILL)
+        elif "pause" in order:
+            pid = self._sessions.get(order["pause"])
+            if pid is not None:
+                os.kill(pid, signal.SIGSTOP if order["stop"] else signal.SIGCONT)
         else:
             self._spawn(order["id"], message, descriptors[0])
         return True

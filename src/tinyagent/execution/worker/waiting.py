@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any, NoReturn
 
 from . import confine, linux, mounts
+from .adapt import pipes_for_sockets
 from .confine import Cell, Limits
 from .link import Link
 from .session import Session
@@ -72,6 +73,7 @@ def _lock_up(
         os.mkdir(folder, 0o700)
         make_home(folder)
     os.chdir(folder)
+    pipes_for_sockets()
     if not limits.checkpoints:
         own_proc = None
     confine.limit_resources(cell, limits)

@@ -66,6 +66,17 @@ class Warden:
                 self._forks.restore(pid)
             self._wake_newest()
 
+    def pause(self, *, stop: bool) -> None:
+        """Stop all processes while the host runs a tool for the step, or let them go on.
+
+        Earlier states stay as they are: each is stopped since its step ended.
+        """
+        if stop:
+            _kill(-1, signal.SIGSTOP)
+            return
+        for pid in set(self._members()) - {1, *self._keep[:-1], *self._dying, *self._dropped}:
+            _kill(pid, signal.SIGCONT)
+
     def leave(self) -> socket.socket:
         """In a child that is to run code: let go of all but the way to hand over a listener."""
         os.close(self.proc)

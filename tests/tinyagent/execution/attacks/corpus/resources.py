@@ -131,6 +131,22 @@ MEMORY = group(
         may_lose=True,
     ),
     fills(
+        "buffers of sockets in many processes",
+        "import os, socket, time\nread, write = os.pipe()\nprocesses = 0\n"
+        "for _ in range(30):\n    try: pid = os.fork()\n    except OSError: break\n"
+        "    processes += 1\n    if pid: continue\n    held, total = [], 0\n    try:\n"
+        "        while total < 25 * MEGA:\n            held.append(socket.socketpair())\n"
+        "            for end in held[-1]:\n                end.setblocking(False)\n"
+        "                try:\n                    while True: total += end.send(bytes(1 << 16))\n"
+        "                except OSError: pass\n"
+        "    except OSError: pass\n    os.write(write, total.to_bytes(8, 'big'))\n"
+        "    time.sleep(5)\n    os._exit(0)\n"
+        "total = sum(int.from_bytes(os.read(read, 8), 'big') for _ in range(processes))\n"
+        "assert total > MEGAS * MEGA, total",
+        proof=Proof.ESCAPES,
+        may_lose=True,
+    ),
+    fills(
         "threads' stacks",
         "import threading, time\nthreading.stack_size(16 * MEGA)\n"
         "def deep(n):\n    return n and deep(n - 1)\n"
