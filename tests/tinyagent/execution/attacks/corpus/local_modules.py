@@ -15,7 +15,7 @@ _EVALUATE = (
 
 _BUILTINS_OF_DATACLASSES = (
     {"builtins_of_dataclasses": "dataclasses.builtins.open(FILE).read()"}
-    if sys.version_info < (3, 13)  # later, it imports them no more
+    if sys.version_info < (3, 12)  # later, it imports them no more
     else {}
 )
 
