@@ -71,7 +71,11 @@ def _prepare_old_sqlite(connection: sqlite3.Connection, _record: object) -> None
     connection.isolation_level = "IMMEDIATE"
     connection.execute(f"PRAGMA busy_timeout={_SQLITE_BUSY_MS}")
     connection.execute("PRAGMA foreign_keys=ON")
-    connection.create_function("unixepoch", 1, lambda _modifier: time.time())
+    connection.create_function("unixepoch", 1, _unix_time)
+
+
+def _unix_time(_modifier: str) -> float:
+    return time.time()
 
 
 def client_options() -> Mapping[str, Any]:

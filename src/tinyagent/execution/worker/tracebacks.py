@@ -120,7 +120,7 @@ def _last_lines(error: BaseException) -> str:
     prefix = "" if within in _UNNAMED else f"{within}."
     message = _text_of(error)
     notes = BaseException.__getattribute__(error, "__dict__").get("__notes__")
-    lines = [_text_of(note) for note in notes] if isinstance(notes, list) else []
+    lines = [_text_of(note) for note in cast("list[object]", notes)] if type(notes) is list else []
     first = f"{prefix}{kind.__qualname__}{': ' if message else ''}{message}"
     return "\n".join([first, *lines])
 
