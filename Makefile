@@ -9,7 +9,7 @@ EXTRAS := anthropic,durable,mcp,mysql,openai,otel,postgres,prices,python,service
 # Programs of the system that tests drive: installed where we may.
 PROGRAMS := chromium mariadb-server fonts-dejavu-core
 
-.PHONY: help setup demo test test-models check format bench bench-comparison bench-durable bench-page bench-peers bench-service
+.PHONY: help setup demo test test-models test-pythons check format bench bench-comparison bench-durable bench-page bench-peers bench-service
 .PHONY: constraints clean
 
 help: ## Show what there is to make
@@ -23,6 +23,9 @@ demo: $(VENV)/.run ## Answer a real question over two generated tables, without 
 test: $(VENV)/.dev $(VENV)/.programs ## Run all tests
 	$(BIN)/pytest -n 2 --dist loadgroup -m "not models" # no groups: handed out one by one
 	$(BIN)/pytest -n 2 --dist load tests/e2e/test_service_schema.py # under pytest 9.2 its tests share ids: above, one of each runs
+
+test-pythons: $(VENV)/bin/python ## Import, sandbox, demo and tests on Python 3.11 to 3.14, each in its own environment (an hour)
+	$(BIN)/python tests/support/pythons.py
 
 check: $(VENV)/.dev ## Format, lint, types, layers, dependencies
 	$(BIN)/ruff format --check $(SOURCES)
@@ -42,6 +45,7 @@ test-models: $(VENV)/.dev ## Run the tests that need a larger model (fetches 1.1
 	$(BIN)/pytest -m models tests/e2e
 
 bench: $(VENV)/.dev ## Measure, and print the figures beside their targets
+	$(BIN)/python benchmarks/start.py
 	$(BIN)/python benchmarks/run.py
 	$(BIN)/python benchmarks/run.py --executors
 

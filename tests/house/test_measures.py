@@ -38,6 +38,7 @@ BLIND = {
     "src/tinyagent/execution/worker/artifacts.py": "a figure is drawn by code of any kind",
     "src/tinyagent/execution/worker/reprs.py": "a repr may be the code's own",
     "src/tinyagent/execution/worker/step.py": "what the code raises is its result",
+    "src/tinyagent/execution/worker/tracebacks.py": "an error's message may be the code's own",
     "src/tinyagent/execution/worker/waiting.py": "a session's failure is told to the host",
     "src/tinyagent/tools/calling.py": "a tool's failure is what the model reads",
 }

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import platform
 import sys
 from collections.abc import Sequence
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -16,17 +15,12 @@ from rich.table import Table
 from rich.text import Text
 
 from tinyagent.cli.exits import ExitCode
-from tinyagent.execution.advice import advise
-from tinyagent.execution.doctor import Examination, Verdict, as_json, examine_all
+from tinyagent.cli.notes import notes
 from tinyagent.execution.limits import TrustLevel
-from tinyagent.terminal import notes
 
-_STYLES = {
-    Verdict.HELD: "green",
-    Verdict.BROKEN: "bold red",
-    Verdict.UNTRIED: "yellow",
-    Verdict.NOT_PROMISED: "dim",
-}
+if TYPE_CHECKING:
+    from tinyagent.execution.doctor import Examination
+
 _MEANINGS = {
     TrustLevel.LOCAL: "a guard against accidents, no boundary",
     TrustLevel.ISOLATED: "all that can be enforced here",
@@ -41,6 +35,11 @@ def doctor(
 
     Exit codes: 0 all that is enforced held, 1 something did not, or could not be tried.
     """
+    import asyncio
+
+    from tinyagent.execution.advice import advise
+    from tinyagent.execution.doctor import examine_all
+
     try:
         with notes.status("trying what is promised") as status:
             examinations = asyncio.run(examine_all(lambda what: status.update(f"trying: {what}")))
@@ -66,6 +65,8 @@ def _about_here() -> dict[str, str]:
 
 
 def _as_json(examinations: Sequence[Examination], advice: list[str]) -> dict[str, object]:
+    from tinyagent.execution.doctor import as_json
+
     return {
         "here": _about_here(),
         "levels": [as_json(examination) for examination in examinations],
@@ -98,6 +99,14 @@ def _absence(examination: Examination) -> str:
 
 
 def _table(examination: Examination) -> Table:
+    from tinyagent.execution.doctor import Verdict
+
+    styles = {
+        Verdict.HELD: "green",
+        Verdict.BROKEN: "bold red",
+        Verdict.UNTRIED: "yellow",
+        Verdict.NOT_PROMISED: "dim",
+    }
     table = Table(title=_title(examination), title_justify="left", title_style="bold")
     for name, ratio in (("promise", 4), ("enforced by", 4), ("tried", 7), ("verdict", 2)):
         table.add_column(name, ratio=ratio, overflow="fold")
@@ -107,7 +116,7 @@ def _table(examination: Examination) -> Table:
             if trial.guarantee.enforced
             else f"not enforced: {trial.guarantee.by}"
         )
-        verdict = Text(str(trial.verdict), style=_STYLES[trial.verdict])
+        verdict = Text(str(trial.verdict), style=styles[trial.verdict])
         table.add_row(
             Text(f"{trial.guarantee.id} {trial.guarantee.promise}".strip()),
             Text(by),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Coroutine
 from importlib.util import find_spec
 from pathlib import Path
@@ -11,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from tinyagent.cli.exits import ExitCode
+from tinyagent.cli.notes import notes, printable
 from tinyagent.core.errors import CallerError, ConfigurationError
-from tinyagent.terminal import notes, printable
 
 if TYPE_CHECKING:
     from tinyagent.durable import DurableRuns
@@ -31,6 +30,8 @@ T = TypeVar("T")
 
 def complete(work: Coroutine[Any, Any, T]) -> T:
     """Run to the end; what the user can mend is one line."""
+    import asyncio
+
     try:
         return asyncio.run(work)
     except CallerError as error:
@@ -47,7 +48,7 @@ def opened(database: str, *, create: bool = False) -> DurableRuns:
         ConfigurationError: the extra is not installed, or there is no such file.
     """
     require()
-    from tinyagent.durable import DurableRuns  # noqa: PLC0415 - an extra, and slow to load
+    from tinyagent.durable import DurableRuns
 
     scheme, _, path = database.partition(":///")
     if scheme.startswith("sqlite") and not create and not Path(path).exists():

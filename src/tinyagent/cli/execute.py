@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
-from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tinyagent.cli.exits import ExitCode
+from tinyagent.cli.notes import notes, printable
 from tinyagent.core.errors import CallerError, SandboxUnavailable
-from tinyagent.execution.choose import get_executor
 from tinyagent.execution.limits import ExecutionLimits, TrustLevel
-from tinyagent.execution.process import ProcessOptions
-from tinyagent.execution.protocol import ExecutionResult
-from tinyagent.terminal import notes, printable
+
+if TYPE_CHECKING:
+    from tinyagent.execution.process import ProcessOptions
+    from tinyagent.execution.protocol import ExecutionResult
 
 _MAX_OUTPUT_BYTES = 1_000_000
 _MAX_ARTIFACT_NAMES = 1_000
@@ -84,6 +83,8 @@ def execute(  # noqa: PLR0913 - one for each option of the command
     Exit codes: 0 it ended well, 1 it failed, 2 bad usage or no such sandbox here, 3 out of time
     or memory.
     """
+    import asyncio
+
     screen = _Screen()
     try:
         code = _read(script)
@@ -109,6 +110,8 @@ def execute(  # noqa: PLR0913 - one for each option of the command
 
 
 def _options(timeout: float, memory: int | None, engine: str | None) -> ProcessOptions:
+    from dataclasses import replace
+
     limits = ExecutionLimits(timeout_seconds=timeout, max_output_bytes=_MAX_OUTPUT_BYTES)
     if memory is not None:
         limits = replace(limits, max_memory_bytes=memory * 2**20)
@@ -127,6 +130,8 @@ def _refuse_at_local(options: dict[str, object]) -> None:
 async def _execute(
     code: str, trust: TrustLevel, options: ProcessOptions, screen: _Screen
 ) -> ExecutionResult:
+    from tinyagent.execution.choose import get_executor
+
     async with get_executor(trust, **options) as executor:
         return await executor.run(code, on_output=screen.show)
 

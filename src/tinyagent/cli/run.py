@@ -2,37 +2,33 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Callable
 from contextlib import aclosing
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tinyagent.agents.code import TinyCodeAgent
-from tinyagent.agents.options import CodeOptions
-from tinyagent.agents.react import ReactAgent
 from tinyagent.cli.execute import Require, Without
 from tinyagent.cli.exits import ExitCode
+from tinyagent.cli.notes import notes, printable
 from tinyagent.cli.references import load
 from tinyagent.core.cost import has_prices
 from tinyagent.core.errors import CallerError, ConfigurationError, SandboxUnavailable
-from tinyagent.core.events import (
-    Event,
-    RunFinished,
-)
 from tinyagent.core.json_shape import as_array
-from tinyagent.core.types import RunResult
 from tinyagent.execution.limits import TrustLevel
-from tinyagent.middleware.approval import Approval
-from tinyagent.terminal import Display, ask_person, notes, printable
-from tinyagent.tools.tool import Tool
+
+if TYPE_CHECKING:
+    from tinyagent.agents.code import TinyCodeAgent
+    from tinyagent.agents.react import ReactAgent
+    from tinyagent.core.events import Event
+    from tinyagent.core.types import RunResult
+    from tinyagent.tools.tool import Tool
+
+    Agent = ReactAgent[str] | TinyCodeAgent[str]
 
 DEFAULT_MODEL = "openai:gpt-4.1-mini"
-
-Agent = ReactAgent[str] | TinyCodeAgent[str]
 
 
 def run(  # noqa: PLR0913 - one for each option of the command
@@ -63,6 +59,11 @@ def run(  # noqa: PLR0913 - one for each option of the command
     served by OPENAI_BASE_URL with OPENAI_API_KEY. Progress goes to standard error.
     Exit codes: 0 answered, 1 failed, 2 bad usage, 3 step or usage limit.
     """
+    import asyncio
+
+    from tinyagent.cli.display import Display, ask_person
+    from tinyagent.middleware.approval import Approval
+
     if stream and as_json:
         raise typer.BadParameter("--stream and --json exclude each other")
     if (without or require) and not (code and trust is not TrustLevel.LOCAL):
@@ -72,10 +73,15 @@ def run(  # noqa: PLR0913 - one for each option of the command
         gate = [Approval(ask_person)]
         agent: Agent
         if code:
+            from tinyagent.agents.code import TinyCodeAgent
+            from tinyagent.agents.options import CodeOptions
+
             options = CodeOptions(without=without or (), require=require or (), trust_level=trust)
             options |= {"max_steps": max_steps, "middleware": gate}
             agent = TinyCodeAgent(model, given, **options)
         else:
+            from tinyagent.agents.react import ReactAgent
+
             agent = ReactAgent(model, given, max_steps=max_steps, middleware=gate)
         show = Display(stream=stream, quiet=as_json, code=code)
         result = asyncio.run(_run(agent, task, show.show))
@@ -107,6 +113,8 @@ def _save(result: RunResult[str], folder: Path | None) -> None:
 
 
 async def _run(agent: Agent, task: str, show: Callable[[Event], None]) -> RunResult[str]:
+    from tinyagent.core.events import RunFinished
+
     result: RunResult[str] | None = None
     async with aclosing(agent.stream(task)) as events:
         async for event in events:

@@ -179,12 +179,10 @@ async def test_code_that_catches_the_final_answer_does_nothing_more() -> None:
     async with isolated(within(10)) as executor:
         executor.inject("tool", lambda: calls.append("called"))
         await value_of(executor, "n = 1")
-        started = time.monotonic()
         code = "try:\n    final_answer(1)\nexcept BaseException:\n    pass\nn = 2\n"
         result = await executor.run(
             code + "try:\n    tool()\nexcept BaseException: pass\nwhile True: pass"
         )
-        assert time.monotonic() - started < 4
         assert (result.is_final, result.final_value, result.error) == (True, 1, None)
         assert not result.timed_out
         assert calls == []

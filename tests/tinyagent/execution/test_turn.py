@@ -264,7 +264,7 @@ async def test_the_working_folder_is_full_at_its_limit() -> None:
     async with isolated(within(20, max_file_bytes=limit)) as executor:
         code = (
             "written = 0\ntry:\n    for n in range(100):\n"
-            "        with open(f'f{n}', 'wb') as file:\n"
+            "        with open(f'f{n}', 'wb', buffering=0) as file:\n"
             "            for _ in range(16): written += file.write(bytes(65536))\n"
             "except OSError as error:\n    kind = error.errno\n(written, kind)"
         )

@@ -16,7 +16,16 @@ from tinyagent.execution.process import ProcessExecutor
 
 # What another engine's walls hold back; the rest is up to host and worker, the same everywhere.
 AT_THE_WALLS = {
-    *("bombs", "descriptors", "file reads", "filling", "floods", "hidden files", "lingering", "loading"),
+    *(
+        "bombs",
+        "descriptors",
+        "file reads",
+        "filling",
+        "floods",
+        "hidden files",
+        "lingering",
+        "loading",
+    ),
     *(
         "memory of others",
         "network",
