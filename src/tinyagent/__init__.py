@@ -131,6 +131,8 @@ if TYPE_CHECKING:
     from tinyagent.execution.choose import get_executor
     from tinyagent.execution.local import LocalExecutor
     from tinyagent.execution.process import ProcessExecutor
+
+    __version__: str
 else:
     _LATER = {
         "LocalExecutor": "tinyagent.execution.local",
@@ -140,6 +142,10 @@ else:
     }
 
     def __getattr__(name: str) -> object:
+        if name == "__version__":
+            from importlib.metadata import version  # noqa: PLC0415 - slow to load
+
+            return version("tinyagent-skillian")
         if name not in _LATER:
             raise AttributeError(f"module 'tinyagent' has no attribute {name!r}")
         item = globals()[name] = getattr(import_module(_LATER[name]), name)

@@ -155,7 +155,7 @@ async def test_what_is_printed_beyond_the_limit_is_told() -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("missing.py",), "FILE cannot be read"),
+        (("missing.py",), "'missing.py' cannot be read: No such file"),
         (("-", "--trust", "full"), "'full' is not one of 'local', 'isolated', 'sandboxed'"),
         (("-", "--timeout", "0"), "timeout_seconds must be more than 0"),
         (("-", "--file", "missing.txt"), "there is no file 'missing.txt'"),

@@ -1,7 +1,7 @@
 """Sources that nobody has declared: from a database's catalogue, and from single files."""
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -64,25 +64,31 @@ async def infer_sources(url: str, folder: Path) -> Inferred:
     return Inferred(connection, found, left_out, _shared([one.definition for one in found]))
 
 
-async def sources_of(names: Sequence[str], measures: Collection[str] = ()) -> SourceRegistry:
-    """Return the files of these paths as sources of the same names, without a `sources.yaml`.
+async def tables_of(names: Sequence[str]) -> dict[str, Table]:
+    """Return the table that each of these files holds.
+
+    A sheet of a workbook is written `book.xlsx#Sheet`. Raises `QueryError` for what cannot be
+    read and `UnknownNameError` for a sheet that is not there.
+    """
+    found: dict[str, Table] = {}
+    async with Connections(_registry(_urls(names), {}, Path())) as opened:
+        for name in dict.fromkeys(names):
+            tables = {table.name: table for table in await opened.get(name).catalog()}
+            if Path(name).name not in tables:
+                raise UnknownNameError("sheet", name, tables)
+            found[name] = tables[Path(name).name]
+    return found
+
+
+def sources_of(tables: Mapping[str, Table], measures: Collection[str] = ()) -> SourceRegistry:
+    """Return these files as sources of the same names, without a `sources.yaml`.
 
     Columns named in `measures`, and those with fractions, are summed; all others are dimensions.
-    A sheet of a workbook is written `book.xlsx#Sheet`. Raises `QueryError` for what cannot be
-    read, `UnknownNameError` for a sheet that is not there, and `InvalidInputError` for a file
-    without a dimension or a measure.
+    Raises `InvalidInputError` for a file without a dimension or a measure.
     """
     asked = {measure.casefold() for measure in measures}
-    urls = {name: f"files:///{_file(name).absolute()}" for name in names}
-    sources: dict[str, Source] = {}
-    async with Connections(_registry(urls, {}, Path())) as opened:
-        for name in urls:
-            tables = {table.name: table for table in await opened.get(name).catalog()}
-            table = tables.get(Path(name).name)
-            if table is None:
-                raise UnknownNameError("sheet", name, tables)
-            sources[name] = _file_source(name, table, asked)
-    return _registry(urls, sources, Path())
+    sources = {name: _file_source(name, table, asked) for name, table in tables.items()}
+    return _registry(_urls(tables), sources, Path())
 
 
 def connection_name(url: str) -> str:
@@ -104,6 +110,10 @@ def _registry(
         comparison=ComparisonSettings(),
     )
     return SourceRegistry(definitions, folder)
+
+
+def _urls(names: Iterable[str]) -> dict[str, str]:
+    return {name: f"files:///{_file(name).absolute()}" for name in names}
 
 
 def _file(name: str) -> Path:

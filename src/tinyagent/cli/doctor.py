@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import platform
@@ -15,6 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+import tinyagent_commands
 from tinyagent.cli.exits import ExitCode
 from tinyagent.execution.advice import advise
 from tinyagent.execution.doctor import Examination, Verdict, as_json, examine_all
@@ -43,7 +43,9 @@ def doctor(
     """
     try:
         with notes.status("trying what is promised") as status:
-            examinations = asyncio.run(examine_all(lambda what: status.update(f"trying: {what}")))
+            examinations = tinyagent_commands.run(
+                examine_all(lambda what: status.update(f"trying: {what}"))
+            )
     except KeyboardInterrupt:
         notes.print("Interrupted.", style="yellow")
         raise typer.Exit(ExitCode.INTERRUPTED) from None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+import tinyagent_commands
 from tinyagent.cli.exits import ExitCode
 from tinyagent.core.errors import CallerError, SandboxUnavailable
 from tinyagent.execution.choose import get_executor
@@ -87,9 +87,9 @@ def execute(  # noqa: PLR0913 - one for each option of the command
             options["checkpoints"] = 0
         if file:
             options["files"] = file
-        result = asyncio.run(_execute(code, trust, options, screen))
+        result = tinyagent_commands.run(_execute(code, trust, options, screen))
     except (CallerError, SandboxUnavailable) as error:
-        notes.print(printable(f"Error: {error}"), style="red")
+        notes.print(printable(f"error: {error}"), style="red")
         raise typer.Exit(ExitCode.BAD_USAGE) from None
     except KeyboardInterrupt:
         notes.print("Interrupted; the script was ended.", style="yellow")
@@ -127,8 +127,10 @@ def _read(script: str) -> str:
         if script == "-":
             return sys.stdin.buffer.read().decode()
         return Path(script).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise typer.BadParameter(f"FILE cannot be read: {error}") from None
+    except OSError as error:
+        raise typer.BadParameter(f"{script!r} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise typer.BadParameter(f"{script!r} cannot be read: it is not UTF-8 text") from None
 
 
 def _deliver(result: ExecutionResult, folder: Path | None) -> None:
@@ -145,7 +147,7 @@ def _deliver(result: ExecutionResult, folder: Path | None) -> None:
             path = artifact.save(folder)
             notes.print(printable(f"Saved {path} ({len(artifact.data):,} bytes)"), style="dim")
     except OSError as error:
-        notes.print(printable(f"Error: a file cannot be saved: {error}"), style="red")
+        notes.print(printable(f"error: a file cannot be saved: {error}"), style="red")
         raise typer.Exit(ExitCode.FAILED) from None
 
 

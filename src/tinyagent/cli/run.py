@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Callable
 from contextlib import aclosing
@@ -11,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+import tinyagent_commands
 from tinyagent.agents.code import TinyCodeAgent
 from tinyagent.agents.react import ReactAgent
 from tinyagent.cli.exits import ExitCode
@@ -71,10 +71,10 @@ def run(  # noqa: PLR0913 - one for each option of the command
         else:
             agent = ReactAgent(model, given, max_steps=max_steps, middleware=gate)
         show = Display(stream=stream, quiet=as_json, code=code)
-        result = asyncio.run(_run(agent, task, show.show))
+        result = tinyagent_commands.run(_run(agent, task, show.show))
         _save(result, artifacts)
     except CallerError as error:
-        notes.print(printable(f"Error: {error}"), style="red")
+        notes.print(printable(f"error: {error}"), style="red")
         raise typer.Exit(ExitCode.BAD_USAGE) from None
     except KeyboardInterrupt:
         notes.print("Interrupted; the run was cancelled.", style="yellow")

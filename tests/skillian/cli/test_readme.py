@@ -39,7 +39,7 @@ def test_the_commands_do_what_they_say(tmp_path: Path) -> None:
             check=False,
         )
         assert "Traceback" not in done.stderr
-        assert "Error" not in done.stderr, done.stderr
+        assert "error:" not in done.stderr, done.stderr
         codes[command] = done.returncode
     compared = [code for command, code in codes.items() if command.startswith("skillian compare")]
     assert compared == [1, 1, 1]
