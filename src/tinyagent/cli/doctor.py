@@ -81,13 +81,22 @@ def _show(examinations: Sequence[Examination], advice: list[str]) -> None:
     console.print(
         f"{here['system']} on {here['machine']}, Python {here['python']}, {here['user']} user"
     )
-    for examination in examinations:
+    for alike in _alike(examinations):
         console.print()
-        console.print(_table(examination) if examination.trials else _absence(examination))
+        console.print(_table(alike) if alike[0].trials else _absence(alike[0]))
     if advice:
         console.print("\nHow to get more:")
         for line in advice:
             console.print(f"- {line}")
+
+
+def _alike(examinations: Sequence[Examination]) -> list[list[Examination]]:
+    """The examinations, those together that came to the same: one table shows them."""
+    groups: dict[object, list[Examination]] = {}
+    for examination in examinations:
+        came_to = tuple((trial.guarantee, trial.verdict) for trial in examination.trials)
+        groups.setdefault(came_to or id(examination), []).append(examination)
+    return list(groups.values())
 
 
 def _title(examination: Examination) -> str:
@@ -99,11 +108,12 @@ def _absence(examination: Examination) -> str:
     return f"{_title(examination)}\nNot available: {examination.unavailable}"
 
 
-def _table(examination: Examination) -> Table:
-    table = Table(title=_title(examination), title_justify="left", title_style="bold")
+def _table(alike: Sequence[Examination]) -> Table:
+    title = "\n".join(map(_title, alike))
+    table = Table(title=title, title_justify="left", title_style="bold")
     for name, ratio in (("promise", 4), ("enforced by", 4), ("tried", 7), ("verdict", 2)):
         table.add_column(name, ratio=ratio, overflow="fold")
-    for trial in examination.trials:
+    for trial in alike[0].trials:
         by = (
             trial.guarantee.by
             if trial.guarantee.enforced
