@@ -141,10 +141,11 @@ def main() -> int:
         for kind, file, extra in ways:
             if chosen and extra not in chosen:
                 continue
-            print(f"{kind} [{extra}] ...", file=sys.stderr, flush=True)
+            sys.stderr.write(f"{kind} [{extra}] ...\n")
             rows.append(attempt(folder / "environment", kind, file, extra))
     show(rows)
-    print(f"sdist: {f'lacks {missing}' if missing else 'holds every file of the repository'}")
+    held = f"lacks {missing}" if missing else "holds every file of the repository"
+    sys.stdout.write(f"sdist: {held}\n")
     return int(bool(missing) or not all(row.is_good for row in rows))
 
 
@@ -185,7 +186,9 @@ def attempt(folder: Path, kind: str, file: Path, extra: str) -> Row:
     bare = {"PATH": f"{folder / 'bin'}:/usr/bin:/bin", "HOME": str(here), "ANTHROPIC_API_KEY": "k"}
     parts = "tinyagent, skillian, tinyagent.cli, skillian.cli"
     imported = run(python, "-c", f"import {parts}", folder=here, env=bare)
-    return Row(way, told(imported), helped(folder, here, bare, extra), used(python, here, bare, extra))
+    return Row(
+        way, told(imported), helped(folder, here, bare, extra), used(python, here, bare, extra)
+    )
 
 
 def helped(folder: Path, here: Path, env: dict[str, str], extra: str) -> str:
@@ -199,7 +202,7 @@ def helped(folder: Path, here: Path, env: dict[str, str], extra: str) -> str:
         return "ok"
     done = run(str(folder / "bin" / "skillian"), "skills", "list", folder=here, env=env)
     wanted = r"error: skillian needs .*pip install '\.\[skillian\]'\n"
-    if done.returncode == 2 and re.fullmatch(wanted, done.stderr):  # noqa: PLR2004 - bad usage
+    if done.returncode == 2 and re.fullmatch(wanted, done.stderr):
         return "ok"
     return f"without its extra skillian said: {last(done)}"
 
@@ -260,7 +263,8 @@ def show(rows: Sequence[Row]) -> None:
     table = [("install", "import", "--help", "smallest use"), *rows]
     widths = [max(len(row[column]) for row in table) for column in range(4)]
     for row in table:
-        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+        line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        sys.stdout.write(f"{line.rstrip()}\n")
 
 
 if __name__ == "__main__":

@@ -192,7 +192,8 @@ async def test_the_doctor_shows_levels_that_came_to_the_same_in_one_table() -> N
     people = await _run("doctor")
     tables = people.out.split("\u250f")[1:]
     rows = [
-        re.findall(r"^\u2502 ([^\u2502]*?) *\u2502 ([^\u2502]*?) *\u2502", t, re.MULTILINE) for t in tables
+        re.findall(r"^\u2502 ([^\u2502]*?) *\u2502 ([^\u2502]*?) *\u2502", t, re.MULTILINE)
+        for t in tables
     ]
     assert all(rows)
     assert len({tuple(each) for each in rows}) == len(rows)

@@ -61,7 +61,17 @@ def test_where_nothing_is_named_the_columns_are_listed(skillian: Run, tmp_path: 
     assert done.stderr.startswith("error: name what to compare with --measure")
     assert "old.csv: company (VARCHAR), period (VARCHAR), amount (DECIMAL" in done.stderr
     command = done.stderr.splitlines()[-1].removeprefix("For example: skillian ").split()
-    assert command == ["compare", "old.csv", "new.csv", "--measure", "amount", "--by", "company", "--by", "period"]
+    assert command == [
+        "compare",
+        "old.csv",
+        "new.csv",
+        "--measure",
+        "amount",
+        "--by",
+        "company",
+        "--by",
+        "period",
+    ]
     assert skillian(*command).returncode == 1
 
 

@@ -10,8 +10,9 @@ from tests.skillian.reports.comparisons import asked
 from skillian.data.comparison import ComparisonEngine
 from skillian.data.sources import SourceRegistry
 from skillian.demo.ledger import write_demo
+from skillian.reports.formats import Depth
 from skillian.reports.outcome import Compared, Failed, Outcome
-from skillian.reports.running import AT_ONCE, Depth, open_engine, run_all
+from skillian.reports.running import AT_ONCE, open_engine, run_all
 
 
 def test_a_difference_is_explained_and_looked_into(close: Outcome) -> None:
