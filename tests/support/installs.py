@@ -143,6 +143,7 @@ def main() -> int:
                 continue
             sys.stderr.write(f"{kind} [{extra}] ...\n")
             rows.append(attempt(folder / "environment", kind, file, extra))
+            sys.stderr.write(f"  {rows[-1]}\n")
     show(rows)
     held = f"lacks {missing}" if missing else "holds every file of the repository"
     sys.stdout.write(f"sdist: {held}\n")
