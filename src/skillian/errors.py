@@ -21,6 +21,11 @@ from rapidfuzz import fuzz, process, utils
 ErrorType = Literal["validation_error", "not_found", "query_error", "runtime_error"]
 
 
+def how_to_install(extra: str) -> str:
+    """Return how to add an extra of this distribution, which is on no package index."""
+    return f"in the folder of the clone, run: pip install '.[{extra}]'"
+
+
 class SkillianError(Exception):
     """The root of everything skillian raises on purpose."""
 

@@ -136,6 +136,8 @@ if TYPE_CHECKING:
     )
     from tinyagent.tools.registry import ToolRegistry, get_registry
     from tinyagent.tools.tool import Tool, tool
+
+    __version__: str
 else:
     _PLACES = {
         "tinyagent.adapters": (
@@ -210,6 +212,10 @@ else:
     _MODULES = {name: module for module, names in _PLACES.items() for name in names.split()}
 
     def __getattr__(name: str) -> object:
+        if name == "__version__":
+            from importlib.metadata import version  # noqa: PLC0415 - slow to load
+
+            return version("tinyagent-skillian")
         if name not in _MODULES:
             raise AttributeError(f"module 'tinyagent' has no attribute {name!r}")
         item = globals()[name] = getattr(import_module(_MODULES[name]), name)

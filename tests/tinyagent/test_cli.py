@@ -120,7 +120,7 @@ async def test_the_step_limit_is_exit_code_3(folder: Path) -> None:
         done = await _ask(server, "--max-steps", "2", "--tools", "my_tools:add", cwd=folder)
         as_json = await _ask(server, "--json", "--max-steps", "1", cwd=folder)
     assert (done.code, done.out, as_json.code) == (3, "", 3)
-    assert "Error: no answer after 2 steps" in done.err
+    assert "error: no answer after 2 steps" in done.err
     assert json.loads(as_json.out)["state"] == "step_limit_reached"
 
 
@@ -134,20 +134,20 @@ async def test_a_failing_server_is_exit_code_1() -> None:
 async def test_a_server_that_is_not_there_is_exit_code_1() -> None:
     done = await _run("1 + 2?", OPENAI_BASE_URL="http://127.0.0.1:1/v1")
     assert done.code == 1
-    assert "Error: no connection to http://127.0.0.1:1/v1/chat/completions: " in done.err
+    assert "error: no connection to http://127.0.0.1:1/v1/chat/completions: " in done.err
 
 
 @pytest.mark.parametrize(
     ("arguments", "environment", "said"),
     [
-        ([], {}, "Error: no API key: set OPENAI_API_KEY, or set OPENAI_BASE_URL to a server that"),
+        ([], {}, "error: no API key: set OPENAI_API_KEY, or set OPENAI_BASE_URL to a server that"),
         (
             [],
             {"OPENAI_BASE_URL": "localhost:1"},
-            "Error: the base URL (OPENAI_BASE_URL or",
+            "error: the base URL (OPENAI_BASE_URL or",
         ),
-        ([], {"OPENAI_API_KEY": "schlüssel"}, "Error: the API key holds characters that cannot"),
-        (["--model", ""], {"OPENAI_API_KEY": "k"}, "Error: the model's name is empty"),
+        ([], {"OPENAI_API_KEY": "schlüssel"}, "error: the API key holds characters that cannot"),
+        (["--model", ""], {"OPENAI_API_KEY": "k"}, "error: the model's name is empty"),
         (["--stream", "--json"], {}, "--stream and --json exclude each other"),
         (["--max-steps", "0"], {}, "--max-steps"),
         (["--tools", "nowhere:add"], {}, "'nowhere:add' cannot be loaded (No module named 'nowh"),
@@ -230,7 +230,7 @@ async def test_a_server_stopped_in_mid_stream_is_said_to_have_broken_off() -> No
         await server.stop()
         done = await _end(process)
     assert (said, done.code) == (b"It", 1)
-    assert "Error: no connection to " in done.err
+    assert "error: no connection to " in done.err
     assert "is the server running" in done.err
 
 

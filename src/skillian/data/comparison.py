@@ -20,6 +20,7 @@ from skillian.data.ground import Progress, ground_of
 from skillian.data.heat_map import HeatMap, read_heat_map
 from skillian.data.interpretation import interpret
 from skillian.data.page import ColumnFilter, Order, Page
+from skillian.data.pages import MAX_PAGE, TOP
 from skillian.data.question import Planner, Question, unused_dimensions
 from skillian.data.remembered import ComparisonCache, Remembered
 from skillian.data.results import STATUSES, ComparisonResult, Proof, Status
@@ -27,8 +28,6 @@ from skillian.data.single_flight import SingleFlight
 from skillian.data.sources import SourceRegistry
 from skillian.errors import InvalidInputError
 
-TOP = 10
-MAX_PAGE = 1000
 MAX_DRILLED = 1000
 DIFFERENT: tuple[Status, ...] = tuple(status for status in STATUSES if status != "match")
 

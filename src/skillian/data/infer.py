@@ -1,7 +1,7 @@
 """Sources that nobody has declared: from a database's catalogue, and from single files."""
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,34 +67,48 @@ async def infer_sources(url: str, folder: Path) -> Inferred:
     return Inferred(connection, found, left_out, _shared([one.definition for one in found]))
 
 
-async def sources_of(
-    names: Sequence[str],
+async def tables_of(names: Sequence[str]) -> dict[str, Table]:
+    """Return the table that each of these files holds.
+
+    A sheet of a workbook is written `book.xlsx#Sheet`. Raises `QueryError` for what cannot be
+    read and `UnknownNameError` for a sheet that is not there.
+    """
+    found: dict[str, Table] = {}
+    async with Connections(_registry(_urls(names), {}, Path())) as opened:
+        for name in dict.fromkeys(names):
+            tables = {table.name: table for table in await opened.get(name).catalog()}
+            if Path(name).name not in tables:
+                raise UnknownNameError("sheet", name, tables)
+            found[name] = tables[Path(name).name]
+    return found
+
+
+def declared_files(names: Collection[str], declared: SourceRegistry | None) -> dict[str, Source]:
+    """Return the files among these that are sources of `declared`, by name or by place."""
+    if declared is None:
+        return {}
+    known = {name: _declared(name, declared) for name in names}
+    return {name: source for name, source in known.items() if source is not None}
+
+
+def sources_of(
+    tables: Mapping[str, Table],
     measures: Collection[str] = (),
     dimensions: Collection[str] = (),
+    known: Mapping[str, Source] | None = None,
     declared: SourceRegistry | None = None,
 ) -> SourceRegistry:
-    """Return the files of these paths as sources of the same names.
+    """Return these files as sources of the same names.
 
-    A file that is a source of `declared` is as declared there, and comparisons have its defaults.
-    Of any other file, columns named in `measures`, and those with fractions that are not named in
-    `dimensions`, are summed; all others are dimensions. A sheet of a workbook is written
-    `book.xlsx#Sheet`. Raises `QueryError` for what cannot be read, `UnknownNameError` for a sheet
-    or a measure that is not there, and `InvalidInputError` for a file without a dimension or a
-    measure.
+    Columns named in `measures`, and those with fractions that are not named in `dimensions`, are
+    summed; all others are dimensions. `known` are sources of `declared`, whose defaults
+    comparisons then have. Raises `InvalidInputError` for a file without a dimension or a measure.
     """
     asked = {measure.casefold() for measure in measures}
     keys = {dimension.casefold() for dimension in dimensions}
-    known = {} if declared is None else {name: _declared(name, declared) for name in names}
-    sources = {name: source for name, source in known.items() if source is not None}
-    files = [name for name in names if name not in sources]
-    urls = {name: f"files:///{_file(name).absolute()}" for name in files}
-    async with Connections(_registry(urls, {}, Path())) as opened:
-        for name in urls:
-            tables = {table.name: table for table in await opened.get(name).catalog()}
-            table = tables.get(Path(name).name)
-            if table is None:
-                raise UnknownNameError("sheet", name, tables)
-            sources[name] = _file_source(name, table, asked, keys)
+    sources = {name: _file_source(name, table, asked, keys) for name, table in tables.items()}
+    sources |= known or {}
+    urls = _urls(tables)
     if declared is None:
         return _registry(urls, sources, Path())
     connections = {source.connection for source in sources.values()} - {*urls}
@@ -139,6 +153,10 @@ def _registry(
         comparison=comparison or ComparisonSettings(),
     )
     return SourceRegistry(definitions, folder)
+
+
+def _urls(names: Iterable[str]) -> dict[str, str]:
+    return {name: f"files:///{_file(name).absolute()}" for name in names}
 
 
 def _file(name: str) -> Path:

@@ -22,7 +22,7 @@ def show_table(
         if isinstance(outcome, Compared):
             _show(console, outcome)
         else:
-            text = printable(f"Error: {outcome.reason}")
+            text = printable(f"error: {outcome.reason}")
             (errors or console).print(text, style="red", markup=False, soft_wrap=True)
 
 

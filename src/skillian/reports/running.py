@@ -4,7 +4,7 @@ import asyncio
 import math
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from time import monotonic
 
@@ -18,6 +18,7 @@ from skillian.data.ground import Progress
 from skillian.data.saved import SavedComparison
 from skillian.data.sources import SourceRegistry
 from skillian.errors import ToolError
+from skillian.reports.formats import Depth
 from skillian.reports.outcome import Compared, Failed, Outcome
 
 AT_ONCE = 4
@@ -25,14 +26,6 @@ DRILLED_ROWS = 50
 
 Watch = Callable[[str, str], None]
 """Told the name of a comparison and what it is at; an empty text once it has ended."""
-
-
-@dataclass(frozen=True, slots=True)
-class Depth:
-    """How many differing groups a report wants, and of how many of them the rows behind."""
-
-    groups: int = 0
-    drilled: int = 0
 
 
 @asynccontextmanager

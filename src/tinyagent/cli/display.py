@@ -88,7 +88,7 @@ class Display:
         if not self._quiet and answer and answer.strip() != self._streamed.strip():
             typer.echo(answer)
         if result.error is not None:
-            notes.print(printable(f"Error: {result.error}"), style="red")
+            notes.print(printable(f"error: {result.error}"), style="red")
         if not self._quiet:
             used = result.usage
             notes.print(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
+import tinyagent_commands
 from tinyagent.cli.exits import ExitCode
 from tinyagent.cli.notes import notes, printable
 from tinyagent.core.errors import CallerError, ConfigurationError
@@ -30,12 +31,10 @@ T = TypeVar("T")
 
 def complete(work: Coroutine[Any, Any, T]) -> T:
     """Run to the end; what the user can mend is one line."""
-    import asyncio
-
     try:
-        return asyncio.run(work)
+        return tinyagent_commands.run(work)
     except CallerError as error:
-        notes.print(printable(f"Error: {error}"), style="red")
+        notes.print(printable(f"error: {error}"), style="red")
         raise typer.Exit(ExitCode.BAD_USAGE) from None
     except KeyboardInterrupt:
         raise typer.Exit(ExitCode.INTERRUPTED) from None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+import tinyagent_commands
 from tinyagent.cli.exits import ExitCode
 from tinyagent.cli.notes import notes, printable
 from tinyagent.core.errors import CallerError, SandboxUnavailable
@@ -83,8 +84,6 @@ def execute(  # noqa: PLR0913 - one for each option of the command
     Exit codes: 0 it ended well, 1 it failed, 2 bad usage or no such sandbox here, 3 out of time
     or memory.
     """
-    import asyncio
-
     screen = _Screen()
     try:
         code = _read(script)
@@ -97,9 +96,9 @@ def execute(  # noqa: PLR0913 - one for each option of the command
             options |= {"checkpoints": 0, "without": without or (), "require": require or ()}
         if file:
             options["files"] = file
-        result = asyncio.run(_execute(code, trust, options, screen))
+        result = tinyagent_commands.run(_execute(code, trust, options, screen))
     except (CallerError, SandboxUnavailable) as error:
-        notes.print(printable(f"Error: {error}"), style="red")
+        notes.print(printable(f"error: {error}"), style="red")
         raise typer.Exit(ExitCode.BAD_USAGE) from None
     except KeyboardInterrupt:
         notes.print("Interrupted; the script was ended.", style="yellow")
@@ -141,8 +140,10 @@ def _read(script: str) -> str:
         if script == "-":
             return sys.stdin.buffer.read().decode()
         return Path(script).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise typer.BadParameter(f"FILE cannot be read: {error}") from None
+    except OSError as error:
+        raise typer.BadParameter(f"{script!r} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise typer.BadParameter(f"{script!r} cannot be read: it is not UTF-8 text") from None
 
 
 def _deliver(result: ExecutionResult, folder: Path | None) -> None:
@@ -159,7 +160,7 @@ def _deliver(result: ExecutionResult, folder: Path | None) -> None:
             path = artifact.save(folder)
             notes.print(printable(f"Saved {path} ({len(artifact.data):,} bytes)"), style="dim")
     except OSError as error:
-        notes.print(printable(f"Error: a file cannot be saved: {error}"), style="red")
+        notes.print(printable(f"error: a file cannot be saved: {error}"), style="red")
         raise typer.Exit(ExitCode.FAILED) from None
 
 

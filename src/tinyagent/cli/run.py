@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+import tinyagent_commands
 from tinyagent.cli.execute import Require, Without
 from tinyagent.cli.exits import ExitCode
 from tinyagent.cli.notes import notes, printable
@@ -59,8 +60,6 @@ def run(  # noqa: PLR0913 - one for each option of the command
     served by OPENAI_BASE_URL with OPENAI_API_KEY. Progress goes to standard error.
     Exit codes: 0 answered, 1 failed, 2 bad usage, 3 step or usage limit.
     """
-    import asyncio
-
     from tinyagent.cli.display import Display, ask_person
     from tinyagent.middleware.approval import Approval
 
@@ -84,10 +83,10 @@ def run(  # noqa: PLR0913 - one for each option of the command
 
             agent = ReactAgent(model, given, max_steps=max_steps, middleware=gate)
         show = Display(stream=stream, quiet=as_json, code=code)
-        result = asyncio.run(_run(agent, task, show.show))
+        result = tinyagent_commands.run(_run(agent, task, show.show))
         _save(result, artifacts)
     except (CallerError, SandboxUnavailable) as error:
-        notes.print(printable(f"Error: {error}"), style="red")
+        notes.print(printable(f"error: {error}"), style="red")
         raise typer.Exit(ExitCode.BAD_USAGE) from None
     except KeyboardInterrupt:
         notes.print("Interrupted; the run was cancelled.", style="yellow")

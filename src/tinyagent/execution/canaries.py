@@ -22,7 +22,7 @@ class Canaries:
 
     def __init__(self) -> None:
         self.secret = f"canary-{secrets.token_hex(8)}"
-        self.name = "TINYAGENT_CANARY"
+        self.name = f"TINYAGENT_CANARY_{secrets.token_hex(4)}"
         self.mark = f"ta{secrets.token_hex(5)}"
         """How a probe's process calls itself; a process's name has 15 characters at most."""
         self._listeners: dict[str, socket.socket] = {}

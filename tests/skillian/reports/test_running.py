@@ -14,8 +14,9 @@ from skillian.errors import QueryError
 from skillian.reports.as_html import write_html
 from skillian.reports.as_json import write_json
 from skillian.reports.as_markdown import write_markdown
+from skillian.reports.formats import Depth
 from skillian.reports.outcome import Compared, Failed, Outcome
-from skillian.reports.running import AT_ONCE, Depth, open_engine, run_all
+from skillian.reports.running import AT_ONCE, open_engine, run_all
 
 
 def test_a_difference_is_explained_and_looked_into(close: Outcome) -> None:
