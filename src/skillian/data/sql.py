@@ -42,6 +42,11 @@ def decimal(expression: exp.Expr, scale: int) -> exp.Expr:
     return exp.Cast(this=exp.maybe_copy(expression), to=kind)
 
 
+def as_text(value: exp.Expr) -> exp.Expr:
+    """Return `CAST(value AS TEXT)`. `exp.cast` would parse the type's name, once per value."""
+    return exp.Cast(this=value, to=exp.DataType(this=exp.DataType.Type.TEXT))
+
+
 def all_of(conditions: Iterable[exp.Expr]) -> exp.Expr:
     """Return the conditions joined by AND."""
     return exp.and_(*conditions, copy=False)
