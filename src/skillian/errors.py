@@ -91,7 +91,9 @@ class UnknownNameError(ToolError):
         self.available = nearest(name, available)
         place = f" in {where}" if where else ""
         known = ", ".join(self.available) or "none"
-        super().__init__(f"there is no {kind} {quoted(name)}{place}; {kind}s, nearest first: {known}")
+        super().__init__(
+            f"there is no {kind} {quoted(name)}{place}; {kind}s, nearest first: {known}"
+        )
 
     def to_dict(self) -> dict[str, object]:
         """Return the error with `available_<kind>s`, nearest first."""
@@ -133,6 +135,10 @@ class UnavailableError(ToolError):
 def nearest(name: str, names: Iterable[str]) -> tuple[str, ...]:
     """Return all of `names`, those most like `name` first; equally near ones alphabetically."""
     matches = process.extract(
-        name[:LONGEST_NAME], sorted(names), scorer=fuzz.WRatio, processor=utils.default_process, limit=None
+        name[:LONGEST_NAME],
+        sorted(names),
+        scorer=fuzz.WRatio,
+        processor=utils.default_process,
+        limit=None,
     )
     return tuple(choice for choice, _, _ in matches)

@@ -26,6 +26,7 @@ from fastapi import APIRouter, Response
 
 from skillian.api.ag_ui_events import AgUiRun
 from skillian.api.doors import in_slot
+from skillian.api.openai_schemas import MAX_MESSAGES
 from skillian.api.problems import ProblemError
 from skillian.api.schemas import MAX_MESSAGE
 from skillian.api.service import TheService
@@ -48,6 +49,8 @@ async def run(asked: RunAgentInput, service: TheService) -> Response:
     """Answer the last message with AG-UI's events; tools of the front end are not called."""
     if not asked.messages or not isinstance(asked.messages[-1], UserMessage):
         raise _invalid("messages: the last one must be the user's")
+    if len(asked.messages) > MAX_MESSAGES:
+        raise _invalid(f"messages: there are more than {MAX_MESSAGES}")
     question = _text(asked.messages[-1].content)
     if not question.strip() or len(question) > MAX_MESSAGE:
         raise _invalid(f"messages: the last one must have 1 to {MAX_MESSAGE} characters")
