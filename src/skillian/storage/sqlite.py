@@ -147,7 +147,7 @@ class SqliteDatabase(Database):
     def _check_file(self) -> None:
         """Raise `StoreUnavailable` where the path leads to no file any more, or to another one."""
         try:
-            is_ours = _identity(os.stat(self._path)) == self._file
+            is_ours = _identity(Path(self._path).stat()) == self._file
         except OSError:
             is_ours = False
         if not is_ours:
