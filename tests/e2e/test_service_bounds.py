@@ -126,15 +126,14 @@ def frames(frame: str | bytes, times: int) -> Send:
 
     def send(server: Serving) -> set[int]:
         url = server.url.replace("http", "ws", 1) + SOCKET
-        with (
-            connect(url, additional_headers=AUTHORIZED, origin=server.url) as opened,  # type: ignore[arg-type]
-            pytest.raises(ConnectionClosed) as closed,
-        ):
-            for _ in range(times):
-                opened.send(frame)
-            while True:
-                opened.recv(SECONDS)
-        return {closed.value.rcvd.code if closed.value.rcvd else 1006}
+        with connect(url, additional_headers=AUTHORIZED, origin=server.url) as opened:  # type: ignore[arg-type]
+            try:
+                for _ in range(times):
+                    opened.send(frame)
+                while True:
+                    opened.recv(SECONDS)
+            except ConnectionClosed as closed:
+                return {closed.rcvd.code if closed.rcvd else 1006}
 
     return send
 
@@ -179,7 +178,7 @@ CASES: dict[str, tuple[Send, set[int]]] = {
     "a body with its length": (posted("/chat", b" " * (100 * BODY)), {413}),
     "values of a body": (posted("/chat", b"[" + b"[]," * (BODY // 4)), {422}),
     "as many values as there may be, all wrong": (
-        posted("/v1/chat/completions", {"messages": [[]] * (MAX_VALUES - 10)}),
+        posted("/v1/chat/completions", {"messages": [[]] * (MAX_VALUES // 2 - 10)}),
         {400},
     ),
     "faults of a list": (completed(messages=[{"role": "x"}] * MAX_MESSAGES), {400}),
@@ -198,7 +197,10 @@ CASES: dict[str, tuple[Send, set[int]]] = {
     "a preference": (posted("/compare", ASKED, Prefer="x" * 20_000), {422}),
     "a request's id": (got("/health", **{"X-Request-ID": "x" * 6400}), {200}),
     "values of a filter": (filtered({"company": NUMBERS}), {422}),
-    "20,000 values of a filter": (filtered({"company": NUMBERS[: MAX_VALUES - 100]}), {422}),
+    "nearly all values of a body, in a filter": (
+        filtered({"company": NUMBERS[: MAX_VALUES - 100]}),
+        {422},
+    ),
     "as many values of a filter as there may be": (
         filtered({"company": NUMBERS[:MAX_FILTER_VALUES]}),
         {200},
@@ -232,7 +234,7 @@ CASES: dict[str, tuple[Send, set[int]]] = {
     ),
     "a test's depth": (got(f"/comparisons/x/rows?where={'[' * (100 * MAX_DEPTH)}"), {422}),
     "a key": (posted("/ui/login", {"key": "x" * 100_000}), {422}),
-    "messages of a completion": (completed(messages=[{}] * (MAX_VALUES - 10)), {400}),
+    "messages of a completion": (completed(messages=[{}] * (MAX_VALUES // 2 - 10)), {400}),
     "a long conversation of a completion": (
         completed(messages=said("user", "a " * 500, MAX_MESSAGES)),
         {200},
@@ -243,22 +245,22 @@ CASES: dict[str, tuple[Send, set[int]]] = {
     ),
     "a model of a completion": (completed(model="x" * 100_000), {404}),
     "messages of AG-UI": (ag_ui(said("user", "a", 4 * MAX_MESSAGES)), {422}),
-    "wrong messages of AG-UI": (ag_ui([{}] * (MAX_VALUES - 100)), {422}),
+    "wrong messages of AG-UI": (ag_ui([{}] * (MAX_VALUES // 2 - 100)), {422}),
     "a long conversation of AG-UI": (ag_ui(said("user", "a " * 500, MAX_MESSAGES)), {200}),
     "values of AG-UI": (ag_ui(said("user", "x", 1), context=[[]] * (MAX_VALUES * 10)), {422}),
     "values of a call by MCP": (called({**ASKED, "filters": {"company": NUMBERS}}), {422}),
-    "20,000 values of a call by MCP": (
+    "nearly all values of a body, in a call by MCP": (
         called({**ASKED, "filters": {"company": NUMBERS[: MAX_VALUES - 100]}}),
         {200},
     ),
     "a name of a call by MCP": (called({**ASKED, "source_a": "x" * 900_000}), {200}),
-    "names of a call by MCP": (called({**ASKED, "align_on": NUMBERS[:19_000]}), {200}),
-    "unknown arguments by MCP": (called(dict.fromkeys(NUMBERS[:19_000])), {200}),
+    "names of a call by MCP": (called({**ASKED, "align_on": NUMBERS[: MAX_VALUES - 100]}), {200}),
+    "unknown arguments by MCP": (called(dict.fromkeys(NUMBERS[: MAX_VALUES - 100])), {200}),
     "a tool's name by MCP": (called({}, "x" * 900_000), {200, 400}),
-    "no call by MCP": (posted("/mcp", [[]] * (MAX_VALUES - 10)), {400, 406}),
+    "no call by MCP": (posted("/mcp", [[]] * (MAX_VALUES // 2 - 10)), {400, 406}),
     "a message of a socket": (frames("4" * (100 * MAX_FRAME), 1), {1009}),
     "a binary message of a socket": (frames(b"4" * (MAX_FRAME + 1), 1), {1009}),
-    "messages of a socket": (frames("3", 100 * FRAMES_PER_MINUTE), {1008, 1006}),
+    "messages of a socket": (frames("3", 100 * FRAMES_PER_MINUTE), {1008}),
     "a page that is not there, without a key": (
         repeated(got("/ui/_nicegui/x1", Authorization=""), 300),
         {404},
@@ -271,7 +273,7 @@ def test_what_is_too_much_is_refused_while_others_are_answered(what: str, server
     send, expected = CASES[what]
     with watched(server) as watch:
         statuses = send(server)
-    assert statuses <= expected
     assert statuses
+    assert statuses <= expected
     assert max(watch.stalls, default=0) <= STALL_SECONDS
     assert watch.grown <= GROWN_BYTES

@@ -1,4 +1,4 @@
-"""What a server does while it is sent too much: how long its event loop stands still, its memory."""
+"""A server under load: how long its event loop stands still, and how much memory it takes."""
 
 from __future__ import annotations
 

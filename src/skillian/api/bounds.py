@@ -14,7 +14,7 @@ MAX_HEAD = 32 * 1024
 """Bytes of a request's headers; the server itself reads no more before it has all of them."""
 MAX_TARGET = 16 * 1024
 """Bytes of a request's path and query."""
-MAX_VALUES = 20_000
+MAX_VALUES = 10_000
 """How many values a JSON text may hold: members, items and what they are in."""
 MAX_DEPTH = 50
 

@@ -20,7 +20,7 @@ MAX_BUCKETS = 10_000
 """How many keys and addresses are counted; the one that asked longest ago makes room."""
 MAX_FRAME = 256 * 1024
 """Characters or bytes of a message by a page's socket."""
-FRAMES_PER_MINUTE = 6000
+FRAMES_PER_MINUTE = 3000
 """How many messages a page's socket may send."""
 
 _POLICY_VIOLATION, _TOO_BIG = 1008, 1009
@@ -94,7 +94,7 @@ class Bounded:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on with its body, or answer it with a problem."""
         if scope["type"] != "http":
-            await self._app(scope, _bounded(receive, Buckets(FRAMES_PER_MINUTE)), send)
+            await self._app(scope, _bounded(receive, send), send)
             return
 
         async def send_in_time(message: Message) -> None:
@@ -150,21 +150,24 @@ class Bounded:
         return ProblemError(413, "body_too_large", detail)
 
 
-def _bounded(receive: Receive, buckets: Buckets) -> Receive:
-    """What a socket says; to what is too much, that it has gone."""
+def _bounded(receive: Receive, send: Send) -> Receive:
+    """What a socket says; one that says too much is closed."""
+    buckets = Buckets(FRAMES_PER_MINUTE)
 
     async def receive_bounded() -> Message:
         message = await receive()
         if message["type"] != "websocket.receive":
             return message
         said: str | bytes = message.get("text") or message.get("bytes") or b""
-        if len(said) > MAX_FRAME:
-            return {"type": "websocket.disconnect", "code": _TOO_BIG}
+        code = _TOO_BIG if len(said) > MAX_FRAME else 0
         try:
             buckets.take("")
         except ProblemError:
-            return {"type": "websocket.disconnect", "code": _POLICY_VIOLATION}
-        return message
+            code = _POLICY_VIOLATION
+        if not code:
+            return message
+        await send({"type": "websocket.close", "code": code})
+        return {"type": "websocket.disconnect", "code": code}
 
     return receive_bounded
 
