@@ -134,20 +134,22 @@ class SqliteDatabase(Database):
             return None, error
 
     def _transaction(self, work: Work[T], kind: Kind) -> T:
-        self._check_file()
+        self._check_file(self._path)
         try:
             with self._engine.execution_options(**{_KIND: kind}).begin() as connection:
                 value = work(connection)
         except (SQLAlchemyError, sqlite3.Error, OSError) as error:
             raise _busy_or(unavailable(error), error) from None
         if kind != "read":
-            self._check_file()  # what was written into a file without a name is lost
+            # What was written into a file without a name is lost.
+            self._check_file(self._path, f"{self._path}-wal")
         return value
 
-    def _check_file(self) -> None:
-        """Raise `StoreUnavailable` where the path leads to no file any more, or to another one."""
+    def _check_file(self, *paths: str) -> None:
+        """Raise `StoreUnavailable` where a path leads to no file, or the first to another one."""
         try:
-            is_ours = _identity(Path(self._path).stat()) == self._file
+            first, *_ = [Path(path).stat() for path in paths]
+            is_ours = _identity(first) == self._file
         except OSError:
             is_ours = False
         if not is_ours:

@@ -120,12 +120,13 @@ async def test_a_file_that_goes_is_noticed_before_anything_is_lost(
     assert file.exists() == (change == "replaced")
 
 
+@pytest.mark.parametrize("name", ["s.db", "s.db-wal"])
 async def test_a_file_that_goes_while_it_is_written_is_noticed(
-    database: SqliteDatabase, tmp_path: Path
+    database: SqliteDatabase, tmp_path: Path, name: str
 ) -> None:
     def work(connection: Connection) -> None:
         connection.execute(text("INSERT INTO t VALUES (1)"))
-        (tmp_path / "s.db").unlink()
+        (tmp_path / name).unlink()
 
     await refused(database.write(work))
 
