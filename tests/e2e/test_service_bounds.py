@@ -244,6 +244,8 @@ CASES: dict[str, tuple[Send, set[int]]] = {
         {400},
     ),
     "a model of a completion": (completed(model="x" * 100_000), {404}),
+    "a thread of AG-UI": (ag_ui(said("user", "x", 1), threadId="x" * 100_000), {422}),
+    "half a character as a thread of AG-UI": (ag_ui(said("user", "x", 1), runId="\ud800"), {422}),
     "messages of AG-UI": (ag_ui(said("user", "a", 4 * MAX_MESSAGES)), {422}),
     "wrong messages of AG-UI": (ag_ui([{}] * (MAX_VALUES // 2 - 100)), {422}),
     "a long conversation of AG-UI": (ag_ui(said("user", "a " * 500, MAX_MESSAGES)), {200}),

@@ -37,6 +37,8 @@ from tinyagent import ToolCall
 
 _EXAMPLE = 'data: {"type":"RUN_STARTED","threadId":"t","runId":"r"}\n\n'
 
+MAX_ID = 1000
+
 router = APIRouter(tags=["AG-UI"])
 
 
@@ -49,6 +51,9 @@ async def run(asked: RunAgentInput, service: TheService) -> Response:
     """Answer the last message with AG-UI's events; tools of the front end are not called."""
     if not asked.messages or not isinstance(asked.messages[-1], UserMessage):
         raise _invalid("messages: the last one must be the user's")
+    for name, given in (("threadId", asked.thread_id), ("runId", asked.run_id)):
+        if len(given) > MAX_ID or not _can_be_written(given):
+            raise _invalid(f"{name}: it is a text of at most {MAX_ID} characters")
     if len(asked.messages) > MAX_MESSAGES:
         raise _invalid(f"messages: there are more than {MAX_MESSAGES}")
     question = _text(asked.messages[-1].content)
@@ -114,6 +119,15 @@ def _text(content: str | Sequence[ContentPart]) -> str:
     if not all(isinstance(part, TextPart) for part in content):
         raise _invalid("messages: only text can be read")
     return "\n".join(part.text for part in content if isinstance(part, TextPart))
+
+
+def _can_be_written(text: str) -> bool:
+    """Whether a text is one in UTF-8: JSON can hold half a character, which no answer can."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _invalid(detail: str) -> ProblemError:

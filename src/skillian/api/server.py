@@ -42,7 +42,6 @@ class Server(uvicorn.Server):
             server_header=False,
             http="h11",  # the only one that bounds headers while they come
             h11_max_incomplete_event_size=MAX_HEAD,
-            ws="websockets-sansio",
             ws_max_size=MAX_FRAME,
             backlog=BACKLOG,
             timeout_keep_alive=IDLE_SECONDS,

@@ -117,19 +117,20 @@ class SqliteDatabase(Database):
         """Do them in one transaction; where one of them fails, each in its own."""
         if len(writes) > 1:
             kind: Kind = "lasting" if any(one.kind == "lasting" for one in writes) else "passing"
-            try:
-                return self._transaction(
-                    lambda connection: [(one.work(connection), None) for one in writes], kind
-                )
-            except StoreBusy as error:  # each by itself would wait as long again
-                return [(None, error) for _ in writes]
-            except Exception:  # noqa: BLE001, S110 - which one it was shows below
-                pass
-        return [self._outcome(write) for write in writes]
 
-    def _outcome(self, write: _Write) -> _Outcome:
+            def together(connection: Connection) -> list[_Outcome]:
+                return [(one.work(connection), None) for one in writes]
+
+            outcomes, error = self._outcome(together, kind)
+            if error is None:
+                return outcomes
+            if isinstance(error, StoreBusy):  # each by itself would wait as long again
+                return [(None, error) for _ in writes]
+        return [self._outcome(write.work, write.kind) for write in writes]
+
+    def _outcome(self, work: Work[Any], kind: Kind) -> _Outcome:
         try:
-            return self._transaction(write.work, write.kind), None
+            return self._transaction(work, kind), None
         except Exception as error:  # noqa: BLE001 - raised to whoever waits for it
             return None, error
 
