@@ -240,7 +240,7 @@ CASES: dict[str, tuple[Send, set[int]]] = {
         {200},
     ),
     "parts of a message": (
-        completed(messages=said("user", [{"type": "text", "text": "a"}] * (50 * MAX_PARTS), 1)),
+        completed(messages=said("user", [{"type": "text", "text": "a"}] * (20 * MAX_PARTS), 1)),
         {400},
     ),
     "a model of a completion": (completed(model="x" * 100_000), {404}),
