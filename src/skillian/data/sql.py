@@ -1,6 +1,7 @@
 """The small pieces every statement is built of. Names are always quoted, values always bound."""
 
 from collections.abc import Callable, Iterable
+from typing import cast
 
 from sqlglot import exp
 
@@ -71,7 +72,7 @@ def _nodes(value: object) -> list[exp.Expr]:
     """The nodes that an argument of a node holds; lists hold nothing else."""
     if isinstance(value, exp.Expr):
         return [value]
-    held: list[object] = value if isinstance(value, list) else []
+    held = cast("list[object]", value) if isinstance(value, list) else []
     return [each for each in held if isinstance(each, exp.Expr)]
 
 
