@@ -18,6 +18,7 @@ from tests.e2e.browser.conftest import Visit, ask
 from tests.support.paced_model import PacedModel, by_model
 from tests.support.serving import Serving, serving
 
+from skillian.display import printable
 from tinyagent import scripted_call
 
 COMPARED: dict[str, Any] = {
@@ -143,9 +144,9 @@ def test_an_address_is_a_text(server: Serving, visit: Visit, path: str) -> None:
 
 
 def assert_shown(place: Locator, *texts: str) -> None:
-    """The texts stand there, to the letter."""
+    """The texts stand there, to the letter but for what would steer the reader."""
     for text in texts:
-        expect(place).to_contain_text(text)
+        expect(place).to_contain_text(printable(text))
 
 
 def hover_all_over(page: Page, chart: Locator) -> None:
