@@ -1,4 +1,6 @@
-"""Each input of the service, a hundred times over its bound, while others are answered.
+"""Each input of the service, far over its bound, while others are answered.
+
+A hundred times over, or as far as an outer bound, such as that of the body, lets it come.
 
 The table in docs/security.md names the bounds.
 """
