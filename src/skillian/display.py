@@ -20,11 +20,20 @@ _STATUS = {
     "missing_in_b": "[magenta]only in a[/]",
 }
 _UNBOUNDED = 10_000
-_CONTROLS = {code: "\ufffd" for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"}
+# These turn the order of letters round: "gnp.exe" would be read as "exe.png".
+_BIDI = (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+_CONTROLS = {
+    **{code: "\ufffd" for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"},
+    **{code: f"\\u{code:04x}" for code in _BIDI},
+}
 
 
 def printable(text: str) -> str:
-    """The text without what would steer a terminal: data and models may hold anything."""
+    r"""The text without what would steer a terminal or a reader: data may hold anything.
+
+    Controls become a replacement character; those that change the direction of writing are
+    written as escapes, such as `\u202e`.
+    """
     return text.translate(_CONTROLS)
 
 

@@ -119,7 +119,7 @@ class BoundSource:
                 return sql.column(self._column(node.name, what), _ROWS)
             return node
 
-        return tree.transform(quoted)
+        return sql.replaced(tree, quoted)
 
     def _column(self, name: str, what: str) -> str:
         found = _match(name, self.columns)

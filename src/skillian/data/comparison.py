@@ -1,5 +1,6 @@
 """Compares two sources exactly, where their data lives, and remembers the answers for a while."""
 
+import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from datetime import UTC, datetime
@@ -26,7 +27,7 @@ from skillian.data.remembered import ComparisonCache, Remembered
 from skillian.data.results import STATUSES, ComparisonResult, Proof, Status
 from skillian.data.single_flight import SingleFlight
 from skillian.data.sources import SourceRegistry
-from skillian.errors import InvalidInputError
+from skillian.errors import InvalidInputError, quoted
 
 MAX_DRILLED = 1000
 DIFFERENT: tuple[Status, ...] = tuple(status for status in STATUSES if status != "match")
@@ -203,8 +204,9 @@ class ComparisonEngine:
     ) -> Remembered:
         snapshot = datetime.now(UTC).isoformat(timespec="seconds")
         ground = await ground_of(plan, self._workspace, progress)
-        tree = comparison_statement(plan, ground.pieces(), self._top)
-        statement = ground.statement(tree, plan)
+        statement = await asyncio.to_thread(
+            lambda: ground.statement(comparison_statement(plan, ground.pieces(), self._top), plan)
+        )
         summary, found = read_rows(await ground.ask(statement), plan)
         names = plan.a.source.name, plan.b.source.name
         limits = {measure.name: measure.thresholds for measure in plan.measures}
@@ -250,5 +252,5 @@ def _statuses(given: Status | Sequence[Status] | None) -> tuple[Status, ...]:
     wanted: tuple[Status, ...] = (given,) if isinstance(given, str) else tuple(given)
     for status in wanted:
         if status not in STATUSES:
-            raise InvalidInputError(f"no class {status!r}; classes: {', '.join(STATUSES)}")
+            raise InvalidInputError(f"no class {quoted(status)}; classes: {', '.join(STATUSES)}")
     return tuple(dict.fromkeys(wanted)) or DIFFERENT

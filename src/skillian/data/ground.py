@@ -86,12 +86,14 @@ async def ground_of(
         groups = partial(groups_of_rows, plan)
         return Ground(home, groups, groups, {}, ())
     sides = {LANDED_A: plan.a, LANDED_B: plan.b}
-    queries = {
-        name: prepare(
-            side_select(plan, side), side.source.connector.dialect, plan.parameters.values
-        )
-        for name, side in sides.items()
-    }
+    queries = await asyncio.to_thread(
+        lambda: {
+            name: prepare(
+                side_select(plan, side), side.source.connector.dialect, plan.parameters.values
+            )
+            for name, side in sides.items()
+        }
+    )
     landed = await together(
         *(_land(plan, side, queries[name], workspace, progress) for name, side in sides.items())
     )

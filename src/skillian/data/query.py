@@ -1,5 +1,6 @@
 """Asks one source: logical names in, rows and the SQL that gave them out."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -111,8 +112,11 @@ class QueryEngine:
             where=where,
             order=_order(order, (*names[0], *names[1])),
         )
-        tree = _statement(bound, question, limit, parameters)
-        statement = compile_sql(tree, bound.connector.dialect)
+        statement = await asyncio.to_thread(
+            lambda: compile_sql(
+                _statement(bound, question, limit, parameters), bound.connector.dialect
+            )
+        )
         table = await bound.connector.run(statement, parameters.values)
         kinds: list[Kind] = [term.type.kind for term in question.dimensions]
         rows = tuple(_row(row, kinds, question.measures) for row in arrow.rows(table))

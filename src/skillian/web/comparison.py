@@ -11,6 +11,7 @@ from skillian.api.problems import ProblemError
 from skillian.api.service import Service
 from skillian.data.filters import Operator
 from skillian.data.results import ComparisonResult, Status
+from skillian.display import printable
 from skillian.errors import InvalidInputError, ToolError
 from skillian.reports.words import text
 from skillian.web.choices import waiting
@@ -127,7 +128,7 @@ class _Comparison:
         with ui.element("ul").classes("sentences"):
             for sentence in self._result.interpretation:
                 with ui.element("li"):
-                    ui.label(sentence)
+                    ui.label(printable(sentence))
 
     def _proof(self) -> None:
         proof = self._result.proof

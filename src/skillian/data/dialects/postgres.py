@@ -10,6 +10,7 @@ from typing import Any
 
 from sqlglot import exp
 
+from skillian.data import sql
 from skillian.errors import QueryError
 
 _Type = exp.DataType.Type
@@ -50,7 +51,7 @@ def adapt(node: exp.Expr) -> exp.Expr:
 
 def _inner(node: exp.Expr) -> exp.Expr:
     # What a replaced node holds is not visited any more.
-    return node.transform(adapt)
+    return sql.replaced(node, adapt)
 
 
 def _cast(node: exp.Cast) -> exp.Expr:
