@@ -93,7 +93,7 @@ def _parts(message: Message) -> Sequence[Part]:
     return () if isinstance(message.content, str) else message.content
 
 
-def _sealed(body: Mapping[str, Any]) -> hashlib._Hash:
+def _sealed(body: Mapping[str, Any]) -> Any:
     return hashlib.sha256(_bytes([body.get("system"), body.get("tools")]))
 
 
