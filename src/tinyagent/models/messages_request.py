@@ -69,7 +69,7 @@ def prefix_of(body: Mapping[str, Any]) -> str:
     for message in body["messages"]:
         for block in message["content"]:
             seal.update(_bytes([message["role"], block]))
-    return seal.hexdigest()
+    return str(seal.hexdigest())
 
 
 def _blocks(
