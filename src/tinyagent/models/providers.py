@@ -13,6 +13,7 @@ from typing import Any, Literal, get_args
 from urllib.parse import urlsplit
 
 from tinyagent.core.errors import ConfigurationError
+from tinyagent.core.json_shape import as_object
 
 Level = Literal["off", "low", "medium", "high"]
 LEVELS: tuple[Level, ...] = get_args(Level)
@@ -154,14 +155,13 @@ def find_provider(base_url: str) -> Provider:
 
 
 def _filled(template: Mapping[str, Any], budget: int) -> dict[str, Any]:
-    return {
-        key: budget
-        if value == BUDGET
-        else _filled(value, budget)
-        if isinstance(value, Mapping)
-        else value
-        for key, value in template.items()
-    }
+    out: dict[str, Any] = {}
+    for key, value in template.items():
+        inner = as_object(value)
+        out[key] = _filled(inner, budget) if inner is not None else value
+        if value == BUDGET:
+            out[key] = budget
+    return out
 
 
 LENIENT = Provider("compatible", needs_key=False, documents="file")
@@ -217,6 +217,7 @@ PROVIDERS: Mapping[str, Provider] = {
             schema="openai",
             rules=(
                 (r"^(o\d|gpt-5)", _OPENAI_THINKS),
+                (r"^gpt-5-chat", {"temperature": "always", "api": "chat"}),
                 (r"^gpt-5\.[1-4](?!.*(chat|pro))", {"temperature": "unless_reasoning"}),
                 (r"^gpt-5(-|$)", {"reasoning": _effort(off="minimal")}),
                 (r"^o\d", {"reasoning": _effort(off="low")}),

@@ -96,10 +96,10 @@ def _assistant(parts: Sequence[Part], origin: Origin) -> Iterator[dict[str, Any]
         if isinstance(part, Reasoning):
             yield {**_item_of(part, origin)}
             continue
-        own = _item_of(part, origin) if is_whole else {}
+        own: dict[str, Any] = _item_of(part, origin) if is_whole else {}
         if isinstance(part, Text):
-            content = [{"type": "output_text", "text": part.text, "annotations": []}]
-            yield {"type": "message", "role": "assistant", **own, "content": content}
+            said: dict[str, Any] = {"type": "output_text", "text": part.text, "annotations": []}
+            yield {"type": "message", "role": "assistant", **own, "content": [said]}
         elif isinstance(part, ToolCall):
             yield {
                 "type": "function_call",
@@ -131,7 +131,7 @@ def _encode_format(wanted: RequestFormat, provider: Provider) -> dict[str, Any]:
             out["tool_choice"] = wanted.tool_choice
     if wanted.response_format is not None:
         fitting = fitting_format(wanted.response_format, provider.schema)
-        inner = fitting.get("json_schema") or {}
+        inner: Mapping[str, Any] = fitting.get("json_schema") or {}
         out["text"] = {"format": {"type": fitting["type"], **inner}}
     return out
 
