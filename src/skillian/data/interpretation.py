@@ -125,10 +125,10 @@ class _Interpreter:
                 f"{_key(each)}: {each.rows_a} in {self._a}, {each.rows_b} in {self._b}"
                 for each in self._uneven
             )
-            groups = "1 group" if summary.row_findings == 1 else f"{summary.row_findings} groups"
-            told = f" ({named})" if named else ""
+            count = "1 group" if summary.row_findings == 1 else f"{summary.row_findings} groups"
+            where = f" ({named})" if named else ""
             yield (
-                f"In {groups} all measures match and the number of rows does not{told}: rows are"
+                f"In {count} all measures match and the number of rows does not{where}: rows are"
                 " duplicated or missing, which counts as a finding."
             )
         for source, repeated, groups in (
