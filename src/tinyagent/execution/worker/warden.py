@@ -11,6 +11,7 @@ import select
 import signal
 import socket
 from contextlib import suppress
+from socket import socketpair  # of its own: the code's gives a pipe
 
 from .forks import Forks
 
@@ -35,7 +36,7 @@ class Warden:
         self._dropped: list[int] = []
         self._dying: list[int] = []
         self._forks = Forks(proc)
-        self._inbox, self._outbox = socket.socketpair()
+        self._inbox, self._outbox = socketpair()
         self._listeners: list[int] = []
         self.watching = False
 
