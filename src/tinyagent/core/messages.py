@@ -20,6 +20,7 @@ from tinyagent.core.parts import (
     read_opaque,
 )
 
+_to_json = json.JSONEncoder(default=str).encode
 Role = Literal["system", "user", "assistant", "tool"]
 
 
@@ -42,11 +43,11 @@ class ToolCall:
     @property
     def size(self) -> int:
         """How many characters the model is sent of it."""
-        return len(self.name) + len(json.dumps(dict(self.arguments), default=str))
+        return len(self.name) + len(_to_json(dict(self.arguments)))
 
     def describe(self) -> str:
         """The call in brackets."""
-        return f"[called {self.name}({json.dumps(dict(self.arguments), default=str)})]"
+        return f"[called {self.name}({_to_json(dict(self.arguments))})]"
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form."""
@@ -121,7 +122,10 @@ class Message:
     def size(self) -> int:
         """How many characters the model is sent of it; images and documents are estimated."""
         if isinstance(self.content, str):
-            return len(self.content) + sum(call.size for call in self.tool_calls)
+            size = len(self.content)
+            for call in self.tool_calls:
+                size += call.size
+            return size
         return sum(part.size for part in self.content)
 
     def describe(self) -> str:

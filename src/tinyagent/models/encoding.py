@@ -14,6 +14,8 @@ from tinyagent.core.parts import Document, Image, Opaque, to_base64
 
 MAX_ATTACHED_BYTES = 22 * 1024 * 1024  # as base64 just under the 32 MB that providers take
 
+_LONGEST_ID = 40
+
 
 @dataclass(frozen=True, slots=True)
 class Origin:
@@ -58,11 +60,12 @@ def check_attachments(messages: Iterable[Message]) -> None:
         )
 
 
-def short_id(call_id: str, allowed: re.Pattern[str]) -> str:
+def short_id(call_id: str, allowed: re.Pattern[str] | None) -> str:
     """The id of a call where its form is allowed, else nine letters and digits that stand for it.
 
-    Calls of another model, or made up by an adapter, may have ids that a provider refuses.
+    Calls of another model, or made up by an adapter, may have ids that a provider refuses. Where
+    no form is named, up to 40 characters are allowed.
     """
-    if allowed.fullmatch(call_id):
+    if len(call_id) <= _LONGEST_ID if allowed is None else allowed.fullmatch(call_id):
         return call_id
     return hashlib.sha256(call_id.encode(errors="replace")).hexdigest()[:9]

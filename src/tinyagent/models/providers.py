@@ -64,7 +64,7 @@ class Provider:
             system prompt, tools and messages.
         foreign_call: what the first call of a message needs where another model made it.
         empty_content: the content of a message that has calls and no text.
-        ids: the form of a call's id.
+        ids: the form of a call's id; None: any, up to 40 characters.
         user_after_tool: whether a user may speak right after a tool's result.
         choice_none: whether `tool_choice: none` is understood; if not, the tools are left out.
         images: whether users' messages may hold images.
@@ -93,7 +93,7 @@ class Provider:
     binds_reasoning: bool = False
     foreign_call: Mapping[str, Any] = field(default_factory=dict[str, Any])
     empty_content: str | None = ""
-    ids: re.Pattern[str] = re.compile(r"(?s).{1,40}")
+    ids: re.Pattern[str] | None = None
     user_after_tool: bool = True
     choice_none: bool = True
     images: bool = True

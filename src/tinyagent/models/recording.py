@@ -203,11 +203,9 @@ def _read_request(entry: dict[str, Any]) -> ModelRequest:
 
 
 def _read_reasoning(value: Any) -> ReasoningWish | None:
-    if value is None or isinstance(value, int):
-        return value
-    level = next((level for level in LEVELS if level == value), None)
-    if level is not None:
-        return level
+    if value is None or value in LEVELS or isinstance(value, int):
+        wish: ReasoningWish | None = value
+        return wish
     raise ValueError(f"'reasoning' is {describe(value)}, neither a level nor a number")
 
 

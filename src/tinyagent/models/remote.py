@@ -20,6 +20,8 @@ class Endpoint(Protocol):
 
     where: str
     key: str | None
+    variables: str
+    """The beginning of the environment variables that it is told of by."""
 
     async def post(self, body: dict[str, Any]) -> Any:
         """The reply."""
@@ -87,7 +89,7 @@ class RemoteModel(ABC):
         """The whole answer; raises `ModelError`."""
         body = self.body(self._as_told(request), stream=False)
         async for attempt in attempts(self._retries):
-            with attempt, hiding(self._endpoint.key):
+            with attempt, hiding(self._endpoint.key, self._endpoint.variables):
                 reply = await self._endpoint.post(body)
                 return self._signed(self.decode(reply, body))
         raise AssertionError("the last attempt returns or raises")
@@ -103,7 +105,7 @@ class RemoteModel(ABC):
         body = self.body(self._as_told(request), stream=True)
         begun = False
         async for attempt in attempts(self._retries):
-            with attempt, hiding(self._endpoint.key):
+            with attempt, hiding(self._endpoint.key, self._endpoint.variables):
                 if begun:
                     yield ModelDelta("", "restart")
                     begun = False
