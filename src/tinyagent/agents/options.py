@@ -50,6 +50,7 @@ class CodeOptions(CommonOptions, total=False):
     files: Iterable[str | Path]
     memory_manager: MemoryManager | None
     prune: Prune | None
+    vision: bool | None
 
 
 @dataclass(frozen=True, slots=True)

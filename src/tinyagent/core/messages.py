@@ -118,6 +118,13 @@ class Message:
         return (Text(self.content), *self.tool_calls) if self.content else self.tool_calls
 
     @property
+    def text_only(self) -> bool:
+        """Whether it holds no image and no document."""
+        if isinstance(self.content, str):
+            return True
+        return not any(isinstance(part, Image | Document) for part in self.content)
+
+    @property
     def size(self) -> int:
         """How many characters the model is sent of it; images and documents are estimated."""
         if isinstance(self.content, str):

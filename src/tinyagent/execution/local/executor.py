@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from tinyagent.core.errors import ConfigurationError
+from tinyagent.core.execution import Artifact
 from tinyagent.execution.limits import ExecutionLimits, TrustLevel
 from tinyagent.execution.protocol import ExecutionResult, Guarantee
 
@@ -150,6 +151,10 @@ class LocalExecutor:
             final_metadata=metadata,
             value=step.value,
             value_text=step.value_text,
+            artifacts=tuple(
+                Artifact(f"step-{self._steps}-figure-{number}.png", data, "image/png")
+                for number, data in enumerate(step.figures, 1)
+            ),
             duration_seconds=seconds,
             state_lost=lost,
         )
