@@ -22,6 +22,8 @@ from tinyagent.core.events import (
     RunFinished,
 )
 from tinyagent.core.json_shape import as_array
+from tinyagent.core.messages import Task
+from tinyagent.core.parts import attachment
 from tinyagent.core.types import RunResult
 from tinyagent.execution.limits import TrustLevel
 from tinyagent.middleware.approval import Approval
@@ -40,6 +42,9 @@ def run(  # noqa: PLR0913 - one for each option of the command
     ] = DEFAULT_MODEL,
     tools: Annotated[
         list[str] | None, typer.Option(help="module:name of a tool or a list of tools; repeatable.")
+    ] = None,
+    image: Annotated[
+        list[Path] | None, typer.Option(help="An image or a PDF that goes with TASK; repeatable.")
     ] = None,
     max_steps: Annotated[int, typer.Option(min=1, help="Model calls at most.")] = 10,
     *,
@@ -63,6 +68,7 @@ def run(  # noqa: PLR0913 - one for each option of the command
         raise typer.BadParameter("--stream and --json exclude each other")
     try:
         given = _load_tools(tools or [])
+        asked: Task = [task, *map(attachment, image)] if image else task
         gate = [Approval(ask_person)]
         agent: Agent
         if code:
@@ -72,7 +78,7 @@ def run(  # noqa: PLR0913 - one for each option of the command
         else:
             agent = ReactAgent(model, given, max_steps=max_steps, middleware=gate)
         show = Display(stream=stream, quiet=as_json, code=code)
-        result = asyncio.run(_run(agent, task, show.show))
+        result = asyncio.run(_run(agent, asked, show.show))
         _save(result, artifacts)
     except CallerError as error:
         notes.print(printable(f"Error: {error}"), style="red")
@@ -98,7 +104,7 @@ def _save(result: RunResult[str], folder: Path | None) -> None:
         raise ConfigurationError(f"--artifacts {str(folder)!r}: {error.strerror}") from None
 
 
-async def _run(agent: Agent, task: str, show: Callable[[Event], None]) -> RunResult[str]:
+async def _run(agent: Agent, task: Task, show: Callable[[Event], None]) -> RunResult[str]:
     result: RunResult[str] | None = None
     async with aclosing(agent.stream(task)) as events:
         async for event in events:

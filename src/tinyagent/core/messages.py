@@ -196,6 +196,19 @@ def as_content(given: Task) -> Content:
     return parts
 
 
+def task_to_json(given: Task) -> str | list[dict[str, Any]]:
+    """The JSON form of a task: words, or a list of parts; raises as `as_content`."""
+    content = as_content(given)
+    return content if isinstance(content, str) else [_part_to_dict(part) for part in content]
+
+
+def task_from_json(data: object) -> Task:
+    """Read it back; raises KeyError or ValueError for a missing or wrong part."""
+    if isinstance(data, str):
+        return data
+    return [part for part in parts_from_list(data) if isinstance(part, ContentPart)]
+
+
 def plain_content(parts: Iterable[Part]) -> Content:
     """The parts, or a plain string where there is nothing but text that has no opaque data."""
     content = tuple(parts)
