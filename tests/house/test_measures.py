@@ -34,6 +34,7 @@ BLIND = {
     "src/tinyagent/core/text.py": "a repr may be the code's own",
     "src/tinyagent/core/threads.py": "a thread's failure is raised where it is awaited",
     "src/tinyagent/execution/calls.py": "a tool's failure is raised in the code that called it",
+    "src/tinyagent/execution/local/figures.py": "a figure is drawn by code of any kind",
     "src/tinyagent/execution/local/step.py": "what the code raises is its result",
     "src/tinyagent/execution/worker/artifacts.py": "a figure is drawn by code of any kind",
     "src/tinyagent/execution/worker/reprs.py": "a repr may be the code's own",

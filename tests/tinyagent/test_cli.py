@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 import os
 import signal
@@ -14,7 +15,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from tinyagent import ModelResponse, RawToolCall, Usage
-from tinyagent.testing import MockServer, Reply, error_reply, json_reply
+from tinyagent.testing import MockServer, Reply, StrictServer, error_reply, json_reply
 from tinyagent.testing.completions import completion_json, completion_sse
 
 COMMAND = Path(sys.executable).with_name("tinyagent")
@@ -257,3 +258,35 @@ async def test_a_file_of_the_working_folder_stands_in_for_no_package(tmp_path: P
     async with MockServer(["Here I am."]) as server:
         done = await _ask(server, "--tools", "mine:f", cwd=tmp_path)
     assert (done.code, done.out.strip()) == (0, "Here I am.")
+
+
+PNG = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
+
+
+async def test_images_and_pdfs_go_with_the_task(tmp_path: Path) -> None:
+    (tmp_path / "plan.dat").write_bytes(PNG)
+    (tmp_path / "paper.pdf").write_bytes(b"%PDF-1.4\n%%EOF")
+    async with StrictServer("openai", ["A plan."]) as server:
+        address = {"OPENAI_BASE_URL": server.base_url, "OPENAI_API_KEY": "k"}
+        files = ("--image", "plan.dat", "--image", "paper.pdf")
+        done = await _run("What?", "--model", "gpt-4.1", *files, cwd=tmp_path, **address)
+        assert (done.code, done.out) == (0, "A plan.\n")
+        assert [seen.media_type for seen in server.attachments] == ["image/png", "application/pdf"]
+        assert server.attachments[0].data == PNG
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("missing.png", "missing.png cannot be read: No such file or directory"),
+        ("notes.txt", "notes.txt is not an image of a known format; give a PNG, JPEG, GIF or WebP"),
+    ],
+)
+async def test_a_file_that_cannot_go_with_the_task_is_said(
+    name: str, said: str, tmp_path: Path
+) -> None:
+    (tmp_path / "notes.txt").write_text("hello")
+    done = await _run("What?", "--image", name, cwd=tmp_path, OPENAI_API_KEY="k")
+    assert (done.code, done.out, done.err) == (2, "", f"Error: {said}\n")

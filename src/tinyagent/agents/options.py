@@ -52,6 +52,7 @@ class CodeOptions(CommonOptions, total=False):
     require: Iterable[str]
     memory_manager: MemoryManager | None
     prune: Prune | None
+    vision: bool | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,12 +18,14 @@ from tinyagent.cli.references import load
 from tinyagent.core.cost import has_prices
 from tinyagent.core.errors import CallerError, ConfigurationError, SandboxUnavailable
 from tinyagent.core.json_shape import as_array
+from tinyagent.core.parts import attachment
 from tinyagent.execution.limits import TrustLevel
 
 if TYPE_CHECKING:
     from tinyagent.agents.code import TinyCodeAgent
     from tinyagent.agents.react import ReactAgent
     from tinyagent.core.events import Event
+    from tinyagent.core.messages import Task
     from tinyagent.core.types import RunResult
     from tinyagent.tools.tool import Tool
 
@@ -39,6 +41,9 @@ def run(  # noqa: PLR0913 - one for each option of the command
     ] = DEFAULT_MODEL,
     tools: Annotated[
         list[str] | None, typer.Option(help="module:name of a tool or a list of tools; repeatable.")
+    ] = None,
+    image: Annotated[
+        list[Path] | None, typer.Option(help="An image or a PDF that goes with TASK; repeatable.")
     ] = None,
     max_steps: Annotated[int, typer.Option(min=1, help="Model calls at most.")] = 10,
     *,
@@ -69,6 +74,7 @@ def run(  # noqa: PLR0913 - one for each option of the command
         raise typer.BadParameter("--without and --require need --code, and not --trust local")
     try:
         given = _load_tools(tools or [])
+        asked: Task = [task, *map(attachment, image)] if image else task
         gate = [Approval(ask_person)]
         agent: Agent
         if code:
@@ -83,7 +89,7 @@ def run(  # noqa: PLR0913 - one for each option of the command
 
             agent = ReactAgent(model, given, max_steps=max_steps, middleware=gate)
         show = Display(stream=stream, quiet=as_json, code=code)
-        result = tinyagent_commands.run(_run(agent, task, show.show))
+        result = tinyagent_commands.run(_run(agent, asked, show.show))
         _save(result, artifacts)
     except (CallerError, SandboxUnavailable) as error:
         notes.print(printable(f"error: {error}"), style="red")
@@ -111,7 +117,7 @@ def _save(result: RunResult[str], folder: Path | None) -> None:
         ) from None
 
 
-async def _run(agent: Agent, task: str, show: Callable[[Event], None]) -> RunResult[str]:
+async def _run(agent: Agent, task: Task, show: Callable[[Event], None]) -> RunResult[str]:
     from tinyagent.core.events import RunFinished
 
     result: RunResult[str] | None = None

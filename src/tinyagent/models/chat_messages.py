@@ -92,7 +92,7 @@ def _content(message: Message, provider: Provider) -> str | list[dict[str, Any]]
 def _encode_part(part: Text | Image | Document, provider: Provider) -> dict[str, Any]:
     if isinstance(part, Text):
         return {"type": "text", "text": part.text}
-    if isinstance(part, Image) and provider.images:
+    if isinstance(part, Image) and provider.images is not False:
         return {"type": "image_url", "image_url": {"url": data_uri(part)}}
     if isinstance(part, Document) and provider.documents == "file":
         return {"type": "file", "file": {"filename": part.name, "file_data": data_uri(part)}}

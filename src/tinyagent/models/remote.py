@@ -53,6 +53,8 @@ class RemoteModel(ABC):
     """Tries again what may pass, and streams what may break."""
 
     provider: str
+    sees_images: bool | None = None
+    """Whether the model is known to see images, or not to; None: that is not known."""
     """Who serves it, by the name that begins its models' names."""
 
     def __init__(

@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from tinyagent.core.errors import ConfigurationError
+from tinyagent.core.execution import Artifact
 from tinyagent.execution.limits import ExecutionLimits, TrustLevel
 from tinyagent.execution.protocol import ExecutionResult, Guarantee, check_name
 
@@ -147,6 +148,10 @@ class LocalExecutor:
             final_metadata=metadata,
             value=step.value,
             value_text=step.value_text,
+            artifacts=tuple(
+                Artifact(f"step-{self._steps}-figure-{number}.png", data, "image/png")
+                for number, data in enumerate(step.figures, 1)
+            ),
             duration_seconds=seconds,
             state_lost=lost,
         )
