@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import stamina
 from sqlalchemy import URL, Connection, create_engine, event
@@ -123,7 +123,7 @@ class SqliteDatabase(Database):
 
             outcomes, error = self._outcome(together, kind)
             if error is None:
-                return outcomes
+                return cast("list[_Outcome]", outcomes)
             if isinstance(error, StoreBusy):  # each by itself would wait as long again
                 return [(None, error) for _ in writes]
         return [self._outcome(write.work, write.kind) for write in writes]
