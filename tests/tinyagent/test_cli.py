@@ -76,7 +76,7 @@ async def test_the_answer_goes_to_standard_output_and_all_else_to_standard_error
         done = await _ask(server)
     assert (done.code, done.out) == (0, "It is three.\n")
     assert done.err.startswith("[completed] 1 steps, ")
-    assert done.err.endswith(" s, 40 tokens in, 5 out\n")
+    assert done.err.endswith(" s, 40 tokens in, 5 out, cost unknown\n")
 
 
 @pytest.mark.parametrize("name", ["add", "many"])
@@ -105,6 +105,8 @@ async def test_json_is_all_that_a_machine_needs(folder: Path) -> None:
         done = await _ask(server, "--json", "--tools", "my_tools:add", cwd=folder)
     said: dict[str, Any] = json.loads(done.out)
     assert said.pop("duration_seconds") >= 0
+    cost = said.pop("cost")
+    assert (cost["usd"], cost["known_usd"], len(cost["unknown"])) == (None, "0", 1)
     assert said == {
         "output": "It is three.",
         "state": "completed",
@@ -289,4 +291,4 @@ async def test_a_file_that_cannot_go_with_the_task_is_said(
 ) -> None:
     (tmp_path / "notes.txt").write_text("hello")
     done = await _run("What?", "--image", name, cwd=tmp_path, OPENAI_API_KEY="k")
-    assert (done.code, done.out, done.err) == (2, "", f"Error: {said}\n")
+    assert (done.code, done.out, done.err) == (2, "", f"error: {said}\n")

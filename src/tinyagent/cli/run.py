@@ -23,6 +23,7 @@ from tinyagent.execution.limits import TrustLevel
 
 if TYPE_CHECKING:
     from tinyagent.agents.code import TinyCodeAgent
+    from tinyagent.agents.options import CodeOptions, CommonOptions
     from tinyagent.agents.react import ReactAgent
     from tinyagent.core.events import Event
     from tinyagent.core.messages import Task
@@ -73,21 +74,14 @@ def run(  # noqa: PLR0913 - one for each option of the command
     if (without or require) and not (code and trust is not TrustLevel.LOCAL):
         raise typer.BadParameter("--without and --require need --code, and not --trust local")
     try:
-        given = _load_tools(tools or [])
         asked: Task = [task, *map(attachment, image)] if image else task
-        gate = [Approval(ask_person)]
-        agent: Agent
-        if code:
-            from tinyagent.agents.code import TinyCodeAgent
-            from tinyagent.agents.options import CodeOptions
-
-            options = CodeOptions(without=without or (), require=require or (), trust_level=trust)
-            options |= {"max_steps": max_steps, "middleware": gate}
-            agent = TinyCodeAgent(model, given, **options)
-        else:
-            from tinyagent.agents.react import ReactAgent
-
-            agent = ReactAgent(model, given, max_steps=max_steps, middleware=gate)
+        options: CommonOptions = {"max_steps": max_steps, "middleware": [Approval(ask_person)]}
+        sandbox: CodeOptions = {
+            "trust_level": trust,
+            "without": without or (),
+            "require": require or (),
+        }
+        agent = _agent(model, _load_tools(tools or []), options, sandbox if code else None)
         show = Display(stream=stream, quiet=as_json, code=code)
         result = tinyagent_commands.run(_run(agent, asked, show.show))
         _save(result, artifacts)
@@ -101,6 +95,23 @@ def run(  # noqa: PLR0913 - one for each option of the command
         typer.echo(json.dumps(_as_json(result), ensure_ascii=False, indent=2))
     show.end(result)
     raise typer.Exit(_exit_code(result))
+
+
+def _agent(
+    model: str,
+    tools: list[Tool | Callable[..., Any]],
+    options: CommonOptions,
+    sandbox: CodeOptions | None,
+) -> Agent:
+    """An agent that writes code where there is a sandbox, else one that calls tools."""
+    if sandbox is not None:
+        from tinyagent.agents.code import TinyCodeAgent
+
+        sandbox |= {"max_steps": options["max_steps"], "middleware": options["middleware"]}
+        return TinyCodeAgent(model, tools, **sandbox)
+    from tinyagent.agents.react import ReactAgent
+
+    return ReactAgent(model, tools, **options)
 
 
 def _save(result: RunResult[str], folder: Path | None) -> None:

@@ -41,10 +41,10 @@ class Channel:
         self._unsent.extend(memoryview(part) for part in parts if part)
         if is_waiting or not self._unsent:
             return
-        self._drained = asyncio.Event()
-        loop = asyncio.get_running_loop()
-        loop.add_writer(self._sock.fileno(), self._flush)
         self._flush()
+        if self._unsent:
+            self._drained = asyncio.Event()
+            asyncio.get_running_loop().add_writer(self._sock.fileno(), self._flush)
 
     async def send_with(self, passing: socket.socket, data: bytes) -> None:
         """Send a packed frame with a descriptor, as soon as there is room for it."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -68,4 +67,6 @@ def short_id(call_id: str, allowed: re.Pattern[str] | None) -> str:
     """
     if len(call_id) <= _LONGEST_ID if allowed is None else allowed.fullmatch(call_id):
         return call_id
+    import hashlib  # noqa: PLC0415 - loads OpenSSL
+
     return hashlib.sha256(call_id.encode(errors="replace")).hexdigest()[:9]

@@ -295,15 +295,14 @@ def test_no_memory_is_taken_that_the_limit_does_not_count(tmp_path: Path) -> Non
 def test_nobody_is_woken_through_a_file_that_all_may_map(tmp_path: Path) -> None:
     futex = NUMBERS["futex"]
     code = f"""
-        import socket
         word = ctypes.c_int(1)
         place = ctypes.addressof(word)
         print(ask({futex}, place, 1, 1), ask({futex}, place, 0x81, 1), ask({futex}, place, 3, 1, 1))
         print(ask({futex}, place, 0, 0) == errno.EAGAIN)
-        left, right = socket.socketpair()
         print(outcome(left.send, b"x", socket.MSG_OOB), left.send(b"x"))
     """
-    assert said(code, tmp_path, "calls", before=ASK) == "1 0 1\nTrue\nEPERM 1"
+    before = f"{dedent(ASK)}\nimport socket\nleft, right = socket.socketpair()"
+    assert said(code, tmp_path, "calls", before=before) == "1 0 1\nTrue\nEPERM 1"
 
 
 @pytest.mark.skipif("x86_64" not in os.uname().machine, reason="int 0x80 is of x86")
