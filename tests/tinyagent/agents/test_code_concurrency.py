@@ -28,7 +28,7 @@ from tinyagent.agents.options import CodeOptions
 
 RUNS = 100
 LOCAL_RUNS = 20
-GONE_SECONDS = 0.3
+GONE_SECONDS = 5.0
 TRIES = 5  # other work may take the cores for that long
 SETTLED = 10
 READY = 1

@@ -278,7 +278,9 @@ async def test_the_working_folder_is_full_at_its_limit() -> None:
 
 
 async def test_processes_and_threads_are_limited() -> None:
-    async with isolated(within(20, max_processes=6)) as executor:
+    # With so much memory it is not what ends the forks.
+    limits = within(20, max_processes=6, max_memory_bytes=2**34)
+    async with isolated(limits) as executor:
         threads = (
             "import threading\nevent = threading.Event()\nstarted = 0\ntry:\n"
             "    for _ in range(50):\n        threading.Thread(target=event.wait).start()\n"
