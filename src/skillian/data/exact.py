@@ -19,7 +19,7 @@ from skillian.data.compile import prepare
 from skillian.data.filters import Condition
 from skillian.data.measures import COUNTS, NAN
 from skillian.data.selection import filtered_rows
-from skillian.data.unfit import not_numbers
+from skillian.data.unfit import is_empty, not_numbers
 from skillian.errors import QueryError
 
 _CODES = {"nan": NAN, "inf": 1, "infinity": 1, "-inf": -1, "-infinity": -1}
@@ -52,6 +52,10 @@ async def _exact(source: BoundSource, term: MeasureTerm, where: Sequence[Conditi
         return replace(term, may_be_nan=True)
     if term.type.kind == "float" and dialect in _DIALECTS:
         return await _decimal_of(source, term, where)
+    if term.type.kind == "text" and await is_empty(source, term.value):
+        return replace(
+            term, value=sql.decimal(term.value, 0), type=ColumnType("decimal", "DECIMAL(38,0)")
+        )
     if term.type.kind == "text":
         raise QueryError(f"source {source.name}: {await not_numbers(source, term)}")
     return term
