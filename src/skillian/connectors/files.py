@@ -10,6 +10,7 @@ from stat import S_ISREG
 from typing import Self
 
 import duckdb
+from python_calamine import CalamineError
 from sqlglot import exp
 
 from skillian.connectors import excel
@@ -184,7 +185,7 @@ def _place(path: Path, table: str, column: str, value: str) -> str:
             cell = excel.cell_of(path, table, column, value)
             return "" if cell is None else f"cell {cell}"
         line = line_of(path, column, value)
-    except (OSError, ValueError, QueryError, excel.CalamineError):  # changed a moment ago
+    except (OSError, ValueError, QueryError, CalamineError):  # changed a moment ago
         return ""
     return "" if line is None else f"line {line}"
 

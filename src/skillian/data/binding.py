@@ -110,7 +110,8 @@ class BoundSource:
         if self.first_rows is None:
             return select.from_(self.relation.copy(), copy=False)
         names = dict.fromkeys(column.name for column in select.find_all(exp.Column))
-        used = [sql.column(name, _ROWS) for name in names] or [sql.named(sql.one(), "n")]
+        used: list[exp.Expr] = [sql.column(name, _ROWS) for name in names]
+        used = used or [sql.named(sql.one(), "n")]
         first = exp.Select(expressions=used).from_(self.relation.copy(), copy=False)
         first = first.limit(self.first_rows, copy=False)
         return select.from_(first.subquery(sql.name(_ROWS), copy=False), copy=False)

@@ -52,7 +52,7 @@ def _cast(node: exp.Cast) -> exp.Expr:
     return node
 
 
-def _shortest(value: exp.Expr, kind: exp.DataType.Type) -> exp.Expr:
+def _shortest(value: exp.Expr, kind: Any) -> exp.Expr:
     """Return the shortest text that reads as a float, which Java has only from version 19 on."""
     few, many = _DIGITS[kind]
     printed = exp.Cast(this=value, to=exp.DataType.build("TEXT"))
@@ -60,7 +60,7 @@ def _shortest(value: exp.Expr, kind: exp.DataType.Type) -> exp.Expr:
     for digits in few:
         text, same = _rounded(value, kind, digits)
         case = case.when(same, text)
-    # Of two that are equally near and short, Java's own is the even one.
+    # Of two texts that are equally near and short, Java prints the even one.
     mantissa = exp.Anonymous(
         this="SPLIT_PART", expressions=[printed.copy(), _text("E"), exp.Literal.number(1)]
     )
@@ -74,7 +74,7 @@ def _shortest(value: exp.Expr, kind: exp.DataType.Type) -> exp.Expr:
     return exp.Paren(this=case.when(same, text).else_(printed.copy()))
 
 
-def _rounded(value: exp.Expr, kind: exp.DataType.Type, digits: int) -> tuple[exp.Expr, exp.Expr]:
+def _rounded(value: exp.Expr, kind: Any, digits: int) -> tuple[exp.Expr, exp.Expr]:
     """Return the text of so many digits, and whether it reads as the same float."""
     pattern = _text(f"%.{digits - 1}e")
     text = exp.Anonymous(this="FORMAT_STRING", expressions=[pattern, value.copy()])
