@@ -77,7 +77,7 @@ def compare(  # noqa: PLR0913 - a command's options are its arguments
 ) -> None:
     """Compare two sources, two files (CSV, Parquet, Excel), or what a saved file asks for.
 
-    Exit codes: 0 equal, 1 findings, 2 could not compare (also: no rows on either side).
+    Exit codes: 0 equal, 1 findings, 2 could not compare (also: --where leaves no rows).
     """
     from skillian.cli.reports import Wanted, report
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.text import Text
 
 from skillian.cli.shell import AsJson, ExitCode, SourcesFile, notes, out, read_settings, run
 from skillian.display import printable, show_rows
@@ -58,10 +59,14 @@ def check(sources: SourcesFile = None) -> None:
 
     async def work() -> list[Finding]:
         findings: list[Finding] = []
-        with notes.status("Checking ..."):
-            async for finding in check_sources(SourceRegistry.load(path)):
-                if finding.part == "source":
-                    notes.print(f"{printable(finding.source)} ...", style="dim", markup=False)
+        with notes.status("Checking ...") as status:
+
+            def starting(name: str) -> None:
+                notes.print(f"{printable(name)} ...", style="dim", markup=False)
+
+            async for finding in check_sources(SourceRegistry.load(path), starting):
+                done = f"{finding.source}: {finding.part} done"
+                status.update(Text(printable(f"Checking ... {done}")))
                 findings.append(finding)
         return findings
 

@@ -1,8 +1,9 @@
 """The types of a CSV file's columns, found from all of its values, so that it is read exactly.
 
 A column is whole numbers only if each is written as the number itself is: `001` and `+1` are
-text. Numbers with a fraction are decimals with the most digits found, never binary floats.
-Nothing between two delimiters is NULL; `""` is an empty text.
+text. Numbers with a fraction are decimals with the most digits found, never binary floats; they may
+have spaces around them, and an exponent as programs print one (`1e-05`, `1.0E10`; `12E4` may be a
+code, and is text). Nothing between two delimiters is NULL; `""` is an empty text.
 """
 
 import os
@@ -25,11 +26,13 @@ _SAMPLE_ROWS = 2048
 _DATE = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _TIME = r"([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.[0-9]{1,6})?)?"
 _ZONE = "(Z|[+-][0-9]{2}(:[0-9]{2})?)"
+_PLAIN = r"(0|[1-9][0-9]*)(\.[0-9]+)?|\.[0-9]+"
+_SCIENTIFIC = r"[0-9](\.[0-9]+)?[eE][+-][0-9]{1,3}|[0-9]\.[0-9]+[eE][0-9]{1,3}"
 # What shows that a value is of a type, the narrowest type first. Whole numbers and dates are put
 # down in one way only: what they are cast to reads as the same text again.
 _TESTS = {
     "BIGINT": "CAST(TRY_CAST(value AS BIGINT) AS TEXT) = value",
-    "DECIMAL": r"REGEXP_FULL_MATCH(value, '-?((0|[1-9][0-9]*)(\.[0-9]+)?|\.[0-9]+)')",
+    "DECIMAL": rf"REGEXP_FULL_MATCH(value, ' *-?({_PLAIN}|{_SCIENTIFIC}) *')",
     "BOOLEAN": "value IN ('true', 'false', 'True', 'False', 'TRUE', 'FALSE')",
     "DATE": "LENGTH(value) = 10 AND CAST(TRY_CAST(value AS DATE) AS TEXT) = value",
     "TIMESTAMP": f"REGEXP_FULL_MATCH(value, '{_DATE}[ T]{_TIME}')"
@@ -37,8 +40,11 @@ _TESTS = {
     "TIMESTAMP WITH TIME ZONE": f"REGEXP_FULL_MATCH(value, '{_DATE}[ T]{_TIME}{_ZONE}')"
     " AND YEAR(TRY_CAST(value AS TIMESTAMPTZ)) BETWEEN 1 AND 9999",
 }
-_WHOLE_DIGITS = "MAX(LENGTH(SPLIT_PART(LTRIM(value, '-'), '.', 1)))"
-_FRACTION_DIGITS = "MAX(LENGTH(SPLIT_PART(value, '.', 2)))"
+_MANTISSA = "SPLIT_PART(LOWER(LTRIM(TRIM(value), '-')), 'e', 1)"
+_EXPONENT = "COALESCE(CAST(NULLIF(SPLIT_PART(LOWER(value), 'e', 2), '') AS INT), 0)"
+_WHOLE_DIGITS = f"MAX(LENGTH(SPLIT_PART({_MANTISSA}, '.', 1)) + {_EXPONENT})"
+_FRACTION_DIGITS = f"MAX(LENGTH(SPLIT_PART({_MANTISSA}, '.', 2)) - {_EXPONENT})"
+_SPACED = "COUNT_IF(value <> TRIM(value))"
 
 # For each column the types that all of its values are of.
 _Types = Mapping[str, tuple[str, ...]]
@@ -126,13 +132,18 @@ def _decimals(cursor: Cursor, rows: exp.Select, types: _Types) -> dict[str, str]
         _row(
             cursor,
             rows,
-            [_about(name, count) for name in names for count in (_WHOLE_DIGITS, _FRACTION_DIGITS)],
+            [
+                _about(name, count)
+                for name in names
+                for count in (_WHOLE_DIGITS, _FRACTION_DIGITS, _SPACED)
+            ],
         )
     )
+    # Whole numbers with spaces around them may be codes, which the spaces tell apart.
     return {
-        name: f"DECIMAL({_MAX_DIGITS},{scale})"
-        for name, whole, scale in zip(names, digits, digits, strict=True)
-        if whole + scale <= _MAX_DIGITS
+        name: f"DECIMAL({_MAX_DIGITS},{max(scale, 0)})"
+        for name, whole, scale, spaced in zip(names, digits, digits, digits, strict=True)
+        if max(whole, 0) + max(scale, 0) <= _MAX_DIGITS and (scale > 0 or not spaced)
     }
 
 

@@ -8,6 +8,7 @@ import csv
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TextIO
 
@@ -16,6 +17,7 @@ from skillian.errors import QueryError
 # Of equally good ones the first: a comma is found within names most often.
 _DELIMITERS = "\t;|,"
 _MAX_HEADER = 1_000_000
+_MAX_RECORDS = 1_000_000
 _NOT_UTF8 = "it is not UTF-8 text; save it as UTF-8"
 _VALUE = re.compile(r"|[+-]?[0-9]*[.,]?[0-9]+|[0-9]{4}-[0-9]{2}-[0-9]{2}.*")
 
@@ -85,6 +87,22 @@ def find_fault(path: Path, form: CsvFormat) -> str:
                     f"{place}: it has {len(row)} values, but the first line names"
                     f" {len(form.names)} columns"
                 )
+
+
+def line_of(path: Path, column: str, value: str) -> int | None:
+    """Return the line of the first record with this text in a column; None if it is far down."""
+    form = read_format(path)
+    with _opened(path) as file:
+        reader = csv.reader(file, delimiter=form.delimiter)
+        place, line = form.names.index(column), 1
+        try:
+            for row in islice(reader, _MAX_RECORDS):
+                if line > 1 and row[place : place + 1] == [value]:
+                    return line
+                line = reader.line_num + 1
+        except csv.Error:  # a field that is longer than Python's reader takes
+            return None
+    return None
 
 
 def _opened(path: Path) -> TextIO:

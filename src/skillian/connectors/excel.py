@@ -50,6 +50,31 @@ def read_workbook(path: Path) -> Iterator[tuple[str, Any]]:
         raise QueryError(f"{path.name}: it is not a workbook that can be read") from None
 
 
+def cell_of(path: Path, table: str, column: str, value: str) -> str | None:
+    """Return the first cell of a column that reads as this text, such as `C17`."""
+    with CalamineWorkbook.from_path(path) as book:  # pyright: ignore[reportUnknownMemberType]
+        _, _, name = table.removeprefix(path.name).partition("#")
+        sheet = book.get_sheet_by_name(name) if name else book.get_sheet_by_index(_first(book))
+        header, *records = sheet.to_python()
+        top, left = sheet.start or (0, 0)
+    place = column_names(_text(cell) for cell in header).index(column)
+    for number, record in enumerate(records, top + 2):
+        if _text(record[place]) == value:
+            return f"{_letters(left + place)}{number}"
+    return None
+
+
+def _first(book: CalamineWorkbook) -> int:
+    kinds = [sheet.typ for sheet in book.sheets_metadata]
+    return kinds.index(SheetTypeEnum.WorkSheet)
+
+
+def _letters(column: int) -> str:
+    """The name of a column by its number: 0 is A, 26 is AA."""
+    before, last = divmod(column, 26)
+    return (_letters(before - 1) if before else "") + chr(ord("A") + last)
+
+
 def _table(rows: Sequence[Sequence[Cell]]) -> Any:
     header, *records = rows
     names = column_names(_text(cell) for cell in header)

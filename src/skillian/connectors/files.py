@@ -10,12 +10,13 @@ from stat import S_ISREG
 from typing import Self
 
 import duckdb
+from python_calamine import CalamineError
 from sqlglot import exp
 
 from skillian.connectors import excel
 from skillian.connectors.base import ArrowBatch, ArrowTable, ColumnType, Table
 from skillian.connectors.csv_columns import csv_select, csv_types, file_pattern
-from skillian.connectors.csv_lines import read_format
+from skillian.connectors.csv_lines import line_of, read_format
 from skillian.connectors.duckdb import path_of
 from skillian.connectors.duckdb_engine import (
     STREAM_TIMEOUT_SECONDS,
@@ -100,6 +101,14 @@ class FilesConnector:
             async for batch in batches:
                 yield batch
 
+    async def place_of(self, table: str, column: str, value: str) -> str:
+        """Return where a column first has this text, such as `line 3`; empty if it is not known."""
+        path = next(
+            (path for path, file in self._files.items() if table in {t.name for t in file.tables}),
+            None,
+        )
+        return "" if path is None else await asyncio.to_thread(_place, path, table, column, value)
+
     async def aclose(self) -> None:
         """Interrupt what runs and let the files go; a later statement reads them again."""
         await self._engine.aclose()
@@ -165,6 +174,20 @@ def _listed(folder: Path) -> dict[Path, tuple[int, int, int]]:
 def _stamp(path: Path) -> tuple[int, int, int]:
     found = path.stat()
     return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+def _place(path: Path, table: str, column: str, value: str) -> str:
+    suffix = path.suffix.lower()
+    if suffix == ".parquet":
+        return ""
+    try:
+        if suffix in excel.SUFFIXES:
+            cell = excel.cell_of(path, table, column, value)
+            return "" if cell is None else f"cell {cell}"
+        line = line_of(path, column, value)
+    except (OSError, ValueError, QueryError, CalamineError):  # changed a moment ago
+        return ""
+    return "" if line is None else f"line {line}"
 
 
 def _read(cursor: Cursor, path: Path) -> Iterator[Table]:

@@ -56,13 +56,17 @@ class MeasureTerm(Term):
 
 @dataclass(frozen=True, slots=True)
 class BoundSource:
-    """A source whose table or query and columns are known to exist."""
+    """A source whose table or query and columns are known to exist.
+
+    With `first_rows`, statements see only that many of its rows, whichever the database gives.
+    """
 
     name: str
     definition: Source
     connector: Connector
     relation: exp.Expr
     columns: Mapping[str, ColumnType]
+    first_rows: int | None = None
 
     def dimension(self, name: str, parameters: sql.Parameters) -> Term:
         """Return the value of a dimension.
@@ -103,7 +107,14 @@ class BoundSource:
 
     def rows(self, select: exp.Select) -> exp.Select:
         """Return a SELECT of expressions with this source as its FROM."""
-        return select.from_(self.relation.copy(), copy=False)
+        if self.first_rows is None:
+            return select.from_(self.relation.copy(), copy=False)
+        names = dict.fromkeys(column.name for column in select.find_all(exp.Column))
+        used: list[exp.Expr] = [sql.column(name, _ROWS) for name in names]
+        used = used or [sql.named(sql.one(), "n")]
+        first = exp.Select(expressions=used).from_(self.relation.copy(), copy=False)
+        first = first.limit(self.first_rows, copy=False)
+        return select.from_(first.subquery(sql.name(_ROWS), copy=False), copy=False)
 
     def _measure_value(self, name: str) -> exp.Expr:
         definition = self.definition.measures.get(name)

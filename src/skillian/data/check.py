@@ -1,7 +1,9 @@
 """Proves declared sources against their data: every fault at once, with counts and examples."""
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
-from dataclasses import dataclass
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlglot import exp
@@ -17,6 +19,9 @@ from skillian.data.unfit import unfit_test
 from skillian.data.values import jsonable
 from skillian.errors import ToolError
 
+MAX_ROWS = 1_000_000
+MAX_SECONDS = 300
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:
@@ -28,29 +33,75 @@ class Finding:
     is_fault: bool = False
 
 
-async def check_sources(registry: SourceRegistry) -> AsyncGenerator[Finding]:
-    """Give what is found about all sources, in file order; nothing but the findings is raised."""
+async def check_sources(
+    registry: SourceRegistry, starting: Callable[[str], None] | None = None
+) -> AsyncGenerator[Finding]:
+    """Give what is found about all sources, in file order; nothing but the findings is raised.
+
+    Of a source with more than `MAX_ROWS` rows, only so many are looked at, and a source is given
+    up after `MAX_SECONDS`; the findings say so. `starting` is called with the name of each source.
+    """
+    loop = asyncio.get_running_loop()
     async with Connections(registry) as connections:
         binder = Binder(registry, connections)
         for name in registry.names:
-            try:
-                source = await binder.bind(name)
-                rows = await _row_count(source)
-            except ToolError as error:
-                yield Finding(name, "source", str(error), is_fault=True)
-                continue
-            yield Finding(name, "source", f"{rows} rows")
-            sound: list[str] = []
-            for dimension in source.definition.dimensions:
-                finding = await _dimension(source, dimension, rows)
-                yield finding
-                if not finding.is_fault:
-                    sound.append(dimension)
-            for measure in source.definition.measures:
-                yield await _measure(source, measure, rows)
-            keys = [key for key in registry.comparison.default_align_on if key in sound]
-            if keys:
-                yield await _keys(source, keys)
+            if starting is not None:
+                starting(name)
+            left = _parts(registry, name)
+            deadline = loop.time() + MAX_SECONDS
+            async with aclosing(_checked(registry, binder, name)) as findings:
+                while True:
+                    try:
+                        async with asyncio.timeout_at(deadline):
+                            finding = await anext(findings, None)
+                    except TimeoutError:
+                        yield Finding(name, "source", _unfinished(left), is_fault=True)
+                        break
+                    if finding is None:
+                        break
+                    left = [part for part in left if part != finding.part]
+                    yield finding
+
+
+def _parts(registry: SourceRegistry, name: str) -> list[str]:
+    definition = registry.get(name)
+    keys = [key for key in registry.comparison.default_align_on if key in definition.dimensions]
+    return [
+        "source",
+        *(f"dimension {each}" for each in definition.dimensions),
+        *(f"measure {each}" for each in definition.measures),
+        *([f"by {', '.join(keys)}"] if keys else []),
+    ]
+
+
+def _unfinished(left: Sequence[str]) -> str:
+    return (
+        f"stopped after {MAX_SECONDS} s, with these not checked: {', '.join(left)}; declare a"
+        " `query` of fewer rows in place of the table to check them"
+    )
+
+
+async def _checked(registry: SourceRegistry, binder: Binder, name: str) -> AsyncGenerator[Finding]:
+    try:
+        source = await binder.bind(name)
+        rows = await _row_count(source)
+    except ToolError as error:
+        yield Finding(name, "source", str(error), is_fault=True)
+        return
+    told = f"{rows} rows"
+    if rows > MAX_ROWS:
+        told += f", of which {MAX_ROWS} are looked at below"
+        source, rows = replace(source, first_rows=MAX_ROWS), MAX_ROWS
+    yield Finding(name, "source", told)
+    sound: list[str] = []
+    async for finding in _columns(source, rows):
+        yield finding
+        if not finding.is_fault:
+            sound.append(finding.part)
+    default = registry.comparison.default_align_on
+    keys = [key for key in default if f"dimension {key}" in sound]
+    if keys:
+        yield await _keys(source, keys)
 
 
 async def _row_count(source: BoundSource) -> int:
@@ -58,8 +109,61 @@ async def _row_count(source: BoundSource) -> int:
     return int(row["row_count"])
 
 
-async def _dimension(source: BoundSource, name: str, rows: int) -> Finding:
-    part, parameters = f"dimension {name}", sql.Parameters()
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What to ask about one dimension or measure, and how its answer reads."""
+
+    name: str
+    value: exp.Expr
+    wanted: Mapping[str, exp.Expr]
+    told: Callable[[Mapping[str, Any]], str]
+
+
+async def _columns(source: BoundSource, rows: int) -> AsyncGenerator[Finding]:
+    """Give a finding for each dimension and measure: asked together, and alone if that fails."""
+    definition, parameters = source.definition, sql.Parameters()
+    parts: list[_Part | Finding] = [
+        *(_dimension(source, name, rows, parameters) for name in definition.dimensions),
+        *[await _measure(source, name) for name in definition.measures],
+    ]
+    whole = [part for part in parts if isinstance(part, _Part)]
+    wanted = {
+        f"{name}_{index}": value.copy()
+        for index, part in enumerate(whole)
+        for name, value in part.wanted.items()
+    }
+    try:
+        row = await _ask(source, wanted, parameters) if wanted else {}
+    except ToolError:
+        for part in parts:
+            yield (
+                part if isinstance(part, Finding) else await _alone(source, part, parameters, rows)
+            )
+        return
+    for part in parts:
+        if isinstance(part, Finding):
+            yield part
+            continue
+        index = whole.index(part)
+        found = {name: row[f"{name}_{index}"] for name in part.wanted}
+        yield Finding(source.name, part.name, part.told(found))
+
+
+async def _alone(
+    source: BoundSource, part: _Part, parameters: sql.Parameters, rows: int
+) -> Finding:
+    try:
+        row = await _ask(source, part.wanted, parameters)
+    except ToolError as error:
+        why = await _unfit(source, part.value, parameters, rows) or str(error)
+        return Finding(source.name, part.name, why, is_fault=True)
+    return Finding(source.name, part.name, part.told(row))
+
+
+def _dimension(
+    source: BoundSource, name: str, rows: int, parameters: sql.Parameters
+) -> _Part | Finding:
+    part = f"dimension {name}"
     try:
         term = source.dimension(name, parameters)
     except ToolError as error:
@@ -67,18 +171,17 @@ async def _dimension(source: BoundSource, name: str, rows: int) -> Finding:
     # As text, so that the database has to make every value: it may count them without.
     last = exp.Max(this=exp.cast(term.value.copy(), "TEXT"))
     wanted = {"filled": exp.Count(this=term.value.copy()), "last": last}
-    try:
-        row = await _ask(source, wanted, parameters)
-    except ToolError as error:
-        why = await _unfit(source, term.value, parameters, rows) or str(error)
-        return Finding(source.name, part, why, is_fault=True)
-    missing = rows - int(row["filled"])
-    told = f"{term.type.kind}; {missing} of {rows} rows have none" if missing else term.type.kind
-    return Finding(source.name, part, told)
+
+    def told(row: Mapping[str, Any]) -> str:
+        missing = rows - int(row["filled"])
+        kind = term.type.kind
+        return f"{kind}; {missing} of {rows} rows have none" if missing else kind
+
+    return _Part(part, term.value, wanted, told)
 
 
-async def _measure(source: BoundSource, name: str, rows: int) -> Finding:
-    part, parameters = f"measure {name}", sql.Parameters()
+async def _measure(source: BoundSource, name: str) -> _Part | Finding:
+    part = f"measure {name}"
     try:
         (term,) = await exact_measures(source, [name])
         scale = result_scale(term)
@@ -87,13 +190,12 @@ async def _measure(source: BoundSource, name: str, rows: int) -> Finding:
         wanted |= {} if code is None else {"code": code}
     except ToolError as error:
         return Finding(source.name, part, str(error), is_fault=True)
-    try:
-        row = await _ask(source, wanted, parameters)
-    except ToolError as error:
-        why = await _unfit(source, term.value, parameters, rows) or str(error)
-        return Finding(source.name, part, why, is_fault=True)
-    total = number_of(row["total"], row.get("code"))
-    return Finding(source.name, part, f"{term.definition.aggregation} {jsonable(total)}")
+
+    def told(row: Mapping[str, Any]) -> str:
+        total = number_of(row["total"], row.get("code"))
+        return f"{term.definition.aggregation} {jsonable(total)}"
+
+    return _Part(part, term.value, wanted, told)
 
 
 async def _keys(source: BoundSource, keys: Sequence[str]) -> Finding:

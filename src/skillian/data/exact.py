@@ -19,7 +19,7 @@ from skillian.data.compile import prepare
 from skillian.data.filters import Condition
 from skillian.data.measures import COUNTS, NAN
 from skillian.data.selection import filtered_rows
-from skillian.data.unfit import not_numbers
+from skillian.data.unfit import is_empty, not_numbers
 from skillian.errors import QueryError
 
 _CODES = {"nan": NAN, "inf": 1, "infinity": 1, "-inf": -1, "-infinity": -1}
@@ -52,6 +52,10 @@ async def _exact(source: BoundSource, term: MeasureTerm, where: Sequence[Conditi
         return replace(term, may_be_nan=True)
     if term.type.kind == "float" and dialect in _DIALECTS:
         return await _decimal_of(source, term, where)
+    if term.type.kind == "text" and await is_empty(source, term.value):
+        return replace(
+            term, value=sql.decimal(term.value, 0), type=ColumnType("decimal", "DECIMAL(38,0)")
+        )
     if term.type.kind == "text":
         raise QueryError(f"source {source.name}: {await not_numbers(source, term)}")
     return term
@@ -63,11 +67,14 @@ async def _decimal_of(
     parameters = sql.Parameters()
     rows = filtered_rows(source, {"value": term.value}, where, parameters)
     value = sql.bare("value")
-    finite = sql.is_null(_code(value))
+    finite = sql.is_null(_code(value, term.type))
     found = exp.Select(
         expressions=[
             sql.named(exp.Max(this=exp.case().when(finite, part, copy=False)), name)
-            for name, part in (("fraction", _fraction_digits(value)), ("size", exp.Abs(this=value)))
+            for name, part in (
+                ("fraction", _fraction_digits(value, term.type)),
+                ("size", exp.Abs(this=value)),
+            )
         ]
     )
     row = await ask_one(
@@ -83,8 +90,8 @@ async def _decimal_of(
             f" {sql.MAX_DIGITS} of a decimal; declare how to round them in a sources.yaml:"
             f" `expression: CAST({column} AS DECIMAL(38,{max(sql.MAX_DIGITS - whole - 6, 0)}))`"
         )
-    code = _code(term.value)
-    exact = sql.decimal(exp.cast(term.value.copy(), "TEXT"), fraction)
+    code = _code(term.value, term.type)
+    exact = sql.decimal(_printed(term.value, term.type), fraction)
     return replace(
         term,
         value=exp.case().when(sql.is_null(code), exact, copy=False),
@@ -94,17 +101,24 @@ async def _decimal_of(
     )
 
 
-def _code(value: exp.Expr) -> exp.Expr:
-    text = exp.Lower(this=exp.cast(value.copy(), "TEXT"))
+def _printed(value: exp.Expr, kind: ColumnType) -> exp.Expr:
+    """Return the text of a float; its type is there for dialects that print it otherwise."""
+    value = value.copy()
+    value.type = exp.DataType.build("FLOAT" if kind.sql.lower() == "float" else "DOUBLE")
+    return exp.cast(value, "TEXT")
+
+
+def _code(value: exp.Expr, kind: ColumnType) -> exp.Expr:
+    text = exp.Lower(this=_printed(value, kind))
     case = exp.case()
     for written, code in _CODES.items():
         case = case.when(sql.is_text(text, written), exp.Literal.number(code), copy=False)
     return exp.Paren(this=case)
 
 
-def _fraction_digits(value: exp.Expr) -> exp.Expr:
+def _fraction_digits(value: exp.Expr, kind: ColumnType) -> exp.Expr:
     """Return how many digits after the point a float prints, its exponent counted in."""
-    text = exp.Lower(this=exp.cast(value.copy(), "TEXT"))
+    text = exp.Lower(this=_printed(value, kind))
     fraction = exp.Trim(
         this=_part(_part(text, "e", 1), ".", 2),
         expression=exp.Literal.string("0"),

@@ -48,9 +48,15 @@ class _Interpreter:
     def sentences(self) -> Iterator[str]:
         classes = self._summary.classes
         if not classes.groups:
-            yield "Neither source has a row for this question: there is nothing to compare."
+            yield (
+                f"Neither {self._a} nor {self._b} has a row for this question: there is nothing to"
+                " compare."
+            )
             return
         yield self._overall()
+        for source, rows in ((self._a, self._summary.rows_a), (self._b, self._summary.rows_b)):
+            if not rows:
+                yield f"{source} has no row for this question."
         yield from self._limits_used()
         for measure in self._summary.measures:
             yield from self._totals(measure)

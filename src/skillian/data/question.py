@@ -19,6 +19,7 @@ from skillian.data.comparison_plan import (
 )
 from skillian.data.definitions import Thresholds
 from skillian.data.filters import Filters
+from skillian.data.key_types import with_same_types
 from skillian.data.sources import SourceRegistry
 from skillian.errors import InvalidInputError
 
@@ -82,12 +83,11 @@ class Planner:
             for name in question.measures
         ]
         parameters = sql.Parameters()
-        return plan_comparison(
+        sides = await with_same_types(
             await bound_side(a, keys, question.measures, question.filters, parameters),
             await bound_side(b, keys, question.measures, question.filters, parameters),
-            limits,
-            parameters,
         )
+        return plan_comparison(*sides, limits, parameters)
 
     def cache_key(self, plan: ComparisonPlan, top: int) -> str:
         """Return a digest of everything that decides the answer."""

@@ -5,14 +5,22 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
+from skillian.connectors.base import ColumnType
 from skillian.data import arrow, sql
 from skillian.data.binding import BoundSource, MeasureTerm
 from skillian.data.compile import compile_sql
+from skillian.errors import QueryError
 
 _SHOWN = 5
 _LONGEST = 40
 _SIGNS = "€$£%"
+# Of a narrower one a value would lose digits without a word.
+_FRACTION = 10
+_NUMBER = f"DECIMAL({sql.MAX_DIGITS},{_FRACTION})"
+_PLAIN = r"^-?(0|[1-9][0-9]*)(\.[0-9]+)?$"
+_SPECIAL = frozenset({"nan", "inf", "infinity"})
 _COMMA = re.compile(r"[+-]?[0-9]{1,3}(\.?[0-9]{3})*,[0-9]{1,2}")
+_THOUSANDS = re.compile(r"[+-]?[0-9,]*[0-9](\.[0-9]*)?")
 
 
 def unfit_test(value: exp.Expr, dialect: str) -> exp.Expr | None:
@@ -37,37 +45,96 @@ async def not_numbers(source: BoundSource, term: MeasureTerm) -> str:
     column = term.definition.column
     if source.connector.dialect != "duckdb" or column is None:
         return told
-    value = sql.bare("value")
-    number = exp.TryCast(this=value, to=exp.DataType.build(f"DECIMAL({sql.MAX_DIGITS}, 10)"))
-    bad = sql.all_of([sql.negated(sql.is_null(value)), sql.is_null(number)])
-    rows = source.rows(exp.Select(expressions=[sql.named(term.value.copy(), "value")]))
-    found = exp.Select(expressions=[sql.named(exp.cast(value.copy(), "TEXT"), "value")])
-    found.from_(rows.subquery(sql.name("rows"), copy=False), copy=False)
-    text = compile_sql(found.where(bad).limit(_SHOWN), "duckdb")
-    values = [str(row["value"]) for row in arrow.rows(await source.connector.run(text, {}))]
-    if not values:
-        return f"{told}; declare `expression: CAST({column} AS DECIMAL(18,2))` in a sources.yaml"
-    shown = ", ".join(repr(each[:_LONGEST]) for each in dict.fromkeys(values))
+    goal = ColumnType("decimal", _NUMBER, _FRACTION)
+    values = await misfits(source, term.value, goal)
+    remedy = " or declare in a sources.yaml what they mean, such as `expression: "
+    if values:
+        return (
+            f"{told}: it holds {await shown(source, term.value, values)}. Correct these values,"
+            f" leave the place of one that is not known empty,{remedy}{_meant(column, values)}"
+        )
+    plain = exp.RegexpLike(this=sql.bare("value"), expression=exp.Literal.string(_PLAIN))
+    values = await _tried_values(source, term.value, sql.negated(plain))
+    holds = f": it holds {await shown(source, term.value, values)}" if values else ""
     return (
-        f"{told}: it holds {shown}. Correct these values, leave the place of one that is not known"
-        " empty, or declare in a sources.yaml what they mean, such as"
-        f" `expression: {_meant(column, values)}`"
+        f"{told}{holds}. Write these values as plain numbers,{remedy}"
+        f"CAST({_written(column)} AS {_NUMBER})`, which rounds to {_FRACTION} digits after the"
+        " point"
     )
 
 
+async def is_empty(source: BoundSource, value: exp.Expr) -> bool:
+    """Return whether it is text for want of any value, as where a file has only its header.
+
+    In a database the declared type counts, whether there are rows or not.
+    """
+    from skillian.connectors.files import FilesConnector  # noqa: PLC0415 - only where it is used
+
+    if not isinstance(source.connector, FilesConnector):
+        return False
+    return not await _values(source, value, sql.negated(sql.is_null(sql.bare("value"))), 1)
+
+
+async def misfits(source: BoundSource, value: exp.Expr, goal: ColumnType) -> list[str]:
+    """Return the first values that cannot be converted; none where looking takes too long."""
+    made = exp.TryCast(this=sql.bare("value"), to=exp.DataType.build(goal.sql, dialect="duckdb"))
+    test = sql.all_of([sql.negated(sql.is_null(sql.bare("value"))), sql.is_null(made)])
+    return await _tried_values(source, value, test)
+
+
+async def shown(source: BoundSource, value: exp.Expr, values: Sequence[str]) -> str:
+    """Return the values for a message, the first one with its line or cell in a file."""
+    from skillian.connectors.files import FilesConnector  # noqa: PLC0415 - only where it is used
+
+    place = ""
+    column, table = value.find(exp.Column), source.relation
+    if isinstance(source.connector, FilesConnector) and column and isinstance(table, exp.Table):
+        place = await source.connector.place_of(table.name, column.name, values[0])
+    named = [repr(each[:_LONGEST]) for each in dict.fromkeys(values)]
+    named[0] += f" ({place})" if place else ""
+    return ", ".join(named)
+
+
+async def _tried_values(source: BoundSource, value: exp.Expr, test: exp.Expr) -> list[str]:
+    try:
+        return await _values(source, value, test, _SHOWN)
+    except QueryError:
+        return []
+
+
+async def _values(source: BoundSource, value: exp.Expr, test: exp.Expr, limit: int) -> list[str]:
+    rows = source.rows(exp.Select(expressions=[sql.named(value.copy(), "value")]))
+    text = exp.Select(expressions=[sql.named(exp.cast(sql.bare("value"), "TEXT"), "value")])
+    text.from_(rows.subquery(sql.name("rows"), copy=False), copy=False)
+    statement = compile_sql(text.where(test).limit(limit), source.connector.dialect)
+    return [str(row["value"]) for row in arrow.rows(await source.connector.run(statement, {}))]
+
+
+def _written(column: str) -> str:
+    return exp.column(column, quoted=not column.isidentifier()).sql("duckdb")
+
+
 def _meant(column: str, values: Sequence[str]) -> str:
-    """Return an expression that reads values such as these."""
-    written = exp.column(column, quoted=not column.isidentifier()).sql("duckdb")
-    found = f"TRIM({written})"
-    if all(_COMMA.fullmatch(each.strip()) for each in values):
+    """Return an expression that reads values such as these, and how it takes them."""
+    if all(each.strip().lstrip("+-").lower() in _SPECIAL for each in values):
+        return (
+            f"CAST({_written(column)} AS DOUBLE)`, which keeps NaN and the infinities as they are"
+        )
+    found = f"TRIM({_written(column)})"
+    told = f"rounds to {_FRACTION} digits after the point"
+    stripped = [each.strip(f" {_SIGNS}") for each in values]
+    numbers = [each for each in stripped if any(sign.isdigit() for sign in each)]
+    if numbers and all(_COMMA.fullmatch(each) for each in numbers):
         found = f"REPLACE(REPLACE({found}, '.', ''), ',', '.')"
-    elif any("," in each for each in values):
+        told += " and takes each comma for the decimal sign and no point for one"
+    elif numbers and all(_THOUSANDS.fullmatch(each) for each in numbers):
         found = f"REPLACE({found}, ',', '')"
+        told += " and takes no comma for the decimal sign"
     for sign in sorted({sign for each in values for sign in each if sign in _SIGNS}):
-        found = f"REPLACE({found}, '{sign}', '')"
-    for word in sorted({each.strip() for each in values if each.strip().isalpha()}):
-        found = f"NULLIF({found}, '{word}')"
-    return f"CAST({found} AS DECIMAL(18,2))"
+        found = f"TRIM(REPLACE({found}, '{sign}', ''))"
+    for word in sorted({*stripped} - {*numbers}):
+        found = f"NULLIF({found}, {exp.Literal.string(word).sql('duckdb')})"
+    return f"CAST({found} AS {_NUMBER})`, which {told}"
 
 
 def _tried(value: exp.Expr) -> exp.Expr:

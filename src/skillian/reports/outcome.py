@@ -41,8 +41,8 @@ class Compared:
 
     @property
     def verdict(self) -> Verdict:
-        """Whether there are findings; without a row on either side nothing was compared."""
-        if not self.result.summary.classes.groups:
+        """Whether there are findings; where filters leave no row nothing was compared."""
+        if self.asked.filters and not self.result.summary.classes.groups:
             return "failed"
         return "findings" if self.findings else "equal"
 

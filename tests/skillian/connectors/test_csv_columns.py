@@ -28,6 +28,7 @@ any_text = (
     | dates.map(str)
     | moments.map(str)
     | st.sampled_from(["001", "+1", "-0", "1.", "1e5", " 1", "true", "False", "24:00", "1_0", "٣"])
+    | st.sampled_from(["1e-05", "-1.25E+3", "1.0E10", "9.5e-7", " 2.5", "-0.5 ", "1e+400"])
     | texts
 )
 
@@ -80,6 +81,7 @@ def test_a_column_is_never_read_as_what_it_does_not_say(written: list[str]) -> N
         (st.integers(-(2**63), 2**63 - 1), str, "BIGINT"),
         (st.integers(2**63, 10**38 - 1), str, "DECIMAL"),
         (st.decimals(-(10**29), 10**29, places=8), "{:f}".format, "DECIMAL"),
+        (st.decimals(-(10**9), 10**9, places=8), " {:.17e} ".format, "DECIMAL"),
         (st.booleans(), str, "BOOLEAN"),
         (dates, date.isoformat, "DATE"),
         (moments, datetime.isoformat, "TIMESTAMP"),
@@ -113,6 +115,13 @@ def test_what_python_writes_comes_back_as_it_was(
         (["01.5"], "VARCHAR"),
         (["1,5"], "VARCHAR"),
         (["1e5"], "VARCHAR"),
+        (["12.5e-3"], "VARCHAR"),
+        (["1e-05", "2.5"], "DECIMAL(38,5)"),
+        (["1.5E10", "-3e+02"], "DECIMAL(38,0)"),
+        (["1e-300"], "VARCHAR"),
+        ([" 1", "2.50 "], "DECIMAL(38,2)"),
+        ([" 1", "2"], "VARCHAR"),
+        (["\t1.5"], "VARCHAR"),
         (["TRUE", "false"], "BOOLEAN"),
         (["true", "1"], "VARCHAR"),
         (["2024-02-29"], "DATE"),

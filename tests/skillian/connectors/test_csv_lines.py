@@ -2,7 +2,14 @@ from pathlib import Path
 
 import pytest
 
-from skillian.connectors.csv_lines import CsvFormat, column_names, find_fault, read_format
+from skillian.connectors import csv_lines
+from skillian.connectors.csv_lines import (
+    CsvFormat,
+    column_names,
+    find_fault,
+    line_of,
+    read_format,
+)
 from skillian.errors import QueryError
 
 
@@ -58,3 +65,15 @@ def test_names_differ_in_more_than_case() -> None:
 def test_a_fault_is_found_with_its_line(tmp_path: Path, content: bytes | str, fault: str) -> None:
     found = find_fault(file_of(tmp_path, content), CsvFormat(",", ("a", "b")))
     assert found.startswith(fault)
+
+
+def test_a_value_is_found_by_the_line_where_its_record_begins(tmp_path: Path) -> None:
+    path = file_of(tmp_path, 'a,b\n"x\ny",1\n\n2,"n/a"\n3,n/a\n')
+    assert line_of(path, "b", "n/a") == 5
+    assert line_of(path, "a", "b") is None
+
+
+def test_the_search_for_a_line_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(csv_lines, "_MAX_RECORDS", 3)
+    path = file_of(tmp_path, "a\n1\n2\n3\n")
+    assert [line_of(path, "a", value) for value in "123"] == [2, 3, None]

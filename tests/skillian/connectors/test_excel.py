@@ -9,7 +9,7 @@ import xlsxwriter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skillian.connectors.excel import read_workbook
+from skillian.connectors.excel import cell_of, read_workbook
 from skillian.errors import QueryError
 
 
@@ -102,3 +102,18 @@ def test_what_is_no_workbook_is_refused(tmp_path: Path) -> None:
     path.write_bytes(b"PK\x03\x04 not really")
     with pytest.raises(QueryError, match=r"a\.xlsx: it is not a workbook"):
         _ = [*read_workbook(path)]
+
+
+@pytest.mark.parametrize(
+    ("row", "column", "cell"), [(0, 0, "A3"), (4, 2, "C7"), (1, 25, "Z4"), (0, 26, "AA3")]
+)
+def test_a_value_is_found_by_its_cell(tmp_path: Path, row: int, column: int, cell: str) -> None:
+    path = tmp_path / "a.xlsx"
+    with xlsxwriter.Workbook(path) as book:
+        for name in ("first", "second"):
+            sheet = book.add_worksheet(name)
+            for number, text in enumerate(("v", "", "n/a", "n/a")):
+                sheet.write(row + number, column, text)
+    for table in ("a.xlsx", "a.xlsx#second"):
+        assert cell_of(path, table, "v", "n/a") == cell
+        assert cell_of(path, table, "v", "gone") is None

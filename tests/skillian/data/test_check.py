@@ -1,9 +1,13 @@
+import asyncio
 import sqlite3
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
 
+from skillian.connectors.duckdb import DuckDBConnector
+from skillian.data import check
 from skillian.data.check import check_sources
 from skillian.data.sources import SourceRegistry
 
@@ -144,3 +148,83 @@ async def test_a_connection_that_fails_is_a_fault_of_its_sources_alone(folder: P
     ]
     assert "cannot be opened" in found[0].text
     assert "column 'm': 0.125 is not exactly" in found[3].text
+
+
+WIDE = (
+    "  s: {connection: c, table: t, dimensions: {n: {column: n}, company: {column: company},"
+    " period: {column: period}}, measures: {amount: {column: amount, aggregation: sum},"
+    " highest: {column: amount, aggregation: max}, lines: {column: n, aggregation: count}}}"
+)
+
+
+@pytest.fixture
+def statements(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What is asked for while sources are checked."""
+    told: list[str] = []
+    stream = DuckDBConnector.stream
+
+    def noted(self: DuckDBConnector, statement: str, parameters: Any) -> Any:
+        told.append(statement)
+        return stream(self, statement, parameters)
+
+    monkeypatch.setattr(DuckDBConnector, "stream", noted)
+    return told
+
+
+async def test_all_columns_are_checked_by_one_statement(
+    folder: Path, statements: list[str]
+) -> None:
+    found = await findings(folder, WIDE, "[n]")
+    assert [is_fault for *_, is_fault in found] == [False] * 8
+    assert len(statements) == 3  # the rows, the columns, the keys
+
+
+async def test_of_many_rows_only_the_first_are_looked_at(
+    folder: Path, statements: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(check, "MAX_ROWS", 3)
+    found = {part: text for part, text, _ in await findings(folder, WIDE, "[n]")}
+    assert found["source"] == "4 rows, of which 3 are looked at below"
+    assert found["measure lines"] == "count 3"
+    assert found["by n"] == "3 groups, one row each"
+    assert ["LIMIT 3" in statement for statement in statements] == [False, True, True]
+
+
+async def test_a_source_that_takes_too_long_is_given_up_with_what_was_not_checked(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stream = DuckDBConnector.stream
+    stopped: list[str] = []
+
+    async def stuck(self: DuckDBConnector, statement: str, parameters: Any) -> Any:
+        async for batch in stream(self, statement, parameters):
+            yield batch
+        if "filled" in statement and "amount" in statement:
+            try:
+                await asyncio.Event().wait()
+            finally:
+                stopped.append(statement)
+
+    monkeypatch.setattr(DuckDBConnector, "stream", stuck)
+    monkeypatch.setattr(check, "MAX_SECONDS", 3)
+    after = "  z: {connection: c, table: none, dimensions: {k: {column: company}}, measures: {}}"
+    after = after.replace("measures: {}", "measures: {m: {column: company, aggregation: count}}")
+    found = await findings(folder, f"{WIDE}\n{after}", "[n]")
+    assert len(stopped) == 1
+    assert found[0] == ("source", "4 rows", False)
+    part, text, is_fault = found[1]
+    assert (part, is_fault) == ("source", True)
+    assert text.startswith("stopped after 3 s, with these not checked: dimension n, dimension")
+    assert "measure lines, by n; declare" in text
+    assert found[2] == ("source", "0 rows", False)
+
+
+async def test_each_source_is_announced_before_it_is_checked(folder: Path) -> None:
+    (folder / "sources.yaml").write_text(
+        f"connections: {{c: 'duckdb:///a.duckdb'}}\nsources:\n{WIDE}\n"
+    )
+    registry = SourceRegistry.load(folder / "sources.yaml")
+    names: list[str] = []
+    async for _ in check_sources(registry, names.append):
+        assert names == ["s"]
+    assert names == ["s"]

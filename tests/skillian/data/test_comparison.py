@@ -170,7 +170,7 @@ async def test_nothing_to_compare_is_said(compared: Callable[..., Any]) -> None:
     result = await compared([], ["('x', 1)"], filters={"key": "y"})
     assert (result.summary.classes.groups, result.summary.classes.match_rate) == (0, None)
     assert result.interpretation == (
-        "Neither source has a row for this question: there is nothing to compare.",
+        "Neither a nor b has a row for this question: there is nothing to compare.",
     )
     assert result.to_dict()["summary"]["measures"]["amount"]["net_difference"] == "0"
 

@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.skillian.oracle.oracle import AGGREGATIONS
 from tests.skillian.oracle.questions import Column, Side
@@ -15,6 +15,7 @@ from tests.skillian.oracle.running import Pair
 from tests.skillian.oracle.tables import Profile
 
 from skillian.data.services import DataServices
+from skillian.errors import QueryError
 
 FLOAT = Column("v", "float")
 NAN, HIGH, LOW = math.nan, math.inf, -math.inf
@@ -116,3 +117,58 @@ def test_any_floats_equal_the_oracle(
 ) -> None:
     measures = {how: {"column": "v", "aggregation": how} for how in AGGREGATIONS if how != "avg"}
     compared(pair, floats("a", a, measures), floats("b", b, measures), measures=[*measures])
+
+
+finite_tables = st.lists(
+    st.tuples(st.sampled_from(["x", "y", None]), values.filter(lambda v: v is None or v - v == 0)),
+    max_size=8,
+)
+
+
+@pytest.fixture(params=["sqlite", "csv"])
+def untyped_pair(request: pytest.FixtureRequest, duckdb_place: Any) -> Pair:
+    """A database or files whose columns have no types to rely on, beside DuckDB."""
+    return Pair([request.getfixturevalue(f"{request.param}_place"), duckdb_place], Profile())
+
+
+@settings(
+    max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
+)
+@given(a=finite_tables, b=finite_tables)
+def test_finite_floats_of_sqlite_and_csv_equal_the_oracle(
+    untyped_pair: Pair, a: list[tuple[Any, Any]], b: list[tuple[Any, Any]]
+) -> None:
+    measures = {how: {"column": "v", "aggregation": how} for how in AGGREGATIONS if how != "avg"}
+    compared(untyped_pair, floats("a", a, measures), floats("b", b, measures), measures=[*measures])
+
+
+@pytest.mark.parametrize(("a", "b", "status"), [(HIGH, HIGH, "match"), (HIGH, LOW, "major_diff")])
+def test_infinities_of_sqlite_equal_themselves_only(
+    sqlite_place: Any, duckdb_place: Any, a: float, b: float, status: str
+) -> None:
+    pair = Pair([sqlite_place, duckdb_place], Profile())
+    result = compared(
+        pair, floats("a", [("x", a), ("y", 0.1)]), floats("b", [("x", b), ("y", 0.1)])
+    )
+    assert statuses(result) == ({"match": 2} if status == "match" else {"match": 1, status: 1})
+
+
+def test_sqlite_keeps_nan_as_null(sqlite_place: Any, duckdb_place: Any) -> None:
+    pair = Pair([sqlite_place, duckdb_place], Profile())
+    result = pair.compared(question(floats("a", [("x", NAN)]), floats("b", [("x", NAN)])))
+    assert only(result).reason == "null_in_a"
+
+
+def test_a_csv_file_with_nan_is_refused_until_its_expression_is_declared(
+    csv_place: Any, duckdb_place: Any
+) -> None:
+    pair = Pair([csv_place, duckdb_place], Profile())
+    a, b = [("x", NAN), ("y", 0.1), ("z", HIGH)], [("x", NAN), ("y", 0.1), ("z", 1.0)]
+    with pytest.raises(
+        QueryError, match=r"'nan' \(line 2\), 'inf'.*`expression: CAST\(v AS DOUBLE\)`"
+    ):
+        pair.compared(question(floats("a", a), floats("b", b)))
+    declared = {"amount": {"expression": "CAST(v AS DOUBLE)", "aggregation": "sum"}}
+    result = pair.compared(question(floats("a", a, declared), floats("b", b)))
+    assert statuses(result) == {"match": 2, "major_diff": 1}
+    assert only(result).reason == "infinite_in_a"
