@@ -6,6 +6,7 @@ import asyncio
 import base64
 import json
 import os
+import re
 import signal
 import sys
 from asyncio.subprocess import PIPE, Process
@@ -15,7 +16,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from tinyagent import ModelResponse, RawToolCall, Usage
-from tinyagent.testing import MockServer, Reply, StrictServer, error_reply, json_reply
+from tinyagent.testing import MockServer, Output, Reply, StrictServer, error_reply, json_reply
 from tinyagent.testing.completions import completion_json, completion_sse
 
 COMMAND = Path(sys.executable).with_name("tinyagent")
@@ -292,3 +293,15 @@ async def test_a_file_that_cannot_go_with_the_task_is_said(
     (tmp_path / "notes.txt").write_text("hello")
     done = await _run("What?", "--image", name, cwd=tmp_path, OPENAI_API_KEY="k")
     assert (done.code, done.out, done.err) == (2, "", f"error: {said}\n")
+
+
+async def test_json_holds_no_opaque_data() -> None:
+    script = [Output("A plan.", "Let me see.")]
+    async with StrictServer("openai", script) as server:
+        model = ("--model", "openai-responses:gpt-5.5", "--json")
+        address = {"OPENAI_BASE_URL": server.base_url, "OPENAI_API_KEY": "k"}
+        done = await _run("What?", *model, **address)
+    assert done.code == 0
+    told = json.loads(done.out)
+    assert told["output"] == "A plan."
+    assert not {"parts", "opaque", "encrypted_content"} & set(re.findall(r"\w+", done.out))
