@@ -16,7 +16,9 @@ HEAD = (
 COLUMNS = [f"test_{name.strip().replace(' ', '_')}" for name in HEAD.split("|")[2:-1]]
 ROWS = {
     row[1]: [cell.strip() for cell in row[2].split("|")]
-    for row in re.finditer(r"^\| `([\w-]+)` \| (.+) \|$", PAGE.partition(HEAD)[2].partition("\n\n")[0], re.MULTILINE)
+    for row in re.finditer(
+        r"^\| `([\w-]+)` \| (.+) \|$", PAGE.partition(HEAD)[2].partition("\n\n")[0], re.MULTILINE
+    )
 }
 
 

@@ -26,6 +26,7 @@ from tinyagent import (
     TinyAgentError,
 )
 from tinyagent.core.cost import Cost
+from tinyagent.core.messages import Task
 from tinyagent.models.base import get_model
 from tinyagent.models.providers import PROVIDERS
 
@@ -78,14 +79,14 @@ async def reasoning(model: Model) -> tuple[bool, RunResult[Any]]:
 
 async def images(model: Model) -> tuple[bool, RunResult[Any]]:
     """A red square."""
-    asked = ["Which colour has this square? Answer with one word.", Image(_red_square())]
+    asked: Task = ["Which colour has this square? Answer with one word.", Image(_red_square())]
     result = await ReactAgent(model).run(asked)
     return "red" in str(result).lower(), result
 
 
 async def documents(model: Model) -> tuple[bool, RunResult[Any]]:
     """A PDF of one word."""
-    asked = ["Which word is in this document?", Document(_pdf("cerulean"))]
+    asked: Task = ["Which word is in this document?", Document(_pdf("cerulean"))]
     result = await ReactAgent(model).run(asked)
     return "cerulean" in str(result).lower(), result
 
@@ -123,6 +124,7 @@ async def main(names: tuple[str, ...]) -> int:
 async def _try(name: str) -> bool:
     """Whether something failed."""
     cost, failed = Cost(), False
+    result: RunResult[Any] | None
     for check in CHECKS:
         try:
             ok, result = await check(get_model(name))

@@ -195,7 +195,7 @@ async def _asked(server: MockServer) -> None:
     asked = asyncio.Event()
     answer = server._answer
 
-    def note(body: dict[str, Any]) -> Any:
+    def note(body: Any) -> Any:
         asked.set()
         return answer(body)
 
@@ -272,9 +272,9 @@ async def test_images_and_pdfs_go_with_the_task(tmp_path: Path) -> None:
     (tmp_path / "plan.dat").write_bytes(PNG)
     (tmp_path / "paper.pdf").write_bytes(b"%PDF-1.4\n%%EOF")
     async with StrictServer("openai", ["A plan."]) as server:
-        address = {"OPENAI_BASE_URL": server.base_url, "OPENAI_API_KEY": "k"}
-        files = ("--image", "plan.dat", "--image", "paper.pdf")
-        done = await _run("What?", "--model", "gpt-4.1", *files, cwd=tmp_path, **address)
+        files = ("--image", "plan.dat", "--image", "paper.pdf", "--model", "gpt-4.1")
+        url = server.base_url
+        done = await _run("?", *files, cwd=tmp_path, OPENAI_BASE_URL=url, OPENAI_API_KEY="k")
         assert (done.code, done.out) == (0, "A plan.\n")
         assert [seen.media_type for seen in server.attachments] == ["image/png", "application/pdf"]
         assert server.attachments[0].data == PNG
@@ -299,8 +299,8 @@ async def test_json_holds_no_opaque_data() -> None:
     script = [Output("A plan.", "Let me see.")]
     async with StrictServer("openai", script) as server:
         model = ("--model", "openai-responses:gpt-5.5", "--json")
-        address = {"OPENAI_BASE_URL": server.base_url, "OPENAI_API_KEY": "k"}
-        done = await _run("What?", *model, **address)
+        url = server.base_url
+        done = await _run("What?", *model, OPENAI_BASE_URL=url, OPENAI_API_KEY="k")
     assert done.code == 0
     told = json.loads(done.out)
     assert told["output"] == "A plan."

@@ -23,8 +23,7 @@ from tinyagent import (
     OpenAIResponsesModel,
     ReactAgent,
 )
-from tinyagent.core.cost import cost_of
-from tinyagent.core.types import ModelUse
+from tinyagent.core.cost import ModelUse, cost_of
 from tinyagent.models.providers import PROVIDERS
 from tinyagent.testing import Call, Output, StrictServer
 
