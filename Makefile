@@ -16,7 +16,7 @@ EXTRAS := anthropic,durable,mcp,mysql,openai,otel,postgres,prices,python,service
 # Programs of the system that tests drive: installed where we may.
 PROGRAMS := chromium mariadb-server fonts-dejavu-core
 
-.PHONY: help setup demo test test-install test-models test-pythons check format bench bench-comparison bench-durable bench-page bench-peers bench-service
+.PHONY: help setup demo test test-install test-live test-models test-pythons check format bench bench-comparison bench-durable bench-page bench-peers bench-service
 .PHONY: constraints clean
 
 help: ## Show what there is to make
@@ -53,6 +53,9 @@ format: $(VENV)/.dev ## Put the code into shape
 test-models: $(VENV)/.dev ## Run the tests that need a larger model (fetches 1.1 GB once)
 	$(BIN)/python tests/support/large_model.py fetch
 	$(BIN)/pytest -m models tests/e2e
+
+test-live: $(VENV)/.dev ## Try each capability with the real providers whose keys are set (costs money; MODELS=provider:name ...)
+	$(BIN)/python tests/support/live.py $(MODELS)
 
 bench: $(VENV)/.dev ## Measure, and print the figures beside their targets
 	$(BIN)/python benchmarks/start.py

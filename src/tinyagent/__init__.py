@@ -76,6 +76,7 @@ if TYPE_CHECKING:
     from tinyagent.core.memory import Memory
     from tinyagent.core.messages import Message, ToolCall
     from tinyagent.core.parts import Document, Image, Opaque, Reasoning, Text
+    from tinyagent.core.replies import remembered
     from tinyagent.core.signals import Signal, SignalType
     from tinyagent.core.tokens import TokenEstimate
     from tinyagent.core.turns import Turn
@@ -169,6 +170,7 @@ else:
         "tinyagent.core.memory": "Memory",
         "tinyagent.core.messages": "Message ToolCall",
         "tinyagent.core.parts": "Document Image Opaque Reasoning Text",
+        "tinyagent.core.replies": "remembered",
         "tinyagent.core.signals": "Signal SignalType",
         "tinyagent.core.tokens": "TokenEstimate",
         "tinyagent.core.turns": "Turn",
@@ -350,6 +352,7 @@ __all__ = [
     "keep_system_and_recent",
     "no_pruning",
     "prune_old_observations",
+    "remembered",
     "scripted_call",
     "set_signal_collector",
     "step_from_dict",

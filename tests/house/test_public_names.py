@@ -135,6 +135,7 @@ NAMES = [
     "keep_system_and_recent",
     "no_pruning",
     "prune_old_observations",
+    "remembered",
     "scripted_call",
     "set_signal_collector",
     "step_from_dict",

@@ -6,6 +6,7 @@ import asyncio
 import base64
 import json
 import os
+import re
 import signal
 import sys
 from asyncio.subprocess import PIPE, Process
@@ -15,7 +16,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from tinyagent import ModelResponse, RawToolCall, Usage
-from tinyagent.testing import MockServer, Reply, StrictServer, error_reply, json_reply
+from tinyagent.testing import MockServer, Output, Reply, StrictServer, error_reply, json_reply
 from tinyagent.testing.completions import completion_json, completion_sse
 
 COMMAND = Path(sys.executable).with_name("tinyagent")
@@ -194,7 +195,7 @@ async def _asked(server: MockServer) -> None:
     asked = asyncio.Event()
     answer = server._answer
 
-    def note(body: dict[str, Any]) -> Any:
+    def note(body: Any) -> Any:
         asked.set()
         return answer(body)
 
@@ -271,9 +272,9 @@ async def test_images_and_pdfs_go_with_the_task(tmp_path: Path) -> None:
     (tmp_path / "plan.dat").write_bytes(PNG)
     (tmp_path / "paper.pdf").write_bytes(b"%PDF-1.4\n%%EOF")
     async with StrictServer("openai", ["A plan."]) as server:
-        address = {"OPENAI_BASE_URL": server.base_url, "OPENAI_API_KEY": "k"}
-        files = ("--image", "plan.dat", "--image", "paper.pdf")
-        done = await _run("What?", "--model", "gpt-4.1", *files, cwd=tmp_path, **address)
+        files = ("--image", "plan.dat", "--image", "paper.pdf", "--model", "gpt-4.1")
+        url = server.base_url
+        done = await _run("?", *files, cwd=tmp_path, OPENAI_BASE_URL=url, OPENAI_API_KEY="k")
         assert (done.code, done.out) == (0, "A plan.\n")
         assert [seen.media_type for seen in server.attachments] == ["image/png", "application/pdf"]
         assert server.attachments[0].data == PNG
@@ -292,3 +293,15 @@ async def test_a_file_that_cannot_go_with_the_task_is_said(
     (tmp_path / "notes.txt").write_text("hello")
     done = await _run("What?", "--image", name, cwd=tmp_path, OPENAI_API_KEY="k")
     assert (done.code, done.out, done.err) == (2, "", f"error: {said}\n")
+
+
+async def test_json_holds_no_opaque_data() -> None:
+    script = [Output("A plan.", "Let me see.")]
+    async with StrictServer("openai", script) as server:
+        model = ("--model", "openai-responses:gpt-5.5", "--json")
+        url = server.base_url
+        done = await _run("What?", *model, OPENAI_BASE_URL=url, OPENAI_API_KEY="k")
+    assert done.code == 0
+    told = json.loads(done.out)
+    assert told["output"] == "A plan."
+    assert not {"parts", "opaque", "encrypted_content"} & set(re.findall(r"\w+", done.out))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 from typing import Any
 
 import pytest
+from rich.console import Console
 from tests.support.coding import block, events_of
 
 from tinyagent import (
@@ -16,6 +18,7 @@ from tinyagent import (
     OutputDelta,
     RunFinished,
     ScriptedModel,
+    StepFinished,
     TextDelta,
     TinyCodeAgent,
 )
@@ -115,3 +118,33 @@ def test_nothing_that_code_says_steers_the_terminal(
     shown = capsys.readouterr()
     assert "\ufffd" in shown.err
     assert "\x1b" not in shown.out + shown.err
+
+
+def _reasoned(*, stream: bool) -> None:
+    display = Display(stream=stream, quiet=False)
+    for text in ("I wonder", "\x1b[2J…"):
+        display.show(TextDelta(1, text, "reasoning"))
+    display.show(TextDelta(1, "Yes."))
+    display.show(TextDelta(1, "Now ", "reasoning"))
+    display.show(StepFinished(1))
+
+
+def test_streamed_reasoning_is_folded_to_its_length(capsys: pytest.CaptureFixture[str]) -> None:
+    _reasoned(stream=True)
+    shown = capsys.readouterr()
+    assert shown.out == "Yes.\n"
+    assert shown.err == "(reasoning: 13 characters)\n(reasoning: 4 characters)\n"
+
+
+def test_reasoning_is_dimmed_in_the_progress_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = io.StringIO()
+    console = Console(file=screen, force_terminal=True, color_system="standard", width=80)
+    monkeypatch.setattr("tinyagent.cli.display.notes", console)
+    _reasoned(stream=True)
+    assert "\x1b[2mI wonder" in screen.getvalue()
+    assert "\x1b[2J" not in screen.getvalue()
+
+
+def test_without_streaming_no_reasoning_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    _reasoned(stream=False)
+    assert capsys.readouterr() == ("", "")

@@ -2,10 +2,35 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from tinyagent import Memory, Message, ToolCall
+
+PARTS = "parts"
+"""The key of a stored message that holds its parts: reasoning, and what its provider wants back."""
+MAX_PARTS_CHARACTERS = 1_000_000
+
+
+def as_stored(message: Message) -> dict[str, Any]:
+    """The JSON form with the text as `content`; parts that are no text are beside it.
+
+    Parts that are very long are left out: the conversation goes on without them.
+    """
+    if isinstance(message.content, str) and not any(call.opaque for call in message.tool_calls):
+        return message.to_dict()
+    calls = tuple(replace(call, opaque=None) for call in message.tool_calls)
+    plain = replace(message, content=message.text, tool_calls=calls).to_dict()
+    parts = replace(message, content=message.parts, tool_calls=()).to_dict()["content"]
+    return plain if len(json.dumps(parts)) > MAX_PARTS_CHARACTERS else {**plain, PARTS: parts}
+
+
+def _as_kept(stored: Mapping[str, Any]) -> Mapping[str, Any]:
+    if PARTS not in stored:
+        return stored
+    return {**stored, "content": stored[PARTS], "tool_calls": ()}
 
 
 class Conversation:
@@ -42,5 +67,5 @@ class Conversation:
 
     @classmethod
     def from_list(cls, data: Iterable[Mapping[str, Any]]) -> Conversation:
-        """Read the JSON form back; raises KeyError for a missing part."""
-        return cls(Memory.from_list(data))
+        """Read the JSON form back, or stored messages; raises KeyError for a missing part."""
+        return cls(Memory.from_list(map(_as_kept, data)))

@@ -10,6 +10,7 @@ from typing import Any, TypeVar, cast
 
 from skillian.chat.agent import respond
 from skillian.chat.approvals import ApprovalGiven, ApprovalWanted
+from skillian.chat.conversation import as_stored
 from skillian.storage import Draft
 from tinyagent import (
     CodeFinished,
@@ -18,6 +19,7 @@ from tinyagent import (
     Message,
     ModelRequested,
     ModelResponded,
+    ModelResponse,
     OutputDelta,
     RunFinished,
     RunResult,
@@ -29,6 +31,7 @@ from tinyagent import (
     ToolResult,
     ToolStarted,
     Usage,
+    remembered,
 )
 
 MAX_RESULT_CHARACTERS = 20_000
@@ -59,7 +62,7 @@ class TurnRecord:
     calls: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     _messages: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     _drafts: list[Draft] = field(default_factory=list[Draft])
-    _said: str = ""
+    _response: ModelResponse = field(default_factory=lambda: ModelResponse(""))
     _open: dict[str, ToolCall] = field(default_factory=dict[str, ToolCall])
     _done: dict[str, ToolResult] = field(default_factory=dict[str, ToolResult])
     _bytes: int = 0
@@ -75,8 +78,7 @@ class TurnRecord:
                     self._asked = perf_counter()
                 case ModelResponded(step=step, response=response):
                     self._add_response(step, response.usage)
-                    # Calls written as text stand in the text; it is not kept beside the calls.
-                    self._said = (response.content or "") if response.tool_calls else ""
+                    self._response = response
                 case ToolStarted(call=call):
                     self._open[call.id] = call
                 case ToolFinished(result=result):
@@ -114,6 +116,15 @@ class TurnRecord:
                 "unverified": [] if checked is None else list(checked.unverified),
             }
         )
+
+    def said(self, text: str) -> dict[str, Any]:
+        """The message that keeps the answer `text`, with the reasoning before it."""
+        content = remembered(self._response, text, ()) if self._has_ended_well else text
+        return _whole(as_stored(Message("assistant", content)))
+
+    @property
+    def _has_ended_well(self) -> bool:
+        return self.result is not None and self.result.state == "completed"
 
     def taken(self) -> tuple[Sequence[dict[str, Any]], Sequence[Draft]]:
         """The messages and events that have come since this was last asked."""
@@ -157,13 +168,16 @@ class TurnRecord:
         """A step's calls are kept with a result each, so that any model can read them again."""
         if self._open:
             calls = tuple(self._open.values())
-            said = [Message("assistant", self._said, calls)]
+            # Calls written as text stand in the text; it is not kept beside the calls.
+            text = (self._response.content or "") if self._response.tool_calls else ""
+            content = remembered(self._response, text, calls)
+            said = [Message("assistant", content, calls)]
             for call in calls:
                 result = self._done.get(call.id)
                 text = "Error: not finished: the turn ended" if result is None else result.content
                 said.append(Message("tool", bounded(text), tool_call_id=call.id))
-            self._messages += [message.to_dict() for message in said]
-        self._open, self._done, self._said = {}, {}, ""
+            self._messages += [as_stored(message) for message in said]
+        self._open, self._done = {}, {}
 
 
 def drafts_of(event: Told) -> list[Draft]:

@@ -156,5 +156,5 @@ class TurnRunner:
             return await turn.break_off("cancelled", CANCELLED)
         answer = record.answer(self._check)
         messages, drafts = record.taken()
-        said = {"role": "assistant", "content": answer["content"]}
+        said = record.said(answer["content"])
         return await turn.finish([*messages, said], [*drafts, Draft("answer", answer)])

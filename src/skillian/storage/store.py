@@ -27,7 +27,7 @@ from skillian.storage.turn_rows import (
     events_of_turn,
     is_stale,
     last_turn,
-    shown_messages,
+    said_messages,
 )
 from skillian.storage.turns import LEASE_SECONDS, Turn, mark_broken
 from skillian.storage.waiting import Waiting
@@ -82,7 +82,7 @@ class SessionStore(Sessions):
     async def messages(self, session_id: str) -> list[JsonObject]:
         """What was said, oldest first; of a turn under way, what was asked."""
         said, _ = await self._fresh(
-            session_id, lambda connection: shown_messages(connection, session_id)
+            session_id, lambda connection: said_messages(connection, session_id)
         )
         return said
 

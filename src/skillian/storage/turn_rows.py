@@ -155,6 +155,12 @@ def events_of_turn(connection: Connection, session_id: str, turn: int) -> tuple[
     return tuple(event_of(row) for row in connection.execute(query.order_by(events.c.number)))
 
 
+def said_messages(connection: Connection, session_id: str) -> list[JsonObject]:
+    """Return the same without the parts of messages, which are for the model that made them."""
+    shown = shown_messages(connection, session_id)
+    return [{key: value for key, value in one.items() if key != "parts"} for one in shown]
+
+
 def shown_messages(connection: Connection, session_id: str) -> list[JsonObject]:
     """Return what is shown of a session, oldest first: of a turn not done, what was asked."""
     rows = connection.scalars(

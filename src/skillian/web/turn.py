@@ -55,6 +55,7 @@ class TurnView:
         self._tools: dict[str, ToolCard] = {}
         self._code: CodeCard | None = None
         self._text = ""
+        self._thought: ThoughtCard | None = None
         self._compared: tuple[str, dict[str, Any]] | None = None
         self._comparison: ComparisonCard | None = None
         with ui.element("article").classes("turn").props("aria-busy=true") as self._turn:
@@ -117,14 +118,29 @@ class TurnView:
     def _add_text(self, data: dict[str, Any]) -> None:
         if data["kind"] == "restart":
             self._text = ""
+            self._drop_thought()
         elif data["kind"] == "text":
             self._text += data["text"]
         else:
-            return  # what a model thinks is in the run's timeline
+            self._add_thought(data["text"])
+            return
         self._streamed.set_text(printable(self._text[: text.LONGEST]))
+
+    def _add_thought(self, thought: str) -> None:
+        """What a model thinks is folded: its length is seen, the text once it is opened."""
+        if self._thought is None:
+            with self._steps:
+                self._thought = ThoughtCard()
+        self._thought.write(thought)
+
+    def _drop_thought(self) -> None:
+        if self._thought is not None:
+            self._thought.delete()
+            self._thought = None
 
     def _keep_remark(self) -> None:
         """What was said before a call, or before the turn was stopped, is no answer."""
+        self._thought = None
         if self._text.strip():
             with self._steps:
                 ui.label(printable(self._text)).classes("soft remark")
@@ -177,6 +193,30 @@ class TurnView:
             if self._compared is not None:
                 key, result = self._compared
                 self._comparison = ComparisonCard(self._service, key, result)
+
+
+class ThoughtCard:
+    """What a model thought before it spoke, folded."""
+
+    def __init__(self) -> None:
+        self._written = ""
+        self._size = 0
+        with ui.element("details").classes("thought small soft") as self._card:
+            self._card.mark("thought")
+            with ui.element("summary"):
+                self._title = ui.label("Reasoning").style("display: inline")
+            self._label = ui.label("").classes("thought-text")
+
+    def write(self, thought: str) -> None:
+        """Show more of it."""
+        self._size += len(thought)
+        self._written = (self._written + thought)[: text.LONGEST]
+        self._title.set_text(f"Reasoning ({self._size:,} characters)")
+        self._label.set_text(printable(self._written))
+
+    def delete(self) -> None:
+        """Take it away: the answer that it was for begins anew."""
+        self._card.delete()
 
 
 class ComparisonCard:

@@ -9,6 +9,7 @@ from typing import Any
 
 import typer
 from rich.status import Status
+from rich.text import Text
 
 from tinyagent.cli.notes import notes, printable
 from tinyagent.core.cost import has_prices
@@ -31,6 +32,7 @@ from tinyagent.core.types import RunResult
 from tinyagent.middleware.approval import Decision
 
 _SHOWN = 300
+_TAIL = 70
 
 
 class Display:
@@ -49,10 +51,15 @@ class Display:
         self._line = ""
         self._streamed = ""
         self._status: Status | None = None
+        self._thoughts = 0
+        self._tail = ""
 
     def show(self, event: Event) -> None:
         """Show one event."""
         if self._quiet:
+            return
+        if isinstance(event, TextDelta) and event.kind == "reasoning":
+            self._think(event.text)
             return
         self._settle()
         match event:
@@ -127,10 +134,25 @@ class Display:
             notes.print(printable(f"made {artifact.name} ({size})"), style="green")
 
     def _settle(self) -> None:
-        """Take the progress line away."""
+        """Take the progress line away; of reasoning its length stays."""
         if self._status is not None:
             self._status.stop()
             self._status = None
+        if self._thoughts:
+            notes.print(f"(reasoning: {self._thoughts:,} characters)", style="dim")
+            self._thoughts, self._tail = 0, ""
+
+    def _think(self, text: str) -> None:
+        """Show the end of the reasoning in the progress line while it is streamed."""
+        if not (self._stream and text):
+            return
+        if self._status is None:
+            self._break_line()
+            self._status = notes.status("")
+            self._status.start()
+        self._thoughts += len(text)
+        self._tail = (self._tail + " ".join(printable(text).split("\n")))[-_TAIL:]
+        self._status.update(Text(self._tail, style="dim", no_wrap=True, overflow="ellipsis"))
 
     def _write(self, text: str) -> None:
         sys.stdout.write(text)

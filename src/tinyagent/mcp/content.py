@@ -67,9 +67,9 @@ def _read_block(block: types.ContentBlock) -> str | Image | Document:
             case types.EmbeddedResource(
                 resource=types.BlobResourceContents(mime_type="application/pdf") as resource
             ):
-                data = binascii.a2b_base64(resource.blob, strict_mode=True)
+                content = binascii.a2b_base64(resource.blob, strict_mode=True)
                 name = unquote(str(resource.uri).rpartition("/")[2])
-                return Document(data, name) if name else Document(data)
+                return Document(content, name)
             case _:
                 pass
     return _block_text(block)

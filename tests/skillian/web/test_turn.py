@@ -68,11 +68,30 @@ async def test_text_is_shown_as_it_comes_and_then_as_the_answer(service: Service
         assert link.props["href"] == "/runs/s1/7"
 
 
+async def test_reasoning_is_folded_and_void_where_the_answer_begins_anew(service: Service) -> None:
+    async with turn(service, delta("Hm, ", "reasoning"), delta("yes.", "reasoning")) as (
+        user,
+        shown,
+    ):
+        await sees(user, "Reasoning (8 characters)")
+        [card] = user.find("thought").elements
+        assert card.tag == "details"
+        assert "open" not in card.props
+        shown.show(delta("", "restart"))
+        await user.should_not_see("Reasoning")
+        shown.show(delta("Well.", "reasoning"))
+        shown.show(delta("No."))
+        shown.show(answer("No."))
+        shown.show(event("turn_ended"))
+        await sees(user, "Reasoning (5 characters)")
+        await sees(user, "No.")
+
+
 async def test_what_was_said_before_a_call_stays_as_a_remark(service: Service) -> None:
     events = (delta("Let me look."), tool_started(), delta("thinking", "reasoning"))
     async with turn(service, *events) as (user, shown):
         await sees(user, "Let me look.")
-        await user.should_not_see("thinking")
+        await sees(user, "Reasoning (8 characters)")
         shown.show(event("turn_failed", type="cancelled", message="This turn was cancelled."))
         shown.show(event("turn_ended"))
         await sees(user, "Let me look.")

@@ -23,6 +23,7 @@ from tinyagent import (
 )
 from tinyagent.core.context import RunContext
 from tinyagent.core.errors import RunConflict
+from tinyagent.core.messages import Task
 from tinyagent.core.types import RawToolCall
 from tinyagent.durable.bound import BoundJournal, digest
 from tinyagent.durable.entries import Entry
@@ -51,7 +52,7 @@ async def test_a_task_with_an_image_is_stored_and_reaches_the_model(
     model = ScriptedModel(lambda _: reply)
     agent = make(model, **({} if make is ReactAgent else {"trust_level": "local"}))
     async with opened(database, {"looker": agent}) as runs:
-        task = ["What is it?", Image(PNG)]
+        task: Task = ["What is it?", Image(PNG)]
         record = await runs.run("looker", task, run_id="one")
         assert (record.output, record.task) == ("A cat.", "What is it?\n[image]")
         assert await runs.start("looker", task, run_id="one") == "one"
