@@ -217,6 +217,7 @@ PROVIDERS: Mapping[str, Provider] = {
             schema="openai",
             rules=(
                 (r"^(o\d|gpt-5)", _OPENAI_THINKS),
+                (r"^gpt-5-chat", {"temperature": "always", "api": "chat"}),
                 (r"^gpt-5\.[1-4](?!.*(chat|pro))", {"temperature": "unless_reasoning"}),
                 (r"^gpt-5(-|$)", {"reasoning": _effort(off="minimal")}),
                 (r"^o\d", {"reasoning": _effort(off="low")}),

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from mcp import types
 from mcp.server import MCPServer, Server
 
-from tinyagent import Tool
+from tinyagent import Image, Tool
 from tinyagent.core.errors import ToolArgumentsError, ToolRetry, ToolServerError
 from tinyagent.mcp import mcp_tools
 from tinyagent.mcp.client import _callable, _unique
@@ -238,6 +238,15 @@ async def test_what_is_no_text_is_named_by_kind_and_size() -> None:
         "[resource file:///a.zip application/zip, 10 bytes]",
         "[resource file:///b of no stated type, 0 bytes]",
     ]
+
+
+async def test_an_image_stays_one_among_its_texts() -> None:
+    png = b"\x89PNG\r\n\x1a\n" + b"\0" * 20
+    content: list[types.ContentBlock] = [
+        types.TextContent(text="see:"),
+        types.ImageContent(data=base64.b64encode(png).decode(), mime_type="image/png"),
+    ]
+    assert await _answer(types.CallToolResult(content=content)) == ["see:", Image(png)]
 
 
 @pytest.mark.parametrize(

@@ -165,6 +165,12 @@ def test_no_retry_after_is_too_strange(value: str) -> None:
         ('{"message": "at the top"}', "at the top"),
         ('{"detail": "as FastAPI says it"}', "as FastAPI says it"),
         ('{"error": {"error": {"message": "deep"}}}', "deep"),
+        ('[{"error": {"code": 400, "message": "in a list"}}]', "in a list"),
+        (
+            '{"message": {"detail": [{"loc": ["body", "stream"], "msg": "not permitted"}]}}',
+            "body.stream: not permitted",
+        ),
+        ('{"error": ' * 20 + '"deep"' + "}" * 20, ""),
         ('{"error": null}', ""),
         ("{}", ""),
         ("[]", ""),
@@ -183,3 +189,14 @@ def test_what_an_error_body_says(body: str, said: str) -> None:
 @pytest.mark.parametrize("data", [None, 5, [], {"error": []}, {"error": {"message": 5}}])
 def test_an_error_that_says_nothing_readable_says_nothing(data: object) -> None:
     assert error_detail(data) == ""
+
+
+def test_a_model_that_needs_another_api_is_not_offered_its_tools_in_another_form() -> None:
+    said = "Function tools with reasoning_effort are not supported. Please use /v1/responses"
+    error = status_error(400, {}, said, "the server")
+    assert type(error) is ModelRefused
+
+
+def test_a_schema_that_anthropic_refuses_is_a_format() -> None:
+    said = "tools.0.input_schema: 'additionalProperties' must be explicitly set to false"
+    assert type(status_error(400, {}, said, "the server")) is ModelFormatRefused

@@ -323,6 +323,7 @@ def test_a_failure_in_a_stream_has_its_error() -> None:
         ("gpt-5-mini", None, OpenAIResponsesModel, "responses"),
         ("openai:o3", None, OpenAIResponsesModel, "responses"),
         ("openai:gpt-4.1", None, OpenAIModel, "chat/completions"),
+        ("openai:gpt-5-chat-latest", None, OpenAIModel, "chat/completions"),
         ("openai:gpt-5.5", "http://localhost:1/v1", OpenAIModel, "chat/completions"),
         ("openai-responses:m", "http://localhost:1/v1", OpenAIResponsesModel, "responses"),
     ],

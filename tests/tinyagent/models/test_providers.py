@@ -17,6 +17,7 @@ from tinyagent import (
     ModelRefused,
     ModelRequest,
     ModelResponse,
+    ModelServerError,
     Opaque,
     OpenAIModel,
     ReactAgent,
@@ -379,6 +380,19 @@ def test_reasoning_in_tags_streams_as_reasoning_however_it_is_cut() -> None:
         assert said == {"text": "The <think> tag.", "reasoning": "a < b"}
         response = assembler.response()
         assert (response.content, response.reasoning) == ("The <think> tag.", "a < b")
+
+
+@pytest.mark.parametrize("reason", ["error", "insufficient_system_resource"])
+def test_an_answer_that_ends_in_an_error_is_a_failure(reason: str) -> None:
+    chunk = {"choices": [{"delta": {"content": "It"}, "finish_reason": reason}]}
+    with pytest.raises(ModelServerError, match=f"it ended with {reason}"):
+        StreamAssembler().add(chunk)
+
+
+def test_a_refusal_is_the_text_and_says_so() -> None:
+    reply = {"choices": [{"message": {"content": None, "refusal": "No."}, "finish_reason": "stop"}]}
+    response = decode_response(reply)
+    assert (response.content, response.finish_reason) == ("No.", "content_filter")
 
 
 def test_calls_that_share_an_index_and_have_no_ids_stay_apart() -> None:
