@@ -10,11 +10,13 @@ import asyncio
 import base64
 import json
 import tempfile
-from collections.abc import Callable, Sequence
-from contextlib import aclosing
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
+
+from provider_durable import killed_and_resumed
 
 from tinyagent import (
     AnthropicModel,
@@ -31,6 +33,7 @@ from tinyagent import (
     keep_last_n_steps,
     tool,
 )
+from tinyagent.durable import RunRecord
 from tinyagent.testing import Call, Output, StrictServer
 
 Kind = Literal["native", "structured", "parsed", "code"]
@@ -56,17 +59,19 @@ class Route:
     api: Literal["chat", "responses", "messages"] = "chat"
     reasoning: Literal["low"] | None = None
 
-    def connect(self, server: StrictServer) -> Model:
-        """The model behind the server."""
+    @asynccontextmanager
+    async def connect(self, base_url: str) -> AsyncGenerator[Model]:
+        """The model behind a server."""
         if self.api == "messages":
             from anthropic import AsyncAnthropic  # noqa: PLC0415 - takes a second to load
 
-            client = AsyncAnthropic(base_url=server.base_url, api_key="k", max_retries=0)
-            return AnthropicModel(self.model, client=client, reasoning=self.reasoning)
+            async with AsyncAnthropic(base_url=base_url, api_key="k", max_retries=0) as client:
+                yield AnthropicModel(self.model, client=client, reasoning=self.reasoning)
+            return
         made = OpenAIResponsesModel if self.api == "responses" else OpenAIModel
-        return made(
+        yield made(
             self.model,
-            base_url=server.base_url,
+            base_url=base_url,
             api_key="k",
             provider=self.provider,
             reasoning=self.reasoning,
@@ -78,7 +83,7 @@ ROUTES: dict[str, Route] = {
     "OpenAI chat, reasoning": Route("openai", "o3"),
     "OpenAI Responses": Route("openai", "gpt-5.5", "responses"),
     "Anthropic": Route("anthropic", "claude-sonnet-5-5", "messages"),
-    "Anthropic, budget": Route("anthropic", "claude-sonnet-4-5", "messages", "low"),
+    "Anthropic, budget": Route("anthropic", "claude-opus-4-5", "messages", "low"),
     "Gemini": Route("gemini", "gemini-3-pro-preview"),
     "DeepSeek": Route("deepseek", "deepseek-v4"),
     "Kimi": Route("kimi", "kimi-k2.6"),
@@ -129,9 +134,15 @@ class Cell:
         """Why there can be no such run; empty: there can."""
         if self.case == "parallel calls" and self.kind in ("structured", "parsed"):
             return "one call a reply in this mode"
+        if self.case == "interleaved" and self.kind in ("structured", "parsed"):
+            return "a reply is one JSON text in this mode"
         if self.case == "image out of a tool" and self.kind == "code":
             return "the code gets the image, not the model"
         return ""
+
+    def connect(self, base_url: str) -> AbstractAsyncContextManager[Model]:
+        """The model behind a server."""
+        return ROUTES[self.route].connect(base_url)
 
     def agent(self, model: Model) -> Agent:
         """The agent of this kind."""
@@ -155,17 +166,27 @@ class Cell:
             json.dumps(action if calls else {**action, "answer": ANSWER}), reasoning=thought
         )
 
+    def interleaves(self, *calls: Call) -> Output:
+        """As `says`, with a thought before each call (native) or piece of text (code)."""
+        if self.kind == "native":
+            reply = None
+            for call in reversed(calls):
+                reply = replace(self.says(call), then=reply)
+            return reply or self.says()
+        words = Output("First I think.\n\n", reasoning="I think of what to run.")
+        return replace(words, then=self.says(*calls))
+
     async def run(self, model: Model, task: Any, memory: Any = None) -> RunResult[Any]:
         """One run; its result, also where it has failed."""
         agent: Any = self.agent(model)
         if not self.streamed:
             result: RunResult[Any] = await agent.run(task, memory=memory, return_result=True)
             return result
+        ends: list[RunResult[Any]] = []
         async with aclosing(agent.stream(task, memory=memory)) as events:
             async for event in events:
-                if isinstance(event, RunFinished):
-                    return event.result
-        raise RuntimeError("the stream has no end")
+                ends += [event.result] if isinstance(event, RunFinished) else []
+        return ends[0]
 
 
 def _python(call: Call) -> str:
@@ -173,7 +194,8 @@ def _python(call: Call) -> str:
     return f"{call.name}({given})"
 
 
-Play = Callable[[Cell, Model], Any]
+Outcome = RunResult[Any] | RunRecord
+Play = Callable[[Cell, Model], Awaitable[Sequence[Outcome]]]
 
 
 async def _plain(cell: Cell, model: Model) -> list[RunResult[Any]]:
@@ -213,22 +235,26 @@ class Case:
     """What a run goes through.
 
     Attributes:
-        play: the runs.
+        play: the runs; None: one that is durable, and is killed.
         script: the calls of each reply, in the order of the requests.
         images: how many the last request holds.
+        interleaved: the model thinks between its calls.
     """
 
-    play: Play
+    play: Play | None
     script: Sequence[Sequence[Call]]
     images: int = 0
+    interleaved: bool = False
 
 
 CASES: dict[str, Case] = {
     "plain": Case(_plain, [[ADD], [ADD], []]),
     "parallel calls": Case(_plain, [[ADD, ADD], []]),
+    "interleaved": Case(_round_trip, [[ADD, ADD], [], [ADD, ADD], []], interleaved=True),
     "JSON round trip": Case(_round_trip, [[ADD], [], [ADD], []]),
     "pruned": Case(_pruned, [[ADD], [ADD], [], [ADD], []]),
     "replayed": Case(_replayed, [[ADD], [], [ADD], []]),
+    "killed and resumed": Case(None, [[ADD], [ADD], []]),
     "image in": Case(_shown, [[ADD], []], images=1),
     "image out of a tool": Case(_plain, [[DRAW], []], images=1),
 }
@@ -237,12 +263,18 @@ CASES: dict[str, Case] = {
 async def play(cell: Cell) -> tuple[str, list[dict[str, Any]]]:
     """What is wrong with a cell (empty: nothing), and the requests that were made."""
     route, case = ROUTES[cell.route], CASES[cell.case]
-    script = [cell.says(*calls) for calls in case.script]
+    says = cell.interleaves if case.interleaved else cell.says
+    script = [says(*calls) for calls in case.script]
     async with StrictServer(route.provider, script) as server, asyncio.timeout(SECONDS):
-        results = await case.play(cell, route.connect(server))
+        results: Sequence[Outcome]
+        if case.play is None:
+            results = [await killed_and_resumed(cell, server.base_url)]
+        else:
+            async with cell.connect(server.base_url) as model:
+                results = await case.play(cell, model)
     faults = [f"refused: {words}" for words in server.refusals]
     faults += [f"lost: {words}" for words in server.losses]
-    faults += [f"failed: {result.error!r}" for result in results if result.error is not None]
+    faults += [f"failed: {result.error!r}" for result in results if result.error]
     faults += [f"answered {r.output!r}" for r in results if r.output != ANSWER and not r.error]
     if len(server.requests) != len(script):
         faults.append(f"{len(server.requests)} requests, not {len(script)}")
