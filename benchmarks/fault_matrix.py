@@ -1,4 +1,4 @@
-"""What becomes of each fault of a model or its server, in each mode, blocking and streamed.
+"""What becomes of each fault of a model or its server: each API, each mode, blocking and streamed.
 
 A cell is good when the run ends with the right answer, or in a state that says it has none.
 """
@@ -7,12 +7,26 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from contextlib import aclosing
+from collections.abc import AsyncGenerator
+from contextlib import aclosing, asynccontextmanager
 from itertools import product
 from typing import Any, get_args
 
-from tinyagent import OpenAIModel, ReactAgent, RunFinished, RunResult, scripted_call, tool
+from anthropic import AsyncAnthropic
+
+from tinyagent import (
+    AnthropicModel,
+    Model,
+    OpenAIModel,
+    OpenAIResponsesModel,
+    ReactAgent,
+    RunFinished,
+    RunResult,
+    scripted_call,
+    tool,
+)
 from tinyagent.testing import FAULTS, MockServer, fault
+from tinyagent.testing.apis import Api
 from tinyagent.testing.faults import Mode
 
 WAYS = ("blocking", "streamed")
@@ -37,11 +51,21 @@ async def _finish(agent: ReactAgent[Any], *, streamed: bool) -> RunResult[Any]:
     raise RuntimeError("the stream has no end")
 
 
-async def cell(name: str, mode: Mode, way: str) -> str:
+@asynccontextmanager
+async def _connect(server: MockServer, api: Api) -> AsyncGenerator[Model]:
+    if api == "messages":
+        async with AsyncAnthropic(base_url=server.url, api_key="k", max_retries=0) as client:
+            yield AnthropicModel("mock", client=client)
+        return
+    made = OpenAIResponsesModel if api == "responses" else OpenAIModel
+    yield made("mock", base_url=server.base_url)
+
+
+async def cell(name: str, mode: Mode, way: str, api: Api) -> str:
     """What becomes of one fault; begins with `BAD` where that is neither answer nor typed end."""
     wanted = int if name == "prose where a schema was asked" else str
-    async with MockServer(fault(name, scripted_call("add", a=1, b=2), mode=mode)) as server:
-        model = OpenAIModel("mock", base_url=server.base_url)
+    script = fault(name, scripted_call("add", a=1, b=2), mode=mode, api=api)
+    async with MockServer(script) as server, _connect(server, api) as model:
         agent = ReactAgent(model, [add], tool_calling_mode=mode, output_type=wanted)
         async with asyncio.timeout(SECONDS):
             result = await _finish(agent, streamed=way == "streamed")
@@ -57,10 +81,10 @@ def judge(result: RunResult[Any], wanted: object, requests: int) -> str:
     return f"answered in {requests} requests"
 
 
-async def matrix_rows() -> list[list[str]]:
+async def matrix_rows(api: Api) -> list[list[str]]:
     """A row for each fault: its name, then its cells in the order of `COLUMNS`."""
     cells = await asyncio.gather(
-        *(cell(name, mode, way) for name in FAULTS for mode, way in COLUMNS),
+        *(cell(name, mode, way, api) for name in FAULTS for mode, way in COLUMNS),
         return_exceptions=True,
     )
     texts = [f"BAD: {text!r}" if isinstance(text, BaseException) else text for text in cells]
@@ -69,14 +93,20 @@ async def matrix_rows() -> list[list[str]]:
 
 
 def print_matrix() -> bool:
-    """Print the matrix as a Markdown table; says whether every cell is good."""
-    rows = asyncio.run(matrix_rows())
-    print("| fault |", " | ".join(f"{mode}, {way}" for mode, way in COLUMNS), "|")
+    """Print a Markdown table for each API; says whether every cell is good."""
+    good = [_print_api(api) for api in get_args(Api)]  # all are printed
+    return all(good)
+
+
+def _print_api(api: Api) -> bool:
+    rows = asyncio.run(matrix_rows(api))
+    print(f"| fault, {api} |", " | ".join(f"{mode}, {way}" for mode, way in COLUMNS), "|")
     print("|---" * (len(COLUMNS) + 1) + "|")
     for row in rows:
         print("|", " | ".join(row), "|")
     bad = sum(text.startswith("BAD") for row in rows for text in row)
-    print(f"\n{bad} cells are bad." if bad else "\nEvery fault is mended or ends in a typed error.")
+    good = "Every fault is corrected or ends in a typed error."
+    print(f"\n{bad} cells are bad.\n" if bad else f"\n{good}\n")
     return not bad
 
 

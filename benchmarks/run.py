@@ -20,6 +20,7 @@ from executors import cpu_rows, executor_rows
 from fault_matrix import print_matrix
 from pairs import Row
 from peer_table import peer_rows
+from provider_matrix import print_providers
 
 HERE = Path(__file__).parent
 
@@ -87,7 +88,9 @@ def main() -> int:
             is_met = show("ten tool turns", peer_rows(base_url))
             is_met &= show("ten steps of code", code_agent_rows(base_url), ("CPU", "smolagents"))
         else:
-            is_met = show("case", asyncio.run(all_cases(base_url))) and print_matrix()
+            is_met = show("case", asyncio.run(all_cases(base_url)))
+            is_met = print_matrix() and is_met
+            is_met = print_providers() and is_met
     return int(not is_met)
 
 

@@ -115,17 +115,18 @@ def _plain(messages: Sequence[Message]) -> Iterator[Message]:
 def _without_calls(message: Message) -> Message:
     """What the model had written: its own text, or the calls as it should have written them."""
     said = message.text
-    if as_object(_parsed(said)) is None:
-        actions = [
-            json.dumps(
-                {"scratchpad": said, "tool": call.name, "arguments": dict(call.arguments)},
-                ensure_ascii=False,
-            )
-            for call in message.tool_calls
-        ]
-        said = "\n".join(actions)
+    if as_object(_parsed(said)) is not None:
+        kept = (part for part in message.parts if not isinstance(part, ToolCall))
+        return Message(message.role, plain_content(kept))
+    actions = [
+        json.dumps(
+            {"scratchpad": said, "tool": call.name, "arguments": dict(call.arguments)},
+            ensure_ascii=False,
+        )
+        for call in message.tool_calls
+    ]
     thoughts = [part for part in message.parts if isinstance(part, Reasoning)]
-    return Message(message.role, plain_content((*thoughts, Text(said))))
+    return Message(message.role, plain_content((*thoughts, Text("\n".join(actions)))))
 
 
 def _parsed(text: str) -> object:

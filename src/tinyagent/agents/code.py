@@ -30,7 +30,7 @@ from tinyagent.core.events import (
 from tinyagent.core.execution import ExecutionResult
 from tinyagent.core.messages import Content, Message, ToolCall
 from tinyagent.core.parts import Document, Image, Text
-from tinyagent.core.replies import thoughts_of
+from tinyagent.core.replies import spoken_parts
 from tinyagent.core.signals import Signal
 from tinyagent.core.types import ModelRequest, ModelResponse, ToolResult
 from tinyagent.execution.choose import get_executor
@@ -255,21 +255,13 @@ class TinyCodeAgent(LoopAgent[CodeRun, MemoryManager, ActionStep, T]):
                 seen = self._take_answer(run, result) or seen
         finally:
             signals = tuple(run.signals[earlier:])
-            thoughts = thoughts_of(response)
-            step = ActionStep(
-                reply.reasoning,
-                reply.code,
-                seen,
-                signals,
-                thoughts=thoughts,
-                attachments=attachments,
-            )
-            _remember(run, step)
+            step = ActionStep(reply.reasoning, reply.code, seen, signals, attachments=attachments)
+            _remember(run, replace(step, parts=spoken_parts(response, step.written)))
 
     def reject(self, run: CodeRun, response: ModelResponse, reason: str) -> None:
         """Keep what the model said, and what was wrong with it."""
         said = (response.content or "").strip()
-        _remember(run, ActionStep(said, "", reason, thoughts=thoughts_of(response)))
+        _remember(run, ActionStep(said, "", reason, parts=spoken_parts(response, said)))
 
     def shorten(self, run: CodeRun, strategy: Callable[..., Any]) -> int:
         """Prune the steps; the tasks stay."""

@@ -10,6 +10,8 @@ from tinyagent.core.messages import Content, ToolCall, parts_from_list, plain_co
 from tinyagent.core.parts import READERS, ContentPart, Reasoning, Text, read_opaque
 from tinyagent.core.types import ModelResponse, RawToolCall, ReplyPart
 
+Spoken = Reasoning | Text
+
 
 def remembered(response: ModelResponse, text: str, calls: Sequence[ToolCall]) -> Content:
     """The content of the message that keeps an answer: its parts in their order.
@@ -21,11 +23,10 @@ def remembered(response: ModelResponse, text: str, calls: Sequence[ToolCall]) ->
     """
     if not response.parts:
         return text
-    if text == (response.content or "") and len(calls) == len(response.tool_calls):
+    if text == (response.content or "") and len(response.tool_calls) in (0, len(calls)):
         left = iter(calls)
-        return plain_content(
-            next(left) if isinstance(part, RawToolCall) else part for part in response.parts
-        )
+        parts = [next(left) if isinstance(part, RawToolCall) else part for part in response.parts]
+        return plain_content((*parts, *left))  # calls that were read from the text come last
     said = (Text(text),) if text else ()
     return plain_content((*thoughts_of(response), *said, *calls))
 
@@ -33,6 +34,29 @@ def remembered(response: ModelResponse, text: str, calls: Sequence[ToolCall]) ->
 def thoughts_of(response: ModelResponse) -> tuple[Reasoning, ...]:
     """The reasoning among the parts of an answer."""
     return tuple(part for part in response.parts if isinstance(part, Reasoning))
+
+
+def spoken_parts(response: ModelResponse, text: str) -> tuple[Spoken, ...]:
+    """The reasoning and the text of an answer; none where there is only plain text.
+
+    Args:
+        response: the answer.
+        text: what is kept of its text. It takes the place of the answer's own, but for reasoning
+            between texts: that is only valid where it stood.
+    """
+    said = tuple(part for part in response.parts if not isinstance(part, RawToolCall))
+    texts = [part for part in said if isinstance(part, Text)]
+    if len(texts) == len(said) and all(part.opaque is None for part in texts):
+        return ()
+    is_same = "".join(part.text for part in texts).strip() == text.strip()
+    if is_same or any(isinstance(part, Reasoning) for part in said[_first_text(said) :]):
+        return said
+    return (*thoughts_of(response), Text(text, texts[0].opaque if len(texts) == 1 else None))
+
+
+def _first_text(parts: Sequence[Spoken]) -> int:
+    places = (at for at, part in enumerate(parts) if isinstance(part, Text))
+    return next(places, len(parts))
 
 
 def reply_to_list(parts: Iterable[ReplyPart]) -> list[dict[str, Any]]:

@@ -12,6 +12,7 @@ from typing import Any, Self
 from tinyagent.core.items import ItemKind
 from tinyagent.core.messages import Content, Message, parts_from_list
 from tinyagent.core.parts import Document, Image, Reasoning, Text
+from tinyagent.core.replies import Spoken
 from tinyagent.core.signals import Signal
 from tinyagent.core.text import cut_middle
 from tinyagent.core.turns import count_characters
@@ -98,7 +99,8 @@ class TaskStep(Step):
 class ActionStep(Step):
     """One turn of the model and its result. `step_number` counts from 1.
 
-    `reasoning` is what the model wrote around its code, and `thoughts` what it thought before it.
+    `reasoning` is what the model wrote around its code. `parts` are its text and what it thought,
+    where there is more than text: reasoning, or data that its provider wants back.
     `attachments` are what it is shown with the observation: plots, and images that tools returned.
     """
 
@@ -108,13 +110,18 @@ class ActionStep(Step):
     signals: tuple[Signal, ...] = ()
     timestamp: datetime = field(default_factory=lambda: datetime.now(UTC))
     step_number: int = 1
-    thoughts: tuple[Reasoning, ...] = ()
+    parts: tuple[Spoken, ...] = ()
     attachments: tuple[Image | Document, ...] = ()
 
     @property
     def kind(self) -> ItemKind:
         """It goes when it is old."""
         return "action"
+
+    @property
+    def written(self) -> str:
+        """The reasoning and the code as the model should have written them."""
+        return "\n\n".join(part for part in (self.reasoning, _fenced(self.code)) if part)
 
     def shortened(self, max_chars: int, /) -> Self:
         """The same with its observation cut in the middle to `max_chars` characters."""
@@ -136,10 +143,8 @@ class ActionStep(Step):
 
         What is empty is left out: some servers refuse empty messages.
         """
-        written = "\n\n".join(part for part in (self.reasoning, _fenced(self.code)) if part)
-        said = Message("assistant", written)
-        if self.thoughts and written:
-            said = Message("assistant", (*self.thoughts, Text(written)))
+        written = self.written
+        said = Message("assistant", self.parts if self.parts and written else written)
         seen = Message("user", self.observation and f"Observation:\n{self.observation}")
         if self.attachments:
             seen = Message("user", (*seen.parts, *self.attachments))
@@ -156,8 +161,8 @@ class ActionStep(Step):
             "timestamp": self.timestamp.isoformat(),
             "step_number": self.step_number,
         }
-        if self.thoughts:
-            out["thoughts"] = [thought.to_dict() for thought in self.thoughts]
+        if self.parts:
+            out["parts"] = [part.to_dict() for part in self.parts]
         if self.attachments:
             out["attachments"] = [part.to_dict() for part in self.attachments]
         return out
@@ -207,9 +212,13 @@ def _read_action(data: Mapping[str, Any]) -> ActionStep:
         tuple(Signal.from_dict(signal) for signal in data["signals"]),
         datetime.fromisoformat(data["timestamp"]),
         data["step_number"],
-        tuple(Reasoning.from_dict(thought) for thought in data.get("thoughts", ())),
+        tuple(_read_spoken(part) for part in data.get("parts", ())),
         _read_attachments(data.get("attachments", [])),
     )
+
+
+def _read_spoken(data: Mapping[str, Any]) -> Spoken:
+    return Text.from_dict(data) if data["type"] == "text" else Reasoning.from_dict(data)
 
 
 def _read_attachments(data: object) -> tuple[Image | Document, ...]:

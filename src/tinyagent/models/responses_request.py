@@ -96,8 +96,7 @@ def _assistant(parts: Sequence[Part], origin: Origin) -> Iterator[dict[str, Any]
             continue
         own: dict[str, Any] = _item_of(part, origin) if is_whole else {}
         if isinstance(part, Text):
-            said: dict[str, Any] = {"type": "output_text", "text": part.text, "annotations": []}
-            yield {"type": "message", "role": "assistant", **own, "content": [said]}
+            yield {"type": "message", "role": "assistant", **own, "content": _said(part, own)}
         elif isinstance(part, ToolCall):
             yield {
                 "type": "function_call",
@@ -108,10 +107,18 @@ def _assistant(parts: Sequence[Part], origin: Origin) -> Iterator[dict[str, Any]
             }
 
 
+def _said(part: Text, own: Mapping[str, Any]) -> Any:
+    """The content of a message of the assistant: only one with an id may hold output."""
+    if "id" not in own:
+        return part.text
+    return [{"type": "output_text", "text": part.text, "annotations": []}]
+
+
 def _can_be_sent(part: Part, behind: Sequence[Part], origin: Origin) -> bool:
-    """Whether the API takes a part: reasoning must be its own, encrypted, and come before more."""
+    """Whether the API takes a part: reasoning must be its own, encrypted, and before its item."""
     if isinstance(part, Reasoning):
-        is_followed = any(not isinstance(each, Reasoning) for each in behind)
+        follower = next((each for each in behind if not isinstance(each, Reasoning)), None)
+        is_followed = follower is not None and "id" in _item_of(follower, origin)
         return is_followed and bool(_item_of(part, origin).get("encrypted_content"))
     return not isinstance(part, Text) or bool(part.text)
 

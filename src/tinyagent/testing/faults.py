@@ -4,24 +4,32 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from tinyagent.core.errors import ConfigurationError
 from tinyagent.core.types import ModelResponse, RawToolCall
-from tinyagent.testing.completions import completion_json, completion_sse
-from tinyagent.testing.server import Answer, Reply, error_reply
+from tinyagent.testing.apis import Api, failure, reply_of, result_in
+from tinyagent.testing.server import Answer, Reply
 
 Mode = Literal["native", "structured", "parsed"]
 
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """What a reply is made of: the right call, how calls are written, how the reply is sent."""
+    """What a reply is made of: the right call, how calls are written, how the reply is sent.
+
+    Attributes:
+        call: the right call.
+        mode: how the model is offered its tools.
+        stream: whether the request asks for a stream.
+        api: whose form the reply has.
+    """
 
     call: RawToolCall
     mode: Mode
     stream: bool
+    api: Api = "chat"
 
     @property
     def arguments(self) -> dict[str, Any]:
@@ -58,16 +66,21 @@ class Scene:
 
     def broken_off(self) -> Reply:
         """The call, and the connection lost in the middle of it."""
-        if self.stream:
-            whole, kind = completion_sse(self.calling()), "text/event-stream"
-        else:
-            whole, kind = json.dumps(completion_json(self.calling())).encode(), "application/json"
-        return Reply(whole[: len(whole) // 2], content_type=kind, ending="cut")
+        whole = reply_of(self.calling(), self.api, stream=self.stream)
+        return replace(whole, body=whole.body[: len(whole.body) // 2], ending="cut")
+
+    def failing(self, status: int, message: str, **headers: str) -> Reply:
+        """A failure of the server."""
+        return failure(self.api, status, message, **headers)
 
 
 Fault = Callable[[Scene], Sequence[Answer]]
 
-_TOO_LONG = "This model's maximum context length is 8192 tokens; your messages have 9000 tokens."
+_TOO_LONG: Mapping[Api, str] = {
+    "chat": "This model's maximum context length is 8192 tokens; your messages have 9000 tokens.",
+    "responses": "Your input exceeds the context window of this model. Please adjust your input.",
+    "messages": "prompt is too long: 9000 tokens > 8192 maximum",
+}
 
 FAULTS: Mapping[str, Fault] = {
     "cut-off JSON": lambda scene: [scene.calling(edit=lambda text: text[:-2])],
@@ -81,17 +94,17 @@ FAULTS: Mapping[str, Fault] = {
     "null content": lambda _: [ModelResponse(None)],
     "two objects in a row": lambda scene: [scene.calling(edit=lambda text: f"{text}\n{text}")],
     "extra prose": lambda scene: [scene.calling(edit="Here it is:\n{}\nAnything else?".format)],
-    "429": lambda _: [error_reply(429, "slow down", Retry_After="0")],
-    "500": lambda _: [error_reply(500, "the model has crashed", Retry_After="0")],
+    "429": lambda scene: [scene.failing(429, "slow down", Retry_After="0")],
+    "500": lambda scene: [scene.failing(500, "the model has crashed", Retry_After="0")],
     "connection cut mid-stream": lambda scene: [scene.broken_off()],
-    "context overflow": lambda scene: [scene.calling(), error_reply(400, _TOO_LONG)],
+    "context overflow": lambda scene: [scene.calling(), scene.failing(400, _TOO_LONG[scene.api])],
     "prose where a schema was asked": lambda _: ["I would say that it is a number."],
 }
 """The first replies of a server with that fault. The prose is one only to a typed agent."""
 
 
 def fault(
-    name: str, call: RawToolCall, *, mode: Mode = "native"
+    name: str, call: RawToolCall, *, mode: Mode = "native", api: Api = "chat"
 ) -> Callable[[dict[str, Any]], Answer]:
     """A script for `MockServer`: the fault first, then all is well.
 
@@ -101,6 +114,7 @@ def fault(
         name: one of `FAULTS`.
         call: the right call, as `scripted_call(...)` makes it.
         mode: the agent's `tool_calling_mode`.
+        api: what the model speaks: `"chat"`, `"responses"` or `"messages"` (Anthropic's).
 
     Raises:
         ConfigurationError: there is no such fault.
@@ -113,17 +127,15 @@ def fault(
         nonlocal asked
         asked += 1
         own = RawToolCall(f"call_{asked}", call.name, call.arguments)
-        scene = Scene(own, mode, stream=bool(body.get("stream")))
+        scene = Scene(own, mode, stream=bool(body.get("stream")), api=api)
         first = FAULTS[name](scene)
-        return first[asked - 1] if asked <= len(first) else _when_well(scene, body["messages"][-1])
+        return first[asked - 1] if asked <= len(first) else _when_well(scene, body)
 
     return answer
 
 
-def _when_well(scene: Scene, last: Mapping[str, Any]) -> ModelResponse:
+def _when_well(scene: Scene, body: Mapping[str, Any]) -> ModelResponse:
     """An answer from the last message if that is a result, else the call."""
-    said = str(last["content"])
-    if last["role"] != "tool":
-        said = said.partition(":\n")[2] if said.startswith("Result of ") else ""
+    said = result_in(body, scene.api)
     failed = said.startswith(("Error: ", "Try again: "))
     return scene.calling() if failed or not said else scene.answering(said)

@@ -1,4 +1,4 @@
-"""MockServer: a chat completions server on loopback that answers, and fails, as it is told."""
+"""MockServer: a model's server on loopback that answers, and fails, as it is told."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from tinyagent.core.types import ModelResponse
-from tinyagent.testing.completions import completion_json, completion_sse
+from tinyagent.testing.apis import api_of, failure, reply_of
 from tinyagent.testing.http import Ending, HttpServer, Reply, Request, json_reply
 
 __all__ = ["Answer", "Ending", "MockServer", "Reply", "Script", "error_reply", "json_reply"]
@@ -15,9 +15,7 @@ __all__ = ["Answer", "Ending", "MockServer", "Reply", "Script", "error_reply", "
 
 def error_reply(status: int, message: str, **headers: str) -> Reply:
     """A failure as chat completions servers send it; `Retry_After="1"` sets that header."""
-    named = {name.replace("_", "-"): value for name, value in headers.items()}
-    body = json.dumps({"error": {"message": message, "type": "mock"}}).encode()
-    return Reply(body, status, headers=named)
+    return failure("chat", status, message, **headers)
 
 
 _T = TypeVar("_T")
@@ -26,12 +24,13 @@ Script = Iterable[Answer] | Callable[[dict[str, Any]], Answer]
 
 
 class MockServer(HttpServer):
-    """Serves `POST /v1/chat/completions` on a free port of 127.0.0.1.
+    """Serves chat completions, Responses and Anthropic's messages on a free port of 127.0.0.1.
 
-    Use it as `async with MockServer(script) as server` and give `server.base_url` to a model. The
-    script is a list, one answer a request (after its end the last one is repeated), or a function
-    of the request's body. An answer is a text, a `ModelResponse` (sent plain or streamed, as the
-    request asks) or a `Reply`. `requests` keeps the bodies that came, `keys` their API keys.
+    Use it as `async with MockServer(script) as server` and give `server.base_url` to a model, or
+    `server.url` to Anthropic's client. The script is a list, one answer a request (after its end
+    the last one is repeated), or a function of the request's body. An answer is a text, a
+    `ModelResponse` (sent plain or streamed, in the form of the API that the path names) or a
+    `Reply`. `requests` keeps the bodies that came, `keys` their API keys.
     """
 
     def __init__(self, script: Script) -> None:
@@ -53,9 +52,7 @@ class MockServer(HttpServer):
         if isinstance(answer, Reply):
             return answer
         response = ModelResponse(answer) if isinstance(answer, str) else answer
-        if body.get("stream"):
-            return Reply(completion_sse(response), content_type="text/event-stream")
-        return json_reply(completion_json(response))
+        return reply_of(response, api_of(request.path), stream=bool(body.get("stream")))
 
 
 def one_after_the_other(answers: Iterable[_T]) -> Callable[[Any], _T]:

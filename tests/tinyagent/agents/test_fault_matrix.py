@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from typing import Any, get_args
 
 import pytest
+from anthropic import AsyncAnthropic
 
 from tinyagent import (
+    AnthropicModel,
     OpenAIModel,
+    OpenAIResponsesModel,
     RawToolCall,
     ReactAgent,
     RunResult,
@@ -17,6 +21,7 @@ from tinyagent import (
     scripted_call,
 )
 from tinyagent.testing import FAULTS, MockServer, fault
+from tinyagent.testing.apis import Api
 from tinyagent.testing.faults import Mode, Scene
 
 Ask = Callable[[ReactAgent[Any]], Awaitable[RunResult[Any]]]
@@ -26,6 +31,7 @@ PROSE = "prose where a schema was asked"
 pytestmark = [
     pytest.mark.parametrize("mode", get_args(Mode)),
     pytest.mark.parametrize("name", FAULTS),
+    pytest.mark.parametrize("api", get_args(Api)),
 ]
 
 
@@ -34,20 +40,30 @@ def add(a: int, b: int) -> int:
     return a + b
 
 
-def _agent(server: MockServer, name: str, mode: Mode) -> ReactAgent[Any]:
-    return ReactAgent(
-        OpenAIModel("mock", base_url=server.base_url),
-        [add],
-        tool_calling_mode=mode,
-        output_type=int if name == PROSE else None,
-    )
+@asynccontextmanager
+async def _agent(
+    server: MockServer, name: str, mode: Mode, api: Api
+) -> AsyncGenerator[ReactAgent[Any]]:
+    wanted = int if name == PROSE else None
+    async with AsyncAnthropic(base_url=server.url, api_key="k", max_retries=0) as client:
+        models = {
+            "chat": lambda: OpenAIModel("mock", base_url=server.base_url),
+            "responses": lambda: OpenAIResponsesModel("mock", base_url=server.base_url),
+            "messages": lambda: AnthropicModel("mock", client=client),
+        }
+        yield ReactAgent(models[api](), [add], tool_calling_mode=mode, output_type=wanted)
 
 
 async def test_a_fault_is_mended_and_the_answer_made_from_the_tools_result(
-    ask: Ask, name: str, mode: Mode
+    ask: Ask, name: str, mode: Mode, api: Api
 ) -> None:
-    async with MockServer(fault(name, CALL, mode=mode)) as server, asyncio.timeout(20):
-        result = await ask(_agent(server, name, mode))
+    script = fault(name, CALL, mode=mode, api=api)
+    async with (
+        asyncio.timeout(60),
+        MockServer(script) as server,
+        _agent(server, name, mode, api) as agent,
+    ):
+        result = await ask(agent)
     assert result.error is None
     assert result.state == "completed"
     assert result.output == (3 if name == PROSE else "3")
@@ -55,13 +71,17 @@ async def test_a_fault_is_mended_and_the_answer_made_from_the_tools_result(
 
 
 async def test_a_fault_that_never_ends_is_a_typed_end_and_no_answer(
-    ask: Ask, name: str, mode: Mode
+    ask: Ask, name: str, mode: Mode, api: Api
 ) -> None:
     def again(body: dict[str, Any]) -> Any:
-        return FAULTS[name](Scene(CALL, mode, stream=bool(body.get("stream"))))[-1]
+        return FAULTS[name](Scene(CALL, mode, stream=bool(body.get("stream")), api=api))[-1]
 
-    async with MockServer(again) as server, asyncio.timeout(20):
-        result = await ask(_agent(server, name, mode))
+    async with (
+        asyncio.timeout(60),
+        MockServer(again) as server,
+        _agent(server, name, mode, api) as agent,
+    ):
+        result = await ask(agent)
     assert result.state in {"step_limit_reached", "usage_limit_reached", "error"}
     assert isinstance(result.error, TinyAgentError)
     assert (result.output, result.final_answer) == (None, None)

@@ -361,3 +361,19 @@ async def test_a_fallback_is_sent_the_conversation_without_the_reasoning_of_the_
     assert "call_1" in sent
     for secret in ("gAAAA", "rs_1", "fc_1", "Add them."):
         assert secret not in sent
+
+
+async def test_reasoning_whose_item_is_gone_is_not_sent_and_the_text_has_no_id() -> None:
+    origin = responses_origin(PROVIDERS["openai"].for_model("gpt-5.5"), "gpt-5.5")
+    thought = Reasoning("", origin.mark({"item": {"id": "rs_1", "encrypted_content": "x"}}))
+    said = Text("Well.", origin.mark({"item": {"id": "msg_1", "phase": "commentary"}}))
+    model = OpenAIResponsesModel("gpt-5.5", api_key="k")
+
+    def sent(*parts: Reasoning | Text) -> Any:
+        messages = (Message("user", "1 + 2?"), Message("assistant", parts))
+        return model.body(ModelRequest(messages), stream=False)["input"][1:]
+
+    assert [item.get("id") for item in sent(thought, said)] == ["rs_1", "msg_1"]
+    assert sent(thought, Text("Well.")) == [
+        {"type": "message", "role": "assistant", "content": "Well."}
+    ]

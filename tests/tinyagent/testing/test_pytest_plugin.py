@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 pytest_plugins = ["pytester"]
@@ -34,3 +37,14 @@ def test_without_a_recording_the_test_fails_and_says_why(pytester: pytest.Pytest
     missing = _run(pytester)
     missing.assert_outcomes(failed=1)
     missing.stdout.fnmatch_lines(["*test_it_answers.json*"])
+
+
+def test_the_plugin_loads_no_server_until_one_is_used() -> None:
+    program = (
+        "import sys, tinyagent.testing.pytest_plugin as _; import tinyagent.testing as testing\n"
+        "print([name for name in sys.modules if name.startswith('tinyagent.testing.')])\n"
+        "print([name for name in testing.__all__ if not hasattr(testing, name)])"
+    )
+    command = [sys.executable, "-c", program]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert said.splitlines() == ["['tinyagent.testing.pytest_plugin']", "[]"]

@@ -12,7 +12,6 @@ import json
 from tinyagent.testing.strict.anthropic_rules import BINDING_BETA, ClaudeRules
 from tinyagent.testing.strict.session import (
     Exchange,
-    Issued,
     Json,
     Refused,
     as_dict,
@@ -94,7 +93,7 @@ def prefix_of(body: Json, before: list[Json]) -> str:
     """A hash of all that stands before a block; cache markers and thoughts do not count."""
     seen = [body.get("system"), body.get("tools"), *(b for b in before if not _is_thought(b))]
     plain = json.loads(json.dumps(seen), object_hook=_unmarked)
-    return hashlib.sha256(json.dumps(plain).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()
 
 
 def _unmarked(found: Json) -> Json:
@@ -112,14 +111,15 @@ def flattened(body: Json) -> list[tuple[str, Json]]:
         content = message.get("content")
         if isinstance(content, str):
             found.append(
-                (f"messages.{index}", _with_role(message, {"type": "text", "text": content}))
+                (f"messages.{index}", with_role(message, {"type": "text", "text": content}))
             )
         for number, block in enumerate(as_dicts(content)):
-            found.append((f"messages.{index}.content.{number}", _with_role(message, block)))
+            found.append((f"messages.{index}.content.{number}", with_role(message, block)))
     return found
 
 
-def _with_role(message: Json, block: Json) -> Json:
+def with_role(message: Json, block: Json) -> Json:
+    """A block with the role of its message; thoughts are only the assistant's."""
     return block if _is_thought(block) else {"role": message.get("role"), **block}
 
 
@@ -139,7 +139,7 @@ def check_blocks(exchange: Exchange, model: ClaudeRules) -> None:
             exchange.lose(f"{place}: thoughts of {turn.model} are not shown to {exchange.model}")
         elif model.bound:
             before = [b for _, b in places[:number]]
-            _check_bound(exchange, turn, block, place, (before, thoughts))
+            _check_bound(exchange, block, place, (before, thoughts))
 
 
 def thought_key(block: Json) -> str:
@@ -160,14 +160,15 @@ def _modified(place: str) -> Refused:
 
 
 def _check_bound(
-    exchange: Exchange, turn: Issued, block: Json, place: str, seen: tuple[list[Json], list[Json]]
+    exchange: Exchange, block: Json, place: str, seen: tuple[list[Json], list[Json]]
 ) -> None:
     """The prefix check of preserved thinking."""
     before, thoughts = seen
     earlier = thoughts[: thoughts.index(block)]
     chain = exchange.session.chains[thought_key(block)]
+    prefix = exchange.session.prefixes[thought_key(block)]
     came = [thought_key(b) for b in earlier]
-    if came == chain[len(chain) - len(came) :] and prefix_of(exchange.body, before) == turn.prefix:
+    if came == chain[len(chain) - len(came) :] and prefix == prefix_of(exchange.body, before):
         return
     binding = as_dict(as_dict(exchange.body.get("thinking")).get("block_binding"))
     if binding.get("prefix_mismatch_behavior") != "drop_block":
@@ -187,7 +188,7 @@ def _check_latest(exchange: Exchange) -> str:
     blocks = as_dicts(messages[index].get("content")) if index >= 0 else []
     ids = [str(block.get("id")) for block in blocks if block.get("type") == "tool_use"]
     place = f"messages.{index}."
-    turn = exchange.session.turn_of(ids) if ids else None
+    turn = next(iter(exchange.session.turns_of(ids)), None) if ids else None
     manual = as_dict(exchange.body.get("thinking")).get("type") == "enabled"
     if ids and manual and not _is_thought(blocks[0]):
         raise Refused(
@@ -202,6 +203,15 @@ def _check_latest(exchange: Exchange) -> str:
         return place
     if not any(_is_thought(block) for block in blocks):
         exchange.lose(f"{place}content: the thoughts before the calls did not come back")
-    elif blocks[: len(turn.opaque)] != turn.opaque:
+    elif order_of(blocks) != turn.order:
         raise _modified(f"{place}content.0")
     return place
+
+
+def order_of(blocks: list[Json]) -> tuple[str, ...]:
+    """The thoughts and calls of a message in their order, by what they are known by."""
+    return tuple(
+        thought_key(block) if _is_thought(block) else str(block.get("id"))
+        for block in blocks
+        if _is_thought(block) or block.get("type") == "tool_use"
+    )

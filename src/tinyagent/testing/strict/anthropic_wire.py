@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 from tinyagent.testing.http import Reply, json_reply
@@ -14,9 +13,11 @@ from tinyagent.testing.strict.anthropic_thinking import (
     THOUGHTS,
     flattened,
     is_on,
+    order_of,
     prefix_of,
     shows,
     thought_key,
+    with_role,
 )
 from tinyagent.testing.strict.script import Output
 from tinyagent.testing.strict.session import (
@@ -57,21 +58,17 @@ def reply(exchange: Exchange, output: Output) -> Reply:
         raise Refused(output.error, status=529)
     model = claude(exchange.model)
     if not is_on(exchange.body, model):
-        output = replace(output, reasoning=None)
-    thoughts = _thoughts(exchange, output, shown=shows(exchange.body, model))
-    ids = tuple(exchange.session.new_id("toolu_01", 22) for _ in output.calls)
-    _remember(exchange, Issued(output, exchange.model, ids, thoughts))
-    texts = [{"type": "text", "text": text} for text in (output.text, output.refusal) if text]
-    calls = [
-        {"type": "tool_use", "id": name, "name": call.name, "input": dict(call.arguments)}
-        for call, name in zip(output.calls, ids, strict=True)
-    ]
+        output = output.without_reasoning()
+    shown = shows(exchange.body, model)
+    content = [b for section in output.sections for b in _blocks(exchange, section, shown=shown)]
+    output = output.joined()
+    _remember(exchange, output, content)
     message: Json = {
         "id": exchange.session.new_id("msg_01", 22),
         "type": "message",
         "role": "assistant",
         "model": exchange.model,
-        "content": [*thoughts, *texts, *calls],
+        "content": content,
         "stop_sequence": None,
         "usage": _usage(exchange, output, model.cache_minimum),
     }
@@ -86,6 +83,17 @@ def reply(exchange: Exchange, output: Output) -> Reply:
     return Reply(b"".join(_stream(message, output)), content_type="text/event-stream")
 
 
+def _blocks(exchange: Exchange, output: Output, *, shown: bool) -> list[Json]:
+    """The blocks of one section."""
+    texts = [{"type": "text", "text": text} for text in (output.text, output.refusal) if text]
+    calls: list[Json] = []
+    for call in output.calls:
+        name = exchange.session.new_id("toolu_01", 22)
+        given = dict(call.arguments)
+        calls.append({"type": "tool_use", "id": name, "name": call.name, "input": given})
+    return [*_thoughts(exchange, output, shown=shown), *texts, *calls]
+
+
 def _thoughts(exchange: Exchange, output: Output, *, shown: bool) -> list[Json]:
     if output.reasoning is None:
         return []
@@ -96,13 +104,19 @@ def _thoughts(exchange: Exchange, output: Output, *, shown: bool) -> list[Json]:
     return [{"type": "thinking", "thinking": text, "signature": blob}]
 
 
-def _remember(exchange: Exchange, turn: Issued) -> None:
-    places = flattened(exchange.body)
-    keys = [thought_key(b) for _, b in places if b.get("type") in THOUGHTS]
-    for block in turn.opaque:
-        exchange.session.chains[thought_key(block)] = list(keys)
-    before = [block for _, block in places]
-    exchange.session.turns.append(replace(turn, prefix=prefix_of(exchange.body, before)))
+def _remember(exchange: Exchange, output: Output, content: list[Json]) -> None:
+    """Keep the turn, and what each of its thoughts stands behind."""
+    session = exchange.session
+    before = [block for _, block in flattened(exchange.body)]
+    for block in content:
+        if block["type"] in THOUGHTS:
+            keys = [thought_key(each) for each in before if each.get("type") in THOUGHTS]
+            session.chains[thought_key(block)] = keys
+            session.prefixes[thought_key(block)] = prefix_of(exchange.body, before)
+        before.append(with_role({"role": "assistant"}, block))
+    thoughts = [block for block in content if block["type"] in THOUGHTS]
+    ids = tuple(block["id"] for block in content if block["type"] == "tool_use")
+    session.turns.append(Issued(output, exchange.model, ids, thoughts, order_of(content)))
 
 
 def _stop(output: Output) -> Json:

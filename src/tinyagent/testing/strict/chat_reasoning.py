@@ -19,16 +19,16 @@ _OPENROUTER = "https://openrouter.ai/docs/guides/best-practices/reasoning-tokens
 _STRICT_UPSTREAM = ("google/gemini-3", "deepseek/deepseek-v4")
 
 
-def _assistants(exchange: Exchange) -> list[tuple[int, Json, Issued | None]]:
-    """Each assistant message with its place and the turn of this server that it repeats."""
-    found: list[tuple[int, Json, Issued | None]] = []
+def _assistants(exchange: Exchange) -> list[tuple[int, Json, list[Issued]]]:
+    """Each assistant message with its place and the turns of this server that it may repeat."""
+    found: list[tuple[int, Json, list[Issued]]] = []
     for index, message in enumerate(as_dicts(exchange.body["messages"])):
         if message.get("role") == "assistant":
             ids = [str(call.get("id")) for call in as_dicts(message.get("tool_calls"))]
             content = message.get("content")
             parts = "".join(str(part.get("text", "")) for part in as_dicts(content))
             text = content if isinstance(content, str) else parts
-            found.append((index, message, exchange.session.turn_of(ids, text)))
+            found.append((index, message, exchange.session.turns_of(ids, text)))
     return found
 
 
@@ -126,11 +126,10 @@ def check_signature(
 
 def _check_openrouter(exchange: Exchange) -> None:
     last_user = _last_user(exchange)
-    for index, message, turn in _assistants(exchange):
-        if turn is None or not turn.opaque:
-            continue
+    for index, message, turns in _assistants(exchange):
+        sent = [_joined(turn.opaque) for turn in turns if turn.opaque]
         details = as_dicts(message.get("reasoning_details"))
-        if _joined(details) == _joined(turn.opaque):
+        if not sent or _joined(details) in sent:
             continue
         if details:
             raise _upstream("Invalid `signature` in `thinking` block", exchange.model)
@@ -186,9 +185,9 @@ def _thoughts_in(message: Json) -> str:
 
 def _note_losses(exchange: Exchange) -> None:
     """Note each turn of this server whose thoughts are not in the message, wherever they stand."""
-    for index, message, turn in _assistants(exchange):
-        thought = turn.output.reasoning if turn is not None else None
-        if thought and thought not in _thoughts_in(message):
+    for index, message, turns in _assistants(exchange):
+        came = _thoughts_in(message)
+        if turns and not any((turn.output.reasoning or "") in came for turn in turns):
             exchange.lose(f"messages[{index}]: the reasoning did not come back unchanged")
 
 

@@ -33,6 +33,7 @@ _MESSAGE = {
     "assistant": words("role content name refusal tool_calls function_call audio"),
     "tool": frozenset({"role", "content", "tool_call_id"}),
 }
+_GROQ_MESSAGE = {**_MESSAGE, "assistant": words("role content name reasoning tool_calls")}
 _MISTRAL_MESSAGE = {
     "system": frozenset({"role", "content"}),
     "user": frozenset({"role", "content"}),
@@ -177,9 +178,11 @@ CHAT: dict[str, ChatRules] = {
     ),
     "groq": ChatRules(
         base="/openai/v1",
+        message=_GROQ_MESSAGE,
         reasoning="reasoning",
+        echo="",
         image_limit=4 << 20,
-        lenient="unknown keys of messages",
+        lenient="unknown keys of the body; reasoning that comes back or does not",
     ),
 }
 """The providers by name."""

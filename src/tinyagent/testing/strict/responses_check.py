@@ -248,17 +248,17 @@ def _check_reasoning(exchange: Exchange, items: list[Json]) -> None:
             _check_reasoning_item(exchange, item, items[index + 1 : index + 2])
     present = {item.get("id") for item in items if item.get("type") == "reasoning"}
     for item in items:
-        turn = _turn_of(exchange, item)
-        thought = _reasoning_of(turn)
-        if turn is None or item.get("type") == "reasoning" or thought is None:
+        if item.get("type") == "reasoning":
             continue
-        if thought["id"] in present:
-            _check_phase(exchange, item, turn)
+        turns = _turns_of(exchange, item)
+        _check_phase(exchange, item, turns)
+        thoughts = [thought for turn in turns if (thought := _reasoning_before(item, turn))]
+        if not thoughts or any(thought["id"] in present for thought in thoughts):
             continue
         if item.get("id"):
             raise Refused(
                 f"Item '{item['id']}' of type '{item.get('type', 'message')}' was provided "
-                f"without its required 'reasoning' item: '{thought['id']}'.",
+                f"without its required 'reasoning' item: '{thoughts[0]['id']}'.",
                 param="input",
             )
         exchange.lose(f"the reasoning before {item.get('call_id')} did not come back")
@@ -266,11 +266,11 @@ def _check_reasoning(exchange: Exchange, items: list[Json]) -> None:
 
 def _check_reasoning_item(exchange: Exchange, item: Json, following: list[Json]) -> None:
     encrypted = item.get("encrypted_content")
-    turn = _turn_of(exchange, item)
+    turn = next(iter(_turns_of(exchange, item)), None)
     if encrypted is None and not _is_stored(exchange, item["id"]):
         raise _not_found(item["id"])
-    thought = _reasoning_of(turn)
-    if encrypted is not None and (thought is None or thought["encrypted_content"] != encrypted):
+    made = [sent for sent in (turn.opaque if turn else ()) if sent["id"] == item["id"]]
+    if encrypted is not None and (not made or made[0]["encrypted_content"] != encrypted):
         raise Refused(
             f"The encrypted content {str(encrypted)[:8]}... could not be verified. Reason: "
             "Encrypted content could not be decrypted or parsed.",
@@ -278,8 +278,8 @@ def _check_reasoning_item(exchange: Exchange, item: Json, following: list[Json])
         )
     if turn is not None and turn.model != exchange.model:
         exchange.lose(f"{item['id']}: reasoning of {turn.model} is removed for {exchange.model}")
-    after = _turn_of(exchange, following[0]) if following else None
-    if after is not turn:
+    after = _turns_of(exchange, following[0]) if following else []
+    if not any(each is turn for each in after):
         raise Refused(
             f"Item '{item['id']}' of type 'reasoning' was provided without its required "
             "following item.",
@@ -287,11 +287,13 @@ def _check_reasoning_item(exchange: Exchange, item: Json, following: list[Json])
         )
 
 
-def _check_phase(exchange: Exchange, item: Json, turn: Issued) -> None:
-    same = [sent for sent in turn.opaque if sent["id"] == item.get("id")]
-    sent = as_dict(same[0] if same else None)
-    if sent.get("phase") and item.get("phase") != sent["phase"]:
-        exchange.lose(f"{item.get('id')}: the phase did not come back")
+def _check_phase(exchange: Exchange, item: Json, turns: list[Issued]) -> None:
+    """Note a message of one of these turns whose phase is missing, or another one."""
+    if item.get("type", "message") != "message":
+        return
+    sent = [each.get("phase") for turn in turns for each in turn.opaque if "role" in each]
+    if sent and item.get("phase") not in sent:
+        exchange.lose(f"{item.get('id', 'a message')}: the phase did not come back")
 
 
 def _is_stored(exchange: Exchange, name: Any) -> bool:
@@ -307,23 +309,35 @@ def _not_found(name: Any) -> Refused:
     )
 
 
-def _turn_of(exchange: Exchange, item: Json) -> Issued | None:
-    """The turn that an item is from, by its id, its call or its text."""
+def _turns_of(exchange: Exchange, item: Json) -> list[Issued]:
+    """The turns that an item may be from, by its id, its call or else its text."""
     turns = exchange.session.turns[::-1]
+    if item.get("type") == "function_call_output":
+        return []
+    return [turn for turn in turns if any(_is_same(item, sent) for sent in turn.opaque)]
+
+
+def _is_same(item: Json, sent: Json) -> bool:
+    """Whether an item is one that was sent; one without an id is known by its text."""
     names = {item.get("id"), item.get("call_id")} - {None}
-    for turn in turns:
-        if any({sent["id"], sent.get("call_id")} & names for sent in turn.opaque):
-            return turn
+    if names:
+        return bool({sent["id"], sent.get("call_id")} & names)
+    text = _text_of(item)
+    return bool(text) and item.get("role") == "assistant" and _text_of(sent) == text
+
+
+def _text_of(item: Json) -> str:
     content = item.get("content")
-    text = content if isinstance(content, str) else _text_of(as_dicts(content))
-    said = item.get("role") == "assistant" and bool(text)
-    return next((turn for turn in turns if said and turn.output.text == text), None)
+    if isinstance(content, str):
+        return content
+    return "".join(str(part.get("text", "")) for part in as_dicts(content))
 
 
-def _text_of(parts: list[Json]) -> str:
-    return "".join(str(part.get("text", "")) for part in parts)
-
-
-def _reasoning_of(turn: Issued | None) -> Json | None:
-    items: list[Json] = turn.opaque if turn is not None else []
-    return next((item for item in items if item["type"] == "reasoning"), None)
+def _reasoning_before(item: Json, turn: Issued) -> Json | None:
+    """The reasoning that the item came behind in its turn."""
+    before: Json | None = None
+    for sent in turn.opaque:
+        if _is_same(item, sent):
+            return before
+        before = sent if sent["type"] == "reasoning" else before
+    return None

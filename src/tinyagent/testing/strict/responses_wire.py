@@ -30,6 +30,7 @@ def reply(exchange: Exchange, output: Output, conversation: list[Json]) -> Reply
     if output.error and not exchange.streams:
         raise Refused(output.error, status=500)
     items = _items(exchange, output)
+    output = output.joined()
     session = exchange.session
     session.turns.append(Issued(output, exchange.model, (), items))
     response = _response(exchange, output, conversation)
@@ -42,6 +43,10 @@ def reply(exchange: Exchange, output: Output, conversation: list[Json]) -> Reply
 
 
 def _items(exchange: Exchange, output: Output) -> list[Json]:
+    return [item for section in output.sections for item in _section(exchange, section)]
+
+
+def _section(exchange: Exchange, output: Output) -> list[Json]:
     session = exchange.session
     items: list[Json] = []
     asked = as_dict(exchange.body.get("reasoning"))

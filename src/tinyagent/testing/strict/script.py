@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tinyagent.testing.http import Reply
@@ -30,6 +30,8 @@ class Output:
         refusal: the model declines, with these words.
         cut: the reply ends at the token limit.
         error: the provider fails with these words; in the middle of a stream if there is one.
+        then: what comes behind the calls in the same message, for providers that interleave
+            reasoning and calls (Anthropic, OpenAI's Responses); others send it joined.
     """
 
     text: str | None = None
@@ -39,6 +41,35 @@ class Output:
     refusal: str | None = None
     cut: bool = False
     error: str | None = None
+    then: Output | None = None
+
+    @property
+    def sections(self) -> tuple[Output, ...]:
+        """This, and what comes behind it in the same message."""
+        return (self, *(self.then.sections if self.then is not None else ()))
+
+    def joined(self) -> Output:
+        """The same without sections: the reasoning first, then the text, then the calls."""
+        if self.then is None:
+            return self
+        rest = self.then.joined()
+        return replace(
+            rest,
+            text=_joined(self.text, rest.text),
+            reasoning=_joined(self.reasoning, rest.reasoning),
+            calls=(*self.calls, *rest.calls),
+            redacted=self.redacted or rest.redacted,
+        )
+
+    def without_reasoning(self) -> Output:
+        """The same by a model that does not think."""
+        then = None if self.then is None else self.then.without_reasoning()
+        return replace(self, reasoning=None, then=then)
+
+
+def _joined(*texts: str | None) -> str | None:
+    given = [text for text in texts if text is not None]
+    return "".join(given) if given else None
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
@@ -45,7 +45,7 @@ def _chat(rules: ChatRules, path: str) -> Endpoint:
     return Endpoint(
         path,
         lambda exchange: chat.check(exchange, rules),
-        lambda exchange, output, _: chat_wire.reply(exchange, output, rules),
+        lambda exchange, output, _: chat_wire.reply(exchange, output.joined(), rules),
         lambda refused: chat_wire.refuse(refused, rules),
         rules.keyed,
     )
@@ -60,7 +60,7 @@ _RESPONSES = Endpoint(
 _GENERATE = Endpoint(
     r"/v1(beta)?/models/(?P<model>[^:/]+):(?P<method>generateContent|streamGenerateContent)",
     gemini_check.check,
-    lambda exchange, output, _: gemini_wire.reply(exchange, output),
+    lambda exchange, output, _: gemini_wire.reply(exchange, output.joined()),
     gemini_wire.refuse,
 )
 _MESSAGES = Endpoint(
@@ -147,7 +147,7 @@ class StrictServer(HttpServer):
             return answer
         output = Output(answer) if isinstance(answer, str) else answer
         if as_dict(body.get("thinking")).get("type") == "disabled":
-            output = replace(output, reasoning=None)
+            output = output.without_reasoning()
         return endpoint.reply(exchange, output, checked)
 
 

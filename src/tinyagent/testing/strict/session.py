@@ -83,13 +83,21 @@ class Refused(Exception):
 
 @dataclass(frozen=True)
 class Issued:
-    """A turn that the server sent, as it wants it back."""
+    """A turn that the server sent, as it wants it back.
+
+    Attributes:
+        output: what it says.
+        model: who said it.
+        ids: of its calls.
+        opaque: what the provider must get back unchanged.
+        order: of thoughts and calls, by what they are known by.
+    """
 
     output: Output
     model: str
     ids: tuple[str, ...]
     opaque: Any
-    prefix: str = ""
+    order: tuple[str, ...] = ()
 
 
 @dataclass
@@ -102,6 +110,7 @@ class Session:
         prompts: earlier prompts, for the prompt cache.
         stored: the items of each response of OpenAI that was stored.
         chains: for each thought, those that stood before it.
+        prefixes: for each thought, a hash of all else that did.
     """
 
     turns: list[Issued] = field(default_factory=list[Issued])
@@ -109,6 +118,7 @@ class Session:
     prompts: list[str] = field(default_factory=list[str])
     stored: dict[str, list[Json]] = field(default_factory=dict[str, list[Json]])
     chains: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    prefixes: dict[str, str] = field(default_factory=dict[str, str])
     _salt: str = field(default_factory=secrets.token_hex)
     _made: int = 0
 
@@ -124,14 +134,14 @@ class Session:
         digest = hashlib.sha512(f"{self._salt}{self._made}".encode()).digest()
         return base64.b64encode(digest).decode()
 
-    def turn_of(self, ids: Sequence[str], text: str | None = None) -> Issued | None:
-        """The turn that made one of these calls, or else said this text without a call."""
-        for turn in reversed(self.turns):
-            if set(turn.ids) & set(ids):
-                return turn
-            if text and not ids and not turn.ids and turn.output.text == text:
-                return turn
-        return None
+    def turns_of(self, ids: Sequence[str], text: str | None = None) -> list[Issued]:
+        """The turns that made one of these calls, or else said this text without a call."""
+        return [
+            turn
+            for turn in reversed(self.turns)
+            if set(turn.ids) & set(ids)
+            or (text and not ids and not turn.ids and turn.output.text == text)
+        ]
 
     def cached(self, prompt: str) -> int:
         """How many tokens of the prompt are the beginning of an earlier one; keeps the prompt."""

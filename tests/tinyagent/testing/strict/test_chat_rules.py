@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 from tests.tinyagent.testing.strict.support import (
+    ADD,
+    ANSWER,
     PARAMETERS,
     THINKS_AND_ADDS,
     Json,
@@ -338,3 +340,22 @@ async def test_a_refusal_of_the_model_and_a_cut_reply() -> None:
     assert said["choices"][0]["message"]["refusal"] == "No."
     _, said = await said_to("openai", {}, [Output("It", cut=True)])
     assert said["choices"][0]["finish_reason"] == "length"
+
+
+@pytest.mark.parametrize(("key", "status"), [("reasoning", 200), ("reasoning_content", 400)])
+async def test_groq_refuses_reasoning_under_another_name(key: str, status: int) -> None:
+    said = {"role": "assistant", "content": "Yes.", key: "I think so."}
+    question = {"role": "user", "content": "Well?"}
+    body = {"model": "openai/gpt-oss-120b", "messages": [question, said, question]}
+    async with StrictServer("groq", [ANSWER]) as server:
+        assert (await post(server, "/openai/v1/chat/completions", body))[0] == status
+
+
+async def test_what_comes_in_sections_is_joined_where_messages_have_no_order() -> None:
+    two = Output(reasoning="One.", calls=[ADD], then=Output("Well.", "Two.", calls=[ADD]))
+    async with StrictServer("deepseek", [two]) as server:
+        body = {"model": "deepseek-v4", "messages": [{"role": "user", "content": "1 + 2?"}]}
+        _, reply = await post(server, "/chat/completions", body)
+    message = reply["choices"][0]["message"]
+    assert (message["reasoning_content"], message["content"]) == ("One.Two.", "Well.")
+    assert len(message["tool_calls"]) == 2

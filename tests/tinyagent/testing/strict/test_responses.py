@@ -278,3 +278,32 @@ async def test_failures_refusals_and_cut_replies_in_a_stream() -> None:
     assert cut.type == "response.incomplete"
     assert cut.response.incomplete_details is not None
     assert cut.response.incomplete_details.reason == "max_output_tokens"
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_reasoning_between_calls_comes_back_in_its_order(*, stream: bool) -> None:
+    two = Output(reasoning="One.", calls=[ADD], then=Output(reasoning="Two.", calls=[ADD]))
+    async with StrictServer("openai", [two, ANSWER]) as server, client_of(server) as client:
+        said = await ask(client, stream=stream, input=[QUESTION])
+        items = answered(said)
+        assert [item["type"] for item in items[:4]] == ["reasoning", "function_call"] * 2
+        await ask(client, stream=stream, input=[QUESTION, *items])
+        assert (server.refusals, server.losses) == ([], [])
+        without_second = [QUESTION, *items[:2], *items[3:]]
+        with pytest.raises(APIStatusError, match="without its required"):
+            await ask(client, input=without_second)
+
+
+async def test_the_same_words_said_twice_are_two_turns() -> None:
+    again = Output("Wait.", reasoning="Not yet.")
+    async with (
+        StrictServer("openai", [again, again, ANSWER]) as server,
+        client_of(server) as client,
+    ):
+        items = [QUESTION]
+        for _ in range(3):
+            items += [*answered(await ask(client, input=items)), QUESTION]
+        for item in items:
+            item.pop("id", None) if item.get("role") == "assistant" else None
+        await ask(client, input=items)
+        assert (server.refusals, server.losses) == ([], [])

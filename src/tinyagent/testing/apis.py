@@ -1,0 +1,169 @@
+"""A `ModelResponse` as a server of each API would send it, and what a request brings back."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
+
+from tinyagent.core.types import ModelResponse, RawToolCall
+from tinyagent.testing.completions import completion_json, completion_sse
+from tinyagent.testing.http import Reply, json_reply
+
+Api = Literal["chat", "responses", "messages"]
+_PATHS: dict[str, Api] = {"/responses": "responses", "/messages": "messages"}
+_STOPS = {"stop": "end_turn", "length": "max_tokens"}
+_ERRORS = {400: "invalid_request_error", 429: "rate_limit_error"}
+
+
+def api_of(path: str) -> Api:
+    """The API that is served at a path."""
+    return next((api for end, api in _PATHS.items() if path.endswith(end)), "chat")
+
+
+def reply_of(response: ModelResponse, api: Api, *, stream: bool) -> Reply:
+    """The reply, whole or as a stream."""
+    if stream:
+        return Reply(_STREAMS[api](response), content_type="text/event-stream")
+    return json_reply(_BODIES[api](response))
+
+
+def failure(api: Api, status: int, message: str, **headers: str) -> Reply:
+    """A failure in the API's form; `Retry_After="1"` sets that header."""
+    error = {"message": message, "type": _ERRORS.get(status, "api_error")}
+    body = {"type": "error", "error": error} if api == "messages" else {"error": error}
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return Reply(json.dumps(body).encode(), status, headers=named)
+
+
+def result_in(body: Mapping[str, Any], api: Api) -> str:
+    """The result of a call that the request ends with; empty where it ends with none.
+
+    A model that is offered no functions is shown its results in the user's words.
+    """
+    last = body["input" if api == "responses" else "messages"][-1]
+    if last.get("role") == "tool" or last.get("type") == "function_call_output":
+        return str(last.get("content", last.get("output")))
+    content = last["content"]
+    if isinstance(content, str):
+        return content.partition(":\n")[2] if content.startswith("Result of ") else ""
+    if content[-1]["type"] == "tool_result":
+        return str(content[-1]["content"])
+    said = "".join(part.get("text", "") for part in content)
+    return said.partition(":\n")[2] if said.startswith("Result of ") else ""
+
+
+def _words(text: str | None) -> list[str]:
+    return re.findall(r"\s*\S+|\s+", text or "")
+
+
+def _halves(text: str) -> tuple[str, str]:
+    return text[: len(text) // 2], text[len(text) // 2 :]
+
+
+def _response_json(response: ModelResponse) -> dict[str, Any]:
+    items: list[dict[str, Any]] = []
+    if response.content is not None:
+        part = {"type": "output_text", "text": response.content, "annotations": []}
+        items.append(_item("message", "msg_mock", role="assistant", content=[part]))
+    for call in response.tool_calls:
+        more = {"call_id": call.id, "name": call.name, "arguments": call.arguments}
+        items.append(_item("function_call", f"fc_{call.id}", **more))
+    cut = response.finish_reason == "length"
+    return {
+        "id": response.id or "resp_mock",
+        "object": "response",
+        "created_at": 0,
+        "status": "incomplete" if cut else "completed",
+        "error": None,
+        "incomplete_details": {"reason": "max_output_tokens"} if cut else None,
+        "model": response.model or "mock",
+        "output": items,
+        "usage": {
+            "input_tokens": response.usage.input_tokens,
+            "input_tokens_details": {"cached_tokens": response.usage.cached_tokens},
+            "output_tokens": response.usage.output_tokens,
+            "output_tokens_details": {"reasoning_tokens": response.usage.reasoning_tokens},
+            "total_tokens": response.usage.total_tokens,
+        },
+    }
+
+
+def _item(kind: str, item_id: str, **more: Any) -> dict[str, Any]:
+    return {"id": item_id, "type": kind, "status": "completed", **more}
+
+
+def _response_sse(response: ModelResponse) -> bytes:
+    whole = _response_json(response)
+    events: list[dict[str, Any]] = [{"type": "response.created", "response": whole}]
+    for index, item in enumerate(whole["output"]):
+        place = {"item_id": item["id"], "output_index": index}
+        kind, pieces = "response.output_text.delta", _words(response.content)
+        if item["type"] == "function_call":
+            kind, pieces = "response.function_call_arguments.delta", [*_halves(item["arguments"])]
+        events += [{"type": kind, **place, "delta": piece} for piece in pieces]
+        done = {"type": "response.output_item.done", "output_index": index, "item": item}
+        events.append(done)
+    events.append({"type": f"response.{whole['status']}", "response": whole})
+    return _sse({**event, "sequence_number": at} for at, event in enumerate(events))
+
+
+def _message_json(response: ModelResponse) -> dict[str, Any]:
+    blocks = [{"type": "text", "text": response.content}] if response.content else []
+    reason = response.finish_reason
+    return {
+        "id": response.id or "msg_mock",
+        "type": "message",
+        "role": "assistant",
+        "model": response.model or "mock",
+        "content": [*blocks, *map(_tool_use, response.tool_calls)],
+        "stop_reason": "tool_use" if response.tool_calls else _STOPS.get(reason, reason),
+        "usage": {
+            "input_tokens": response.usage.input_tokens - response.usage.cached_tokens,
+            "cache_read_input_tokens": response.usage.cached_tokens,
+            "output_tokens": response.usage.output_tokens,
+        },
+    }
+
+
+def _tool_use(call: RawToolCall) -> dict[str, Any]:
+    """A call; the API sends an object, an empty one where the model wrote none."""
+    try:
+        given = json.loads(call.arguments)
+    except ValueError:
+        given = None
+    given = given if isinstance(given, dict) else {}
+    return {"type": "tool_use", "id": call.id, "name": call.name, "input": given}
+
+
+def _message_sse(response: ModelResponse) -> bytes:
+    whole = _message_json(response)
+    begun = {**whole, "content": [], "stop_reason": None}
+    events: list[dict[str, Any]] = [{"type": "message_start", "message": begun}, {"type": "ping"}]
+    written = iter(response.tool_calls)
+    for index, block in enumerate(whole["content"]):
+        if block["type"] == "text":
+            start: dict[str, Any] = {"type": "text", "text": ""}
+            deltas = [{"type": "text_delta", "text": each} for each in _words(response.content)]
+        else:
+            start, pieces = {**block, "input": {}}, _halves(next(written).arguments)
+            deltas = [{"type": "input_json_delta", "partial_json": each} for each in pieces]
+        events.append({"type": "content_block_start", "index": index, "content_block": start})
+        events += [{"type": "content_block_delta", "index": index, "delta": d} for d in deltas]
+        events.append({"type": "content_block_stop", "index": index})
+    end = {"stop_reason": whole["stop_reason"], "stop_sequence": None}
+    events += [
+        {"type": "message_delta", "delta": end, "usage": whole["usage"]},
+        {"type": "message_stop"},
+    ]
+    return _sse(iter(events))
+
+
+def _sse(events: Iterator[dict[str, Any]]) -> bytes:
+    lines = (f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events)
+    return "".join(lines).encode()
+
+
+_BODIES = {"chat": completion_json, "responses": _response_json, "messages": _message_json}
+_STREAMS = {"chat": completion_sse, "responses": _response_sse, "messages": _message_sse}
