@@ -82,7 +82,7 @@ def test_nan_in_a_decimal_of_postgres(postgres_place: Any) -> None:
     result = pair.compared(question(rows, [("x", "1"), ("y", "2")]))
     assert only(result).reason == "nan_in_a"
     [amount] = result.summary.measures
-    assert (str(amount.total_a), amount.total_b) == ("NaN", 3)
+    assert (str(amount.total_a), amount.total_b) == ("NaN", Decimal(3))
 
 
 def test_one_source_is_asked_alike(pair: Pair) -> None:

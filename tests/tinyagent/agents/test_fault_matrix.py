@@ -12,6 +12,7 @@ from anthropic import AsyncAnthropic
 
 from tinyagent import (
     AnthropicModel,
+    Model,
     OpenAIModel,
     OpenAIResponsesModel,
     RawToolCall,
@@ -46,7 +47,7 @@ async def _agent(
 ) -> AsyncGenerator[ReactAgent[Any]]:
     wanted = int if name == PROSE else None
     async with AsyncAnthropic(base_url=server.url, api_key="k", max_retries=0) as client:
-        models = {
+        models: dict[Api, Callable[[], Model]] = {
             "chat": lambda: OpenAIModel("mock", base_url=server.base_url),
             "responses": lambda: OpenAIResponsesModel("mock", base_url=server.base_url),
             "messages": lambda: AnthropicModel("mock", client=client),

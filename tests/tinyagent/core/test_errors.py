@@ -22,7 +22,10 @@ def test_the_drawing_of_the_tree_is_the_tree() -> None:
         for item in vars(errors).values()
         if inspect.isclass(item) and issubclass(item, TinyAgentError)
     ]
-    depth = {item.__name__: len(item.__mro__) - len(TinyAgentError.__mro__) for item in classes}
+    depth = {
+        item.__name__: sum(issubclass(base, TinyAgentError) for base in item.__mro__[1:])
+        for item in classes
+    }
     assert _drawn_tree() == depth
 
 

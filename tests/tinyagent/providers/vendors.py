@@ -8,6 +8,7 @@ they are. Here there are lists, and no such objects.
 from __future__ import annotations
 
 from functools import cache
+from types import GenericAlias
 from typing import Any, Literal
 
 from pydantic import ConfigDict, TypeAdapter
@@ -20,7 +21,8 @@ Package = Literal["openai", "openai responses", "anthropic"]
 def validator(package: Package) -> SchemaValidator:
     """What checks a list of requests."""
     config = ConfigDict(extra="forbid")
-    schema: Any = TypeAdapter(list[_params(package)], config=config).core_schema  # type: ignore[misc]
+    requests: Any = GenericAlias(list, (_params(package),))
+    schema: Any = TypeAdapter(requests, config=config).core_schema
     objects = {entry["ref"] for entry in schema.get("definitions", ()) if entry["type"] == "model"}
     return SchemaValidator(_as_json(schema, objects), {"extra_fields_behavior": "forbid"})
 

@@ -40,7 +40,6 @@ AT_THE_WALLS = {
 ABOUT_PROCESSES = {
     "bombs",
     "descriptors",
-    "floods",
     "forged frames",
     "lingering",
     "memory",
