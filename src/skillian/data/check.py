@@ -133,7 +133,7 @@ async def _columns(source: BoundSource, rows: int) -> AsyncGenerator[Finding]:
         for name, value in part.wanted.items()
     }
     try:
-        row = await _ask(source, wanted, parameters) if wanted else {}
+        row: Mapping[str, Any] = await _ask(source, wanted, parameters) if wanted else {}
     except ToolError:
         for part in parts:
             yield (

@@ -23,7 +23,7 @@ from tinyagent.execution.limits import TrustLevel
 
 if TYPE_CHECKING:
     from tinyagent.agents.code import TinyCodeAgent
-    from tinyagent.agents.options import CodeOptions, CommonOptions
+    from tinyagent.agents.options import CodeOptions
     from tinyagent.agents.react import ReactAgent
     from tinyagent.core.events import Event
     from tinyagent.core.messages import Task
@@ -66,8 +66,7 @@ def run(  # noqa: PLR0913 - one for each option of the command
     served by OPENAI_BASE_URL with OPENAI_API_KEY. Progress goes to standard error.
     Exit codes: 0 answered, 1 failed, 2 bad usage, 3 step or usage limit.
     """
-    from tinyagent.cli.display import Display, ask_person
-    from tinyagent.middleware.approval import Approval
+    from tinyagent.cli.display import Display
 
     if stream and as_json:
         raise typer.BadParameter("--stream and --json exclude each other")
@@ -75,13 +74,12 @@ def run(  # noqa: PLR0913 - one for each option of the command
         raise typer.BadParameter("--without and --require need --code, and not --trust local")
     try:
         asked: Task = [task, *map(attachment, image)] if image else task
-        options: CommonOptions = {"max_steps": max_steps, "middleware": [Approval(ask_person)]}
         sandbox: CodeOptions = {
             "trust_level": trust,
             "without": without or (),
             "require": require or (),
         }
-        agent = _agent(model, _load_tools(tools or []), options, sandbox if code else None)
+        agent = _agent(model, _load_tools(tools or []), max_steps, sandbox if code else None)
         show = Display(stream=stream, quiet=as_json, code=code)
         result = tinyagent_commands.run(_run(agent, asked, show.show))
         _save(result, artifacts)
@@ -100,18 +98,22 @@ def run(  # noqa: PLR0913 - one for each option of the command
 def _agent(
     model: str,
     tools: list[Tool | Callable[..., Any]],
-    options: CommonOptions,
+    max_steps: int,
     sandbox: CodeOptions | None,
 ) -> Agent:
     """An agent that writes code where there is a sandbox, else one that calls tools."""
+    from tinyagent.cli.display import ask_person
+    from tinyagent.middleware.approval import Approval
+
+    gate = [Approval(ask_person)]
     if sandbox is not None:
         from tinyagent.agents.code import TinyCodeAgent
 
-        sandbox |= {"max_steps": options["max_steps"], "middleware": options["middleware"]}
+        sandbox |= {"max_steps": max_steps, "middleware": gate}
         return TinyCodeAgent(model, tools, **sandbox)
     from tinyagent.agents.react import ReactAgent
 
-    return ReactAgent(model, tools, **options)
+    return ReactAgent(model, tools, max_steps=max_steps, middleware=gate)
 
 
 def _save(result: RunResult[str], folder: Path | None) -> None:
