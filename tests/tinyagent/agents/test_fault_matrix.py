@@ -12,6 +12,7 @@ from anthropic import AsyncAnthropic
 
 from tinyagent import (
     AnthropicModel,
+    Model,
     OpenAIModel,
     OpenAIResponsesModel,
     RawToolCall,
@@ -46,12 +47,11 @@ async def _agent(
 ) -> AsyncGenerator[ReactAgent[Any]]:
     wanted = int if name == PROSE else None
     async with AsyncAnthropic(base_url=server.url, api_key="k", max_retries=0) as client:
-        models = {
-            "chat": lambda: OpenAIModel("mock", base_url=server.base_url),
-            "responses": lambda: OpenAIResponsesModel("mock", base_url=server.base_url),
-            "messages": lambda: AnthropicModel("mock", client=client),
-        }
-        yield ReactAgent(models[api](), [add], tool_calling_mode=mode, output_type=wanted)
+        model: Model = AnthropicModel("mock", client=client)
+        if api != "messages":
+            made = OpenAIModel if api == "chat" else OpenAIResponsesModel
+            model = made("mock", base_url=server.base_url)
+        yield ReactAgent(model, [add], tool_calling_mode=mode, output_type=wanted)
 
 
 async def test_a_fault_is_mended_and_the_answer_made_from_the_tools_result(

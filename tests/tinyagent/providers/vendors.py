@@ -20,7 +20,8 @@ Package = Literal["openai", "openai responses", "anthropic"]
 def validator(package: Package) -> SchemaValidator:
     """What checks a list of requests."""
     config = ConfigDict(extra="forbid")
-    schema: Any = TypeAdapter(list[_params(package)], config=config).core_schema  # type: ignore[misc]
+    requests: Any = list.__class_getitem__(_params(package))
+    schema: Any = TypeAdapter[Any](requests, config=config).core_schema
     objects = {entry["ref"] for entry in schema.get("definitions", ()) if entry["type"] == "model"}
     return SchemaValidator(_as_json(schema, objects), {"extra_fields_behavior": "forbid"})
 
