@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from tinyagent import ModelResponse, RawToolCall, Usage
-from tinyagent.testing import MockServer, Reply, error_reply, json_reply
+from tinyagent.testing import MockServer, error_reply, json_reply
 from tinyagent.testing.completions import completion_json, completion_sse
 from tinyagent.testing.http import Reply, Request
 
