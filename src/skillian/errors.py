@@ -14,11 +14,33 @@ A `ToolError` never holds a connection string, a path or a stack trace.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from reprlib import Repr
 from typing import ClassVar, Literal
 
 from rapidfuzz import fuzz, process, utils
 
 ErrorType = Literal["validation_error", "not_found", "query_error", "runtime_error"]
+
+LONGEST_QUOTED = 60
+LONGEST_NAME = 200
+
+_SHORT = Repr()
+_SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = LONGEST_QUOTED
+_SHORT.maxlevel = 2
+_SHORT.maxlist = _SHORT.maxtuple = _SHORT.maxdict = 4
+
+
+def quoted(value: object) -> str:
+    """Return a value from outside for a message: short, in quotes, unprintable characters escaped.
+
+    A text longer than `LONGEST_QUOTED` loses its middle.
+    """
+    return _SHORT.repr(value)
+
+
+def how_to_install(extra: str) -> str:
+    """Return how to add an extra of this distribution, which is on no package index."""
+    return f"in the folder of the clone, run: pip install '.[{extra}]'"
 
 
 class SkillianError(Exception):
@@ -74,7 +96,9 @@ class UnknownNameError(ToolError):
         self.available = nearest(name, available)
         place = f" in {where}" if where else ""
         known = ", ".join(self.available) or "none"
-        super().__init__(f"there is no {kind} {name!r}{place}; {kind}s, nearest first: {known}")
+        super().__init__(
+            f"there is no {kind} {quoted(name)}{place}; {kind}s, nearest first: {known}"
+        )
 
     def to_dict(self) -> dict[str, object]:
         """Return the error with `available_<kind>s`, nearest first."""
@@ -116,6 +140,10 @@ class UnavailableError(ToolError):
 def nearest(name: str, names: Iterable[str]) -> tuple[str, ...]:
     """Return all of `names`, those most like `name` first; equally near ones alphabetically."""
     matches = process.extract(
-        name, sorted(names), scorer=fuzz.WRatio, processor=utils.default_process, limit=None
+        name[:LONGEST_NAME],
+        sorted(names),
+        scorer=fuzz.WRatio,
+        processor=utils.default_process,
+        limit=None,
     )
     return tuple(choice for choice, _, _ in matches)

@@ -3,149 +3,226 @@
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from tinyagent.adapters import (
-    NativeToolAdapter,
-    OpenAIStructuredAdapter,
-    ParsedAdapter,
-    ToolCallingAdapter,
-    ValidatedAdapter,
-    get_adapter,
-)
-from tinyagent.agents.base import BaseAgent
-from tinyagent.agents.react import ReactAgent
-from tinyagent.core.context import RunContext
-from tinyagent.core.errors import (
-    CallerError,
-    ConfigurationError,
-    ExecutionError,
-    ExecutionTimeout,
-    InvalidFinalAnswer,
-    MalformedReply,
-    ModelAuthenticationError,
-    ModelConnectionError,
-    ModelContextTooLong,
-    ModelError,
-    ModelFormatRefused,
-    ModelMayRetry,
-    ModelRateLimited,
-    ModelRefused,
-    ModelReplyError,
-    ModelServerError,
-    ModelTimeout,
-    MultipleFinalAnswers,
-    NoProgress,
-    RecordingMismatch,
-    RunEnded,
-    SandboxUnavailable,
-    StepLimitReached,
-    TinyAgentError,
-    ToolArgumentsError,
-    ToolDefinitionError,
-    ToolRetry,
-    ToolServerError,
-    UnknownToolError,
-    UsageLimitReached,
-)
-from tinyagent.core.events import (
-    CodeFinished,
-    CodeStarted,
-    Event,
-    ModelRequested,
-    ModelResponded,
-    OutputDelta,
-    ReplyRejected,
-    RunFinished,
-    RunStarted,
-    SignalGiven,
-    StepFinished,
-    StepStarted,
-    TextDelta,
-    ToolFinished,
-    ToolStarted,
-)
-from tinyagent.core.execution import Artifact, ExecutionResult
-from tinyagent.core.finalizer import Finalizer
-from tinyagent.core.items import MemoryItem
-from tinyagent.core.memory import Memory
-from tinyagent.core.messages import Message, ToolCall
-from tinyagent.core.parts import Document, Image, Opaque, Reasoning, Text
-from tinyagent.core.signals import Signal, SignalType
-from tinyagent.core.tokens import TokenEstimate
-from tinyagent.core.turns import Turn
-from tinyagent.core.types import (
-    FinalAnswer,
-    ModelDelta,
-    ModelRequest,
-    ModelResponse,
-    RawToolCall,
-    ReactStep,
-    RequestFormat,
-    RunResult,
-    ToolResult,
-    Usage,
-)
-from tinyagent.execution.limits import ExecutionLimits, TrustLevel
-from tinyagent.execution.protocol import Executor, Guarantee
-from tinyagent.memory.manager import MemoryManager
-from tinyagent.memory.pruning import (
-    Strategy,
-    keep_last_n_steps,
-    keep_system_and_recent,
-    no_pruning,
-    prune_old_observations,
-    token_budget,
-)
-from tinyagent.memory.scratchpad import AgentMemory, Unrestored
-from tinyagent.memory.steps import (
-    ActionStep,
-    ScratchpadStep,
-    Step,
-    SystemPromptStep,
-    TaskStep,
-    step_from_dict,
-)
-from tinyagent.memory.summary import summarize
-from tinyagent.middleware.approval import Approval, Decision
-from tinyagent.middleware.base import Middleware
-from tinyagent.middleware.limits import UsageLimits
-from tinyagent.middleware.tracing import Tracing
-from tinyagent.models.anthropic import AnthropicModel
-from tinyagent.models.base import Model, get_model
-from tinyagent.models.fallback import FallbackModel
-from tinyagent.models.openai import OpenAIModel
-from tinyagent.models.openai_responses import OpenAIResponsesModel
-from tinyagent.models.recorded import RecordedModel
-from tinyagent.models.scripted import ScriptedModel, scripted_call
-from tinyagent.prompts.loader import get_prompt_fallback
-from tinyagent.signals.primitives import (
-    collect_signals,
-    commit,
-    explore,
-    set_signal_collector,
-    uncertain,
-)
-from tinyagent.tools.registry import ToolRegistry, get_registry
-from tinyagent.tools.tool import Tool, tool
-
-# What runs code is loaded when it is asked for: `import tinyagent` would cost half as much again.
+# Each name is loaded when it is first asked for: `import tinyagent` costs next to nothing, and a
+# program pays for what it uses only. Type checkers read the imports, Python reads `_PLACES`;
+# tests/house/test_public_names.py checks that they say the same.
 if TYPE_CHECKING:
+    from tinyagent.adapters import (
+        NativeToolAdapter,
+        OpenAIStructuredAdapter,
+        ParsedAdapter,
+        ToolCallingAdapter,
+        ValidatedAdapter,
+        get_adapter,
+    )
+    from tinyagent.agents.base import BaseAgent
     from tinyagent.agents.code import TinyCodeAgent
+    from tinyagent.agents.react import ReactAgent
+    from tinyagent.core.context import RunContext
+    from tinyagent.core.cost import Cost, ModelUse
+    from tinyagent.core.errors import (
+        ArtifactError,
+        CallerError,
+        ConfigurationError,
+        ExecutionError,
+        ExecutionTimeout,
+        InvalidFinalAnswer,
+        MalformedReply,
+        ModelAuthenticationError,
+        ModelConnectionError,
+        ModelContextTooLong,
+        ModelError,
+        ModelFormatRefused,
+        ModelMayRetry,
+        ModelRateLimited,
+        ModelRefused,
+        ModelReplyError,
+        ModelServerError,
+        ModelTimeout,
+        MultipleFinalAnswers,
+        NoProgress,
+        RecordingMismatch,
+        RunEnded,
+        SandboxUnavailable,
+        StepLimitReached,
+        TinyAgentError,
+        ToolArgumentsError,
+        ToolDefinitionError,
+        ToolRetry,
+        ToolServerError,
+        UnknownToolError,
+        UsageLimitReached,
+    )
+    from tinyagent.core.events import (
+        CodeFinished,
+        CodeStarted,
+        Event,
+        ModelRequested,
+        ModelResponded,
+        OutputDelta,
+        ReplyRejected,
+        RunFinished,
+        RunStarted,
+        SignalGiven,
+        StepFinished,
+        StepStarted,
+        TextDelta,
+        ToolFinished,
+        ToolStarted,
+    )
+    from tinyagent.core.execution import Artifact, ExecutionResult
+    from tinyagent.core.finalizer import Finalizer
+    from tinyagent.core.items import MemoryItem
+    from tinyagent.core.memory import Memory
+    from tinyagent.core.messages import Message, ToolCall
+    from tinyagent.core.parts import Document, Image, Opaque, Reasoning, Text
+    from tinyagent.core.signals import Signal, SignalType
+    from tinyagent.core.tokens import TokenEstimate
+    from tinyagent.core.turns import Turn
+    from tinyagent.core.types import (
+        FinalAnswer,
+        ModelDelta,
+        ModelRequest,
+        ModelResponse,
+        RawToolCall,
+        ReactStep,
+        RequestFormat,
+        RunResult,
+        ToolResult,
+        Usage,
+    )
     from tinyagent.execution.choose import get_executor
+    from tinyagent.execution.limits import ExecutionLimits, TrustLevel
     from tinyagent.execution.local import LocalExecutor
     from tinyagent.execution.process import ProcessExecutor
+    from tinyagent.execution.protocol import Executor, Guarantee
+    from tinyagent.memory.manager import MemoryManager
+    from tinyagent.memory.pruning import (
+        Strategy,
+        keep_last_n_steps,
+        keep_system_and_recent,
+        no_pruning,
+        prune_old_observations,
+        token_budget,
+    )
+    from tinyagent.memory.scratchpad import AgentMemory, Unrestored
+    from tinyagent.memory.steps import (
+        ActionStep,
+        ScratchpadStep,
+        Step,
+        SystemPromptStep,
+        TaskStep,
+        step_from_dict,
+    )
+    from tinyagent.memory.summary import summarize
+    from tinyagent.middleware.approval import Approval, Decision
+    from tinyagent.middleware.base import Middleware
+    from tinyagent.middleware.limits import UsageLimits
+    from tinyagent.middleware.tracing import Tracing
+    from tinyagent.models.anthropic import AnthropicModel
+    from tinyagent.models.base import Model, get_model
+    from tinyagent.models.fallback import FallbackModel
+    from tinyagent.models.openai import OpenAIModel
+    from tinyagent.models.openai_responses import OpenAIResponsesModel
+    from tinyagent.models.recorded import RecordedModel
+    from tinyagent.models.scripted import ScriptedModel, scripted_call
+    from tinyagent.prompts.loader import get_prompt_fallback
+    from tinyagent.signals.primitives import (
+        collect_signals,
+        commit,
+        explore,
+        set_signal_collector,
+        uncertain,
+    )
+    from tinyagent.tools.registry import ToolRegistry, get_registry
+    from tinyagent.tools.tool import Tool, tool
+
+    __version__: str
 else:
-    _LATER = {
-        "LocalExecutor": "tinyagent.execution.local",
-        "ProcessExecutor": "tinyagent.execution.process",
-        "TinyCodeAgent": "tinyagent.agents.code",
-        "get_executor": "tinyagent.execution.choose",
+    _PLACES = {
+        "tinyagent.adapters": (
+            "NativeToolAdapter OpenAIStructuredAdapter ParsedAdapter ToolCallingAdapter "
+            "ValidatedAdapter get_adapter"
+        ),
+        "tinyagent.agents.base": "BaseAgent",
+        "tinyagent.agents.code": "TinyCodeAgent",
+        "tinyagent.agents.react": "ReactAgent",
+        "tinyagent.core.context": "RunContext",
+        "tinyagent.core.cost": "Cost ModelUse",
+        "tinyagent.core.errors": (
+            "ArtifactError CallerError ConfigurationError ExecutionError ExecutionTimeout "
+            "InvalidFinalAnswer MalformedReply ModelAuthenticationError ModelConnectionError "
+            "ModelContextTooLong ModelError ModelFormatRefused ModelMayRetry ModelRateLimited "
+            "ModelRefused ModelReplyError ModelServerError ModelTimeout MultipleFinalAnswers "
+            "NoProgress RecordingMismatch RunEnded SandboxUnavailable StepLimitReached "
+            "TinyAgentError ToolArgumentsError ToolDefinitionError ToolRetry ToolServerError "
+            "UnknownToolError UsageLimitReached"
+        ),
+        "tinyagent.core.events": (
+            "CodeFinished CodeStarted Event ModelRequested ModelResponded OutputDelta "
+            "ReplyRejected RunFinished RunStarted SignalGiven StepFinished StepStarted "
+            "TextDelta ToolFinished ToolStarted"
+        ),
+        "tinyagent.core.execution": "Artifact ExecutionResult",
+        "tinyagent.core.finalizer": "Finalizer",
+        "tinyagent.core.items": "MemoryItem",
+        "tinyagent.core.memory": "Memory",
+        "tinyagent.core.messages": "Message ToolCall",
+        "tinyagent.core.parts": "Document Image Opaque Reasoning Text",
+        "tinyagent.core.signals": "Signal SignalType",
+        "tinyagent.core.tokens": "TokenEstimate",
+        "tinyagent.core.turns": "Turn",
+        "tinyagent.core.types": (
+            "FinalAnswer ModelDelta ModelRequest ModelResponse RawToolCall ReactStep "
+            "RequestFormat RunResult ToolResult Usage"
+        ),
+        "tinyagent.execution.choose": "get_executor",
+        "tinyagent.execution.limits": "ExecutionLimits TrustLevel",
+        "tinyagent.execution.local": "LocalExecutor",
+        "tinyagent.execution.process": "ProcessExecutor",
+        "tinyagent.execution.protocol": "Executor Guarantee",
+        "tinyagent.memory.manager": "MemoryManager",
+        "tinyagent.memory.pruning": (
+            "Strategy keep_last_n_steps keep_system_and_recent no_pruning "
+            "prune_old_observations token_budget"
+        ),
+        "tinyagent.memory.scratchpad": "AgentMemory Unrestored",
+        "tinyagent.memory.steps": (
+            "ActionStep ScratchpadStep Step SystemPromptStep TaskStep step_from_dict"
+        ),
+        "tinyagent.memory.summary": "summarize",
+        "tinyagent.middleware.approval": "Approval Decision",
+        "tinyagent.middleware.base": "Middleware",
+        "tinyagent.middleware.limits": "UsageLimits",
+        "tinyagent.middleware.tracing": "Tracing",
+        "tinyagent.models.anthropic": "AnthropicModel",
+        "tinyagent.models.base": "Model get_model",
+        "tinyagent.models.fallback": "FallbackModel",
+        "tinyagent.models.openai": "OpenAIModel",
+        "tinyagent.models.openai_responses": "OpenAIResponsesModel",
+        "tinyagent.models.recorded": "RecordedModel",
+        "tinyagent.models.scripted": "ScriptedModel scripted_call",
+        "tinyagent.prompts.loader": "get_prompt_fallback",
+        "tinyagent.signals.primitives": (
+            "collect_signals commit explore set_signal_collector uncertain"
+        ),
+        "tinyagent.tools.registry": "ToolRegistry get_registry",
+        "tinyagent.tools.tool": "Tool tool",
     }
+    _MODULES = {name: module for module, names in _PLACES.items() for name in names.split()}
 
     def __getattr__(name: str) -> object:
-        if name not in _LATER:
+        if name == "__version__":
+            from importlib.metadata import version  # noqa: PLC0415 - slow to load
+
+            return version("tinyagent-skillian")
+        if name not in _MODULES:
             raise AttributeError(f"module 'tinyagent' has no attribute {name!r}")
-        item = globals()[name] = getattr(import_module(_LATER[name]), name)
+        item = globals()[name] = getattr(import_module(_MODULES[name]), name)
         return item
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})
 
 
 __all__ = [
@@ -154,11 +231,13 @@ __all__ = [
     "AnthropicModel",
     "Approval",
     "Artifact",
+    "ArtifactError",
     "BaseAgent",
     "CallerError",
     "CodeFinished",
     "CodeStarted",
     "ConfigurationError",
+    "Cost",
     "Decision",
     "Document",
     "Event",
@@ -197,6 +276,7 @@ __all__ = [
     "ModelResponse",
     "ModelServerError",
     "ModelTimeout",
+    "ModelUse",
     "MultipleFinalAnswers",
     "NativeToolAdapter",
     "NoProgress",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
+from pathlib import Path
 
 import pytest
 
@@ -14,11 +16,13 @@ NAMES = [
     "AnthropicModel",
     "Approval",
     "Artifact",
+    "ArtifactError",
     "BaseAgent",
     "CallerError",
     "CodeFinished",
     "CodeStarted",
     "ConfigurationError",
+    "Cost",
     "Decision",
     "Document",
     "Event",
@@ -57,6 +61,7 @@ NAMES = [
     "ModelResponse",
     "ModelServerError",
     "ModelTimeout",
+    "ModelUse",
     "MultipleFinalAnswers",
     "NativeToolAdapter",
     "NoProgress",
@@ -142,6 +147,24 @@ NAMES = [
 
 def test_the_exported_names_are_these() -> None:
     assert tinyagent.__all__ == NAMES
+
+
+def test_type_checkers_read_the_names_that_python_loads() -> None:
+    tree = ast.parse(Path(tinyagent.__file__).read_text(encoding="utf-8"))
+    read = {
+        alias.name: node.module
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tinyagent.")
+        for alias in node.names
+    }
+    assert read == vars(tinyagent)["_MODULES"]
+    assert sorted(read) == NAMES
+    assert set(NAMES) <= set(dir(tinyagent))
+
+
+def test_a_name_that_is_not_there_is_said_to_be_missing() -> None:
+    with pytest.raises(AttributeError, match="module 'tinyagent' has no attribute 'Nothing'"):
+        _ = tinyagent.Nothing  # type: ignore[attr-defined]
 
 
 def test_the_names_are_sorted_and_there() -> None:

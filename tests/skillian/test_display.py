@@ -4,7 +4,7 @@ import io
 
 from rich.console import Console
 
-from skillian.display import show_result
+from skillian.display import printable, show_result
 
 
 def shown(tool: str, **result: object) -> str:
@@ -32,3 +32,11 @@ def test_what_code_came_to_is_shown() -> None:
 
 def test_a_failure_is_shown_as_one() -> None:
     assert "not_found: none" in shown("any", error=True, type="not_found", message="none")
+
+
+def test_what_would_turn_the_order_of_letters_round_is_escaped() -> None:
+    for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F, 0x061C):
+        assert printable(f"a{chr(code)}b") == f"a\\u{code:04x}b"
+    assert printable("\u0645\u0631\u062d\u0628\u0627 \u05e9\u05dc\u05d5\u05dd") == (
+        "\u0645\u0631\u062d\u0628\u0627 \u05e9\u05dc\u05d5\u05dd"
+    )

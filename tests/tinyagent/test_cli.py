@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 import os
 import signal
@@ -14,7 +15,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from tinyagent import ModelResponse, RawToolCall, Usage
-from tinyagent.testing import MockServer, error_reply, json_reply
+from tinyagent.testing import MockServer, StrictServer, error_reply, json_reply
 from tinyagent.testing.completions import completion_json, completion_sse
 from tinyagent.testing.http import Reply, Request
 
@@ -76,7 +77,7 @@ async def test_the_answer_goes_to_standard_output_and_all_else_to_standard_error
         done = await _ask(server)
     assert (done.code, done.out) == (0, "It is three.\n")
     assert done.err.startswith("[completed] 1 steps, ")
-    assert done.err.endswith(" s, 40 tokens in, 5 out\n")
+    assert done.err.endswith(" s, 40 tokens in, 5 out, cost unknown\n")
 
 
 @pytest.mark.parametrize("name", ["add", "many"])
@@ -105,6 +106,8 @@ async def test_json_is_all_that_a_machine_needs(folder: Path) -> None:
         done = await _ask(server, "--json", "--tools", "my_tools:add", cwd=folder)
     said: dict[str, Any] = json.loads(done.out)
     assert said.pop("duration_seconds") >= 0
+    cost = said.pop("cost")
+    assert (cost["usd"], cost["known_usd"], len(cost["unknown"])) == (None, "0", 1)
     assert said == {
         "output": "It is three.",
         "state": "completed",
@@ -121,7 +124,7 @@ async def test_the_step_limit_is_exit_code_3(folder: Path) -> None:
         done = await _ask(server, "--max-steps", "2", "--tools", "my_tools:add", cwd=folder)
         as_json = await _ask(server, "--json", "--max-steps", "1", cwd=folder)
     assert (done.code, done.out, as_json.code) == (3, "", 3)
-    assert "Error: no answer after 2 steps" in done.err
+    assert "error: no answer after 2 steps" in done.err
     assert json.loads(as_json.out)["state"] == "step_limit_reached"
 
 
@@ -135,20 +138,20 @@ async def test_a_failing_server_is_exit_code_1() -> None:
 async def test_a_server_that_is_not_there_is_exit_code_1() -> None:
     done = await _run("1 + 2?", OPENAI_BASE_URL="http://127.0.0.1:1/v1")
     assert done.code == 1
-    assert "Error: no connection to http://127.0.0.1:1/v1/chat/completions: " in done.err
+    assert "error: no connection to http://127.0.0.1:1/v1/chat/completions: " in done.err
 
 
 @pytest.mark.parametrize(
     ("arguments", "environment", "said"),
     [
-        ([], {}, "Error: no API key: set OPENAI_API_KEY, or set OPENAI_BASE_URL to a server that"),
+        ([], {}, "error: no API key: set OPENAI_API_KEY, or set OPENAI_BASE_URL to a server that"),
         (
             [],
             {"OPENAI_BASE_URL": "localhost:1"},
-            "Error: the base URL (OPENAI_BASE_URL or",
+            "error: the base URL (OPENAI_BASE_URL or",
         ),
-        ([], {"OPENAI_API_KEY": "schlüssel"}, "Error: the API key holds characters that cannot"),
-        (["--model", ""], {"OPENAI_API_KEY": "k"}, "Error: the model's name is empty"),
+        ([], {"OPENAI_API_KEY": "schlüssel"}, "error: the API key holds characters that cannot"),
+        (["--model", ""], {"OPENAI_API_KEY": "k"}, "error: the model's name is empty"),
         (["--stream", "--json"], {}, "--stream and --json exclude each other"),
         (["--max-steps", "0"], {}, "--max-steps"),
         (["--tools", "nowhere:add"], {}, "'nowhere:add' cannot be loaded (No module named 'nowh"),
@@ -231,7 +234,7 @@ async def test_a_server_stopped_in_mid_stream_is_said_to_have_broken_off() -> No
         await server.stop()
         done = await _end(process)
     assert (said, done.code) == (b"It", 1)
-    assert "Error: no connection to " in done.err
+    assert "error: no connection to " in done.err
     assert "is the server running" in done.err
 
 
@@ -258,3 +261,35 @@ async def test_a_file_of_the_working_folder_stands_in_for_no_package(tmp_path: P
     async with MockServer(["Here I am."]) as server:
         done = await _ask(server, "--tools", "mine:f", cwd=tmp_path)
     assert (done.code, done.out.strip()) == (0, "Here I am.")
+
+
+PNG = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
+
+
+async def test_images_and_pdfs_go_with_the_task(tmp_path: Path) -> None:
+    (tmp_path / "plan.dat").write_bytes(PNG)
+    (tmp_path / "paper.pdf").write_bytes(b"%PDF-1.4\n%%EOF")
+    async with StrictServer("openai", ["A plan."]) as server:
+        address = {"OPENAI_BASE_URL": server.base_url, "OPENAI_API_KEY": "k"}
+        files = ("--image", "plan.dat", "--image", "paper.pdf")
+        done = await _run("What?", "--model", "gpt-4.1", *files, cwd=tmp_path, **address)
+        assert (done.code, done.out) == (0, "A plan.\n")
+        assert [seen.media_type for seen in server.attachments] == ["image/png", "application/pdf"]
+        assert server.attachments[0].data == PNG
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("missing.png", "missing.png cannot be read: No such file or directory"),
+        ("notes.txt", "notes.txt is not an image of a known format; give a PNG, JPEG, GIF or WebP"),
+    ],
+)
+async def test_a_file_that_cannot_go_with_the_task_is_said(
+    name: str, said: str, tmp_path: Path
+) -> None:
+    (tmp_path / "notes.txt").write_text("hello")
+    done = await _run("What?", "--image", name, cwd=tmp_path, OPENAI_API_KEY="k")
+    assert (done.code, done.out, done.err) == (2, "", f"error: {said}\n")

@@ -126,10 +126,10 @@ def test_what_is_not_there_is_said() -> None:
     runs("start", "clerk", "hello", "--id", "r1")
     for arguments in (["show", "r9"], ["cancel", "r9"], ["approve", "r9"], ["resume", "r9"]):
         said = runs(*arguments)
-        assert (said.exit_code, said.stderr) == (2, "Error: there is no run 'r9'\n")
+        assert (said.exit_code, said.stderr) == (2, "error: there is no run 'r9'\n")
     said = runs("approve", "r1")
     assert said.exit_code == 2
-    assert said.stderr.startswith("Error: run 'r1'")
+    assert said.stderr.startswith("error: run 'r1'")
     assert (
         "--state 'odd' is none; there are: queued, running" in runs("list", "--state", "odd").stderr
     )

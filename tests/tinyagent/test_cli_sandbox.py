@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import signal
 import sys
 from asyncio.subprocess import PIPE, Process
@@ -155,7 +156,7 @@ async def test_what_is_printed_beyond_the_limit_is_told() -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("missing.py",), "FILE cannot be read"),
+        (("missing.py",), "'missing.py' cannot be read: No such file"),
         (("-", "--trust", "full"), "'full' is not one of 'local', 'isolated', 'sandboxed'"),
         (("-", "--timeout", "0"), "timeout_seconds must be more than 0"),
         (("-", "--file", "missing.txt"), "there is no file 'missing.txt'"),
@@ -163,6 +164,9 @@ async def test_what_is_printed_beyond_the_limit_is_told() -> None:
         (("-", "--engine", "kernel", "--trust", "local"), "no option engine"),
         (("-", "--memory", "5", "--trust", "local"), "--memory needs a process of its own"),
         (("-", "--artifacts", "x", "--trust", "local"), "--artifacts needs a process of its own"),
+        (("-", "--without", "S1", "--trust", "local"), "--without needs a process of its own"),
+        (("-", "--require", "S99"), "there is no promise 'S99'"),
+        (("-", "--without", "S2", "--require", "S2"), "S2 is in `without` and in `require`"),
     ],
 )
 async def test_bad_usage_is_exit_code_2(arguments: tuple[str, ...], words: str) -> None:
@@ -179,7 +183,22 @@ async def test_the_doctor_tells_people_and_machines_the_same() -> None:
     assert [level["trust_level"] for level in said["levels"]][:2] == ["local", "isolated"]
     assert said["here"]["python"] in people.out
     for level in said["levels"]:
+        assert level["trust_level"] in people.out
         assert bool(level["unavailable"]) is not bool(level["promises"])
         for promise in level["promises"]:
             assert promise["promise"] in people.out
     assert all(f"- {line}" in people.out for line in said["how_to_get_more"])
+
+
+@PROCESS
+async def test_the_doctor_shows_levels_that_came_to_the_same_in_one_table() -> None:
+    people = await _run("doctor")
+    tables = people.out.split("\u250f")[1:]
+    rows = [
+        re.findall(r"^\u2502 ([^\u2502]*?) *\u2502 ([^\u2502]*?) *\u2502", t, re.MULTILINE)
+        for t in tables
+    ]
+    assert all(rows)
+    assert len({tuple(each) for each in rows}) == len(rows)
+    assert "isolated: " in people.out
+    assert "sandboxed by kernel: " in people.out

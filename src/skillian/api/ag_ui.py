@@ -26,6 +26,7 @@ from fastapi import APIRouter, Response
 
 from skillian.api.ag_ui_events import AgUiRun
 from skillian.api.doors import in_slot
+from skillian.api.openai_schemas import MAX_MESSAGES
 from skillian.api.problems import ProblemError
 from skillian.api.schemas import MAX_MESSAGE
 from skillian.api.service import TheService
@@ -35,6 +36,8 @@ from skillian.chat.stateless import StatelessTurn
 from tinyagent import ToolCall
 
 _EXAMPLE = 'data: {"type":"RUN_STARTED","threadId":"t","runId":"r"}\n\n'
+
+MAX_ID = 1000
 
 router = APIRouter(tags=["AG-UI"])
 
@@ -48,6 +51,11 @@ async def run(asked: RunAgentInput, service: TheService) -> Response:
     """Answer the last message with AG-UI's events; tools of the front end are not called."""
     if not asked.messages or not isinstance(asked.messages[-1], UserMessage):
         raise _invalid("messages: the last one must be the user's")
+    for name, given in (("threadId", asked.thread_id), ("runId", asked.run_id)):
+        if len(given) > MAX_ID or not _can_be_written(given):
+            raise _invalid(f"{name}: it is a text of at most {MAX_ID} characters")
+    if len(asked.messages) > MAX_MESSAGES:
+        raise _invalid(f"messages: there are more than {MAX_MESSAGES}")
     question = _text(asked.messages[-1].content)
     if not question.strip() or len(question) > MAX_MESSAGE:
         raise _invalid(f"messages: the last one must have 1 to {MAX_MESSAGE} characters")
@@ -111,6 +119,15 @@ def _text(content: str | Sequence[ContentPart]) -> str:
     if not all(isinstance(part, TextPart) for part in content):
         raise _invalid("messages: only text can be read")
     return "\n".join(part.text for part in content if isinstance(part, TextPart))
+
+
+def _can_be_written(text: str) -> bool:
+    """Whether a text is one in UTF-8: JSON can hold half a character, which no answer can."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _invalid(detail: str) -> ProblemError:

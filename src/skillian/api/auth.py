@@ -11,6 +11,7 @@ from starlette.datastructures import Headers
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from skillian.api.bounds import check_head
 from skillian.api.limits import Buckets
 from skillian.api.problems import ProblemError
 from skillian.errors import SkillianError
@@ -19,11 +20,18 @@ from skillian.settings import Settings, key_digest
 PAGE = "/ui"
 """Where the page is mounted."""
 LOGIN = f"{PAGE}/login"
-PUBLIC = frozenset({"/health", "/ready", "/openapi.json"})
+HEALTH = "/health"
+PUBLIC = frozenset({HEALTH, "/ready", "/openapi.json"})
 """What needs no key."""
 
-# Scripts and styles of the page: the same for everybody, and many at once.
-_ASSETS = f"{PAGE}/_nicegui/"
+# Scripts and styles of the page: the same for everybody, and many at once. What is not there is
+# answered shortly (`web.page`), never by a page.
+ASSETS = "/_nicegui/"
+"""Where they are, below the page."""
+
+# What a browser says of a request of its own address bar, or of a page of this server.
+_OWN_SITES = frozenset({"same-origin", "none"})
+_IPV6_NETWORK = 64
 
 _UNKNOWN = 401
 
@@ -74,28 +82,44 @@ class Gate:
             await self._app(scope, receive, send)
             return
         try:
-            owner = self._owner(scope)
-            if not _is_free(scope["path"]):
-                self._buckets.take(owner)
+            check_head(scope)
+            owner = self._admitted(scope)
         except ProblemError as problem:
             await _refusal(scope, problem)(scope, receive, send)
             return
         scope.setdefault("state", {})["owner"] = owner
         await self._app(scope, receive, send)
 
-    def _owner(self, scope: Scope) -> str:
+    def _admitted(self, scope: Scope) -> str:
+        """Whose a request is. It is counted for its key; without one, for the client's address."""
+        path, address = scope["path"], _address(scope)
+        is_asset = path.startswith(f"{PAGE}{ASSETS}") and scope.get("method") in {"GET", "HEAD"}
+        try:
+            owner = self._owner(scope, is_asset=is_asset)
+        except ProblemError:
+            self._buckets.take(address)
+            raise
+        if is_asset or path == HEALTH:
+            return owner
+        if owner or not self._digests:
+            self._buckets.take(owner)
+        else:  # who is refused often can still sign in
+            self._buckets.take(f"{address} {path}" if path == LOGIN else address)
+        return owner
+
+    def _owner(self, scope: Scope, *, is_asset: bool) -> str:
         headers = Headers(scope=scope)
         if scope["path"].startswith(f"{PAGE}/"):
-            _check_own_origin(headers)
+            _check_own_origin(scope, headers)
         if not self._digests:
             _check_local(scope, headers)
             return ""
-        if _is_free(scope["path"]) or scope["path"] in {LOGIN, PAGE, "/"}:
+        if is_asset or scope["path"] in PUBLIC or scope["path"] in {LOGIN, PAGE, "/"}:
             return ""
         if "authorization" not in headers and self._cookie_owner is not None:
             owner = among(self._cookie_owner(headers), self._digests)
             if owner:
-                _check_own_origin(headers)
+                _check_own_origin(scope, headers)
                 return owner
         scheme, _, key = headers.get("authorization", "").partition(" ")
         found = among(key_digest(key.strip()), self._digests)
@@ -114,9 +138,16 @@ def among(digest: str, known: Iterable[str]) -> str:
     return found
 
 
-def _is_free(path: str) -> bool:
-    """Whether anybody may ask for it, and as often as he likes."""
-    return path in PUBLIC or path.startswith(_ASSETS)
+def _address(scope: Scope) -> str:
+    """Who asks, as far as it shows: of IPv6 the network, all of which is usually one client's."""
+    host = str((scope.get("client") or ("", 0))[0])
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return f"address {host[:_IPV6_NETWORK]}"
+    if address.version == 4:  # noqa: PLR2004 - a version has no other name
+        return f"address {address}"
+    return f"address {ipaddress.ip_network((int(address), _IPV6_NETWORK), strict=False)}"
 
 
 def _refusal(scope: Scope, problem: ProblemError) -> Response:
@@ -127,15 +158,23 @@ def _refusal(scope: Scope, problem: ProblemError) -> Response:
     return problem.response()
 
 
-def _check_own_origin(headers: Headers) -> None:
+def _check_own_origin(scope: Scope, headers: Headers) -> None:
     """A browser's cookie and its sockets are for pages of this very server.
 
     Raises:
         ProblemError: a page of elsewhere asks (403).
     """
-    origin = headers.get("origin")
-    if origin is not None and urlsplit(origin).netloc != headers.get("host"):
+    origin, site = headers.get("origin"), headers.get("sec-fetch-site", "none")
+    is_own = origin is None or _netloc(origin) == headers.get("host")
+    if not (is_own and (site in _OWN_SITES or _is_opening(scope, headers))):
         raise ProblemError(403, "wrong_origin", "Pages of other hosts are not answered.")
+
+
+def _is_opening(scope: Scope, headers: Headers) -> bool:
+    """Whether a person follows a link to the page; the other site reads nothing of it."""
+    is_shown = headers.get("sec-fetch-mode"), headers.get("sec-fetch-dest")
+    is_page = scope["path"] in {"/", PAGE} or scope["path"].startswith(f"{PAGE}/")
+    return is_page and scope.get("method") == "GET" and is_shown == ("navigate", "document")
 
 
 def _check_local(scope: Scope, headers: Headers) -> None:
@@ -148,15 +187,20 @@ def _check_local(scope: Scope, headers: Headers) -> None:
     if not is_loopback(str(server[0])):
         raise ProblemError(403, "forbidden", "Without API keys only this machine is answered.")
     # A name of somebody else's may lead here (DNS rebinding): the browser tells which it was.
-    if not is_loopback(_host_of(f"//{headers.get('host', '')}")):
+    if not is_loopback(_host_of(headers.get("host", ""))):
         raise ProblemError(421, "wrong_host", "Without API keys the host is localhost.")
-    origin = headers.get("origin")
-    if origin is not None and not is_loopback(_host_of(origin)):
-        raise ProblemError(403, "wrong_origin", "Pages of other hosts are not answered.")
+    _check_own_origin(scope, headers)
 
 
-def _host_of(url: str) -> str:
+def _host_of(host: str) -> str:
     try:
-        return urlsplit(url).hostname or ""
+        return urlsplit(f"//{host}").hostname or ""
+    except ValueError:
+        return ""
+
+
+def _netloc(origin: str) -> str:
+    try:
+        return urlsplit(origin).netloc
     except ValueError:
         return ""

@@ -13,8 +13,9 @@ from skillian.data.ground import Progress
 from skillian.data.saved import SavedComparison
 from skillian.data.services import DataServices
 from skillian.errors import InvalidInputError
+from skillian.reports.formats import Depth
 from skillian.reports.outcome import Outcome
-from skillian.reports.running import Depth, run_all
+from skillian.reports.running import run_all
 from skillian.storage import MessageTooLong, SessionStore
 
 REPORT_DEPTH = Depth(groups=1000, drilled=5)

@@ -1,19 +1,29 @@
-"""How large, how often and how slow a request may be."""
+"""How large, how often and how slow a request and a socket may be."""
 
 from __future__ import annotations
 
 import asyncio
 import math
+from collections import OrderedDict
 from dataclasses import dataclass
 from time import monotonic
 
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from skillian.api.bounds import check_json
 from skillian.api.problems import ProblemError, SlowClient
 
 RECEIVE_SECONDS = 30.0
 SEND_SECONDS = 30.0
+MAX_BUCKETS = 10_000
+"""How many keys and addresses are counted; the one that asked longest ago makes room."""
+MAX_FRAME = 256 * 1024
+"""Characters or bytes of a message by a page's socket."""
+FRAMES_PER_MINUTE = 3000
+"""How many messages a page's socket may send."""
+
+_POLICY_VIOLATION, _TOO_BIG = 1008, 1009
 
 _WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 
@@ -25,7 +35,7 @@ class _Bucket:
 
 
 class Buckets:
-    """A token bucket for each key, in this process: a minute's requests at once, then evenly.
+    """A token bucket for each asker, in this process: a minute's requests at once, then evenly.
 
     Args:
         per_minute: how many requests; 0 means any number.
@@ -33,10 +43,13 @@ class Buckets:
 
     def __init__(self, per_minute: int) -> None:
         self._per_minute = per_minute
-        self._buckets: dict[str, _Bucket] = {}
+        self._buckets: OrderedDict[str, _Bucket] = OrderedDict()
 
-    def take(self, owner: str) -> None:
-        """Count a request of a known key.
+    def __len__(self) -> int:
+        return len(self._buckets)
+
+    def take(self, asker: str) -> None:
+        """Count a request of a known key, or of an address.
 
         Raises:
             ProblemError: it is one too many (429).
@@ -44,12 +57,15 @@ class Buckets:
         if not self._per_minute:
             return
         now = monotonic()
-        bucket = self._buckets.setdefault(owner, _Bucket(self._per_minute, now))
+        bucket = self._buckets.setdefault(asker, _Bucket(self._per_minute, now))
+        self._buckets.move_to_end(asker)
+        if len(self._buckets) > MAX_BUCKETS:
+            self._buckets.popitem(last=False)
         refilled = bucket.tokens + (now - bucket.at) * self._per_minute / 60
         bucket.tokens, bucket.at = min(self._per_minute, refilled), now
         if bucket.tokens < 1:
             wait = math.ceil((1 - bucket.tokens) * 60 / self._per_minute)
-            detail = f"This key may make {self._per_minute} requests a minute; wait."
+            detail = f"A key, or an address without one, has {self._per_minute} requests a minute."
             raise ProblemError(429, "too_many_requests", detail, {"Retry-After": str(wait)})
         bucket.tokens -= 1
 
@@ -78,7 +94,7 @@ class Bounded:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on with its body, or answer it with a problem."""
         if scope["type"] != "http":
-            await self._app(scope, receive, send)
+            await self._app(scope, _bounded(receive, send), send)
             return
 
         async def send_in_time(message: Message) -> None:
@@ -126,11 +142,34 @@ class Bounded:
             raise ProblemError(408, "request_timeout", "The body did not come in time.") from None
         if body and scope["method"] in _WITH_BODY:
             _check_type(headers)
+            check_json(bytes(body))
         return {"type": "http.request", "body": bytes(body), "more_body": False}
 
     def _too_large(self) -> ProblemError:
         detail = f"The body has more than {self._max_body} bytes."
         return ProblemError(413, "body_too_large", detail)
+
+
+def _bounded(receive: Receive, send: Send) -> Receive:
+    """What a socket says; one that says too much is closed."""
+    buckets = Buckets(FRAMES_PER_MINUTE)
+
+    async def receive_bounded() -> Message:
+        message = await receive()
+        if message["type"] != "websocket.receive":
+            return message
+        said: str | bytes = message.get("text") or message.get("bytes") or b""
+        code = _TOO_BIG if len(said) > MAX_FRAME else 0
+        try:
+            buckets.take("")
+        except ProblemError:
+            code = _POLICY_VIOLATION
+        if not code:
+            return message
+        await send({"type": "websocket.close", "code": code})
+        return {"type": "websocket.disconnect", "code": code}
+
+    return receive_bounded
 
 
 def _check_type(headers: Headers) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from pydantic_core import to_jsonable_python
 
-from skillian.errors import UnavailableError, UnknownNameError
+from skillian.errors import UnavailableError, UnknownNameError, how_to_install
 from skillian.skills.registry import SkillRegistry
 from skillian.skills.session import in_session
 
@@ -105,5 +105,5 @@ def as_json(result: Mapping[str, Any]) -> dict[str, Any]:
 def _require_sdk() -> None:
     if importlib.util.find_spec("mcp") is None:
         raise UnavailableError(
-            "MCP needs its official SDK; install it with: pip install 'tinyagent-skillian[service]'"
+            f"MCP needs its official SDK, which is not installed; {how_to_install('service')}"
         )

@@ -32,7 +32,7 @@ from skillian.api.service import TheOwner, TheService
 from skillian.api.stream import EventStream, while_connected
 from skillian.chat.conversation import Conversation
 from skillian.chat.stateless import StatelessTurn
-from skillian.errors import ToolError
+from skillian.errors import ToolError, quoted
 from skillian.storage import Draft, StorageError
 
 MODEL = "skillian"
@@ -141,7 +141,7 @@ def _role(role: str) -> str:
 
 def _check_model(name: str) -> None:
     if name != MODEL:
-        detail = f"there is no model {name[:100]!r} here; ask for {MODEL!r}"
+        detail = f"there is no model {quoted(name)} here; ask for {MODEL!r}"
         raise ProblemError(404, "model_not_found", detail, None, param="model")
 
 

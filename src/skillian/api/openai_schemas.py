@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 MAX_MESSAGES = 1000
+MAX_PARTS = 100
 
 
 class Asked(BaseModel):
@@ -26,7 +27,7 @@ class AskedMessage(Asked):
     """A message of the conversation. Tools are called inside: no message carries their calls."""
 
     role: Literal["system", "developer", "user", "assistant"]
-    content: str | list[TextPart]
+    content: str | Annotated[list[TextPart], Field(max_length=MAX_PARTS)]
 
     @property
     def text(self) -> str:

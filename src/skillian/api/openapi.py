@@ -12,7 +12,7 @@ from fastapi.openapi.utils import get_openapi
 from skillian.api.auth import PUBLIC
 from skillian.api.problems import MEDIA_TYPE, Problem
 
-_ANY = (400, 403, 408, 413, 421, 422, 429, 500, 503)
+_ANY = (400, 403, 408, 413, 414, 421, 422, 429, 431, 500, 503)
 _SCHEMA = {"$ref": "#/components/schemas/Problem"}
 _EXAMPLE = {
     "type": "about:blank",
@@ -66,7 +66,7 @@ def _declare(operation: dict[str, Any], path: str, *, needs_key: bool) -> None:
         statuses.append(401)
     if "{" in path or path in {"/chat", "/runs"}:
         statuses.append(404)
-    if path.endswith(("/chat", "/cancel")):
+    if path.endswith(("/chat", "/cancel")) or path == "/sessions":
         statuses.append(409)
     if "requestBody" in operation:
         statuses.append(415)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from http import HTTPStatus
 from typing import Any
@@ -13,12 +14,13 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict
 from starlette.exceptions import HTTPException
 
-from skillian.errors import ToolError
+from skillian.errors import ToolError, quoted
 from skillian.storage import (
     MessageTooLong,
     SessionBusy,
     SessionNotFound,
     StorageError,
+    TooManySessions,
     TooManyWaiting,
     TurnLost,
 )
@@ -26,6 +28,10 @@ from skillian.storage import (
 MEDIA_TYPE = "application/problem+json"
 CLIENT_GONE = 499
 """Logged where nobody is left to read an answer; never sent."""
+
+_NAME = re.compile(r"[\w.\[\]-]{1,60}", re.ASCII)
+_DEEPEST = 10
+_LONGEST_MESSAGE = 300
 
 request_id: ContextVar[str] = ContextVar("request_id", default="")
 
@@ -135,12 +141,18 @@ def _invalid(error: RequestValidationError) -> ProblemError:
     faults = error.errors()
     if any(fault["type"] == "json_invalid" and fault["loc"][0] == "body" for fault in faults):
         return ProblemError(400, "invalid_json", "The body is no JSON.")
-    # What was sent is not repeated: it may be long, or a secret in the wrong place.
+    # No value that was sent is repeated: it may be long, or a secret in the wrong place.
     told = [
-        {"where": ".".join(str(part) for part in fault["loc"])[:200], "message": str(fault["msg"])}
+        {"where": _where(fault["loc"]), "message": str(fault["msg"])[:_LONGEST_MESSAGE]}
         for fault in faults[:20]
     ]
     return ProblemError(422, "validation_error", "The request is not as declared.", errors=told)
+
+
+def _where(place: Sequence[str | int]) -> str:
+    """The place of a fault; what is not plainly a name in it was sent, and stands in quotes."""
+    parts = (str(part) for part in place[:_DEEPEST])
+    return ".".join(part if _NAME.fullmatch(part) else quoted(part) for part in parts)
 
 
 def _http(error: HTTPException) -> ProblemError:
@@ -159,6 +171,13 @@ def _tool(error: ToolError) -> ProblemError:
     return ProblemError(422, error.type, str(error), None, **extra)
 
 
+_REFUSED: Mapping[type[StorageError], tuple[int, str]] = {
+    TooManySessions: (409, "too_many_sessions"),
+    TurnLost: (409, "turn_lost"),
+    MessageTooLong: (413, "message_too_long"),
+}
+
+
 def _stored(error: StorageError) -> ProblemError:
     match error:
         case SessionNotFound():
@@ -168,10 +187,8 @@ def _stored(error: StorageError) -> ProblemError:
             return ProblemError(409, "session_busy", str(error), retry)
         case TooManyWaiting():
             return ProblemError(503, "overloaded", str(error), {"Retry-After": "10"})
-        case TurnLost():
-            return ProblemError(409, "turn_lost", str(error))
-        case MessageTooLong():
-            return ProblemError(413, "message_too_long", str(error))
+        case TooManySessions() | TurnLost() | MessageTooLong():
+            return ProblemError(*_REFUSED[type(error)], str(error))
         case _:
             detail = "The session store does not answer; try again later."
             return ProblemError(503, "store_unavailable", detail, {"Retry-After": "5"})

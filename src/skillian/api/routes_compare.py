@@ -20,6 +20,7 @@ from skillian.reports.as_html import write_html
 
 MAX_ROWS = 1000
 MAX_FILTERS = 50
+MAX_STATUSES = 20
 # The page holds its script by its digest; here it cannot reach anything of this server's either.
 _PAGE_POLICY = "sandbox allow-scripts allow-downloads; frame-ancestors 'none'"
 
@@ -42,7 +43,7 @@ class GroupsQuery(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    status: list[Status] | None = None
+    status: Annotated[list[Status], Field(max_length=MAX_STATUSES)] | None = None
     order: Json[Order] | None = None
     where: Annotated[Json[list[ColumnFilter]], Field(max_length=MAX_FILTERS)] = Field(
         default_factory=list[ColumnFilter]

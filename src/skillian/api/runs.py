@@ -9,6 +9,7 @@ from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import ExitStack, aclosing, contextmanager
 
 from skillian.api.problems import ProblemError
+from skillian.api.schemas import MAX_MESSAGE
 from skillian.chat.approvals import Approvals
 from skillian.chat.durable_turns import DurableTurns
 from skillian.chat.turns import TurnRunner
@@ -158,8 +159,11 @@ class Runs:
         """Start a turn, to be read at once.
 
         Raises:
-            ProblemError: too many are under way (503).
+            ProblemError: the message is too long (413), or too many are under way (503).
         """
+        if len(message) > MAX_MESSAGE:
+            detail = f"A message has at most {MAX_MESSAGE} characters; this one has {len(message)}."
+            raise ProblemError(413, "message_too_long", detail)
         if not self._is_durable:
             self._slots.take()
         with in_session(session_id):

@@ -11,6 +11,8 @@ from contextlib import contextmanager
 import uvicorn
 from starlette.types import ASGIApp
 
+from skillian.api.bounds import MAX_HEAD
+from skillian.api.limits import MAX_FRAME
 from skillian.errors import SkillianError
 
 SHUTDOWN_SECONDS = 10
@@ -38,6 +40,9 @@ class Server(uvicorn.Server):
             log_config=None,
             access_log=False,
             server_header=False,
+            http="h11",  # the only one that bounds headers while they come
+            h11_max_incomplete_event_size=MAX_HEAD,
+            ws_max_size=MAX_FRAME,
             backlog=BACKLOG,
             timeout_keep_alive=IDLE_SECONDS,
             limit_concurrency=MAX_CONNECTIONS,

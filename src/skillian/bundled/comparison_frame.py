@@ -8,8 +8,9 @@ from typing import Any
 
 import pyarrow  # noqa: ICN001 - see below # pyright: ignore[reportMissingTypeStubs]
 
-from skillian.data.comparison import MAX_PAGE, ComparisonEngine
+from skillian.data.comparison import ComparisonEngine
 from skillian.data.differences import GroupRow
+from skillian.data.pages import MAX_PAGE
 from skillian.data.results import ComparisonResult
 
 pa: Any = pyarrow  # it has no types

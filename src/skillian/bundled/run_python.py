@@ -14,7 +14,7 @@ from skillian.bundled.comparison_frame import make_frame, make_summary, read_gro
 from skillian.bundled.interpreters import Interpreter, Interpreters
 from skillian.data.hidden import refuse_hidden
 from skillian.data.services import DataServices
-from skillian.errors import UnavailableError
+from skillian.errors import UnavailableError, how_to_install
 from skillian.skills.session import session_id
 from skillian.skills.skill import SkillTool
 from tinyagent import Artifact, SandboxUnavailable
@@ -123,6 +123,6 @@ def python_tool(services: DataServices, last: LastComparisons) -> SkillTool:
 def _require_pandas() -> None:
     if find_spec("pandas") is None:
         raise UnavailableError(
-            "run_python needs pandas, which is not installed here: a person can mend that with"
-            " `pip install 'tinyagent-skillian[python]'`"
+            "run_python needs pandas, which is not installed here; a person can add it:"
+            f" {how_to_install('python')}"
         )

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 from sqlalchemy import make_url
 from sqlalchemy.exc import SQLAlchemyError
 
-from skillian.errors import UnavailableError
+from skillian.errors import UnavailableError, how_to_install
 from skillian.storage import StorageError, StoreUnavailable
 from tinyagent import Event, Memory, RunFinished, RunResult, TinyAgentError, Usage
 
@@ -58,8 +58,8 @@ class DurableWork:
     def __init__(self, url: str) -> None:
         if find_spec("dbos") is None:
             raise UnavailableError(
-                "SKILLIAN_DURABLE needs an extra; install it with:"
-                " pip install 'tinyagent-skillian[durable]'"
+                "SKILLIAN_DURABLE needs the package 'dbos', which is not installed;"
+                f" {how_to_install('durable')}"
             )
         self._url = runs_url(url)
         self._kinds: dict[str, _Kind] = {}

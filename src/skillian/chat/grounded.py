@@ -6,6 +6,7 @@ is plain about, and a call with a value that nobody said and no source has is re
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
@@ -13,7 +14,7 @@ from copy import deepcopy
 from dataclasses import replace
 from typing import Any, cast
 
-from skillian.errors import InvalidInputError
+from skillian.errors import InvalidInputError, quoted
 from skillian.llm.findings import Grounding
 from skillian.llm.grounding import ground
 from skillian.llm.periods import month_of, named_months
@@ -69,15 +70,21 @@ class _Turn(Middleware):
     async def tool_call(
         self, call: ToolCall, call_next: Callable[[ToolCall], Awaitable[ToolResult]]
     ) -> ToolResult:
+        # A conversation may be long: it is read beside the event loop.
+        refused = await asyncio.to_thread(self._refused, call)
+        if refused is not None:
+            return ToolResult(call, json.dumps(refused.to_dict()))
+        return await call_next(call)
+
+    def _refused(self, call: ToolCall) -> InvalidInputError | None:
         for argument in ("filters", "key"):
             for dimension, value in _values(call.arguments.get(argument)):
                 if not self._is_known(value):
-                    refused = InvalidInputError(
-                        f"{value!r} for {dimension!r} is in neither the question, the conversation"
-                        " nor the catalogue; use a value that is, or ask for it"
+                    return InvalidInputError(
+                        f"{quoted(value)} for {quoted(dimension)} is in neither the question, the"
+                        " conversation nor the catalogue; use a value that is, or ask for it"
                     )
-                    return ToolResult(call, json.dumps(refused.to_dict()))
-        return await call_next(call)
+        return None
 
     def _is_known(self, value: str) -> bool:
         said = value.lower()
@@ -86,7 +93,8 @@ class _Turn(Middleware):
         if re.search(rf"(?<!\w){re.escape(said)}(?!\w)", self._said):
             return True
         # The first day of a month that was named: "since March 2024".
-        return month_of(value) in named_months(split(self._said))
+        month = month_of(value)
+        return month is not None and month in named_months(split(self._said))
 
 
 def _said(messages: Sequence[Message]) -> Iterator[str]:

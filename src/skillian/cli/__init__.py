@@ -1,5 +1,5 @@
-"""The command line: `skillian demo`, `ask`, `compare`, `sources`."""
+"""The command line: one file a command; what a command needs is loaded when it runs."""
 
-from skillian.cli.app import app, main
+from skillian.cli.app import app
 
-__all__ = ["app", "main"]
+__all__ = ["app"]

@@ -1,9 +1,8 @@
 """The `skillian` command and what it can do."""
 
-import sys
+from typing import Annotated
 
 import typer
-from pydantic import ValidationError
 
 from skillian.cli.ask import ask
 from skillian.cli.chat import chat
@@ -12,18 +11,36 @@ from skillian.cli.demo import demo
 from skillian.cli.doctor import doctor
 from skillian.cli.mcp import mcp
 from skillian.cli.serve import serve
-from skillian.cli.shell import ExitCode, settings_faults, show_error
 from skillian.cli.skills import skills_app
 from skillian.cli.sources import sources_app
 from skillian.cli.worker import worker
-from skillian.settings import Settings
 
 app = typer.Typer(
-    help="Compare two systems that should agree.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+def _show_version(wanted: bool) -> None:  # noqa: FBT001 - as typer calls it
+    if wanted:
+        from importlib.metadata import version  # slow to load
+
+        typer.echo(f"skillian {version('tinyagent-skillian')}")
+        raise typer.Exit
+
+
+@app.callback()
+def skillian(
+    *,
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Show the version.", callback=_show_version, is_eager=True),
+    ] = False,
+) -> None:
+    """Compare two systems that should agree."""
+
+
 app.command()(demo)
 app.command()(ask)
 app.command()(chat)
@@ -34,15 +51,3 @@ app.command()(serve)
 app.command()(worker)
 app.add_typer(sources_app, name="sources")
 app.add_typer(skills_app, name="skills")
-
-
-def main() -> None:
-    """The entry point of the `skillian` command."""
-    try:
-        app()
-    except ValidationError as error:
-        if error.title != Settings.__name__:
-            raise
-        for fault in settings_faults(error):
-            show_error(fault)
-        sys.exit(ExitCode.COULD_NOT)

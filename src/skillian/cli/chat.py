@@ -5,8 +5,7 @@ from typing import Annotated
 
 import typer
 
-from skillian.cli.shell import ExitCode, SourcesFile, explained, require
-from skillian.settings import Settings
+from skillian.cli.shell import ExitCode, SourcesFile, explained, read_settings, require
 
 
 def chat(
@@ -17,12 +16,10 @@ def chat(
 
     Ctrl-C cancels an answer, and leaves when pressed twice, as Ctrl-D does.
     """
-    settings = Settings()
-    if sources is not None:
-        settings = settings.model_copy(update={"sources": sources})
+    settings = read_settings(sources=sources)
     with explained(), asyncio.Runner() as runner:
         require("sqlalchemy", "service")
-        from skillian.cli.talk import open_talk  # noqa: PLC0415 - needs the extra
+        from skillian.cli.talk import open_talk
 
         try:
             talk = runner.run(open_talk(settings, session))

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 
 from skillian.data.check import check_sources
 from skillian.data.sources import SourceRegistry
-from skillian.errors import SkillianError
+from skillian.errors import SkillianError, how_to_install
 from skillian.llm.provider import make_model
 from skillian.llm.vocabulary import Vocabulary
 from skillian.settings import Settings
@@ -73,7 +73,7 @@ async def examine(settings: Settings) -> AsyncGenerator[Finding, None]:
             yield Finding(part, Verdict.FAULT, str(error), _MENDS.get(part, ""))
     for package, (extra, what) in _PACKAGES.items():
         if find_spec(package) is None:
-            mend = f"if you need it: pip install 'tinyagent-skillian[{extra}]'"
+            mend = f"if you need it, {how_to_install(extra)}"
             yield Finding(package, Verdict.ABSENT, what, mend)
         else:
             yield Finding(package, Verdict.OK, what)
@@ -112,9 +112,9 @@ async def _model(settings: Settings) -> Finding:
 
 async def _store(settings: Settings) -> Finding:
     if find_spec("sqlalchemy") is None:
-        mend = "pip install 'tinyagent-skillian[service]'"
+        mend = how_to_install("service")
         return Finding("session store", Verdict.ABSENT, "needs the package sqlalchemy", mend)
-    from skillian.storage import open_store  # noqa: PLC0415 - an extra
+    from skillian.storage import open_store
 
     async with open_store(settings.database_url.get_secret_value()) as store:
         session = await store.create(OWNER, "a trial")
@@ -145,7 +145,7 @@ async def _service(settings: Settings) -> Finding:
     text = f"{settings.host}, port {settings.port}, {len(settings.api_keys)} API keys"
     if find_spec("fastapi") is None:
         return Finding("service", Verdict.ABSENT, text, "see fastapi below")
-    from skillian.api.auth import check_address  # noqa: PLC0415 - an extra
+    from skillian.api.auth import check_address
 
     check_address(settings.host, has_keys=bool(settings.api_keys))
     return Finding("service", Verdict.OK, text)

@@ -1,24 +1,24 @@
 """`skillian compare`: two sources, two files, or what a saved file asks for."""
 
-from collections.abc import Iterable
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from pydantic import ValidationError
 
-from skillian.cli.reports import Load, Wanted, report
-from skillian.cli.shell import SourcesFile
-from skillian.connectors.files import SUFFIXES
-from skillian.data.comparison import MAX_PAGE, TOP
-from skillian.data.infer import sources_of
-from skillian.data.saved import Saved, SavedComparison, read_saved
-from skillian.data.sources import SourceRegistry
-from skillian.errors import InvalidInputError
+from skillian.cli.shell import SourcesFile, notes, read_settings
+from skillian.data.pages import MAX_PAGE, TOP
+from skillian.display import printable
 from skillian.reports.formats import Format
-from skillian.settings import Settings
+
+if TYPE_CHECKING:
+    from skillian.cli.reports import Load
+    from skillian.data.saved import Saved, SavedComparison
+    from skillian.data.sources import SourceRegistry
 
 _SAVED = frozenset({".yaml", ".yml"})
 
@@ -55,15 +55,15 @@ def compare(  # noqa: PLR0913 - a command's options are its arguments
         list[str] | None, typer.Option(help="dimension=value; of several, any.")
     ] = None,
     *,
-    match_absolute: Annotated[Decimal | None, _option("A match is at most this far off,")] = None,
+    match_absolute: Annotated[Decimal | None, _option("A match is at most this far off;")] = None,
     match_percent: Annotated[
-        Decimal | None, _option("and this many percent; left out: as configured, else 0.")
+        Decimal | None, _option("or this many percent; with both, both must be kept.")
     ] = None,
     minor_absolute: Annotated[
-        Decimal | None, _option("A minor one is at most this far off,")
+        Decimal | None, _option("A minor one is at most this far off;")
     ] = None,
     minor_percent: Annotated[
-        Decimal | None, _option("and this many percent; left out: as configured, else 0.")
+        Decimal | None, _option("or this many percent; with both, both must be kept.")
     ] = None,
     form: Annotated[
         Format | None, typer.Option("--format", help="Default: by OUTPUT's name, else a table.")
@@ -79,11 +79,13 @@ def compare(  # noqa: PLR0913 - a command's options are its arguments
 
     Exit codes: 0 equal, 1 findings, 2 could not compare (also: no rows on either side).
     """
+    from skillian.cli.reports import Wanted, report
+
     limits = {
         "match": {"absolute": match_absolute, "percentage": match_percent},
         "minor_diff": {"absolute": minor_absolute, "percentage": minor_percent},
     }
-    wanted = Wanted(form or (Format.of_file(output) if output else Format.TABLE), output, top)
+    wanted = Wanted(form or _form_of(output), output, top)
     if source_b is None:
         given = (measure, by, where, sources, match_absolute, match_percent)
         load = _saved(source_a, (*given, minor_absolute, minor_percent), fail_on)
@@ -102,11 +104,25 @@ def compare(  # noqa: PLR0913 - a command's options are its arguments
     raise typer.Exit(report(load, wanted))
 
 
+def _form_of(output: Path | None) -> Format:
+    try:
+        return Format.TABLE if output is None else Format.of_file(output)
+    except ValueError as error:
+        raise typer.BadParameter(f"{error}; or say --format", param_hint="--output") from None
+
+
 def _saved(path: str, given: Iterable[object], fail_on: FailOn | None) -> Load:
     if Path(path).suffix.lower() not in _SAVED:
-        raise typer.BadParameter(f"name what to compare {path} with, or a saved .yaml file")
+        raise typer.BadParameter(
+            f"name what to compare {path!r} with; alone, A is a saved comparison (.yaml)"
+        )
     if any(each is not None and each != [] for each in given):
         raise typer.BadParameter(f"what to compare stands in {path}; give no options for it here")
+
+    from skillian.data.saved import Saved, read_saved
+
+    if not Path(path).exists():
+        raise typer.BadParameter(f"there is no file {path!r} in {Path.cwd()}")
 
     async def load() -> Saved:
         found = read_saved(Path(path))
@@ -120,27 +136,62 @@ def _saved(path: str, given: Iterable[object], fail_on: FailOn | None) -> Load:
 
 
 def _asked(asked: dict[str, Any], sources: Path | None) -> Load:
-    if not asked["measures"]:
-        raise typer.BadParameter("name what to compare", param_hint="--measure")
+    from skillian.cli.named import are_files
+    from skillian.data.saved import Saved
+
     names = asked["a"], asked["b"]
-    of_files = sources is None and all(_is_file(name) for name in names)
+    of_files = sources is None and are_files(names)
 
     async def load() -> Saved:
-        if of_files:
-            registry = await sources_of(names, asked["measures"])
-        else:
-            registry = SourceRegistry.load(sources or Settings().sources)
-        return Saved(registry, (_comparison(asked),))
+        opened = _of_files(names, asked) if of_files else _of_sources(asked, sources)
+        return Saved(await opened, (_comparison(asked),))
 
     return load
 
 
-def _is_file(name: str) -> bool:
-    """Whether a name is that of a file; `#` parts a workbook's from its sheet's."""
-    return Path(name.partition("#")[0]).suffix.lower() in SUFFIXES
+async def _of_files(names: Sequence[str], asked: dict[str, Any]) -> SourceRegistry:
+    """The files as sources: as a `sources.yaml` declares them, or by their columns."""
+    from skillian.cli.named import columns, doubtful, open_files
+    from skillian.data.infer import declared_files, sources_of
+    from skillian.data.sources import SourceRegistry
+    from skillian.errors import InvalidInputError
+
+    path = read_settings(sources=None).sources
+    declared = SourceRegistry.load(path) if path.exists() else None
+    known = declared_files(names, declared)
+    tables = await open_files([name for name in names if name not in known])
+    measures = asked["measures"]
+    if not measures:
+        raise InvalidInputError(columns(tables))
+    for warning in doubtful(tables, measures):
+        message = printable(f"warning: {warning}")
+        notes.print(message, style="yellow", markup=False, soft_wrap=True)
+    keys = (*(asked["align_on"] or ()), *asked["filters"])
+    return sources_of(tables, measures, keys, known, declared)
+
+
+async def _of_sources(asked: dict[str, Any], sources: Path | None) -> SourceRegistry:
+    from skillian.cli.named import check_sources, measures_of
+    from skillian.data.sources import SourceRegistry
+    from skillian.errors import InvalidInputError
+
+    names = asked["a"], asked["b"]
+    path = read_settings(sources=sources).sources
+    registry = SourceRegistry.load(path) if sources is not None or path.exists() else None
+    check_sources(names, registry, path)
+    if registry is None:
+        raise AssertionError("without sources these names are refused")
+    if not asked["measures"]:
+        raise InvalidInputError(measures_of(names, registry))
+    return registry
 
 
 def _comparison(asked: dict[str, Any]) -> SavedComparison:
+    from pydantic import ValidationError
+
+    from skillian.data.saved import SavedComparison
+    from skillian.errors import InvalidInputError
+
     try:
         return SavedComparison.model_validate(asked)
     except ValidationError as error:

@@ -6,15 +6,13 @@ import tempfile
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, NoReturn
 
 import typer
 
 from skillian.cli.ask import answer
 from skillian.cli.serve import serve_until_interrupted
-from skillian.cli.shell import ExitCode, out, run
-from skillian.demo.ledger import write_demo
-from skillian.settings import Settings
+from skillian.cli.shell import ExitCode, out, read_settings, run
 
 DEMO_QUESTION = "Compare amounts between fi_reporting and bpc_reporting for company 1001"
 SESSIONS = "sessions.db"
@@ -36,17 +34,18 @@ def demo(
     """Make a small ledger and its planning copy, ask a question about them, show the answer."""
     with _demo_folder(keep) as folder:
         sources = _write_demo(folder)
+        settings = read_settings(sources=sources, skills=())
         if serve:
             _serve(folder, sources, port)
         out.print("Question: ", style="bold", end="")
         out.print(DEMO_QUESTION, markup=False)
-        response = run(answer(DEMO_QUESTION, sources, Settings().model))
-    address = f"http://127.0.0.1:{Settings().port}/"
+        found = run(answer(DEMO_QUESTION, settings))
+    address = f"http://127.0.0.1:{settings.port}/"
     told = f"\nOn a page: {_command()} demo --serve, then {address}"
     out.print(told, markup=False, soft_wrap=True)
     if keep is not None:
         out.print(f"\nGo on with: skillian ask --sources {sources} '...'", markup=False)
-    raise typer.Exit(ExitCode.OK if response.finished else ExitCode.FAILED)
+    raise typer.Exit(found.code)
 
 
 def _command() -> str:
@@ -56,15 +55,16 @@ def _command() -> str:
 
 def _serve(folder: Path, sources: Path, port: int | None) -> NoReturn:
     """Serve the demo, with its sessions beside it."""
-    given: dict[str, Any] = {"sources": sources, "database_url": f"sqlite:///{folder / SESSIONS}"}
-    if port is not None:
-        given["port"] = port
-    run(serve_until_interrupted(Settings(**given)))
+    url = f"sqlite:///{folder / SESSIONS}"
+    settings = read_settings(sources=sources, database_url=url, port=port)
+    run(serve_until_interrupted(settings))
     raise typer.Exit(ExitCode.OK)
 
 
 def _write_demo(folder: Path) -> Path:
     """Write the demo's files; what is there already is never replaced."""
+    from skillian.demo.ledger import write_demo
+
     names = ("sources.yaml", "ledger.duckdb", SESSIONS)
     taken = [name for name in names if (folder / name).exists()]
     if taken:

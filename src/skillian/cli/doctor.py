@@ -1,14 +1,19 @@
 """`skillian doctor`: whether what is set up works, and what to do where it does not."""
 
-import typer
-from pydantic import ValidationError
+from __future__ import annotations
 
-from skillian.cli.checks import Finding, Verdict, examine
+from typing import TYPE_CHECKING
+
+import typer
+
 from skillian.cli.shell import ExitCode, SourcesFile, notes, out, run, settings_faults
 from skillian.display import printable
-from skillian.settings import Settings
 
-_STYLES = {Verdict.OK: "green", Verdict.FAULT: "bold red", Verdict.ABSENT: "yellow"}
+if TYPE_CHECKING:
+    from skillian.cli.checks import Finding
+    from skillian.settings import Settings
+
+_STYLES = {"ok": "green", "FAULT": "bold red", "absent": "yellow"}
 
 
 def doctor(sources: SourcesFile = None) -> None:
@@ -16,6 +21,11 @@ def doctor(sources: SourcesFile = None) -> None:
 
     A model is asked one short question. Exit codes: 0 no fault, 1 faults.
     """
+    from pydantic import ValidationError
+
+    from skillian.cli.checks import Finding, Verdict
+    from skillian.settings import Settings
+
     try:
         settings = Settings()
     except ValidationError as error:
@@ -30,6 +40,8 @@ def doctor(sources: SourcesFile = None) -> None:
 
 
 async def _examine(settings: Settings) -> int:
+    from skillian.cli.checks import Verdict, examine
+
     faults = 0
     with notes.status("Trying ..."):
         async for finding in examine(settings):

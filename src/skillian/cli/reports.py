@@ -94,5 +94,5 @@ def _write(path: Path, text: str) -> None:
     try:
         path.write_text(text, encoding="utf-8", newline="\n")
     except OSError as error:
-        notes.print(printable(f"Error: {path}: {error.strerror}"), style="red", markup=False)
+        notes.print(printable(f"error: {path}: {error.strerror}"), style="red", markup=False)
         raise typer.Exit(ExitCode.COULD_NOT) from None

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from skillian.cli.shell import ExitCode, SourcesFile, notes, run
+from skillian.cli.shell import ExitCode, SourcesFile, notes, read_settings, require, run
 from skillian.display import printable
-from skillian.errors import UnavailableError
-from skillian.settings import Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from skillian.settings import Settings
 
 
 def serve(
@@ -27,9 +25,8 @@ def serve(
 
     Without SKILLIAN_API_KEYS only this machine is served.
     """
-    given: Mapping[str, Any] = {"sources": sources, "host": host, "port": port}
-    named = {name: value for name, value in given.items() if value is not None}
-    run(serve_until_interrupted(Settings(**named)))
+    settings = read_settings(sources=sources, host=host, port=port)
+    run(serve_until_interrupted(settings))
     raise typer.Exit(ExitCode.OK)
 
 
@@ -40,15 +37,12 @@ async def serve_until_interrupted(settings: Settings) -> None:
         SkillianError: the address is taken, or is open to others without keys.
         UnavailableError: the extra `service` is not installed.
     """
-    if find_spec("fastapi") is None or find_spec("uvicorn") is None:
-        raise UnavailableError(
-            "the service needs an extra; install it with: pip install 'tinyagent-skillian[service]'"
-        )
-    # Half a second of imports that no other command needs.
-    from skillian.api.auth import check_address  # noqa: PLC0415
-    from skillian.api.logs import log_as_json  # noqa: PLC0415
-    from skillian.api.server import Server, listen  # noqa: PLC0415
-    from skillian.app import create_app, open_service  # noqa: PLC0415
+    require("fastapi", "service")
+    require("sqlalchemy", "service")
+    from skillian.api.auth import check_address
+    from skillian.api.logs import log_as_json
+    from skillian.api.server import Server, listen
+    from skillian.app import create_app, open_service
 
     check_address(settings.host, has_keys=bool(settings.api_keys))
     has_page = find_spec("nicegui") is not None

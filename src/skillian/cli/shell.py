@@ -1,20 +1,24 @@
 """What all commands share: where they print, and how they end."""
 
-import asyncio
+from __future__ import annotations
+
 import importlib.util
 from collections.abc import Coroutine, Generator
 from contextlib import contextmanager
 from enum import IntEnum
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
-from pydantic import ValidationError
 from rich.console import Console
 
-import tinyagent
+import tinyagent_commands
 from skillian.display import printable
-from skillian.errors import SkillianError, UnavailableError
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
+
+    from skillian.settings import Settings
 
 R = TypeVar("R")
 
@@ -24,6 +28,7 @@ notes = Console(stderr=True, highlight=False)
 SourcesFile = Annotated[
     Path | None, typer.Option("--sources", help="A sources.yaml; default SKILLIAN_SOURCES.")
 ]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 class ExitCode(IntEnum):
@@ -33,14 +38,15 @@ class ExitCode(IntEnum):
     FINDINGS = 1
     FAILED = 1
     COULD_NOT = 2
+    NOT_UNDERSTOOD = 3
     INTERRUPTED = 130
 
 
 def run(work: Coroutine[Any, Any, R], interrupted: str = "Interrupted.") -> R:
-    """Run it; what the user can mend ends the process with a sentence, not a traceback."""
+    """Run it; a mistake of the user ends the process with a sentence, not a traceback."""
     with explained():
         try:
-            return asyncio.run(work)
+            return tinyagent_commands.run(work)
         except KeyboardInterrupt:
             notes.print(interrupted, style="yellow")
             raise typer.Exit(ExitCode.INTERRUPTED) from None
@@ -48,24 +54,47 @@ def run(work: Coroutine[Any, Any, R], interrupted: str = "Interrupted.") -> R:
 
 @contextmanager
 def explained() -> Generator[None]:
-    """What the user can mend ends the process with a sentence, not a traceback."""
+    """A mistake of the user ends the process with a sentence, not a traceback."""
+    from skillian.errors import SkillianError
+    from tinyagent import TinyAgentError
+
     try:
         yield
-    except (SkillianError, tinyagent.TinyAgentError) as error:
+    except (SkillianError, TinyAgentError) as error:
         show_error(error)
         raise typer.Exit(ExitCode.COULD_NOT) from None
 
 
+def read_settings(**given: object) -> Settings:
+    """The settings of this process; wrong ones end it with a sentence each.
+
+    Args:
+        **given: what the command line says; None where it says nothing.
+    """
+    from pydantic import ValidationError
+
+    from skillian.settings import Settings
+
+    named: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    try:
+        return Settings(**named)
+    except ValidationError as error:
+        for fault in settings_faults(error):
+            show_error(fault)
+        raise typer.Exit(ExitCode.COULD_NOT) from None
+
+
 def require(package: str, extra: str) -> None:
-    """Say how to get what a command needs.
+    """Check for a package that only some commands need.
 
     Raises:
         UnavailableError: the package is not installed.
     """
     if importlib.util.find_spec(package) is None:
+        from skillian.errors import UnavailableError, how_to_install
+
         raise UnavailableError(
-            f"this needs the package {package!r}; install it with:"
-            f" pip install 'tinyagent-skillian[{extra}]'"
+            f"this needs the package {package!r}, which is not installed; {how_to_install(extra)}"
         )
 
 
@@ -84,4 +113,4 @@ def _variable(name: str) -> str:
 
 def show_error(error: Exception | str) -> None:
     """The sentence of an error."""
-    notes.print(printable(f"Error: {error}"), style="red", markup=False, soft_wrap=True)
+    notes.print(printable(f"error: {error}"), style="red", markup=False, soft_wrap=True)

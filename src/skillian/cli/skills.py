@@ -5,14 +5,8 @@ from typing import Annotated
 
 import typer
 
-from skillian.cli.shell import ExitCode, notes, out
+from skillian.cli.shell import ExitCode, explained, notes, out, read_settings
 from skillian.display import printable, show_rows
-from skillian.errors import ConfigurationError, SkillianError
-from skillian.settings import Settings
-from skillian.skills.discovery import find_skills, skills_in
-from skillian.skills.front_matter import FILE, read_skill_file
-from skillian.skills.loader import load_skill
-from skillian.skills.writing import write_skill
 
 skills_app = typer.Typer(help="The skills: tools, knowledge, instructions.", no_args_is_help=True)
 
@@ -20,11 +14,12 @@ skills_app = typer.Typer(help="The skills: tools, knowledge, instructions.", no_
 @skills_app.command("list")
 def list_skills() -> None:
     """Show the skills that `ask` and `serve` use, and where they lie."""
-    try:
-        folders = find_skills(Settings().skills)
+    from skillian.skills.discovery import find_skills
+    from skillian.skills.front_matter import FILE, read_skill_file
+
+    with explained():
+        folders = find_skills(read_settings().skills)
         rows = [(folder, read_skill_file(folder / FILE)[0]) for folder in folders]
-    except SkillianError as error:
-        raise _ended(error) from None
     for folder, front in rows:
         lines = (front.name, f"  {front.description}", f"  {folder}")
         out.print(printable("\n".join(lines)), markup=False, soft_wrap=True)
@@ -36,10 +31,10 @@ def new(
     folder: Annotated[Path, typer.Option("--in", help="Where to make its folder.")] = Path(),
 ) -> None:
     """Write a small skill that works, to change from there."""
-    try:
+    from skillian.skills.writing import write_skill
+
+    with explained():
         made = write_skill(name, folder)
-    except SkillianError as error:
-        raise _ended(error) from None
     out.print(f"{made} written; next: skillian skills check {made}", markup=False, soft_wrap=True)
 
 
@@ -51,6 +46,10 @@ def check(
 
     Exit codes: 0 no fault, 1 faults.
     """
+    from skillian.errors import ConfigurationError
+    from skillian.skills.discovery import skills_in
+    from skillian.skills.loader import load_skill
+
     faulty = False
     try:
         folders = list(skills_in(path))
@@ -73,8 +72,3 @@ def check(
         if rows:
             show_rows(out, ("tool", "phrases", "does"), rows)
     raise typer.Exit(ExitCode.FINDINGS if faulty else ExitCode.OK)
-
-
-def _ended(error: SkillianError) -> typer.Exit:
-    notes.print(printable(f"Error: {error}"), style="red", markup=False, soft_wrap=True)
-    return typer.Exit(ExitCode.COULD_NOT)

@@ -1,32 +1,39 @@
 """`skillian sources`: what there is to compare, whether it is as declared, a first declaration."""
 
+from __future__ import annotations
+
+import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from skillian.cli.shell import ExitCode, SourcesFile, notes, out, run
-from skillian.data.check import Finding, check_sources
-from skillian.data.infer import infer_sources
-from skillian.data.services import DataServices
-from skillian.data.sources import SourceRegistry
-from skillian.data.sources_yaml import secret_variable, written
+from skillian.cli.shell import AsJson, ExitCode, SourcesFile, notes, out, read_settings, run
 from skillian.display import printable, show_rows
-from skillian.settings import Settings
+
+if TYPE_CHECKING:
+    from skillian.data.check import Finding
 
 sources_app = typer.Typer(help="The configured sources.", no_args_is_help=True)
 
 
 @sources_app.command("list")
-def list_sources(sources: SourcesFile = None) -> None:
+def list_sources(*, sources: SourcesFile = None, as_json: AsJson = False) -> None:
     """Show the sources with their dimensions, measures, rows and freshness."""
-    path = sources or Settings().sources
+    from skillian.data.services import DataServices
+    from skillian.data.sources import SourceRegistry
+
+    path = read_settings(sources=sources).sources
 
     async def work() -> list[dict[str, Any]]:
         async with DataServices(SourceRegistry.load(path)) as services:
             return [source.to_dict() for source in await services.catalogue.sources()]
 
-    for source in run(work()):
+    listed = run(work())
+    if as_json:
+        typer.echo(json.dumps(listed, ensure_ascii=False, indent=2, default=str))
+        return
+    for source in listed:
         freshness = f", up to {source['freshness']}" if source["freshness"] else ""
         lines = (
             source["name"],
@@ -44,7 +51,10 @@ def check(sources: SourcesFile = None) -> None:
 
     Exit codes: 0 no fault, 1 faults, 2 could not check.
     """
-    path = sources or Settings().sources
+    from skillian.data.check import check_sources
+    from skillian.data.sources import SourceRegistry
+
+    path = read_settings(sources=sources).sources
 
     async def work() -> list[Finding]:
         findings: list[Finding] = []
@@ -76,6 +86,9 @@ def infer(
     ] = None,
 ) -> None:
     """Write a first sources.yaml from what a database holds; relative paths: to that file."""
+    from skillian.data.infer import infer_sources
+    from skillian.data.sources_yaml import secret_variable, written
+
     if output is not None and output.exists():
         raise typer.BadParameter(f"{output} is there already", param_hint="--output")
     folder = output.resolve().parent if output is not None else Path.cwd()

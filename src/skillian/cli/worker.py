@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import signal
+from typing import TYPE_CHECKING
 
-from skillian.cli.shell import SourcesFile, notes, require, run
-from skillian.settings import Settings
+from skillian.cli.shell import SourcesFile, notes, read_settings, require, run
+
+if TYPE_CHECKING:
+    from skillian.settings import Settings
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -16,7 +19,7 @@ def worker(sources: SourcesFile = None) -> None:
 
     The servers run with SKILLIAN_DURABLE=true. There may be any number of workers, on any machine.
     """
-    settings = Settings() if sources is None else Settings(sources=sources)
+    settings = read_settings(sources=sources)
     run(work_until_interrupted(settings.model_copy(update={"durable": True})))
 
 
@@ -29,9 +32,8 @@ async def work_until_interrupted(settings: Settings) -> None:
     """
     require("fastapi", "service")
     require("dbos", "durable")
-    # Half a second of imports that no other command needs.
-    from skillian.api.logs import log_as_json  # noqa: PLC0415
-    from skillian.app import open_service  # noqa: PLC0415
+    from skillian.api.logs import log_as_json
+    from skillian.app import open_service
 
     loop = asyncio.get_running_loop()
     stop = asyncio.Event()

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from skillian.connectors.base import Connector
-from skillian.errors import UnavailableError
+from skillian.errors import UnavailableError, how_to_install
 
 __all__ = ["Connector", "connect", "dialect_of", "scheme", "schemes"]
 
@@ -83,8 +83,7 @@ def _class(name: str, kind: str) -> Any:
             return getattr(import_module(f"{__name__}.{module}"), connector)
         except ModuleNotFoundError as error:
             raise UnavailableError(
-                f"connection {name!r}: {error.name} is not installed;"
-                f" pip install 'tinyagent-skillian[{extra}]'"
+                f"connection {name!r}: {error.name} is not installed; {how_to_install(extra)}"
             ) from None
     for point in _others():
         if point.name == kind:

@@ -47,14 +47,23 @@ def read_format(path: Path) -> CsvFormat:
 
 
 def column_names(cells: Iterable[str]) -> tuple[str, ...]:
-    """Return names that differ in more than case, for a header's cells: `a`, `a_2`, `column_3`."""
-    names: dict[str, str] = {}
-    for index, cell in enumerate(cells, start=1):
-        name = " ".join(cell.split()) or f"column_{index}"
-        free = (name, *(f"{name}_{number}" for number in range(2, index + 2)))
-        chosen = next(name for name in free if name.casefold() not in names)
-        names[chosen.casefold()] = chosen
-    return tuple(names.values())
+    """Return names that differ in more than case, for a header's cells.
+
+    Of `a` that is there twice neither is `a`, so that none is taken for the other: they are `a_1`
+    and `a_2`. A cell without a text is `column_3`, by its place.
+    """
+    given = [" ".join(cell.split()) or f"column_{place}" for place, cell in enumerate(cells, 1)]
+    folded = [name.casefold() for name in given]
+    taken = {name for name in folded if folded.count(name) == 1}
+    names: list[str] = []
+    for name, key in zip(given, folded, strict=True):
+        chosen = name
+        if folded.count(key) > 1:
+            others = (f"{name}_{number}" for number in range(1, 2 * len(given) + 2))
+            chosen = next(other for other in others if other.casefold() not in taken)
+            taken.add(chosen.casefold())
+        names.append(chosen)
+    return tuple(names)
 
 
 def find_fault(path: Path, form: CsvFormat) -> str:

@@ -33,6 +33,7 @@ SUFFIXES = frozenset({".csv", ".tsv", ".parquet"}) | excel.SUFFIXES
 _SCHEMA = "main"
 _UNREADABLE = "its files cannot be read; check that they are there and may be read"
 _OWN_BY_EXCEL = "~$"
+_MAX_DIGITS = 38
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,17 +176,44 @@ def _read(cursor: Cursor, path: Path) -> Iterator[Table]:
             yield _made(cursor, "TABLE", name, exp.select("*").from_("sheet"))
             cursor.unregister("sheet")
     elif suffix == ".parquet":
-        yield _made(cursor, "VIEW", path.name, _parquet(path))
+        yield _made(cursor, "VIEW", path.name, _parquet(cursor, path))
     else:
         form = read_format(path)
         select = csv_select(path, form, csv_types(cursor, path, form))
         yield _made(cursor, "VIEW", path.name, select)
 
 
-def _parquet(path: Path) -> exp.Select:
+def _parquet(cursor: Cursor, path: Path) -> exp.Select:
     own = exp.EQ(this=exp.var("hive_partitioning"), expression=exp.false())
     function = exp.Anonymous(this="READ_PARQUET", expressions=[file_pattern(path), own])
-    return exp.select("*").from_(exp.Table(this=function))
+    select = exp.select("*").from_(exp.Table(this=function))
+    # DuckDB would read them as binary floats.
+    wide = [
+        exp.alias_(_refused(path, name, f"decimal({precision},{scale})"), name, quoted=True)
+        for name, precision, scale in _wide_decimals(cursor, path)
+    ]
+    if wide:
+        select.set("expressions", [exp.Star(replace=wide)])
+    return select
+
+
+def _wide_decimals(cursor: Cursor, path: Path) -> list[tuple[str, int, int]]:
+    schema = exp.Table(this=exp.Anonymous(this="PARQUET_SCHEMA", expressions=[file_pattern(path)]))
+    columns = exp.select("name", "precision", "scale").from_(schema)
+    try:
+        rows = cursor.execute(columns.where(f"precision > {_MAX_DIGITS}").sql("duckdb")).fetchall()
+    except duckdb.Error:  # reading it says what is wrong with it
+        return []
+    return [(str(name), int(precision), int(scale)) for name, precision, scale in rows]
+
+
+def _refused(path: Path, name: str, kind: str) -> exp.Expr:
+    told = (
+        f"{path.name}: column {name!r} is {kind}, of which only {_MAX_DIGITS} digits can be read;"
+        f" write it as a decimal of at most {_MAX_DIGITS} digits, or as text"
+    )
+    error = exp.Anonymous(this="ERROR", expressions=[exp.Literal.string(told)])
+    return exp.cast(error, "TEXT")
 
 
 def _made(cursor: Cursor, kind: str, name: str, select: exp.Select) -> Table:

@@ -17,7 +17,7 @@ from pyspark.errors import PySparkException
 from skillian.connectors.base import ArrowBatch, ArrowTable, ColumnType, Table
 from skillian.connectors.spark_rows import ROW_BUDGET, Rows, columns, plain, renamed, select
 from skillian.connectors.threads import run_interruptible
-from skillian.errors import QueryError, UnavailableError, too_slow
+from skillian.errors import QueryError, UnavailableError, how_to_install, too_slow
 
 T = TypeVar("T")
 
@@ -76,8 +76,7 @@ class SparkConnectConnector:
             )
         if find_spec("grpc") is None:
             raise UnavailableError(
-                f"connection {name!r}: Spark Connect is not installed;"
-                " pip install 'tinyagent-skillian[spark]'"
+                f"connection {name!r}: Spark Connect is not installed; {how_to_install('spark')}"
             )
         found = _DATABASE.search(url)
         return cls(_DATABASE.sub("", url), found[1] if found else None, name)

@@ -37,9 +37,21 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class MeasureTerm(Term):
-    """A measure's value in one row, and how it is aggregated."""
+    """A measure's value in one row, and how it is aggregated.
+
+    `code` is the row's NaN or infinity, where the value cannot hold it; `may_be_nan` says that the
+    value holds its NaN itself; `float_type` names the binary float that the value is exact for.
+    """
 
     definition: Measure
+    code: exp.Expr | None = None
+    may_be_nan: bool = False
+    float_type: str = ""
+
+    @property
+    def has_code(self) -> bool:
+        """Whether values may be NaN or infinite."""
+        return self.code is not None or self.may_be_nan
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +119,7 @@ class BoundSource:
                 return sql.column(self._column(node.name, what), _ROWS)
             return node
 
-        return tree.transform(quoted)
+        return sql.replaced(tree, quoted)
 
     def _column(self, name: str, what: str) -> str:
         found = _match(name, self.columns)

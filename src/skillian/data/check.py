@@ -1,17 +1,16 @@
 """Proves declared sources against their data: every fault at once, with counts and examples."""
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
 
 from sqlglot import exp
 
-from skillian.data import arrow, sql
+from skillian.data import sql
 from skillian.data.binding import Binder, BoundSource
-from skillian.data.compile import prepare
 from skillian.data.connections import Connections
-from skillian.data.measures import aggregate, result_scale
+from skillian.data.exact import ask_one, exact_measures, number_of
+from skillian.data.measures import code_of, finite, result_scale
 from skillian.data.selection import filtered_rows
 from skillian.data.sources import SourceRegistry
 from skillian.data.unfit import unfit_test
@@ -81,16 +80,20 @@ async def _dimension(source: BoundSource, name: str, rows: int) -> Finding:
 async def _measure(source: BoundSource, name: str, rows: int) -> Finding:
     part, parameters = f"measure {name}", sql.Parameters()
     try:
-        (term,) = await source.measures([name])
-        total = aggregate(term, term.value.copy(), result_scale(term))
+        (term,) = await exact_measures(source, [name])
+        scale = result_scale(term)
+        wanted = {"total": finite(term, term.value.copy(), term.code, scale)}
+        code = code_of(term, term.value.copy(), term.code, scale)
+        wanted |= {} if code is None else {"code": code}
     except ToolError as error:
         return Finding(source.name, part, str(error), is_fault=True)
     try:
-        row = await _ask(source, {"total": total}, parameters)
+        row = await _ask(source, wanted, parameters)
     except ToolError as error:
         why = await _unfit(source, term.value, parameters, rows) or str(error)
         return Finding(source.name, part, why, is_fault=True)
-    return Finding(source.name, part, f"{term.definition.aggregation} {jsonable(row['total'])}")
+    total = number_of(row["total"], row.get("code"))
+    return Finding(source.name, part, f"{term.definition.aggregation} {jsonable(total)}")
 
 
 async def _keys(source: BoundSource, keys: Sequence[str]) -> Finding:
@@ -111,7 +114,7 @@ async def _keys(source: BoundSource, keys: Sequence[str]) -> Finding:
     outer.from_(groups.subquery(sql.name("groups"), copy=False), copy=False)
     part = f"by {', '.join(keys)}"
     try:
-        row = await _row(source, outer, parameters)
+        row = await ask_one(source, outer, parameters)
     except ToolError as error:
         return Finding(source.name, part, str(error), is_fault=True)
     most = int(row["most"] or 0)
@@ -144,19 +147,6 @@ async def _unfit(
 
 async def _ask(
     source: BoundSource, columns: Mapping[str, exp.Expr], parameters: sql.Parameters
-) -> dict[str, Any]:
+) -> Mapping[str, Any]:
     select = exp.Select(expressions=[sql.named(value, name) for name, value in columns.items()])
-    return await _row(source, source.rows(select), parameters)
-
-
-async def _row(
-    source: BoundSource, select: exp.Select, parameters: sql.Parameters
-) -> dict[str, Any]:
-    """Return the only row of a statement, however long it takes."""
-    connector = source.connector
-    statement = prepare(select, connector.dialect, parameters.values)
-    found: list[dict[str, Any]] = []
-    async with aclosing(connector.stream(statement.text, statement.parameters)) as batches:
-        async for batch in batches:
-            found += arrow.rows(batch)
-    return found[0]
+    return await ask_one(source, source.rows(select), parameters)

@@ -68,13 +68,23 @@ def role_of(column: str, kind: ColumnType, look: Look, dialect: str) -> Role:
 
 def _whole_number(column: str, look: Look) -> Role:
     """A key is a dimension; where the name does not tell, the values do."""
-    words = [word.lower() for word in _WORD.findall(column)]
-    telling = [word for word in words if word in _AMOUNTS | _KEYS]
+    telling = _telling(column)
     key, amount = Role(Dimension(column=column)), Role(Measure(column=column, aggregation="sum"))
     if telling:
-        return key if telling[-1] in _KEYS else amount
+        return key if telling in _KEYS else amount
     if look.distinct == look.rows:
         return Role(key.definition, "check: taken for a key, as no value repeats")
     if look.distinct * _REPEATED <= look.rows:
         return Role(key.definition, "check: taken for a key, as its values repeat")
     return Role(amount.definition, "check: taken for an amount; a key is a dimension")
+
+
+def looks_like_key(column: str, kind: ColumnType) -> bool:
+    """Whether whole numbers are rather codes than amounts, by their column's name."""
+    return is_whole(kind) and _telling(column) in _KEYS
+
+
+def _telling(column: str) -> str:
+    """The last word of a name that says what the column holds; empty where none does."""
+    words = [word.lower() for word in _WORD.findall(column)]
+    return next((word for word in reversed(words) if word in _AMOUNTS | _KEYS), "")

@@ -1,5 +1,6 @@
 """Compares two sources exactly, where their data lives, and remembers the answers for a while."""
 
+import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from datetime import UTC, datetime
@@ -20,15 +21,14 @@ from skillian.data.ground import Progress, ground_of
 from skillian.data.heat_map import HeatMap, read_heat_map
 from skillian.data.interpretation import interpret
 from skillian.data.page import ColumnFilter, Order, Page
+from skillian.data.pages import MAX_PAGE, TOP
 from skillian.data.question import Planner, Question, unused_dimensions
 from skillian.data.remembered import ComparisonCache, Remembered
 from skillian.data.results import STATUSES, ComparisonResult, Proof, Status
 from skillian.data.single_flight import SingleFlight
 from skillian.data.sources import SourceRegistry
-from skillian.errors import InvalidInputError
+from skillian.errors import InvalidInputError, quoted
 
-TOP = 10
-MAX_PAGE = 1000
 MAX_DRILLED = 1000
 DIFFERENT: tuple[Status, ...] = tuple(status for status in STATUSES if status != "match")
 
@@ -73,10 +73,10 @@ class ComparisonEngine:
         """Compare `measures` per combination of the dimensions `align_on`.
 
         Without `align_on` the declared default is used, as far as both sources have it. What
-        `thresholds` leaves open, the configuration decides; what both leave open is 0. The same
-        question again, within the configured time, is answered from memory; asked by many at once,
-        it is computed once. Sources of two connections are aggregated at home and meet here;
-        `progress` is told as their groups come in.
+        `thresholds` leaves open, the configuration decides; only limits that are stated count, and
+        a class without any is exact. The same question again, within the configured time, is
+        answered from memory; asked by many at once, it is computed once. Sources of two connections
+        are aggregated at home and meet here; `progress` is told as their groups come in.
         Raises `InvalidInputError`, `UnknownNameError`, `QueryError` or `UnavailableError`.
         """
         names = (source_a_name, source_b_name)
@@ -156,6 +156,7 @@ class ComparisonEngine:
 
         The dimensions are those that the comparison is aligned on; `dimensions` names others to
         break the gap down by as well, for which the sources are compared at that finer grain.
+        What would take too much memory or time is left out, and the notes say so.
         Raises as `rows` and `compare` do.
         """
         kept = self._cache.get(cache_key)
@@ -163,8 +164,8 @@ class ComparisonEngine:
         if grain != kept.plan.align_on:
             kept = await self._compared(kept.question.aligned_on(grain), None)
         table = await self._differences(kept.result.cache_key, kept)
-        measures = await explain_measures(table, self._workspace, kept.plan, kept.ground)
-        return Explanation(cache_key, grain, unused_dimensions(kept.plan), measures)
+        found, notes = await explain_measures(table, self._workspace, kept.plan, kept.ground)
+        return Explanation(cache_key, grain, unused_dimensions(kept.plan), found, notes)
 
     async def drill_down(
         self, cache_key: str, key: Mapping[str, object], limit: int = 100
@@ -203,16 +204,18 @@ class ComparisonEngine:
     ) -> Remembered:
         snapshot = datetime.now(UTC).isoformat(timespec="seconds")
         ground = await ground_of(plan, self._workspace, progress)
-        tree = comparison_statement(plan, ground.pieces(), self._top)
-        statement = ground.statement(tree, plan)
-        summary, top = read_rows(await ground.ask(statement), plan)
+        statement = await asyncio.to_thread(
+            lambda: ground.statement(comparison_statement(plan, ground.pieces(), self._top), plan)
+        )
+        summary, found = read_rows(await ground.ask(statement), plan)
         names = plan.a.source.name, plan.b.source.name
+        limits = {measure.name: measure.thresholds for measure in plan.measures}
         result = ComparisonResult(
             source_a=names[0],
             source_b=names[1],
             summary=summary,
-            top_differences=top,
-            interpretation=interpret(*names, summary, top),
+            top_differences=tuple(each for each in found if each.status != "match"),
+            interpretation=interpret(*names, summary, found, limits),
             cache_key=key,
             proof=Proof(
                 sql=statement.text,
@@ -221,7 +224,7 @@ class ComparisonEngine:
                 snapshot=snapshot,
                 align_on=plan.align_on,
                 filters=plan.a.where,
-                thresholds={measure.name: measure.thresholds for measure in plan.measures},
+                thresholds=limits,
             ),
         )
         kept = Remembered(question, plan, ground, result)
@@ -249,5 +252,5 @@ def _statuses(given: Status | Sequence[Status] | None) -> tuple[Status, ...]:
     wanted: tuple[Status, ...] = (given,) if isinstance(given, str) else tuple(given)
     for status in wanted:
         if status not in STATUSES:
-            raise InvalidInputError(f"no class {status!r}; classes: {', '.join(STATUSES)}")
+            raise InvalidInputError(f"no class {quoted(status)}; classes: {', '.join(STATUSES)}")
     return tuple(dict.fromkeys(wanted)) or DIFFERENT

@@ -57,9 +57,10 @@ def _joined(plan: ComparisonPlan) -> exp.Select:
     for side in "ab":
         count = exp.Coalesce(this=sql.column("row_count", f"side_{side}"), expressions=[sql.zero()])
         columns.append(sql.named(count, f"rows_{side}"))
-    for index in range(len(plan.measures)):
+    for index, measure in enumerate(plan.measures):
         columns += [
-            sql.named(sql.column(f"total_{index}", f"side_{side}"), f"{side}_{index}")
+            sql.named(sql.column(f"{x}total_{index}", f"side_{side}"), f"{x}{side}_{index}")
+            for x in (("", "x") if measure.has_code else ("",))
             for side in "ab"
         ]
     equal = sql.all_of(

@@ -7,6 +7,7 @@ from skillian.connectors.base import ColumnType
 from skillian.data import sql
 from skillian.data.binding import BoundSource, MeasureTerm, Term
 from skillian.data.definitions import Thresholds
+from skillian.data.exact import exact_measures
 from skillian.data.filters import Condition, Filters
 from skillian.data.measures import result_scale
 from skillian.data.selection import conditions
@@ -25,13 +26,18 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class MeasurePlan:
-    """What both sides share about one measure; values have `scale` digits after the point."""
+    """What both sides share about one measure; values have `scale` digits after the point.
+
+    With `has_code` a value may be NaN or infinite; `note` says how binary floats were taken.
+    """
 
     name: str
     aggregation: str
     unit: str | None
     scale: int
     thresholds: Thresholds
+    has_code: bool = False
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +58,13 @@ async def bound_side(
     filters: Filters | None,
     parameters: sql.Parameters,
 ) -> Side:
-    """Return one side; raises as `BoundSource` and `conditions` do."""
+    """Return one side; raises as `BoundSource`, `exact_measures` and `conditions` do."""
+    where = conditions(source, filters)
     return Side(
         source=source,
         keys=tuple(source.dimension(name, parameters) for name in align_on),
-        measures=await source.measures(measures),
-        where=conditions(source, filters),
+        measures=await exact_measures(source, measures, where),
+        where=where,
     )
 
 
@@ -139,6 +146,18 @@ def _measure_plan(
         unit=one.definition.unit or other.definition.unit,
         scale=max(_scale(one, a), _scale(other, b)),
         thresholds=thresholds,
+        has_code=one.has_code or other.has_code,
+        note=_note([(one, a), (other, b)]),
+    )
+
+
+def _note(sides: Sequence[tuple[MeasureTerm, Side]]) -> str:
+    floats = [f"{term.float_type} in {side.source.name}" for term, side in sides if term.float_type]
+    if not floats:
+        return ""
+    return (
+        f"{sides[0][0].name} is a binary float ({', '.join(floats)}): each value counts as the"
+        " shortest decimal that it prints, and these are added up exactly."
     )
 
 

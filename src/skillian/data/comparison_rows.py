@@ -5,6 +5,9 @@ from decimal import Decimal
 from typing import Any
 
 from skillian.data.comparison_plan import ComparisonPlan, MeasurePlan
+from skillian.data.comparison_summary import UNEVEN
+from skillian.data.exact import number_of
+from skillian.data.measures import NAN
 from skillian.data.near_misses import read_near_misses
 from skillian.data.results import EXACT, STATUSES, Classes, Difference, MeasureSummary, Summary
 from skillian.data.values import python_value
@@ -16,6 +19,9 @@ def read_rows(
     rows: Sequence[Mapping[str, Any]], plan: ComparisonPlan
 ) -> tuple[Summary, tuple[Difference, ...]]:
     """Return what the statement found: the summary is the same in every row.
+
+    The differences are those of each measure in turn, the largest first, then those groups, each a
+    match, that differ in their rows alone.
 
     Groups that are the same on both sides come counted by themselves: each is a match.
     """
@@ -34,10 +40,12 @@ def read_rows(
         measures=tuple(
             _measure(first, index, measure) for index, measure in enumerate(plan.measures)
         ),
+        uneven_matches=int(first["uneven_matches"]),
     )
-    differences = [
-        difference(row, plan, int(row["measure"])) for row in rows if row["measure"] is not None
-    ]
+    found = [(int(row["measure"]), row) for row in rows if row["measure"] is not None]
+    differences = [difference(row, plan, index) for index, row in found if index != UNEVEN]
+    uneven = [difference(row, plan, 0) for index, row in found if index == UNEVEN]
+    uneven.sort(key=lambda item: _key_order(item.key))
     order = {measure.name: index for index, measure in enumerate(plan.measures)}
     differences.sort(
         key=lambda item: (
@@ -46,7 +54,7 @@ def read_rows(
             _key_order(item.key),
         )
     )
-    return summary, tuple(differences)
+    return summary, (*differences, *uneven)
 
 
 def _measure(row: Mapping[str, Any], index: int, measure: MeasurePlan) -> MeasureSummary:
@@ -63,8 +71,8 @@ def _measure(row: Mapping[str, Any], index: int, measure: MeasurePlan) -> Measur
         name=measure.name,
         unit=measure.unit,
         classes=_classes(row, f"_{index}"),
-        total_a=_sum(total("total_a"), total("equal_total")) if additive else None,
-        total_b=_sum(total("total_b"), total("equal_total")) if additive else None,
+        total_a=_total(row, index, measure, "a") if additive else None,
+        total_b=_total(row, index, measure, "b") if additive else None,
         net_difference=total("net") or Decimal(0),
         gross_difference=total("gross") or Decimal(0),
         null_in_a=count("null_in_a"),
@@ -72,7 +80,22 @@ def _measure(row: Mapping[str, Any], index: int, measure: MeasurePlan) -> Measur
         doubled_in_a=count("doubled_in_a") if measure.aggregation == "sum" else 0,
         doubled_in_b=count("doubled_in_b") if measure.aggregation == "sum" else 0,
         opposite_sign=count("opposite"),
+        not_finite_in_a=count("special_a") if measure.has_code else 0,
+        not_finite_in_b=count("special_b") if measure.has_code else 0,
+        note=measure.note,
     )
+
+
+def _total(row: Mapping[str, Any], index: int, measure: MeasurePlan, side: str) -> Decimal | None:
+    """Return the sum over all groups: NaN with a NaN in it, or with both infinities."""
+    finite = _sum(row[f"total_{side}_{index}"], row[f"equal_total_{index}"])
+    if not measure.has_code:
+        return finite
+    bounds = (f"high_{side}", f"low_{side}", "equal_high", "equal_low")
+    codes = {int(row[f"{name}_{index}"]) for name in bounds if row[f"{name}_{index}"] is not None}
+    if NAN in codes or codes >= {1, -1}:
+        return number_of(None, NAN)
+    return number_of(finite, max(codes, default=None))
 
 
 def _classes(row: Mapping[str, Any], measure: str = "") -> Classes:
@@ -102,11 +125,15 @@ def difference(row: Mapping[str, Any], plan: ComparisonPlan, index: int) -> Diff
         measure=plan.measures[index].name,
         key=key_of(row, plan),
         status=row[f"status_{index}"],
-        a=row[f"a_{index}"],
-        b=row[f"b_{index}"],
+        a=_number(row, plan.measures[index], f"a_{index}"),
+        b=_number(row, plan.measures[index], f"b_{index}"),
         rows_a=int(row["rows_a"]),
         rows_b=int(row["rows_b"]),
     )
+
+
+def _number(row: Mapping[str, Any], measure: MeasurePlan, name: str) -> Decimal | None:
+    return number_of(row[name], row[f"x{name}"] if measure.has_code else None)
 
 
 def _key_order(key: Mapping[str, object]) -> tuple[tuple[bool, Any], ...]:

@@ -15,6 +15,7 @@ from sqlglot import exp
 from skillian.data import sql
 from skillian.data.comparison_plan import ComparisonPlan, MeasurePlan
 from skillian.data.comparison_summary import (
+    absent,
     collapsed_select,
     equal_select,
     summary_select,
@@ -76,20 +77,27 @@ def _classified(plan: ComparisonPlan, relation: str) -> exp.Select:
     columns: list[exp.Expr] = [exp.Star()]
     for index, measure in enumerate(plan.measures):
         a, b = sql.bare(f"a_{index}"), sql.bare(f"b_{index}")
-        columns.append(sql.named(_status(a, b, measure, plan.parameters), f"status_{index}"))
+        columns.append(sql.named(_status(index, measure, plan.parameters), f"status_{index}"))
         gap = exp.Sub(this=_or_zero(b), expression=_or_zero(a))
         columns.append(sql.named(gap, f"gap_{index}"))
     return exp.Select(expressions=columns).from_(sql.table(relation), copy=False)
 
 
-def _status(a: exp.Expr, b: exp.Expr, measure: MeasurePlan, parameters: sql.Parameters) -> exp.Expr:
-    null_a, null_b = sql.is_null(a), sql.is_null(b)
+def _status(index: int, measure: MeasurePlan, parameters: sql.Parameters) -> exp.Expr:
+    a, b = sql.bare(f"a_{index}"), sql.bare(f"b_{index}")
+    none_a, none_b = absent(index, measure, "a"), absent(index, measure, "b")
     case = _missing(exp.case())
     # Most groups are equal: they need no further test.
     same = exp.EQ(this=a.copy(), expression=b.copy())
     case = case.when(same, sql.text(_MATCH), copy=False)
-    case = case.when(sql.all_of([null_a, null_b]), sql.text(_MATCH), copy=False)
-    case = case.when(sql.any_of([null_a.copy(), null_b.copy()]), sql.text(_MAJOR), copy=False)
+    case = case.when(sql.all_of([none_a, none_b]), sql.text(_MATCH), copy=False)
+    case = case.when(sql.any_of([none_a.copy(), none_b.copy()]), sql.text(_MAJOR), copy=False)
+    if measure.has_code:
+        codes = [sql.bare(f"xa_{index}"), sql.bare(f"xb_{index}")]
+        alike = exp.EQ(this=codes[0], expression=codes[1])
+        case = case.when(alike, sql.text(_MATCH), copy=False)
+        special = sql.any_of(sql.negated(sql.is_null(code)) for code in codes)
+        case = case.when(special, sql.text(_MAJOR), copy=False)
     limits = measure.thresholds
     case = case.when(_within(a, b, limits.match, parameters), sql.text(_MATCH), copy=False)
     case = case.when(_within(a, b, limits.minor_diff, parameters), sql.text(_MINOR), copy=False)
@@ -97,13 +105,22 @@ def _status(a: exp.Expr, b: exp.Expr, measure: MeasurePlan, parameters: sql.Para
 
 
 def _within(a: exp.Expr, b: exp.Expr, limits: Limits, parameters: sql.Parameters) -> exp.Expr:
-    """Both limits kept. Multiplied across, since a quotient would be a binary float."""
+    """Return whether each stated limit is kept.
+
+    Multiplied across, since a quotient would be a binary float. Of a = 0 there is no percentage: a
+    stated absolute limit alone decides, and without one no other value is near enough.
+    """
     difference = exp.Abs(this=exp.Sub(this=b.copy(), expression=a.copy()))
-    absolute, percentage = parameters.bind(limits.absolute), parameters.bind(limits.percentage)
-    hundredfold = exp.Mul(this=difference.copy(), expression=exp.Literal.number(100))
-    share = exp.Mul(this=percentage, expression=exp.Abs(this=a.copy()))
-    relative = sql.any_of([sql.equals(a, 0), exp.LTE(this=hundredfold, expression=share)])
-    return sql.all_of([exp.LTE(this=difference, expression=absolute), relative])
+    tests: list[exp.Expr] = []
+    if limits.absolute is not None:
+        bound = parameters.bind(limits.absolute)
+        tests.append(exp.LTE(this=difference, expression=bound))
+    if limits.percentage is not None:
+        hundredfold = exp.Mul(this=difference.copy(), expression=exp.Literal.number(100))
+        share = exp.Mul(this=parameters.bind(limits.percentage), expression=exp.Abs(this=a.copy()))
+        relative: exp.Expr = exp.LTE(this=hundredfold, expression=share)
+        tests.append(sql.any_of([sql.equals(a, 0), relative]) if tests else relative)
+    return sql.all_of(tests)
 
 
 def _rated(plan: ComparisonPlan) -> exp.Select:

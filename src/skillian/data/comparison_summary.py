@@ -7,7 +7,12 @@ from skillian.data.comparison_plan import ComparisonPlan, MeasurePlan
 from skillian.data.near_misses import near_miss_columns
 from skillian.data.results import STATUSES
 
-_MATCH, _, _, _MISSING_IN_A, _MISSING_IN_B = STATUSES
+_MATCH, _, _MAJOR, _MISSING_IN_A, _MISSING_IN_B = STATUSES
+
+UNEVEN = -1
+"""Stands for no measure in the rows of `top_select`."""
+SHOWN = 3
+"""How many groups are named that differ in their rows alone."""
 
 
 def key_columns(plan: ComparisonPlan) -> list[exp.Expr]:
@@ -39,6 +44,12 @@ def collapsed_select(plan: ComparisonPlan) -> exp.Select:
             columns.append(
                 sql.named(sql.decimal(exp.Sum(this=sql.bare(name)), measure.scale), name)
             )
+        if measure.has_code:
+            columns += [
+                sql.named(exp.Max(this=sql.bare(f"xa_{index}")), f"xa_{index}"),
+                sql.named(exp.Max(this=sql.bare(f"xb_{index}")), f"xb_{index}"),
+                sql.named(exp.Min(this=sql.bare(f"xa_{index}")), f"low_{index}"),
+            ]
     marked = _marked(plan).subquery(sql.name("marked"), copy=False)
     select = exp.Select(expressions=columns).from_(marked, copy=False)
     return select.group_by(same.copy(), *keys, copy=False)
@@ -47,7 +58,12 @@ def collapsed_select(plan: ComparisonPlan) -> exp.Select:
 def _marked(plan: ComparisonPlan) -> exp.Select:
     """Return the groups, each with `same`: whether all its numbers are the same on both sides."""
     tests: list[exp.Expr] = [exp.EQ(this=sql.bare("rows_a"), expression=sql.bare("rows_b"))]
-    for index in range(len(plan.measures)):
+    for index, measure in enumerate(plan.measures):
+        if measure.has_code:
+            codes = [sql.bare(f"xa_{index}"), sql.bare(f"xb_{index}")]
+            alike = exp.EQ(this=codes[0], expression=codes[1])
+            none = sql.all_of([sql.is_null(code) for code in codes])
+            tests.append(exp.Paren(this=sql.any_of([alike, none])))
         a, b = sql.bare(f"a_{index}"), sql.bare(f"b_{index}")
         neither = sql.all_of([sql.is_null(a), sql.is_null(b)])
         equal = exp.EQ(this=a.copy(), expression=b.copy())
@@ -68,6 +84,10 @@ def equal_select(plan: ComparisonPlan) -> exp.Select:
     for index, measure in enumerate(plan.measures):
         total = sql.decimal(exp.Sum(this=sql.bare(f"a_{index}")), measure.scale)
         columns.append(sql.named(total, f"equal_total_{index}"))
+        if measure.has_code:
+            high, low = sql.bare(f"xa_{index}"), sql.bare(f"low_{index}")
+            columns.append(sql.named(exp.Max(this=high), f"equal_high_{index}"))
+            columns.append(sql.named(exp.Min(this=low), f"equal_low_{index}"))
     select = exp.Select(expressions=columns).from_(sql.table("collapsed"), copy=False)
     return select.where(sql.equals(sql.bare("same"), 1), copy=False)
 
@@ -82,6 +102,7 @@ def summary_select(plan: ComparisonPlan) -> exp.Select:
         sql.named(sql.decimal(exp.Sum(this=a.copy()), 0), "all_rows_a"),
         sql.named(sql.decimal(exp.Sum(this=b.copy()), 0), "all_rows_b"),
         _count(uneven, "uneven"),
+        _count(_uneven_match(), "uneven_matches"),
         *(
             _count(exp.GT(this=side.copy(), expression=sql.one()), f"repeated_{side.name[-1]}")
             for side in (a, b)
@@ -99,9 +120,10 @@ def _measure_summary(index: int, measure: MeasurePlan) -> list[exp.Expr]:
     sums = {"total_a": a, "total_b": b, "net": gap, "gross": exp.Abs(this=gap.copy())}
     present = [sql.negated(sql.is_text(status, gone)) for gone in (_MISSING_IN_A, _MISSING_IN_B)]
     minus_a = exp.EQ(this=b.copy(), expression=exp.Neg(this=a.copy()))
+    absent_a, absent_b = absent(index, measure, "a"), absent(index, measure, "b")
     counts = {
-        "null_in_a": sql.all_of([*present, sql.is_null(a), sql.negated(sql.is_null(b))]),
-        "null_in_b": sql.all_of([*present, sql.is_null(b), sql.negated(sql.is_null(a))]),
+        "null_in_a": sql.all_of([*present, absent_a, sql.negated(absent_b)]),
+        "null_in_b": sql.all_of([*present, absent_b, sql.negated(absent_a)]),
         "opposite": sql.all_of([sql.negated(sql.equals(a, 0)), minus_a]),
     }
     if measure.aggregation == "sum":
@@ -110,7 +132,17 @@ def _measure_summary(index: int, measure: MeasurePlan) -> list[exp.Expr]:
             "doubled_in_a": sql.all_of([_twice("rows_a", "rows_b"), _twice(a.name, b.name)]),
             "doubled_in_b": sql.all_of([_twice("rows_b", "rows_a"), _twice(b.name, a.name)]),
         }
+    codes: list[exp.Expr] = []
+    for side in "ab" if measure.has_code else "":
+        code = sql.bare(f"x{side}_{index}")
+        major = sql.is_text(status, _MAJOR)
+        codes += [
+            sql.named(exp.Max(this=code), f"high_{side}_{index}"),
+            sql.named(exp.Min(this=code.copy()), f"low_{side}_{index}"),
+            _count(sql.all_of([major, sql.negated(sql.is_null(code))]), f"special_{side}_{index}"),
+        ]
     return [
+        *codes,
         *(_count(sql.is_text(status, known), f"{known}_{index}") for known in STATUSES),
         *(
             sql.named(sql.decimal(exp.Sum(this=value.copy()), measure.scale), f"{name}_{index}")
@@ -120,19 +152,43 @@ def _measure_summary(index: int, measure: MeasurePlan) -> list[exp.Expr]:
     ]
 
 
+def absent(index: int, measure: MeasurePlan, side: str) -> exp.Expr:
+    """Return whether one side of a measure has no value: neither a number nor NaN."""
+    tests = [sql.is_null(sql.bare(f"{side}_{index}"))]
+    tests += [sql.is_null(sql.bare(f"x{side}_{index}"))] if measure.has_code else []
+    return exp.Paren(this=sql.all_of(tests))
+
+
 def top_select(plan: ComparisonPlan, top: int) -> exp.Query:
-    """Return the `top` largest differences of each measure that are not a match."""
+    """Return the `top` largest differences of each measure that are not a match.
+
+    With `UNEVEN` in place of a measure: the first groups that differ in their rows alone.
+    """
     measures = range(len(plan.measures))
     names = ["rows_a", "rows_b"]
-    for index in measures:
+    for index, measure in enumerate(plan.measures):
         names += [f"a_{index}", f"b_{index}", f"status_{index}"]
+        names += [f"xa_{index}", f"xb_{index}"] if measure.has_code else []
     parts: list[exp.Query] = []
-    for index in measures:
+    found = {index: _largest(plan, index, top) for index in measures} | {UNEVEN: _uneven(plan)}
+    for index, rows in found.items():
         number = sql.named(exp.Literal.number(index), "measure")
         columns = [number, *key_columns(plan), *(sql.bare(name) for name in names)]
-        largest = _largest(plan, index, top).subquery(sql.name("largest"), copy=False)
+        largest = rows.subquery(sql.name("largest"), copy=False)
         parts.append(exp.Select(expressions=columns).from_(largest, copy=False))
-    return parts[0] if len(parts) == 1 else exp.union(*parts, distinct=False, copy=False)
+    return exp.union(*parts, distinct=False, copy=False)
+
+
+def _uneven_match() -> exp.Expr:
+    """Whether a group is on both sides with all measures alike, and with other numbers of rows."""
+    differ = exp.NEQ(this=sql.bare("rows_a"), expression=sql.bare("rows_b"))
+    return sql.all_of([sql.is_text(sql.bare("status"), _MATCH), differ])
+
+
+def _uneven(plan: ComparisonPlan) -> exp.Select:
+    select = exp.Select(expressions=[exp.Star()]).from_(sql.table("different"), copy=False)
+    order = [exp.Ordered(this=key, nulls_first=False) for key in key_columns(plan)]
+    return select.where(_uneven_match(), copy=False).order_by(*order, copy=False).limit(SHOWN)
 
 
 def _largest(plan: ComparisonPlan, index: int, top: int) -> exp.Select:

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from sqlglot import exp
 
+from skillian.data import sql
 from skillian.data.dialects import ADAPTERS
 
 
@@ -25,5 +26,5 @@ def prepare(tree: exp.Expr, dialect: str, parameters: Mapping[str, object]) -> S
 def compile_sql(tree: exp.Expr, dialect: str) -> str:
     """Return the statement in a sqlglot dialect; values stay bound, names quoted."""
     adapt = ADAPTERS.get(dialect)
-    adapted = tree if adapt is None else tree.transform(adapt)
+    adapted = tree if adapt is None else sql.replaced(tree, adapt)
     return adapted.sql(dialect, pretty=True)

@@ -112,7 +112,10 @@ class Source(Definition):
 
 
 class Limits(Definition):
-    """How far apart two numbers may be; one not given counts as 0, and both must be kept."""
+    """How far apart two numbers may be, inclusive.
+
+    Where both limits are given both must be kept; where only one is given, it alone decides.
+    """
 
     absolute: Limit | None = None
     percentage: Limit | None = None
@@ -123,6 +126,24 @@ class Limits(Definition):
             absolute=wider.absolute if self.absolute is None else self.absolute,
             percentage=wider.percentage if self.percentage is None else self.percentage,
         )
+
+    def settled(self) -> "Limits":
+        """Return the limits that decide: where neither is given both are 0."""
+        if self.absolute is None and self.percentage is None:
+            return Limits(absolute=Decimal(0), percentage=Decimal(0))
+        return self
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether only equal numbers keep these limits."""
+        return not self.absolute if self.absolute is not None else not self.percentage
+
+    def words(self, unit: str | None = None) -> str:
+        """Return the limits that decide in words, such as `10 EUR and 1 %`."""
+        amount = f" {unit}" if unit else ""
+        parts = [f"{self.absolute:f}{amount}"] if self.absolute is not None else []
+        parts += [f"{self.percentage:f} %"] if self.percentage is not None else []
+        return " and ".join(parts) or "0"
 
 
 class Thresholds(Definition):
@@ -137,11 +158,9 @@ class Thresholds(Definition):
             match=self.match.over(wider.match), minor_diff=self.minor_diff.over(wider.minor_diff)
         )
 
-
-EXACT = Thresholds(
-    match=Limits(absolute=Decimal(0), percentage=Decimal(0)),
-    minor_diff=Limits(absolute=Decimal(0), percentage=Decimal(0)),
-)
+    def settled(self) -> "Thresholds":
+        """Return the limits that decide."""
+        return Thresholds(match=self.match.settled(), minor_diff=self.minor_diff.settled())
 
 
 class MeasureSettings(Definition):
@@ -167,8 +186,8 @@ class ComparisonSettings(Definition):
     cache_ttl_seconds: Annotated[int, Field(ge=0)] = 3600
 
     def thresholds_for(self, pair: frozenset[str], measure: str) -> Thresholds:
-        """Return the limits that hold for one measure of two sources; those not set are 0."""
-        found = self.thresholds.over(EXACT)
+        """Return the limits that are set for one measure of two sources."""
+        found = self.thresholds
         for settings in self.pairs:
             if frozenset(settings.sources) == pair:
                 found = settings.thresholds.over(found)

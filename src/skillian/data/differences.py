@@ -111,7 +111,7 @@ class Groups:
 
     async def batches(self, wanted: Page) -> AsyncGenerator[tuple[GroupRow, ...]]:
         """Give the groups of a page as they come, some at a time; raises as `page`."""
-        statement = self._statement(wanted.of)
+        statement = await asyncio.to_thread(self._statement, wanted.of)
         async with aclosing(self._home.stream(statement.text, statement.parameters)) as batches:
             async for batch in batches:
                 rows = await asyncio.to_thread(arrow.rows, batch)
@@ -121,7 +121,7 @@ class Groups:
 
     async def count(self, wanted: Page) -> int:
         """Return how many groups there are on all such pages; raises as `page`."""
-        statement = self._statement(wanted.counted)
+        statement = await asyncio.to_thread(self._statement, wanted.counted)
         async with aclosing(self._home.stream(statement.text, statement.parameters)) as batches:
             return sum([int(row["total"]) async for batch in batches for row in arrow.rows(batch)])
 
@@ -155,6 +155,8 @@ def _columns(plan: ComparisonPlan) -> dict[str, str]:
         number = stored_type("decimal", measure.scale)
         columns |= {f"{name}_{index}": number for name in ("a", "b", "gap")}
         columns[f"status_{index}"] = "VARCHAR"
+        if measure.has_code:
+            columns |= {f"xa_{index}": "BIGINT", f"xb_{index}": "BIGINT"}
     return columns
 
 

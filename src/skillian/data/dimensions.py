@@ -21,6 +21,13 @@ _TARGETS: dict[str, tuple[Kind, str]] = {
     "date": ("date", "DATE"),
     "timestamp": ("timestamp", "TIMESTAMP"),
 }
+# Types of DuckDB that hold more, or fewer, digits of a second than Python and Arrow's default.
+_FINER: dict[str, str] = {
+    "TIMESTAMP_S": "TIMESTAMP",
+    "TIMESTAMP_MS": "TIMESTAMP",
+    "TIMESTAMP_NS": "TIMESTAMP",
+    "TIMESTAMPTZ_NS": "TIMESTAMPTZ",
+}
 
 
 class DimensionBuilder:
@@ -38,6 +45,8 @@ class DimensionBuilder:
     def build(self, column: exp.Expr, kind: ColumnType) -> tuple[exp.Expr, ColumnType]:
         """Return the value's SQL and type; raises `QueryError` for a type that cannot be meant."""
         value = column
+        if kind.sql in _FINER and self._definition.type not in {"text", "date"}:
+            value, kind = _microseconds(value, kind)
         if self._definition.normalise or self._definition.values:
             value, kind = _text(value, kind), ColumnType("text", "TEXT")
             for step in self._definition.normalise:
@@ -102,13 +111,27 @@ class DimensionBuilder:
         if kind.kind == goal.kind:
             return value
         if kind.kind in {"date", "timestamp", "timestamptz"}:  # of a time with a zone, that in UTC
-            return exp.cast(value, goal.sql)
+            moment = value.copy()
+            moment.type = exp.DataType.build(kind.kind)  # so that no text is looked for in it
+            return exp.cast(moment, goal.sql)
         if self._definition.format and kind.kind in {"text", "integer"}:
             pattern = exp.Literal.string(self._definition.format)
             return exp.cast(exp.StrToTime(this=_text(value, kind), format=pattern), goal.sql)
         if kind.kind != "text":
             raise QueryError(f"its column is {kind.sql}; declare a `format` to read it by")
         return _guarded(value, _DAY if goal.kind == "date" else _MOMENT, goal.sql)
+
+
+def _microseconds(value: exp.Expr, kind: ColumnType) -> tuple[exp.Expr, ColumnType]:
+    """Return a time in microseconds; one that is finer fails, naming the value."""
+    goal = _FINER[kind.sql]
+    cut = exp.cast(value.copy(), goal)
+    again = exp.cast(cut.copy(), exp.DataType.build(kind.sql, dialect="duckdb", udt=True))
+    told = exp.Literal.string(" is finer than microseconds; declare `type: text`")
+    failing = exp.DPipe(this=exp.cast(value.copy(), "TEXT"), expression=told)
+    case = exp.case().when(exp.EQ(this=again, expression=value.copy()), cut)
+    written = "TIMESTAMP" if goal == "TIMESTAMP" else "TIMESTAMP WITH TIME ZONE"
+    return case.else_(exp.cast(failing, goal)), ColumnType(kind.kind, written)
 
 
 def _text(value: exp.Expr, kind: ColumnType) -> exp.Expr:

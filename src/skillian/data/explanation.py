@@ -90,6 +90,10 @@ class MeasureExplanation:
         unit = f" {self.unit}" if self.unit else ""
         if not self.gross:
             return f"There is no gap in {self.measure} to explain."
+        if not self.breakdowns:
+            return (
+                f"The gap in {self.measure} of {jsonable(self.gross)}{unit} gross is not explained."
+            )
         first = self.breakdowns[0]
         if first.needed is None or first.needed > _NAMED or first.is_trivial:
             return (
@@ -126,13 +130,19 @@ class Explanation:
     """Why two sources differ, measure by measure.
 
     `grain` are the dimensions whose groups were looked at; `unused` those that both sources share
-    besides, by which the gap may be broken down too.
+    besides, by which the gap may be broken down too; `notes` say what was left out, and why.
     """
 
     cache_key: str
     grain: tuple[str, ...]
     unused: tuple[str, ...]
     measures: tuple[MeasureExplanation, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """The smallest explanation of each measure in words, and what was left out."""
+        return (*(each.sentence() for each in self.measures), *self.notes)
 
     def to_dict(self) -> dict[str, object]:
         """Return the explanation for JSON."""
@@ -140,7 +150,7 @@ class Explanation:
             "cache_key": self.cache_key,
             "grain": list(self.grain),
             "unused_dimensions": list(self.unused),
-            "interpretation": [each.sentence() for each in self.measures],
+            "interpretation": list(self.sentences),
             "measures": {each.measure: each.to_dict() for each in self.measures},
         }
 

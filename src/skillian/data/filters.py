@@ -8,7 +8,7 @@ null                                    no value
 {"between": [low, high]}                from low to high, both included
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
@@ -17,7 +17,7 @@ from sqlglot import exp
 from skillian.connectors.base import ColumnType
 from skillian.data import sql
 from skillian.data.values import Value, coerce, jsonable
-from skillian.errors import InvalidInputError
+from skillian.errors import InvalidInputError, quoted
 
 Operator = Literal["in", "not_in", "gte", "gt", "lte", "lt"]
 Filters = Mapping[str, Any]
@@ -29,6 +29,9 @@ _ORDER: dict[Operator, type[exp.Binary]] = {
     "lt": exp.LT,
 }
 _OPERATORS = ("ne", *_ORDER, "between")
+
+MAX_VALUES = 1000
+"""How many values all filters of a question may hold together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +65,27 @@ def written_filter(operator: str, text: str) -> object:
         return {"between": [part.strip() for part in text.split("..")]}
     if operator in _ORDER:
         return {operator: text.strip()}
-    raise InvalidInputError(f"no operator {operator!r}")
+    raise InvalidInputError(f"no operator {quoted(operator)}")
+
+
+def check_size(filters: Iterable[object]) -> None:
+    """Raise `InvalidInputError` where filters hold more than `MAX_VALUES` values."""
+    values = sum(map(_size, filters))
+    if values > MAX_VALUES:
+        raise InvalidInputError(
+            f"the filters hold {values} values; {MAX_VALUES} are the limit, so filter by a range"
+            ' such as {"between": [low, high]}, or by another dimension'
+        )
+
+
+def _size(given: object) -> int:
+    if isinstance(given, Mapping):
+        return sum(map(_length, cast("Mapping[object, object]", given).values()))
+    return _length(given)
+
+
+def _length(given: object) -> int:
+    return len(_list(given)) if _is_list(given) else 1
 
 
 def parse_filter(dimension: str, given: object, kind: ColumnType) -> tuple[Condition, ...]:
@@ -86,7 +109,7 @@ def condition_sql(
     def bound(item: Value) -> exp.Expr:
         # Texts are typed for engines that do not guess a parameter's type.
         placeholder = parameters.bind(item)
-        return exp.cast(placeholder, "TEXT") if kind.kind == "text" else placeholder
+        return sql.as_text(placeholder) if kind.kind == "text" else placeholder
 
     if condition.operator in _ORDER:
         operator = _ORDER[condition.operator]
@@ -118,7 +141,7 @@ def _conditions(
             yield _order(dimension, operator, value, kind)
         else:
             raise InvalidInputError(
-                f"filter on {dimension!r}: no operator {operator!r}; {_known()}"
+                f"filter on {dimension!r}: no operator {quoted(operator)}; {_known()}"
             )
 
 
@@ -134,7 +157,9 @@ def _membership(dimension: str, operator: Operator, given: object, kind: ColumnT
 
 def _order(dimension: str, operator: Operator, given: object, kind: ColumnType) -> Condition:
     if given is None or kind.kind == "boolean":
-        raise InvalidInputError(f"filter on {dimension!r}: {given!r} has no order for {operator!r}")
+        raise InvalidInputError(
+            f"filter on {dimension!r}: {quoted(given)} has no order for {operator!r}"
+        )
     return Condition(dimension, operator, (coerce(dimension, given, kind),))
 
 
@@ -146,8 +171,8 @@ def _between(dimension: str, given: object, kind: ColumnType) -> Iterator[Condit
     high = _order(dimension, "lte", bounds[1], kind)
     if cast("Any", low.values[0]) > cast("Any", high.values[0]):
         raise InvalidInputError(
-            f"filter on {dimension!r}: 'between' goes from low to high, not {bounds[0]!r} to"
-            f" {bounds[1]!r}"
+            f"filter on {dimension!r}: 'between' goes from low to high, not {quoted(bounds[0])} to"
+            f" {quoted(bounds[1])}"
         )
     yield from (low, high)
 

@@ -86,12 +86,14 @@ async def ground_of(
         groups = partial(groups_of_rows, plan)
         return Ground(home, groups, groups, {}, ())
     sides = {LANDED_A: plan.a, LANDED_B: plan.b}
-    queries = {
-        name: prepare(
-            side_select(plan, side), side.source.connector.dialect, plan.parameters.values
-        )
-        for name, side in sides.items()
-    }
+    queries = await asyncio.to_thread(
+        lambda: {
+            name: prepare(
+                side_select(plan, side), side.source.connector.dialect, plan.parameters.values
+            )
+            for name, side in sides.items()
+        }
+    )
     landed = await together(
         *(_land(plan, side, queries[name], workspace, progress) for name, side in sides.items())
     )
@@ -115,6 +117,8 @@ async def _land(
     columns["row_count"] = "BIGINT"
     for index, measure in enumerate(plan.measures):
         columns[f"total_{index}"] = stored_type("decimal", measure.scale)
+        if measure.has_code:
+            columns[f"xtotal_{index}"] = "BIGINT"
     batches = side.source.connector.stream(query.text, query.parameters)
     told = None if progress is None else partial(progress, side.source.name)
     return await workspace.land(columns, batches, told)

@@ -45,7 +45,13 @@ def comparison_counts(result: ComparisonResult) -> dict[str, object]:
         )
         for measure in summary.measures
     )
-    sentences = interpret(result.source_a, result.source_b, replace(summary, measures=bare), ())
+    sentences = interpret(
+        result.source_a,
+        result.source_b,
+        replace(summary, measures=bare),
+        (),
+        result.proof.thresholds,
+    )
     measures = {
         measure.name: {k: v for k, v in measure.to_dict().items() if k not in _AMOUNTS}
         for measure in summary.measures
@@ -70,7 +76,8 @@ def explanation_shares(explanation: Explanation) -> dict[str, object]:
             _sentence(measure, measure.breakdowns[0])
             for measure in explanation.measures
             if measure.breakdowns
-        ],
+        ]
+        + list(explanation.notes),
         "measures": {
             measure.measure: {"breakdowns": [_shares(measure, each) for each in measure.breakdowns]}
             for measure in explanation.measures

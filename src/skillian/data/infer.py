@@ -1,7 +1,8 @@
 """Sources that nobody has declared: from a database's catalogue, and from single files."""
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -9,7 +10,9 @@ from urllib.parse import urlsplit
 from pydantic import SecretStr
 from sqlglot import exp
 
+from skillian.connectors import scheme
 from skillian.connectors.base import ColumnType, Connector, Table
+from skillian.connectors.duckdb import path_of
 from skillian.data import arrow, sql
 from skillian.data.column_roles import Look, is_whole, role_of
 from skillian.data.compile import compile_sql
@@ -64,25 +67,68 @@ async def infer_sources(url: str, folder: Path) -> Inferred:
     return Inferred(connection, found, left_out, _shared([one.definition for one in found]))
 
 
-async def sources_of(names: Sequence[str], measures: Collection[str] = ()) -> SourceRegistry:
-    """Return the files of these paths as sources of the same names, without a `sources.yaml`.
+async def tables_of(names: Sequence[str]) -> dict[str, Table]:
+    """Return the table that each of these files holds.
 
-    Columns named in `measures`, and those with fractions, are summed; all others are dimensions.
     A sheet of a workbook is written `book.xlsx#Sheet`. Raises `QueryError` for what cannot be
-    read, `UnknownNameError` for a sheet that is not there, and `InvalidInputError` for a file
-    without a dimension or a measure.
+    read and `UnknownNameError` for a sheet that is not there.
+    """
+    found: dict[str, Table] = {}
+    async with Connections(_registry(_urls(names), {}, Path())) as opened:
+        for name in dict.fromkeys(names):
+            tables = {table.name: table for table in await opened.get(name).catalog()}
+            if Path(name).name not in tables:
+                raise UnknownNameError("sheet", name, tables)
+            found[name] = tables[Path(name).name]
+    return found
+
+
+def declared_files(names: Collection[str], declared: SourceRegistry | None) -> dict[str, Source]:
+    """Return the files among these that are sources of `declared`, by name or by place."""
+    if declared is None:
+        return {}
+    known = {name: _declared(name, declared) for name in names}
+    return {name: source for name, source in known.items() if source is not None}
+
+
+def sources_of(
+    tables: Mapping[str, Table],
+    measures: Collection[str] = (),
+    dimensions: Collection[str] = (),
+    known: Mapping[str, Source] | None = None,
+    declared: SourceRegistry | None = None,
+) -> SourceRegistry:
+    """Return these files as sources of the same names.
+
+    Columns named in `measures`, and those with fractions that are not named in `dimensions`, are
+    summed; all others are dimensions. `known` are sources of `declared`, whose defaults
+    comparisons then have. Raises `InvalidInputError` for a file without a dimension or a measure.
     """
     asked = {measure.casefold() for measure in measures}
-    urls = {name: f"files:///{_file(name).absolute()}" for name in names}
-    sources: dict[str, Source] = {}
-    async with Connections(_registry(urls, {}, Path())) as opened:
-        for name in urls:
-            tables = {table.name: table for table in await opened.get(name).catalog()}
-            table = tables.get(Path(name).name)
-            if table is None:
-                raise UnknownNameError("sheet", name, tables)
-            sources[name] = _file_source(name, table, asked)
-    return _registry(urls, sources, Path())
+    keys = {dimension.casefold() for dimension in dimensions}
+    sources = {name: _file_source(name, table, asked, keys) for name, table in tables.items()}
+    sources |= known or {}
+    urls = _urls(tables)
+    if declared is None:
+        return _registry(urls, sources, Path())
+    connections = {source.connection for source in sources.values()} - {*urls}
+    urls |= {name: declared.declared_url(name) for name in connections}
+    return _registry(urls, sources, declared.folder, declared.comparison)
+
+
+def _declared(name: str, declared: SourceRegistry) -> Source | None:
+    """Return the source that is declared by this name, or over this file."""
+    path = Path(name).absolute()
+    for each in declared.names:
+        source = declared.get(each)
+        if each == name:
+            return source
+        url = declared.url(source.connection)
+        if scheme(url) == "files" and source.table is not None:
+            place = path_of(url, declared.folder)
+            if path.resolve() in {place.resolve(), (place / source.table).resolve()}:
+                return source
+    return None
 
 
 def connection_name(url: str) -> str:
@@ -95,15 +141,22 @@ def connection_name(url: str) -> str:
 
 
 def _registry(
-    urls: Mapping[str, str], sources: Mapping[str, Source], folder: Path
+    urls: Mapping[str, str],
+    sources: Mapping[str, Source],
+    folder: Path,
+    comparison: ComparisonSettings | None = None,
 ) -> SourceRegistry:
     # Not validated: for a look at the catalogue there are no sources yet.
     definitions = SourcesFile.model_construct(
         connections={name: SecretStr(url) for name, url in urls.items()},
         sources=dict(sources),
-        comparison=ComparisonSettings(),
+        comparison=comparison or ComparisonSettings(),
     )
     return SourceRegistry(definitions, folder)
+
+
+def _urls(names: Iterable[str]) -> dict[str, str]:
+    return {name: f"files:///{_file(name).absolute()}" for name in names}
 
 
 def _file(name: str) -> Path:
@@ -113,15 +166,19 @@ def _file(name: str) -> Path:
     return path if path.exists() or not book else path.with_name(book)
 
 
-def _file_source(name: str, table: Table, asked: Collection[str]) -> Source:
+def _file_source(name: str, table: Table, asked: AbstractSet[str], keys: Collection[str]) -> Source:
     dimensions: dict[str, Dimension] = {}
     measures: dict[str, Measure] = {}
     for column, kind in _usable(table):
         amount = kind.kind in {"decimal", "float"} and not is_whole(kind)
-        if amount or column.casefold() in asked:
+        if column.casefold() in asked or (amount and column.casefold() not in keys):
             measures[column] = Measure(column=column, aggregation="sum")
-        elif kind.kind != "other":
-            dimensions[column] = Dimension(column=column)
+        else:
+            as_text = "text" if kind.kind == "other" else None
+            dimensions[column] = Dimension(column=column, type=as_text)
+    missing = sorted(asked - {column.casefold() for column in table.columns})
+    if missing:
+        raise UnknownNameError("column", missing[0], table.columns, name)
     if not dimensions or not measures:
         lacking = "to sum" if dimensions else "to align on"
         known = ", ".join(table.columns) or "none"

@@ -13,6 +13,9 @@ from skillian.errors import QueryError
 
 AVERAGE_DIGITS = 6
 
+NAN = 2
+"""The code of NaN; those of the infinities are 1 and -1."""
+
 COUNTS = frozenset({"count", "count_distinct"})
 _NUMBERS = frozenset({"integer", "decimal"})
 _WITHOUT_SCALE = frozenset({"numeric", "decimal"})
@@ -61,6 +64,50 @@ def aggregate(term: MeasureTerm, value: exp.Expr, scale: int) -> exp.Expr:
             text = exp.cast(value, "TEXT") if term.type.kind == "text" else value
             result = exp.Count(this=exp.Distinct(expressions=[text]))
     return sql.decimal(result, scale)
+
+
+def finite(term: MeasureTerm, value: exp.Expr, code: exp.Expr | None, scale: int) -> exp.Expr:
+    """Return the aggregate where it is a finite number, else NULL; `code` is that of a row."""
+    total = aggregate(term, value, scale)
+    special = code_of(term, value, code, scale)
+    if special is None:
+        return total
+    return sql.decimal(exp.case().when(sql.is_null(special), total, copy=False), scale)
+
+
+def code_of(
+    term: MeasureTerm, value: exp.Expr, code: exp.Expr | None, scale: int
+) -> exp.Expr | None:
+    """Return the code of the aggregate: as databases order them, NaN is above all numbers."""
+    if term.may_be_nan:
+        nan = exp.EQ(this=aggregate(term, value, scale), expression=_nan())
+        return exp.Paren(this=exp.case().when(nan, exp.Literal.number(NAN), copy=False))
+    if code is None:
+        return None
+    highest, lowest = exp.Max(this=code.copy()), exp.Min(this=code.copy())
+    if term.definition.aggregation in {"sum", "avg"}:
+        case = _code_of_sum(highest, lowest)
+    else:
+        is_max = term.definition.aggregation == "max"
+        first, beyond = (highest, (NAN, 1)) if is_max else (lowest, (-1,))
+        case = exp.case()
+        for each in beyond:
+            case = case.when(sql.equals(first, each), exp.Literal.number(each), copy=False)
+        nothing = sql.equals(exp.Count(this=value.copy()), 0)
+        case = case.when(nothing, first.copy(), copy=False)
+    return exp.Paren(this=case)
+
+
+def _code_of_sum(highest: exp.Expr, lowest: exp.Expr) -> exp.Case:
+    both = sql.all_of([sql.equals(highest, 1), sql.equals(lowest, -1)])
+    nan = sql.any_of([sql.equals(highest, NAN), both])
+    case = exp.case().when(nan, exp.Literal.number(NAN), copy=False)
+    case = case.when(sql.equals(highest, 1), exp.Literal.number(1), copy=False)
+    return case.when(sql.equals(lowest, -1), exp.Literal.number(-1), copy=False)
+
+
+def _nan() -> exp.Expr:
+    return exp.cast(exp.Literal.string("NaN"), "DECIMAL")
 
 
 def _sum(term: MeasureTerm, value: exp.Expr) -> exp.Expr:

@@ -11,8 +11,9 @@ from skillian.connectors.base import ColumnType
 from skillian.data import sql
 from skillian.data.comparison_plan import ComparisonPlan
 from skillian.data.comparison_summary import key_columns, largest_first
-from skillian.data.filters import condition_sql, parse_filter
+from skillian.data.filters import check_size, condition_sql, parse_filter
 from skillian.data.results import STATUSES, Status
+from skillian.data.values import MAX_TEXT
 from skillian.errors import InvalidInputError, UnknownNameError
 
 Column = Literal["key", "a", "b", "gap", "size", "status", "rows_a", "rows_b"]
@@ -65,6 +66,7 @@ class Page:
 
         Raises `InvalidInputError` or `UnknownNameError` for an order or a test that cannot be.
         """
+        check_size(test.filter for test in self.where)
         wanted = [sql.any_of(sql.is_text(sql.bare("status"), each) for each in self.statuses)]
         wanted += [_tested(test, plan, parameters) for test in self.where]
         select.where(*wanted, copy=False).order_by(*_ordered(self.order, plan), copy=False)
@@ -126,6 +128,8 @@ def _tested(test: ColumnFilter, plan: ComparisonPlan, parameters: sql.Parameters
     if test.column == "key":
         part = _contained(test.filter)
         if part is not None:
+            if len(part) > MAX_TEXT:
+                raise InvalidInputError(f"'contains' takes at most {MAX_TEXT} characters")
             lowered = exp.Lower(this=exp.cast(value, "TEXT"))
             text = exp.Lower(this=exp.cast(parameters.bind(part), "TEXT"))
             return exp.GT(this=exp.StrPosition(this=lowered, substr=text), expression=sql.zero())

@@ -1,7 +1,10 @@
 """Asks one source: logical names in, rows and the SQL that gave them out."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
+from typing import cast
 
 from sqlglot import exp
 
@@ -9,8 +12,9 @@ from skillian.connectors.base import Kind
 from skillian.data import arrow, sql
 from skillian.data.binding import Binder, BoundSource, MeasureTerm, Term
 from skillian.data.compile import compile_sql
+from skillian.data.exact import exact_measures, number_of
 from skillian.data.filters import Condition, Filters
-from skillian.data.measures import aggregate, result_scale
+from skillian.data.measures import code_of, finite, result_scale
 from skillian.data.selection import conditions, filtered_rows
 from skillian.data.values import jsonable, python_value
 from skillian.errors import InvalidInputError, UnknownNameError
@@ -20,6 +24,7 @@ MAX_LIMIT = 1000
 
 _ROWS = "rows"
 _SHORTEST_CUT = 60
+_CODE = "code of measure "  # no source has such a name: it holds what no decimal does
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,17 +105,21 @@ class QueryEngine:
         if not any(names):
             raise InvalidInputError(f"name dimensions or measures of {source}; {_offer(bound)}")
         parameters = sql.Parameters()
+        where = conditions(bound, filters)
         question = _Question(
             dimensions=tuple(bound.dimension(name, parameters) for name in names[0]),
-            measures=await bound.measures(names[1]),
-            where=conditions(bound, filters),
+            measures=await exact_measures(bound, names[1], where),
+            where=where,
             order=_order(order, (*names[0], *names[1])),
         )
-        tree = _statement(bound, question, limit, parameters)
-        statement = compile_sql(tree, bound.connector.dialect)
+        statement = await asyncio.to_thread(
+            lambda: compile_sql(
+                _statement(bound, question, limit, parameters), bound.connector.dialect
+            )
+        )
         table = await bound.connector.run(statement, parameters.values)
         kinds: list[Kind] = [term.type.kind for term in question.dimensions]
-        rows = tuple(_row(tuple(row.values()), kinds) for row in arrow.rows(table))
+        rows = tuple(_row(row, kinds, question.measures) for row in arrow.rows(table))
         return QueryResult(
             source=source,
             columns=(*names[0], *names[1]),
@@ -122,10 +131,16 @@ class QueryEngine:
         )
 
 
-def _row(values: tuple[object, ...], kinds: Sequence[Kind]) -> tuple[object, ...]:
+def _row(
+    row: Mapping[str, object], kinds: Sequence[Kind], measures: Sequence[MeasureTerm]
+) -> tuple[object, ...]:
     """A row of the result: dimensions of these kinds, then measures."""
-    dimensions = (python_value(value, kind) for value, kind in zip(values, kinds, strict=False))
-    return (*dimensions, *values[len(kinds) :])
+    values = tuple(row.values())
+    found = [python_value(value, kind) for value, kind in zip(values, kinds, strict=False)]
+    for index, value in enumerate(values[len(kinds) : len(kinds) + len(measures)]):
+        number = cast("Decimal | None", value)
+        found.append(number_of(number, row.get(f"{_CODE}{index}")))
+    return tuple(found)
 
 
 def _offer(bound: BoundSource) -> str:
@@ -152,16 +167,20 @@ def _statement(
     terms = (*question.dimensions, *question.measures)
     aliases = {term.name: _alias(index, term.name) for index, term in enumerate(terms)}
     values = {aliases[term.name]: term.value for term in terms}
+    for index, measure in enumerate(question.measures):
+        if measure.code is not None:
+            values[f"{_CODE}{index}"] = measure.code
     rows = filtered_rows(bound, values, question.where, parameters)
     keys = [sql.column(aliases[term.name], _ROWS) for term in question.dimensions]
-    totals = [
-        sql.named(
-            aggregate(term, sql.column(aliases[term.name], _ROWS), result_scale(term)),
-            aliases[term.name],
-        )
-        for term in question.measures
-    ]
-    select = exp.Select(expressions=[*keys, *totals]).from_(rows.subquery(sql.name(_ROWS)))
+    totals: list[exp.Expr] = []
+    codes: list[exp.Expr] = []
+    for index, term in enumerate(question.measures):
+        value, scale = sql.column(aliases[term.name], _ROWS), result_scale(term)
+        row_code = None if term.code is None else sql.column(f"{_CODE}{index}", _ROWS)
+        totals.append(sql.named(finite(term, value, row_code, scale), aliases[term.name]))
+        code = code_of(term, value, row_code, scale)
+        codes += [] if code is None else [sql.named(code, f"{_CODE}{index}")]
+    select = exp.Select(expressions=[*keys, *totals, *codes]).from_(rows.subquery(sql.name(_ROWS)))
     if keys:
         select = select.group_by(*(key.copy() for key in keys))
     named = {name for name, _ in question.order}

@@ -23,7 +23,7 @@ from skillian.data.sources import SourceRegistry
 from skillian.errors import InvalidInputError
 
 # Part of every cache key: raise it whenever the same question could get another answer.
-ENGINE_VERSION = 2
+ENGINE_VERSION = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class Planner:
         keys = shared_keys(a, b, question.align_on, settings.default_align_on)
         pair = frozenset((question.source_a, question.source_b))
         limits = [
-            question.thresholds.over(settings.thresholds_for(pair, name))
+            question.thresholds.over(settings.thresholds_for(pair, name)).settled()
             for name in question.measures
         ]
         parameters = sql.Parameters()

@@ -10,7 +10,7 @@ from skillian.data.comparison_plan import ComparisonPlan
 from skillian.data.ground import Ground
 from skillian.data.question import Question
 from skillian.data.results import ComparisonResult
-from skillian.errors import InvalidInputError
+from skillian.errors import InvalidInputError, quoted
 
 MAX_BYTES = 64 * 1024 * 1024
 BESIDE_BYTES = 16 * 1024  # question, plan and ground; measured by benchmarks/comparison_memory.py
@@ -60,7 +60,7 @@ class ComparisonCache:
         found = self.find(key)
         if found is None:
             raise InvalidInputError(
-                f"there is no comparison {key[:12]!r} (any more); compare the sources again"
+                f"there is no comparison {quoted(key[:12])} (any more); compare the sources again"
             )
         return found
 

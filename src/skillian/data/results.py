@@ -12,7 +12,7 @@ from skillian.data.near_misses import NearMisses
 from skillian.data.values import jsonable
 
 Status = Literal["match", "minor_diff", "major_diff", "missing_in_a", "missing_in_b"]
-Reason = Literal["null_in_a", "null_in_b"]
+Reason = Literal["null_in_a", "null_in_b", "nan_in_a", "nan_in_b", "infinite_in_a", "infinite_in_b"]
 
 STATUSES: tuple[Status, ...] = (
     "match",
@@ -26,6 +26,11 @@ _PERCENT_STEP = Decimal("0.0001")
 # Python's own context rounds every operation, even abs(), to 28 digits.
 EXACT = Context(prec=100, rounding=ROUND_HALF_UP)
 """What exact arithmetic on the numbers of a result is done in."""
+
+
+def finite(value: Decimal | None) -> Decimal | None:
+    """Return the value where it is a number, None for NULL, NaN and the infinities."""
+    return value if value is not None and value.is_finite() else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +75,9 @@ class MeasureSummary:
     The net difference adds up b - a over the groups, the gross difference |b - a|, a missing or
     NULL side as 0. `doubled_in_b` counts groups where b has exactly twice the rows and twice the
     sum of a (0 for what is no sum), `opposite_sign` groups where b = -a; `null_in_a` and
-    `null_in_b` groups that are on both sides, where only that side has no value.
+    `null_in_b` groups that are on both sides, where only that side has no value; `not_finite_in_a`
+    and `not_finite_in_b` such groups with a major difference where that side is NaN or infinite,
+    which counts as 0 in differences. `note` says how binary floats were taken.
     """
 
     name: str
@@ -85,6 +92,9 @@ class MeasureSummary:
     doubled_in_a: int
     doubled_in_b: int
     opposite_sign: int
+    not_finite_in_a: int = 0
+    not_finite_in_b: int = 0
+    note: str = ""
 
     def to_dict(self) -> dict[str, object]:
         """Return the summary for JSON; numbers with a fraction are strings."""
@@ -101,6 +111,8 @@ class MeasureSummary:
             "doubled_in_a": self.doubled_in_a,
             "doubled_in_b": self.doubled_in_b,
             "opposite_sign": self.opposite_sign,
+            "not_finite_in_a": self.not_finite_in_a,
+            "not_finite_in_b": self.not_finite_in_b,
         }
 
 
@@ -110,7 +122,8 @@ class Summary:
 
     `rows_a` and `rows_b` count the rows behind the groups; `uneven_groups` the groups that are on
     both sides with a different number of rows; `repeated_a` and `repeated_b` the groups of more
-    than one row on that side; `near_misses` keys that only their writing keeps apart.
+    than one row on that side; `near_misses` keys that only their writing keeps apart;
+    `uneven_matches` the uneven groups in which all measures match.
     """
 
     classes: Classes
@@ -121,6 +134,38 @@ class Summary:
     repeated_b: int
     near_misses: NearMisses
     measures: tuple[MeasureSummary, ...]
+    uneven_matches: int = 0
+
+    @property
+    def groups_a(self) -> int:
+        """How many groups a has."""
+        return self.classes.groups - self.classes.missing_in_a
+
+    @property
+    def groups_b(self) -> int:
+        """How many groups b has."""
+        return self.classes.groups - self.classes.missing_in_b
+
+    @property
+    def key_names_rows(self) -> bool:
+        """Whether the key is there to name single rows, rather than to add up many.
+
+        It is where at most half of the groups of each side hold more than one row, and where one
+        side has a single row for each group and the other one exactly two.
+        """
+        few = 2 * self.repeated_a <= self.groups_a and 2 * self.repeated_b <= self.groups_b
+        return few or self._is_doubled
+
+    @property
+    def row_findings(self) -> int:
+        """How many groups differ in nothing but their rows, where the key names rows."""
+        return self.uneven_matches if self.key_names_rows else 0
+
+    @property
+    def _is_doubled(self) -> bool:
+        sides = sorted([(self.rows_a, self.repeated_a), (self.rows_b, self.repeated_b)])
+        (fewer, repeated), (more, _) = sides
+        return not repeated and more == 2 * fewer and self.uneven_groups == self.classes.groups
 
     def to_dict(self) -> dict[str, object]:
         """Return the summary for JSON."""
@@ -132,6 +177,8 @@ class Summary:
             "rows_a": self.rows_a,
             "rows_b": self.rows_b,
             "uneven_groups": self.uneven_groups,
+            "uneven_matches": self.uneven_matches,
+            "row_findings": self.row_findings,
             "repeated_a": self.repeated_a,
             "repeated_b": self.repeated_b,
             "near_misses": self.near_misses.to_dict(),
@@ -153,31 +200,37 @@ class Difference:
 
     @property
     def gap(self) -> Decimal:
-        """The signed b - a, a missing or NULL side as 0; differences are ordered by its size."""
-        return EXACT.subtract(self.b or Decimal(0), self.a or Decimal(0))
+        """The signed b - a, by whose size differences are ordered.
+
+        A side that is missing, NULL, NaN or infinite counts as 0.
+        """
+        return EXACT.subtract(finite(self.b) or Decimal(0), finite(self.a) or Decimal(0))
 
     @property
     def absolute_diff(self) -> Decimal | None:
-        """|b - a|; None where a side has no value."""
-        return None if self.a is None or self.b is None else self.gap.copy_abs()
+        """|b - a|; None where a side has no finite value."""
+        return None if finite(self.a) is None or finite(self.b) is None else self.gap.copy_abs()
 
     @property
     def percentage_diff(self) -> Decimal | None:
-        """100 * |b - a| / |a| to four digits; None for a = 0 or where a side has no value."""
-        if not self.a or self.b is None:
+        """100 * |b - a| / |a| to four digits; None for a = 0 and without two finite values."""
+        baseline = finite(self.a)
+        if not baseline or finite(self.b) is None:
             return None
         hundredfold = EXACT.multiply(self.gap.copy_abs(), Decimal(100))
-        share = EXACT.divide(hundredfold, self.a.copy_abs())
+        share = EXACT.divide(hundredfold, baseline.copy_abs())
         return share.quantize(_PERCENT_STEP, context=EXACT)
 
     @property
     def opposite_sign(self) -> bool:
         """Whether b = -a, and neither is 0."""
-        return self.a is not None and bool(self.a) and self.a.copy_negate() == self.b
+        baseline = finite(self.a)
+        return bool(baseline) and baseline is not None and baseline.copy_negate() == self.b
 
     def doubled(self, *, in_a: bool) -> bool:
         """Whether one side has exactly twice the rows and twice the value of the other."""
-        values = (self.a, self.b) if in_a else (self.b, self.a)
+        sides = finite(self.a), finite(self.b)
+        values = sides if in_a else sides[::-1]
         rows = (self.rows_a, self.rows_b) if in_a else (self.rows_b, self.rows_a)
         if not values[0] or not values[1] or rows[0] != 2 * rows[1]:
             return False
@@ -190,7 +243,13 @@ class Difference:
             return None
         if self.a is None:
             return "null_in_a"
-        return "null_in_b" if self.b is None else None
+        if self.b is None:
+            return "null_in_b"
+        if self.a.is_nan() or self.b.is_nan():
+            return "nan_in_a" if self.a.is_nan() else "nan_in_b"
+        if self.a.is_infinite():
+            return "infinite_in_a"
+        return "infinite_in_b" if self.b.is_infinite() else None
 
     def to_dict(self) -> dict[str, object]:
         """Return the difference for JSON; numbers with a fraction are strings."""

@@ -6,16 +6,17 @@ from sqlglot import exp
 
 from skillian.data import sql
 from skillian.data.binding import BoundSource
-from skillian.data.filters import Condition, Filters, condition_sql, parse_filter
+from skillian.data.filters import Condition, Filters, check_size, condition_sql, parse_filter
 from skillian.errors import InvalidInputError
 
 
 def conditions(source: BoundSource, filters: Filters | None) -> tuple[Condition, ...]:
     """Return the filters as typed conditions on the source's dimensions.
 
-    Raises `InvalidInputError` for a value that does not fit, or a filter on a measure, and
-    `UnknownNameError` for a dimension that is not declared.
+    Raises `InvalidInputError` for a value that does not fit, too many values, or a filter on a
+    measure, and `UnknownNameError` for a dimension that is not declared.
     """
+    check_size((filters or {}).values())
     found: list[Condition] = []
     for name, given in (filters or {}).items():
         if name in source.definition.measures:

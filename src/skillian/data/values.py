@@ -7,9 +7,12 @@ from typing import Any
 
 from skillian.connectors.base import ColumnType, Kind
 from skillian.data.sql import MAX_DIGITS
-from skillian.errors import InvalidInputError
+from skillian.errors import InvalidInputError, quoted
 
 Value = str | int | Decimal | bool | date | datetime | None
+
+MAX_TEXT = 1000
+"""Characters of a text to filter by."""
 
 _SAFE_INTEGER = 2**53
 _BOOLEANS = {"true": True, "false": False}
@@ -20,7 +23,7 @@ _WANTED: dict[Kind, str] = {
     "date": "a date such as 2024-12-31",
     "timestamp": "a time such as 2024-12-31T18:00:00",
     "timestamptz": "a time with its zone, such as 2024-12-31T18:00:00+00:00",
-    "text": "a text",
+    "text": f"a text of at most {MAX_TEXT} characters",
 }
 
 
@@ -33,7 +36,9 @@ def coerce(name: str, value: object, kind: ColumnType) -> Value:
         return _COERCIONS[kind.kind](value)
     except (ValueError, OverflowError, TypeError, KeyError, InvalidOperation):
         wanted = _WANTED.get(kind.kind, "no value")
-        raise InvalidInputError(f"{name!r} ({kind.sql}) takes {wanted}, not {value!r}") from None
+        raise InvalidInputError(
+            f"{name!r} ({kind.sql}) takes {wanted}, not {quoted(value)}"
+        ) from None
 
 
 def jsonable(value: object) -> object:
@@ -60,6 +65,8 @@ def _text(value: object) -> str:
     if isinstance(value, bool | float) or not isinstance(value, str | int | Decimal | date):
         raise TypeError
     text = value.isoformat() if isinstance(value, date) else str(value)
+    if len(text) > MAX_TEXT:
+        raise ValueError
     text.encode()  # a lone surrogate is no text
     return text
 

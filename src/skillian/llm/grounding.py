@@ -24,10 +24,12 @@ from skillian.llm.phrases import LONGEST, Name, Phrases
 from skillian.llm.unread import Role, unread_words
 from skillian.llm.values import Condition, ValueReader
 from skillian.llm.vocabulary import Vocabulary
-from skillian.llm.words import Word, plain, split
+from skillian.llm.words import MOST_PASSED, Word, plain, split
 
 LONGEST_QUESTION = 2000
 """Characters; what is longer is no question, and takes long to read."""
+MOST_WORDS = 400
+"""Of a question, signs such as `=` counted."""
 
 
 def ground(question: str, vocabulary: Vocabulary, sources: Sequence[str] = ()) -> Grounding:
@@ -39,6 +41,8 @@ def ground(question: str, vocabulary: Vocabulary, sources: Sequence[str] = ()) -
     if len(question) > LONGEST_QUESTION:
         return Grounding(unread=[f"a question of more than {LONGEST_QUESTION} characters"])
     words = split(question)
+    if len(words) > MOST_WORDS:
+        return Grounding(unread=[f"a question of more than {MOST_WORDS} words"])
     phrases = Phrases(vocabulary)
     named = [
         name.meanings["source"]
@@ -194,15 +198,19 @@ class _Reader:
 
     def _is_listed(self, at: int) -> bool:
         """Whether this goes on a list of breakdowns: "by company and period", "by a, b"."""
-        while at and self._words[at - 1].plain in ARTICLES | JOINING | {"by", "per"}:
-            at -= 1
-        return at == self._listed_until
+        return self._back(at, ARTICLES | JOINING | {"by", "per"}) == self._listed_until
 
     def _before(self, at: int) -> str:
         """The word before, articles passed over."""
-        while at and self._words[at - 1].plain in ARTICLES:
-            at -= 1
+        at = self._back(at, ARTICLES)
         return self._words[at - 1].plain if at else ""
+
+    def _back(self, at: int, passed: set[str]) -> int:
+        """The place to which words of this kind reach back, as far as `MOST_PASSED`."""
+        start = max(at - MOST_PASSED, 0)
+        while at > start and self._words[at - 1].plain in passed:
+            at -= 1
+        return at
 
     def _said_sources(self, unread: Sequence[int]) -> list[str]:
         """The two words that the question's form makes sources, where not both are known."""
@@ -230,7 +238,9 @@ class _Reader:
 
     def _beside(self, at: int, step: int) -> int:
         at += step
-        while 0 < at < len(self._words) - 1 and self._words[at].plain in ARTICLES:
+        for _ in range(MOST_PASSED):
+            if not (0 < at < len(self._words) - 1 and self._words[at].plain in ARTICLES):
+                break
             at += step
         return at
 

@@ -6,7 +6,7 @@ import re
 from calendar import monthrange
 from collections.abc import Iterable, Sequence
 
-from skillian.llm.words import Word
+from skillian.llm.words import MOST_PASSED, Word
 
 _NAMES = (
     *("january", "february", "march", "april", "may", "june"),
@@ -67,15 +67,21 @@ def days_of(span: Span) -> list[str]:
 
 def named_months(words: Sequence[Word]) -> set[Month]:
     """The first and last months of all spans that are named with a year."""
-    spans = [read[1] for at in range(len(words)) if (read := read_span(words, at, ()))]
+    years = named_years(words)
+    spans = [read[1] for at in range(len(words)) if (read := read_span(words, at, years))]
     return {month for span in spans for month in span}
+
+
+def named_years(words: Sequence[Word]) -> set[int]:
+    """The years that the question names."""
+    return {int(word.plain) for word in words if _YEAR.fullmatch(word.plain)}
 
 
 def read_span(words: Sequence[Word], at: int, years: Iterable[int]) -> tuple[int, Span] | None:
     """The months that are named from word `at` on, and how many words name them.
 
-    `years` are those of the data; a month without a year is understood where there is one only,
-    or where the question names one.
+    `years` are those that the question names, else those of the data; a month without a year is
+    understood where there is one only.
     """
     said = words[at].plain
     if match := _MONTH_FIRST.fullmatch(said) or _YEAR_FIRST.fullmatch(words[at].text.lower()):
@@ -112,12 +118,12 @@ def _with_year(
 ) -> tuple[int, Span] | None:
     """The months in the year that follows, else the only year of the question or the data."""
     after = at + taken
-    while after < len(words) and words[after].plain in _JOINING:
+    end = min(after + MOST_PASSED, len(words))
+    while after < end and words[after].plain in _JOINING:
         after += 1
     if after < len(words) and _YEAR.fullmatch(words[after].plain):
         return after + 1 - at, _months(int(words[after].plain), *months)
-    named = {int(word.plain) for word in words if _YEAR.fullmatch(word.plain)}
-    only = named or set(years)
+    only = set(years)
     return (taken, _months(only.pop(), *months)) if len(only) == 1 else None
 
 

@@ -22,6 +22,10 @@ from skillian.llm.wording import word_help, word_result
 from tinyagent import Message, ModelDelta, ModelRequest, ModelResponse, RawToolCall, Usage
 
 NAME = "offline planner, no language model"
+NOT_UNDERSTOOD = "not_understood"
+"""Finish reason of a reply that asks for a question in other words."""
+TOOL_FAILED = "tool_failed"
+"""Finish reason of a reply that reports why a tool gave no result."""
 
 _SOURCE_ARGUMENTS = ("source_a", "source_b", "source")
 
@@ -53,7 +57,7 @@ class OfflinePlanner:
         made = self._plan(turn[0].text, found, earlier)
         if isinstance(made, Call):
             return _call(made.tool, made.arguments)
-        return _say(word_help(self._vocabulary, made.reason))
+        return _say(word_help(self._vocabulary, made.reason), NOT_UNDERSTOOD)
 
     async def stream(
         self, request: ModelRequest
@@ -84,7 +88,8 @@ class OfflinePlanner:
             further = self._further(before, turn)
             if further is not None:
                 return _call(further.tool, further.arguments)
-        return _say(word_result(call.name, result, turn[-1].text))
+        said = word_result(call.name, result, turn[-1].text)
+        return _say(said, TOOL_FAILED if result.get("error") else "stop")
 
     def _further(self, before: Sequence[Message], turn: Sequence[Message]) -> Call | None:
         """The second call of a question such as "why do … and … differ?"."""
@@ -122,5 +127,5 @@ def _call(name: str, arguments: Mapping[str, Any]) -> ModelResponse:
     return ModelResponse(None, (call,), Usage(requests=1), "tool_calls", NAME)
 
 
-def _say(text: str) -> ModelResponse:
-    return ModelResponse(text, (), Usage(requests=1), "stop", NAME)
+def _say(text: str, finish_reason: str) -> ModelResponse:
+    return ModelResponse(text, (), Usage(requests=1), finish_reason, NAME)

@@ -19,7 +19,7 @@ from skillian.llm.lexicon import (
 )
 from skillian.llm.phrases import Phrases
 from skillian.llm.vocabulary import Vocabulary
-from skillian.llm.words import Word
+from skillian.llm.words import MOST_PASSED, Word
 
 _LONGEST_VALUE = 5
 _LONGEST_OPERATOR = 4
@@ -66,8 +66,10 @@ class ValueReader:
         self._words = words
         self._vocabulary = vocabulary
         self._phrases = phrases
+        named = periods.named_years(words)
         self._years = {
-            name: {month[0] for value in values.values() if (month := periods.month_of(value))}
+            name: named
+            or {month[0] for value in values.values() if (month := periods.month_of(value))}
             for name, values in vocabulary.values.items()
         }
 
@@ -78,8 +80,8 @@ class ValueReader:
         if dimension is not None:
             position, second = self._operator(position)
             operator = second or operator
-            while not second and self._plain(position) in _BETWEEN_NAME_AND_VALUE:
-                position += 1
+            if not second:
+                position = self._skip(position, _BETWEEN_NAME_AND_VALUE)
         elif operator is None and position != at:
             return None
         if operator is not None:
@@ -130,9 +132,7 @@ class ValueReader:
         values = list(first.values)
         spans = len(values) > 1
         while True:
-            after = end
-            while self._plain(after) in JOINING | {"for", "in", "either"}:
-                after += 1
+            after = self._skip(end, JOINING | {"for", "in", "either"})
             after, named = self._dimension(after)
             value = self._value(after, first.dimension, is_named=named is not None)
             if value is None or named not in {None, first.dimension}:
@@ -254,7 +254,8 @@ class ValueReader:
         return _Value(1, dimension, (word.text,))
 
     def _skip(self, at: int, passed: set[str]) -> int:
-        while at < len(self._words) and self._plain(at) in passed:
+        end = min(at + MOST_PASSED, len(self._words))
+        while at < end and self._plain(at) in passed:
             at += 1
         return at
 

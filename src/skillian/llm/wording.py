@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -10,6 +11,8 @@ from skillian.llm.vocabulary import Vocabulary
 
 _SHOWN = 5
 _PASSAGES = 2
+# An underscore within a word, as in a name, formats nothing.
+_ACTIVE = re.compile(r"[\\`*\[\]<>|~#]|&\S|://|\b_|_\b|^\s|\s$")
 _LOST = "I did not understand the question."
 
 
@@ -136,7 +139,15 @@ def _pairs(pairs: Iterable[tuple[str, Any]]) -> str:
 
 
 def _shown(value: Any) -> Any:
-    return "none" if value is None else value
+    """A value on one line; a text that Markdown would format stands between backticks."""
+    if not isinstance(value, str):
+        return "none" if value is None else value
+    line = " ".join(value.split("\n"))
+    if not _ACTIVE.search(line):
+        return line
+    fence = "`" * (1 + max((len(run) for run in re.findall("`+", line)), default=0))
+    space = " " if "`" in line else ""
+    return f"{fence}{space}{line}{space}{fence}"
 
 
 def _more(more: bool) -> list[str]:  # noqa: FBT001 - a private word for "and so on"

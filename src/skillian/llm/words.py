@@ -9,6 +9,8 @@ _WORD = re.compile(
     r"(?<!\w)'[^']+'(?!\w)|\"[^\"]+\"|“[^”]+”|[<>!]=|<>|[<>=≥≤≠&]|[€$]|%|\w(?:[\w./'\u2019-]*\w)?"
 )
 _QUOTES = "'\"“”"
+MOST_PASSED = 8
+"""How many small words in a row ("in all of the") are passed over; more are no question's."""
 _SHORTEST_PLURAL = 4
 
 

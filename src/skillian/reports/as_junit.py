@@ -71,6 +71,10 @@ def _cases(outcome: Outcome) -> Iterator[tuple[str, Element | None]]:
             f"no group is missing in {source}",
             _problem("failure", status, said, found) if count else None,
         )
+    count = outcome.result.summary.row_findings
+    if count:
+        said = f"{counted(count)} with other numbers of rows, whose measures match"
+        yield "the rows of each group", _problem("failure", "rows", said, ())
 
 
 def _measure_problem(outcome: Compared, measure: MeasureSummary, *, minor: bool) -> Element | None:

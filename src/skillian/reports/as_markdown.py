@@ -1,7 +1,7 @@
 """A report for pull requests: GitHub's Markdown, in which no value can format or call anyone."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from skillian.data.results import STATUSES, Difference
 from skillian.reports.outcome import Compared, Outcome, Verdict
@@ -36,8 +36,8 @@ def _comparison(outcome: Outcome) -> Iterator[str]:
     for sentence in result.interpretation:
         yield f"- {_plain(sentence)}"
     if outcome.explanation is not None:
-        for measure in outcome.explanation.measures:
-            yield f"- {_plain(measure.sentence())}"
+        for sentence in outcome.explanation.sentences:
+            yield f"- {_plain(sentence)}"
     yield ""
     counts = result.summary.classes.to_dict()
     yield from _table(
@@ -76,7 +76,7 @@ def _cells(each: Difference, keys: Iterable[str]) -> list[str]:
 def _proof(outcome: Compared) -> Iterator[str]:
     proof = outcome.result.proof
     limits = ", ".join(
-        f"{_code(name)} {_limits(each.model_dump(mode='json'))}"
+        f"{_code(name)} match: {each.match.words()}; minor difference: {each.minor_diff.words()}"
         for name, each in proof.thresholds.items()
     )
     yield "<details><summary>How this was found</summary>"
@@ -89,13 +89,6 @@ def _proof(outcome: Compared) -> Iterator[str]:
     yield ""
     yield "</details>"
     yield ""
-
-
-def _limits(classes: Mapping[str, Mapping[str, str]]) -> str:
-    return "; ".join(
-        f"{_plain(name)}: {each['absolute']} and {each['percentage']} %"
-        for name, each in classes.items()
-    )
 
 
 def _rate(outcome: Compared) -> str:

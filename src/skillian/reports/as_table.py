@@ -22,12 +22,12 @@ def show_table(
         if isinstance(outcome, Compared):
             _show(console, outcome)
         else:
-            text = printable(f"Error: {outcome.reason}")
+            text = printable(f"error: {outcome.reason}")
             (errors or console).print(text, style="red", markup=False, soft_wrap=True)
 
 
 def _show(console: Console, outcome: Compared) -> None:
     show_differences(console, outcome.result.to_dict())
-    explained = outcome.explanation.measures if outcome.explanation else ()
-    for sentence in (*outcome.result.interpretation, *(each.sentence() for each in explained)):
+    explained = outcome.explanation.sentences if outcome.explanation else ()
+    for sentence in (*outcome.result.interpretation, *explained):
         console.print(printable(sentence), markup=False, soft_wrap=True)

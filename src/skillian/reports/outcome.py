@@ -33,10 +33,11 @@ class Compared:
 
     @property
     def findings(self) -> int:
-        """How many groups are in a class that counts as a finding."""
+        """How many groups are in a class that counts as a finding, or differ in their rows."""
         classes = self.result.summary.classes
         minor = classes.minor_diff if self.asked.fail_on == "minor" else 0
-        return classes.major_diff + classes.missing_in_a + classes.missing_in_b + minor
+        missing = classes.missing_in_a + classes.missing_in_b
+        return classes.major_diff + missing + minor + self.result.summary.row_findings
 
     @property
     def verdict(self) -> Verdict:

@@ -4,18 +4,21 @@ import asyncio
 import math
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import partial
 from time import monotonic
 
 from skillian.data.binding import Binder
 from skillian.data.comparison import ComparisonEngine
 from skillian.data.connections import Connections
+from skillian.data.differences import ComparisonRows
 from skillian.data.drill import DrillDown
+from skillian.data.explanation import Explanation
 from skillian.data.ground import Progress
 from skillian.data.saved import SavedComparison
 from skillian.data.sources import SourceRegistry
 from skillian.errors import ToolError
+from skillian.reports.formats import Depth
 from skillian.reports.outcome import Compared, Failed, Outcome
 
 AT_ONCE = 4
@@ -23,14 +26,6 @@ DRILLED_ROWS = 50
 
 Watch = Callable[[str, str], None]
 """Told the name of a comparison and what it is at; an empty text once it has ended."""
-
-
-@dataclass(frozen=True, slots=True)
-class Depth:
-    """How many differing groups a report wants, and of how many of them the rows behind."""
-
-    groups: int = 0
-    drilled: int = 0
 
 
 @asynccontextmanager
@@ -91,15 +86,28 @@ async def _run(
 async def _looked_into(
     engine: ComparisonEngine, found: Compared, depth: Depth, told: Callable[[str], None]
 ) -> Compared:
+    """Add what explains the gap, as far as it can be found: the result stands without it."""
     start, key = monotonic(), found.result.cache_key
-    told("explaining the gap")
-    explanation = await engine.explain(key)
-    rows = await engine.rows(key, limit=depth.groups) if depth.groups else None
+    explanation: Explanation | None = None
+    rows: ComparisonRows | None = None
     drilled: list[DrillDown] = []
-    largest = rows.rows[: depth.drilled] if rows else ()
-    for number, group in enumerate(largest, 1):
-        told(f"reading the rows of group {number} of {len(largest)}")
-        drilled.append(await engine.drill_down(key, group.key, DRILLED_ROWS))
+    notes: list[str] = []
+    try:
+        told("explaining the gap")
+        explanation = await engine.explain(key)
+    except ToolError as error:
+        notes.append(f"The gap is not explained: {error}")
+    try:
+        rows = await engine.rows(key, limit=depth.groups) if depth.groups else None
+        largest = rows.rows[: depth.drilled] if rows else ()
+        for number, group in enumerate(largest, 1):
+            told(f"reading the rows of group {number} of {len(largest)}")
+            drilled.append(await engine.drill_down(key, group.key, DRILLED_ROWS))
+    except ToolError as error:
+        notes.append(f"The groups that differ are not all shown: {error}")
+    if notes:
+        explanation = explanation or Explanation(key, found.result.proof.align_on, (), ())
+        explanation = replace(explanation, notes=(*explanation.notes, *notes))
     seconds = found.seconds + monotonic() - start
     return Compared(found.asked, seconds, found.result, explanation, rows, tuple(drilled))
 

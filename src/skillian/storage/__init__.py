@@ -7,6 +7,7 @@ from skillian.storage.errors import (
     StorageError,
     StoreUnavailable,
     StoreUrlError,
+    TooManySessions,
     TooManyWaiting,
     TurnLost,
 )
@@ -32,6 +33,7 @@ __all__ = [
     "StorageError",
     "StoreUnavailable",
     "StoreUrlError",
+    "TooManySessions",
     "TooManyWaiting",
     "Turn",
     "TurnEvent",

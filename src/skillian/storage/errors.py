@@ -15,6 +15,10 @@ class StoreUnavailable(StorageError):
     """The database does not answer, or refused a statement; may pass."""
 
 
+class StoreBusy(StoreUnavailable):
+    """Another process keeps the database locked for longer than is waited for it."""
+
+
 class SessionNotFound(StorageError):
     """There is no such session, or it is another owner's."""
 
@@ -44,6 +48,16 @@ class TooManyWaiting(StorageError):
 
     def __init__(self, what: str, limit: int) -> None:
         super().__init__(f"{limit} of your {what} wait to be worked on already; try again later")
+
+
+class TooManySessions(StorageError):
+    """The owner has as many sessions as may be; none was made."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(
+            f"there are {limit} sessions of this key, which is the limit; delete some, or set"
+            " SKILLIAN_RETENTION_DAYS"
+        )
 
 
 class MessageTooLong(StorageError):

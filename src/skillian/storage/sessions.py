@@ -11,11 +11,14 @@ from uuid import uuid4
 from sqlalchemy import Connection, Row, Select, delete, func, insert, select, update
 
 from skillian.storage.database import Database, as_text
-from skillian.storage.errors import SessionNotFound
+from skillian.storage.errors import SessionNotFound, TooManySessions
 from skillian.storage.records import SessionRecord, as_title
-from skillian.storage.schema import sessions, turns
+from skillian.storage.schema import comparisons, sessions, turns
 
 _ID = re.compile(r"[0-9a-f]{32}")
+MAX_SESSIONS = 100_000
+"""How many sessions an owner may have."""
+_PROBE = "a probe"  # no cache key
 _PURGED_AT_ONCE = 100  # so that others can write in between
 
 
@@ -26,9 +29,17 @@ class Sessions:
         self._database = database
 
     async def create(self, owner: str, title: str = "") -> SessionRecord:
-        """A new session; without a title the first message will be it."""
+        """A new session; without a title the first message will be it.
+
+        Raises:
+            TooManySessions: the owner has `MAX_SESSIONS` of them.
+        """
+        beyond = select(sessions.c.id).where(sessions.c.owner == owner)
+        beyond = beyond.offset(MAX_SESSIONS - 1).limit(1)
 
         def work(connection: Connection) -> SessionRecord:
+            if connection.scalar(beyond) is not None:
+                raise TooManySessions(MAX_SESSIONS)
             now = as_text(self._database.now(connection))
             record = SessionRecord(uuid4().hex, owner, as_title(title), now, now)
             connection.execute(insert(sessions), record.to_dict())
@@ -97,8 +108,15 @@ class Sessions:
         return total
 
     async def ping(self) -> None:
-        """Return if the database answers; raises `StoreUnavailable` otherwise."""
-        await self._rows(select(1))
+        """Return if the database can be written to; raises `StoreUnavailable` otherwise."""
+
+        def work(connection: Connection) -> None:
+            # Committed: where the disk is full, only then it shows.
+            gone = {"key": _PROBE, "body": "", "expires": ""}
+            connection.execute(delete(comparisons).where(comparisons.c.key == _PROBE))
+            connection.execute(insert(comparisons), gone)
+
+        await self._database.write(work, lasting=False)
 
     def _purge_some(self, connection: Connection, older_than: timedelta) -> int:
         now = self._database.now(connection)

@@ -12,23 +12,24 @@ import os
 import sqlite3
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import stamina
 from sqlalchemy import URL, Connection, create_engine, event
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from skillian.storage.database import Database, Kind, T, Work, unavailable
-from skillian.storage.errors import StoreUnavailable, StoreUrlError
+from skillian.storage.errors import StoreBusy, StoreUnavailable, StoreUrlError
 
 _READERS = 4
-# How long a writer waits for another process's transactions, which last milliseconds.
-_BUSY_SECONDS = 30
+# How long a writer waits for another process's transactions, which last milliseconds. Somebody
+# waits for an answer meanwhile.
+_BUSY_SECONDS = 4
+_OPENING_SECONDS = 30
 _KIND = "skillian_kind"
 # One fsync a transaction, so that a message which was stored survives a loss of power; the others
 # wait for the next of these.
@@ -55,7 +56,8 @@ class SqliteDatabase(Database):
     is_postgres = False
 
     def __init__(self, url: URL) -> None:
-        _make(url.database or "")
+        self._path = url.database or ""
+        self._file = _make(self._path)
         self._engine = create_engine(
             url.set(drivername="sqlite"), hide_parameters=True, pool_size=_READERS + 1
         )
@@ -115,29 +117,49 @@ class SqliteDatabase(Database):
         """Do them in one transaction; where one of them fails, each in its own."""
         if len(writes) > 1:
             kind: Kind = "lasting" if any(one.kind == "lasting" for one in writes) else "passing"
-            with suppress(Exception):  # which one it was shows below
-                return self._transaction(
-                    lambda connection: [(one.work(connection), None) for one in writes], kind
-                )
-        return [self._outcome(write) for write in writes]
 
-    def _outcome(self, write: _Write) -> _Outcome:
+            def together(connection: Connection) -> list[_Outcome]:
+                return [(one.work(connection), None) for one in writes]
+
+            outcomes, error = self._outcome(together, kind)
+            if error is None:
+                return cast("list[_Outcome]", outcomes)
+            if isinstance(error, StoreBusy):  # each by itself would wait as long again
+                return [(None, error) for _ in writes]
+        return [self._outcome(write.work, write.kind) for write in writes]
+
+    def _outcome(self, work: Work[Any], kind: Kind) -> _Outcome:
         try:
-            return self._transaction(write.work, write.kind), None
+            return self._transaction(work, kind), None
         except Exception as error:  # noqa: BLE001 - raised to whoever waits for it
             return None, error
 
     def _transaction(self, work: Work[T], kind: Kind) -> T:
+        self._check_file(self._path)
         try:
             with self._engine.execution_options(**{_KIND: kind}).begin() as connection:
-                return work(connection)
+                value = work(connection)
         except (SQLAlchemyError, sqlite3.Error, OSError) as error:
-            raise unavailable(error) from None
+            raise _busy_or(unavailable(error), error) from None
+        if kind != "read":
+            # What was written into a file without a name is lost.
+            self._check_file(self._path, f"{self._path}-wal")
+        return value
+
+    def _check_file(self, *paths: str) -> None:
+        """Raise `StoreUnavailable` where a path leads to no file, or the first to another one."""
+        try:
+            first, *_ = [Path(path).stat() for path in paths]
+            is_ours = _identity(first) == self._file
+        except OSError:
+            is_ours = False
+        if not is_ours:
+            raise unavailable(OSError("its file was deleted or replaced: restart skillian"))
 
     def _switch_to_wal(self) -> None:
         # While another process does the same, SQLite refuses without waiting.
         again = stamina.retry_context(
-            sqlite3.OperationalError, attempts=None, timeout=_BUSY_SECONDS
+            sqlite3.OperationalError, attempts=None, timeout=_OPENING_SECONDS
         )
         try:
             for attempt in again:
@@ -154,16 +176,34 @@ class SqliteDatabase(Database):
         self._engine.dispose()
 
 
-def _make(name: str) -> None:
-    """Make the file where there is none: what is said to a session is nobody else's business."""
+def _busy_or(told: StoreUnavailable, error: Exception) -> StoreUnavailable:
+    reason = error.orig if isinstance(error, DBAPIError) else error
+    is_busy = getattr(reason, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY
+    return StoreBusy(*told.args) if is_busy else told
+
+
+def _identity(file: os.stat_result) -> tuple[int, int]:
+    return file.st_dev, file.st_ino
+
+
+def _make(name: str) -> tuple[int, int]:
+    """Make the file where there is none: what is said to a session is nobody else's business.
+
+    Returns:
+        What tells it from any other.
+    """
     if name == ":memory:":
         raise StoreUrlError("the session store is a file: write sqlite:///FILE")
     try:
-        os.close(os.open(Path(name), os.O_CREAT | os.O_RDWR, 0o600))
+        descriptor = os.open(Path(name), os.O_CREAT | os.O_RDWR, 0o600)
     except OSError as error:
         raise StoreUnavailable(
             f"the session store's file cannot be opened for writing: {error.strerror}"
         ) from None
+    try:
+        return _identity(os.fstat(descriptor))
+    finally:
+        os.close(descriptor)
 
 
 def _prepare(connection: Any, _record: object) -> None:

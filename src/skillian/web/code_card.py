@@ -11,6 +11,7 @@ from starlette.responses import Response
 from skillian.api.auth import PAGE
 from skillian.api.problems import ProblemError
 from skillian.api.service import Service
+from skillian.display import printable
 from skillian.web import text
 
 IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp", "image/svg+xml"})
@@ -79,7 +80,7 @@ class CodeCard:
 
     def write(self, output: str) -> None:
         """Show more output."""
-        self._written = (self._written + output)[-text.LONGEST :]
+        self._written = printable(self._written + output)[-text.LONGEST :]
         self._output.set_text(self._written)
 
     def finish(self, told: Mapping[str, Any]) -> None:

@@ -11,6 +11,7 @@ from skillian.api.problems import ProblemError
 from skillian.api.service import Service
 from skillian.data.filters import Operator
 from skillian.data.results import ComparisonResult, Status
+from skillian.display import printable
 from skillian.errors import InvalidInputError, ToolError
 from skillian.reports.words import text
 from skillian.web.choices import waiting
@@ -127,7 +128,7 @@ class _Comparison:
         with ui.element("ul").classes("sentences"):
             for sentence in self._result.interpretation:
                 with ui.element("li"):
-                    ui.label(sentence)
+                    ui.label(printable(sentence))
 
     def _proof(self) -> None:
         proof = self._result.proof
@@ -136,8 +137,7 @@ class _Comparison:
             for name, limits in proof.thresholds.items():
                 match, minor = limits.match, limits.minor_diff
                 ui.label(
-                    f"{name}: a match up to {match.absolute} and {match.percentage} %,"
-                    f" minor up to {minor.absolute} and {minor.percentage} %"
+                    f"{name}: a match up to {match.words()}, minor up to {minor.words()}"
                 ).classes("small")
             for name, query in proof.queries.items():
                 ui.label(f"SQL in {name}").classes("small soft")

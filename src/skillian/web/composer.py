@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
+from importlib.resources import files
 
 from nicegui import ui
 from nicegui.events import GenericEventArguments
@@ -13,6 +15,8 @@ _ON_ENTER = """(event) => {
   event.preventDefault();
   emit(event.target.value);
 }"""
+
+_FORGET = "sessionStorage.removeItem('skillian-draft ' + location.pathname)"
 
 
 class Composer:
@@ -35,6 +39,7 @@ class Composer:
                 self._stop.props("outline dense no-caps").set_visibility(False)
                 button = ui.button("Send", icon="send", on_click=self._on_click)
                 button.props("unelevated dense no-caps")
+            ui.context.client.on_connect(self._keep_draft)  # pyright: ignore[reportUnknownMemberType]
             ui.label("Enter sends, Shift+Enter begins a line").classes("hint small soft")
 
     def set_text(self, text: str) -> None:
@@ -57,4 +62,13 @@ class Composer:
     def _take(self, text: str) -> None:
         if text.strip():
             self._text.set_value("")
+            self._text.client.run_javascript(_FORGET)
             self._send(text)
+
+    def _keep_draft(self) -> None:
+        self._text.client.run_javascript(_script())
+
+
+@cache
+def _script() -> str:
+    return files("skillian.web").joinpath("draft.js").read_text(encoding="utf-8")

@@ -15,6 +15,7 @@ from skillian.data.explanation import (
     share,
 )
 from skillian.data.results import ComparisonResult
+from skillian.display import printable
 from skillian.reports.charts import WIDTH, from_zero
 from skillian.reports.words import key_words
 from skillian.web.amount import Amount
@@ -63,6 +64,8 @@ class ExplanationPanel:
         Heading("Why they differ")
         for measure in found.measures:
             self._measure(measure)
+        for note in found.notes:
+            ui.label(note).classes("soft")
         others = [name for name in found.unused if name not in more]
         if others:
             with ui.element("div").classes("line"):
@@ -72,7 +75,7 @@ class ExplanationPanel:
                     button.props("outline dense no-caps").set_text(name)
 
     def _measure(self, measure: MeasureExplanation) -> None:
-        ui.label(measure.sentence()).classes("why-sentence")
+        ui.label(printable(measure.sentence())).classes("why-sentence")
         with ui.element("ul").classes("tree"):
             for place, breakdown in enumerate(measure.breakdowns):
                 with ui.element("li"):

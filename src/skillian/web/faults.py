@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from nicegui import ui
 
 from skillian.api.problems import ProblemError
+from skillian.display import printable
 from skillian.errors import ToolError
 
 
@@ -25,4 +26,4 @@ def telling() -> Generator[None]:
 
 def tell(fault: str) -> None:
     """Show a fault at the foot of the page until it is closed."""
-    ui.notify(fault, type="negative", timeout=0, close_button="Close", multi_line=True)
+    ui.notify(printable(fault), type="negative", timeout=0, close_button="Close", multi_line=True)

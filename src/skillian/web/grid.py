@@ -27,19 +27,23 @@ _AMOUNT = """p => {
   return new Intl.NumberFormat(navigator.language,
     {minimumFractionDigits: digits, maximumFractionDigits: digits}).format(p.value);
 }"""
-_KEY = 'p => p.data === undefined ? "…" : p.value === null ? "no value" : String(p.value)'
+# As `display.printable` has it: the rows come from the service as they are.
+_PRINTABLE = r"""v => v === null ? "no value" : String(v).replace(
+  /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g,
+  c => "\\u" + c.charCodeAt(0).toString(16).padStart(4, "0"))"""
+_KEY = f'p => p.data === undefined ? "…" : ({_PRINTABLE})(p.value)'
 _PERCENT = """p => p.value === null || p.value === undefined ? "" :
   new Intl.NumberFormat(navigator.language, {maximumFractionDigits: 4}).format(p.value) + " %" """
-_OPEN = """p => {
+_OPEN = f"""p => {{
   const button = document.createElement("button");
   button.type = "button";
   button.className = "row-open";
   button.tabIndex = -1;
   button.textContent = p.data ? "Rows" : "";
   if (p.data) button.setAttribute("aria-label",
-    "Rows behind " + Object.values(p.data.key).map(v => v === null ? "no value" : v).join(", "));
+    "Rows behind " + Object.values(p.data.key).map({_PRINTABLE}).join(", "));
   return button;
-}"""
+}}"""
 _TEXT_TESTS = ["contains", "equals", "notEqual", "blank", "notBlank"]
 _NUMBER_TESTS = [
     "greaterThan",

@@ -9,10 +9,11 @@ import nicegui
 from fastapi import FastAPI, Request
 from nicegui import Client, ui
 from nicegui.server import Server
+from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse, Response
 
-from skillian.api.auth import PAGE, CookieOwner
-from skillian.api.problems import ProblemError, install
+from skillian.api.auth import ASSETS, PAGE, CookieOwner
+from skillian.api.problems import ProblemError, install, problem_of
 from skillian.api.service import Service
 from skillian.chat.timeline import timeline_of
 from skillian.settings import Settings
@@ -152,6 +153,8 @@ def _answers(service: Callable[[], Service]) -> None:
     async def missing(request: Request, error: Exception) -> Response:
         if isinstance(error, ProblemError):
             return error.response()
+        if request.scope["path"].removeprefix(PAGE).startswith(ASSETS):
+            return problem_of(HTTPException(404)).response()  # nobody has been asked for a key
         visit = visit_of(request, service())
         with Client(ui.page(""), request=request) as client:
             with frame(visit, "Not there", width="narrow"):

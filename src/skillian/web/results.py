@@ -9,6 +9,7 @@ from nicegui import ui
 
 from skillian.api.problems import ProblemError
 from skillian.api.service import Service
+from skillian.display import printable
 from skillian.errors import SkillianError
 from skillian.web import text
 from skillian.web.code_card import code_result
@@ -19,7 +20,7 @@ def show(service: Service, tool: str, result: Any) -> None:
     """Show what a tool gave."""
     fault = fault_of(result)
     if fault is not None:
-        ui.label(fault).classes("fault").props("role=alert")
+        ui.label(printable(fault)).classes("fault").props("role=alert")
     elif not isinstance(result, dict):
         text.code(str(result), "text")
     elif tool == "run_python":
@@ -28,7 +29,7 @@ def show(service: Service, tool: str, result: Any) -> None:
         told = _as_mapping(result)
         shown = list(_tables(tool, told))
         for sentence in _sentences(told):
-            ui.label(sentence)
+            ui.label(printable(sentence))
         _as_it_is(told, open_now=not shown)
 
 

@@ -10,6 +10,7 @@ from nicegui import ui
 
 from skillian.data.query import QueryResult
 from skillian.data.values import jsonable
+from skillian.display import printable
 from skillian.web.choices import scrolling
 
 # A constant: what it is given comes of the data.
@@ -28,7 +29,7 @@ def rows_table(found: QueryResult, types: Sequence[str] = ()) -> None:
     for column, kind in zip(columns, types, strict=False):
         column["label"] += f" ({kind})"
     rows = [
-        {"id": number, **{f"c{place}": jsonable(value) for place, value in enumerate(row)}}
+        {"id": number, **{f"c{place}": _shown(value) for place, value in enumerate(row)}}
         for number, row in enumerate(found.rows)
     ]
     with scrolling(f"Rows of {found.source}").classes("rows-region"):
@@ -37,11 +38,16 @@ def rows_table(found: QueryResult, types: Sequence[str] = ()) -> None:
     table.props["rows-per-page-options"] = [0]
 
 
+def _shown(value: object) -> object:
+    told = jsonable(value)
+    return printable(told) if isinstance(told, str) else told
+
+
 def _column(place: int, name: str, rows: Sequence[Sequence[object]]) -> dict[str, Any]:
     field = f"c{place}"
     column: dict[str, Any] = {
         "name": field,
-        "label": name,
+        "label": printable(name),
         "field": field,
         "align": "left",
         "sortable": True,

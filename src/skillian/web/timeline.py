@@ -5,6 +5,7 @@ from __future__ import annotations
 from nicegui import ui
 
 from skillian.chat.timeline import Span, Timeline
+from skillian.display import printable
 from skillian.web import text
 from skillian.web.heading import Heading
 from skillian.web.tool_card import duration
@@ -16,7 +17,7 @@ def timeline_view(session_id: str, timeline: Timeline) -> None:
     """Show a run."""
     with ui.element("div").classes("stack"):
         Heading("Run", 1)
-        ui.label(timeline.question).classes("question-text")
+        ui.label(printable(timeline.question)).classes("question-text")
         with ui.element("div").classes("line small soft"):
             ui.label(timeline.state)
             ui.label(f"{duration(timeline.total_ms)} in models, tools and code")
@@ -37,7 +38,7 @@ def _row(span: Span, total: float) -> None:
             ui.label(span.name).classes("mono")
             if span.is_error:
                 ui.label("✕ failed").classes("fault small")
-            ui.label(span.detail).classes("soft small grow span-detail")
+            ui.label(printable(span.detail)).classes("soft small grow span-detail")
             if span.tokens:
                 ui.label(f"{span.tokens[0]} → {span.tokens[1]} tokens").classes("soft small")
             ui.label(duration(span.duration_ms)).classes("number small")

@@ -9,6 +9,7 @@ from typing import Any
 from nicegui import ui
 
 from skillian.api.service import Service
+from skillian.display import printable
 from skillian.storage import TurnEvent
 from skillian.web import results, text
 from skillian.web.code_card import CodeCard, plots
@@ -88,13 +89,15 @@ class TurnView:
             case "signal":
                 with self._steps, ui.element("div").classes("line small signal"):
                     ui.label(_SIGNALS.get(str(data["type"]), "signal")).classes("part")
-                    ui.label(data["message"])
+                    ui.label(printable(str(data["message"])))
             case "answer":
                 self._show_answer(data)
             case "turn_failed":
                 self._keep_remark()
                 with self._answer:
-                    ui.label(str(data["message"])).classes("fault answer").props("role=alert")
+                    ui.label(printable(str(data["message"]))).classes("fault answer").props(
+                        "role=alert"
+                    )
             case "turn_ended":
                 self._end()
             case _:
@@ -107,7 +110,7 @@ class TurnView:
 
     def _build_question(self) -> None:
         with ui.element("div").classes("question"):
-            ui.label(self._question).classes("question-text grow")
+            ui.label(printable(self._question)).classes("question-text grow")
             edit = ui.button(icon="edit", on_click=lambda: self._actions.edit(self._question))
             edit.props('flat dense round size=sm aria-label="Edit"').tooltip("Edit and ask")
 
@@ -118,13 +121,13 @@ class TurnView:
             self._text += data["text"]
         else:
             return  # what a model thinks is in the run's timeline
-        self._streamed.set_text(self._text[: text.LONGEST])
+        self._streamed.set_text(printable(self._text[: text.LONGEST]))
 
     def _keep_remark(self) -> None:
         """What was said before a call, or before the turn was stopped, is no answer."""
         if self._text.strip():
             with self._steps:
-                ui.label(self._text).classes("soft remark")
+                ui.label(printable(self._text)).classes("soft remark")
         self._text = ""
         self._streamed.set_text("")
 
@@ -155,7 +158,9 @@ class TurnView:
                 text.markdown(str(data["content"]))
             if data.get("unverified"):
                 told = ", ".join(data["unverified"])
-                note = ui.label(f"⚠ In no result of a tool: {told}").classes("small unverified")
+                note = ui.label(printable(f"⚠ In no result of a tool: {told}")).classes(
+                    "small unverified"
+                )
                 note.props("role=note")
 
     def _end(self) -> None:

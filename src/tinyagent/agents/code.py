@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Unpack, cast
 
 from tinyagent.agents.base import LoopAgent, T
 from tinyagent.agents.code_helpers import HELPERS, code_tool
+from tinyagent.agents.code_images import shown_to_model
 from tinyagent.agents.code_prompt import describe_code_environment, observation
 from tinyagent.agents.code_reply import read_code_reply
 from tinyagent.agents.options import AgentOptions, CodeOptions, CommonOptions
@@ -28,7 +29,7 @@ from tinyagent.core.events import (
 )
 from tinyagent.core.execution import ExecutionResult
 from tinyagent.core.messages import Content, Message, ToolCall
-from tinyagent.core.parts import Text
+from tinyagent.core.parts import Document, Image, Text
 from tinyagent.core.replies import spoken_parts
 from tinyagent.core.signals import Signal
 from tinyagent.core.types import ModelRequest, ModelResponse, ToolResult
@@ -41,7 +42,7 @@ from tinyagent.memory.manager import MemoryManager
 from tinyagent.memory.scratchpad import AgentMemory
 from tinyagent.memory.steps import ActionStep, TaskStep
 from tinyagent.middleware.base import chain_code_run
-from tinyagent.models.base import Model
+from tinyagent.models.base import Model, sees_images
 from tinyagent.prompts.templates import CODE_SYSTEM
 from tinyagent.signals.primitives import signal_functions
 from tinyagent.tools.results import ResultStore
@@ -68,6 +69,7 @@ class CodeRun(Run[MemoryManager]):
         self.results = ResultStore(_OBSERVATION_CHARS, taken={*self.tools, *HELPERS})
         self._end: RunEnded | None = None
         self._reads_results = False
+        self._returned: list[Image | Document] = []
         self._code_run = chain_code_run(self.layers, self._execute)
         self.context.forget_variables = executor.reset
         for tool in self.tools.values():
@@ -86,11 +88,18 @@ class CodeRun(Run[MemoryManager]):
         if self.results.is_used and not self._reads_results:
             self._reads_results = True
             self._inject_tool(self.results.tool)
+        self._returned.clear()
         self.context.emit(CodeStarted(self.context.step, code))
         result = await self._code_run(code)
         self.artifacts += result.artifacts
         self.context.emit(CodeFinished(self.context.step, result))
         return result
+
+    def look(
+        self, result: ExecutionResult, *, plots: bool
+    ) -> tuple[tuple[Image | Document, ...], str]:
+        """What of the block's images the model is shown, and what it is told of them."""
+        return shown_to_model(self._returned, result.artifacts, self.memory.steps, plots=plots)
 
     async def _execute(self, code: str) -> ExecutionResult:
         step, emit = self.context.step, self.context.emit
@@ -108,10 +117,12 @@ class CodeRun(Run[MemoryManager]):
 
     async def _call_from_code(self, call: ToolCall) -> ToolResult:
         try:
-            return await self.call_tool(call)
+            result = await self.call_tool(call)
         except RunEnded as end:
             self._end = end
             raise _EndOfRun from None
+        self._returned += [part for part in result.parts if isinstance(part, Image | Document)]
+        return result
 
     def _note(self, signal: Signal) -> None:
         self.signals.append(signal)
@@ -145,10 +156,14 @@ class TinyCodeAgent(LoopAgent[CodeRun, MemoryManager, ActionStep, T]):
         limits: what the code may use.
         extra_imports: modules that the code may import besides the usual ones.
         files: copied into the code's working folder.
-        executor: in place of these four: an `Executor`, or a function that makes one for each run.
+        without: promises of the sandbox to do without where they are not enforced, such as `"S1"`.
+        require: promises that must be enforced besides those of the trust level.
+        executor: in place of these six: an `Executor`, or a function that makes one for each run.
             One that is given serves one run at a time and is not closed.
         memory_manager: steps that each run begins with.
         prune: a strategy that shortens the steps before each request.
+        vision: whether the model is shown the plots and PNG files that its code makes; by default
+            where it is known to see images.
         max_steps, prompt_file, system_suffix, middleware, max_tokens, output_retries, reasoning: as
             `ReactAgent` has them. The temperature is always 0.
 
@@ -181,13 +196,15 @@ class TinyCodeAgent(LoopAgent[CodeRun, MemoryManager, ActionStep, T]):
     def environment(self) -> str:
         """The tools, the helpers, the imports and the limits."""
         tools = self._tool_map.values()
+        plots = self._shows_plots
         given = self._code_options.get("executor")
         if given is not None:  # what it lets the code import is its own affair
-            return describe_code_environment(tools, None, None)
+            return describe_code_environment(tools, None, None, plots=plots)
         local = self._code_options.get("trust_level") == TrustLevel.LOCAL
         imports = (LOCAL_IMPORTS if local else ISOLATED_IMPORTS) | set(self._extra)
         names = [Path(file).name for file in self._files]
-        return describe_code_environment(tools, imports, self._limits().timeout_seconds, names)
+        seconds = self._limits().timeout_seconds
+        return describe_code_environment(tools, imports, seconds, names, plots=plots)
 
     def begin(
         self, task: Content, memory: MemoryManager | None, context: RunContext, *, streaming: bool
@@ -228,15 +245,17 @@ class TinyCodeAgent(LoopAgent[CodeRun, MemoryManager, ActionStep, T]):
         """Run the first block of code of the reply, and remember what came of it."""
         reply = read_code_reply(response.content or "")
         earlier = len(run.signals)
+        attachments: tuple[Image | Document, ...] = ()
         seen = "The run ended in the middle of this block."
         try:
             result = await run.run_code(reply.code)
-            seen = run.results.bounded(observation(result))
+            attachments, note = run.look(result, plots=self._shows_plots)
+            seen = run.results.bounded(observation(result, note))
             if result.is_final:
                 seen = self._take_answer(run, result) or seen
         finally:
             signals = tuple(run.signals[earlier:])
-            step = ActionStep(reply.reasoning, reply.code, seen, signals)
+            step = ActionStep(reply.reasoning, reply.code, seen, signals, attachments=attachments)
             _remember(run, replace(step, parts=spoken_parts(response, step.written)))
 
     def reject(self, run: CodeRun, response: ModelResponse, reason: str) -> None:
@@ -258,6 +277,11 @@ class TinyCodeAgent(LoopAgent[CodeRun, MemoryManager, ActionStep, T]):
         run.finalizer.set_answer(result.final_value, "final_answer", result.final_metadata)
         return ""
 
+    @property
+    def _shows_plots(self) -> bool:
+        wanted = self._code_options.get("vision")
+        return sees_images(self._model) is True if wanted is None else wanted
+
     def _executor(self) -> tuple[Executor, bool]:
         """The executor of a new run, and whether it is the run's own."""
         options = self._code_options
@@ -270,6 +294,10 @@ class TinyCodeAgent(LoopAgent[CodeRun, MemoryManager, ActionStep, T]):
             sandbox["checkpoints"] = _CHECKPOINTS
         if self._files:
             sandbox["files"] = self._files
+        if without := options.get("without"):
+            sandbox["without"] = without
+        if require := options.get("require"):
+            sandbox["require"] = require
         return get_executor(level, **sandbox), True
 
     def _limits(self) -> ExecutionLimits:

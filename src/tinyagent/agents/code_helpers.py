@@ -40,8 +40,8 @@ def code_tool(tool: Tool, call_tool: CallTool) -> Callable[..., Awaitable[Any]]:
         except ToolArgumentsError as fault:
             raise _wrong_call(tool, fault) from None
         result = await call_tool(ToolCall(f"{tool.name}-{next(numbers)}", tool.name, arguments))
-        if not result.is_error:
-            return result.value
+        if not result.is_error:  # images and documents are for the model to see, not for the code
+            return result.content if result.parts else result.value
         if isinstance(result.error, ToolArgumentsError):
             raise _wrong_call(tool, result.error)
         raise result.error or RuntimeError(result.content.removeprefix("Error: "))

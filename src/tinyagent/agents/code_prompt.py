@@ -21,6 +21,7 @@ _LAST = (
     " as you know the answer, send it by final_answer(...)."
 )
 _MEND = "[Send the code again, mended.]"  # else small models only take note of their errors
+_PLOTS = "After a block you are shown the Matplotlib figures that it left open, and its PNG files."
 _FEW = 80  # modules of the standard library that are named one by one
 _MOST_OF_PYTHON = "the standard library, but for networks, processes and ctypes"
 
@@ -30,6 +31,8 @@ def describe_code_environment(
     imports: Iterable[str] | None,
     seconds: float | None,
     files: Iterable[str] = (),
+    *,
+    plots: bool = False,
 ) -> str:
     """The part of the system prompt that depends on the agent.
 
@@ -38,6 +41,7 @@ def describe_code_environment(
         imports: what may be imported; None says nothing of it.
         seconds: that a block may run; None says nothing of it.
         files: the names of those in the working folder.
+        plots: whether the model is shown the images that its code makes.
     """
     stubs = "\n".join(_shown(tool) for tool in tools)
     helpers = "\n".join(f"- {line}" for line in HELPERS.values())
@@ -47,20 +51,24 @@ def describe_code_environment(
         "" if imports is None else f"You may import: {_named(frozenset(imports))}.",
         "" if seconds is None else f"A block may run for {seconds:g} s.",
         f"There is no network, and no file but those of the working folder{held and ': ' + held}.",
+        _PLOTS if plots else "",
         f"\n{_THERE}\n{stubs}\n" if stubs else "",
         _LAST,
     ]
     return "\n".join(part for part in parts if part)
 
 
-def observation(result: ExecutionResult) -> str:
-    """What the model reads of its code: the output, or the last value; the error; the files."""
+def observation(result: ExecutionResult, note: str = "") -> str:
+    """What the model reads of its code: the output, or the last value; the error; the files.
+
+    `note` says what it is shown of the images among them.
+    """
     parts = [result.output.rstrip("\n")]
     if result.error is not None:
         parts.append(f"{result.error.rstrip()}\n{_MEND}")
     elif not result.output.strip():
         parts.append(result.value_text or "(no output)")
-    parts.append(_files(result.artifacts))
+    parts += [_files(result.artifacts), note]
     return "\n".join(part for part in parts if part)
 
 

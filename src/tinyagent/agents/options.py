@@ -48,8 +48,11 @@ class CodeOptions(CommonOptions, total=False):
     limits: ExecutionLimits
     extra_imports: Iterable[str]
     files: Iterable[str | Path]
+    without: Iterable[str]
+    require: Iterable[str]
     memory_manager: MemoryManager | None
     prune: Prune | None
+    vision: bool | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,11 +15,12 @@ from tinyagent.adapters import (
     get_adapter,
     step_down,
 )
+from tinyagent.adapters.text_calls import ONLY_A_CALL, is_only_calls
 from tinyagent.agents.base import LoopAgent, T
 from tinyagent.agents.options import AgentOptions
 from tinyagent.agents.run import Run
 from tinyagent.core.context import RunContext
-from tinyagent.core.errors import ModelFormatRefused
+from tinyagent.core.errors import MalformedReply, ModelFormatRefused
 from tinyagent.core.logs import logger
 from tinyagent.core.memory import Memory
 from tinyagent.core.messages import Content, Message, ToolCall
@@ -123,12 +124,8 @@ class ReactAgent(LoopAgent[Run[Memory], Memory, ReactStep, T]):
     async def act(self, run: Run[Memory], response: ModelResponse) -> None:
         """Run the calls of the answer side by side; an answer without calls is the final one."""
         adapter = run.adapter or self._adapter
-        calls = adapter.extract_tool_calls(response, tuple(run.tools.values()))
         said = response.content or ""
-        run.calls_natively = run.calls_natively or bool(response.tool_calls)
-        if run.calls_natively and not response.tool_calls and isinstance(adapter, _NATIVE):
-            # It knows how to call: what looks like a call in its text is a quotation.
-            calls = ()
+        calls = self._read_calls(run, adapter, response)
         if not calls:
             answer = adapter.extract_answer(response)
             run.output = self._read_answer(run, lambda: self._output.read(answer))
@@ -151,6 +148,22 @@ class ReactAgent(LoopAgent[Run[Memory], Memory, ReactStep, T]):
                     is_error=result.is_error,
                 )
             run.steps.append(ReactStep(run.context.step, said, results))
+
+    def _read_calls(
+        self, run: Run[Memory], adapter: ToolCallingAdapter, response: ModelResponse
+    ) -> tuple[ToolCall, ...]:
+        """The calls to run; none where the reply is an answer."""
+        tools, said = tuple(run.tools.values()), response.content or ""
+        run.calls_natively = run.calls_natively or bool(response.tool_calls)
+        if response.tool_calls or not said.strip() or not isinstance(adapter, _NATIVE):
+            return adapter.extract_tool_calls(response, tools)
+        only_calls = is_only_calls(said, run.tools)
+        if run.calls_natively and not only_calls:
+            return ()  # the model knows how to call: a call among words is a quotation
+        calls = adapter.extract_tool_calls(response, tools)
+        if only_calls and tools and not calls and self._output.schema is None:
+            raise MalformedReply(ONLY_A_CALL)  # a typed answer may have the keys of a call
+        return calls
 
     def reject(self, run: Run[Memory], response: ModelResponse, reason: str) -> None:
         """Keep what the model said, and what was wrong with it."""

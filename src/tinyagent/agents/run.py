@@ -103,8 +103,10 @@ class Run(Generic[M]):
     @property
     def tools(self) -> Mapping[str, Tool]:
         """The tools on offer now: the agent's, and one to read on where a result was cut."""
+        if not self.results.is_used:
+            return self._tools
         reader = self.results.tool
-        return {**self._tools, reader.name: reader} if self.results.is_used else self._tools
+        return {**self._tools, reader.name: reader}
 
     async def call_model(self, request: ModelRequest) -> ModelResponse:
         """Ask the model, through the middleware."""

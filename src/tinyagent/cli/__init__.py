@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-from io import TextIOWrapper
-from typing import cast
+from typing import Annotated
 
 import typer
 
+import tinyagent
 from tinyagent.cli import runs
 from tinyagent.cli.doctor import doctor
 from tinyagent.cli.execute import execute
@@ -15,20 +14,31 @@ from tinyagent.cli.run import run
 from tinyagent.cli.worker import worker
 
 app = typer.Typer(
-    help="Run agents from the command line. Run code in a sandbox.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+def _show_version(wanted: bool) -> None:  # noqa: FBT001 - as typer calls it
+    if wanted:
+        typer.echo(f"tinyagent {tinyagent.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    *,
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Show the version.", callback=_show_version, is_eager=True),
+    ] = False,
+) -> None:
+    """Run agents from the command line. Run code in a sandbox."""
+
+
 app.command()(run)
 app.command("exec")(execute)
 app.command()(worker)
 app.add_typer(runs.app, name="runs")
 app.command()(doctor)
-
-
-def main() -> None:
-    """The entry point of the `tinyagent` command."""
-    # A model may write what no encoding can say.
-    cast("TextIOWrapper", sys.stdout).reconfigure(errors="replace")
-    app()

@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import platform
 import sys
 from collections.abc import Sequence
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+import tinyagent_commands
 from tinyagent.cli.exits import ExitCode
-from tinyagent.execution.advice import advise
-from tinyagent.execution.doctor import Examination, Verdict, as_json, examine_all
+from tinyagent.cli.notes import notes
 from tinyagent.execution.limits import TrustLevel
-from tinyagent.terminal import notes
 
-_STYLES = {
-    Verdict.HELD: "green",
-    Verdict.BROKEN: "bold red",
-    Verdict.UNTRIED: "yellow",
-    Verdict.NOT_PROMISED: "dim",
-}
+if TYPE_CHECKING:
+    from tinyagent.execution.doctor import Examination
+
 _MEANINGS = {
     TrustLevel.LOCAL: "a guard against accidents, no boundary",
     TrustLevel.ISOLATED: "all that can be enforced here",
@@ -41,9 +36,14 @@ def doctor(
 
     Exit codes: 0 all that is enforced held, 1 something did not, or could not be tried.
     """
+    from tinyagent.execution.advice import advise
+    from tinyagent.execution.doctor import examine_all
+
     try:
         with notes.status("trying what is promised") as status:
-            examinations = asyncio.run(examine_all(lambda what: status.update(f"trying: {what}")))
+            examinations = tinyagent_commands.run(
+                examine_all(lambda what: status.update(f"trying: {what}"))
+            )
     except KeyboardInterrupt:
         notes.print("Interrupted.", style="yellow")
         raise typer.Exit(ExitCode.INTERRUPTED) from None
@@ -66,6 +66,8 @@ def _about_here() -> dict[str, str]:
 
 
 def _as_json(examinations: Sequence[Examination], advice: list[str]) -> dict[str, object]:
+    from tinyagent.execution.doctor import as_json
+
     return {
         "here": _about_here(),
         "levels": [as_json(examination) for examination in examinations],
@@ -79,13 +81,22 @@ def _show(examinations: Sequence[Examination], advice: list[str]) -> None:
     console.print(
         f"{here['system']} on {here['machine']}, Python {here['python']}, {here['user']} user"
     )
-    for examination in examinations:
+    for alike in _alike(examinations):
         console.print()
-        console.print(_table(examination) if examination.trials else _absence(examination))
+        console.print(_table(alike) if alike[0].trials else _absence(alike[0]))
     if advice:
         console.print("\nHow to get more:")
         for line in advice:
             console.print(f"- {line}")
+
+
+def _alike(examinations: Sequence[Examination]) -> list[list[Examination]]:
+    """The examinations, those together that came to the same: one table shows them."""
+    groups: dict[object, list[Examination]] = {}
+    for examination in examinations:
+        came_to = tuple((trial.guarantee, trial.verdict) for trial in examination.trials)
+        groups.setdefault(came_to or id(examination), []).append(examination)
+    return list(groups.values())
 
 
 def _title(examination: Examination) -> str:
@@ -97,16 +108,30 @@ def _absence(examination: Examination) -> str:
     return f"{_title(examination)}\nNot available: {examination.unavailable}"
 
 
-def _table(examination: Examination) -> Table:
-    table = Table(title=_title(examination), title_justify="left", title_style="bold")
+def _table(alike: Sequence[Examination]) -> Table:
+    from tinyagent.execution.doctor import Verdict
+
+    styles = {
+        Verdict.HELD: "green",
+        Verdict.BROKEN: "bold red",
+        Verdict.UNTRIED: "yellow",
+        Verdict.NOT_PROMISED: "dim",
+    }
+    title = "\n".join(map(_title, alike))
+    table = Table(title=title, title_justify="left", title_style="bold")
     for name, ratio in (("promise", 4), ("enforced by", 4), ("tried", 7), ("verdict", 2)):
         table.add_column(name, ratio=ratio, overflow="fold")
-    for trial in examination.trials:
+    for trial in alike[0].trials:
         by = (
             trial.guarantee.by
             if trial.guarantee.enforced
             else f"not enforced: {trial.guarantee.by}"
         )
-        verdict = Text(str(trial.verdict), style=_STYLES[trial.verdict])
-        table.add_row(Text(trial.guarantee.promise), Text(by), Text(trial.tried), verdict)
+        verdict = Text(str(trial.verdict), style=styles[trial.verdict])
+        table.add_row(
+            Text(f"{trial.guarantee.id} {trial.guarantee.promise}".strip()),
+            Text(by),
+            Text(trial.tried),
+            verdict,
+        )
     return table

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Coroutine
 from importlib.util import find_spec
 from pathlib import Path
@@ -10,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
+import tinyagent_commands
 from tinyagent.cli.exits import ExitCode
+from tinyagent.cli.notes import notes, printable
 from tinyagent.core.errors import CallerError, ConfigurationError
-from tinyagent.terminal import notes, printable
 
 if TYPE_CHECKING:
     from tinyagent.durable import DurableRuns
@@ -32,9 +32,9 @@ T = TypeVar("T")
 def complete(work: Coroutine[Any, Any, T]) -> T:
     """Run to the end; what the user can mend is one line."""
     try:
-        return asyncio.run(work)
+        return tinyagent_commands.run(work)
     except CallerError as error:
-        notes.print(printable(f"Error: {error}"), style="red")
+        notes.print(printable(f"error: {error}"), style="red")
         raise typer.Exit(ExitCode.BAD_USAGE) from None
     except KeyboardInterrupt:
         raise typer.Exit(ExitCode.INTERRUPTED) from None
@@ -47,7 +47,7 @@ def opened(database: str, *, create: bool = False) -> DurableRuns:
         ConfigurationError: the extra is not installed, or there is no such file.
     """
     require()
-    from tinyagent.durable import DurableRuns  # noqa: PLC0415 - an extra, and slow to load
+    from tinyagent.durable import DurableRuns
 
     scheme, _, path = database.partition(":///")
     if scheme.startswith("sqlite") and not create and not Path(path).exists():

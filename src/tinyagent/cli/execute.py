@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
-from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+import tinyagent_commands
 from tinyagent.cli.exits import ExitCode
+from tinyagent.cli.notes import notes, printable
 from tinyagent.core.errors import CallerError, SandboxUnavailable
-from tinyagent.execution.choose import get_executor
 from tinyagent.execution.limits import ExecutionLimits, TrustLevel
-from tinyagent.execution.process import ProcessOptions
-from tinyagent.execution.protocol import ExecutionResult
-from tinyagent.terminal import notes, printable
+
+if TYPE_CHECKING:
+    from tinyagent.execution.process import ProcessOptions
+    from tinyagent.execution.protocol import ExecutionResult
 
 _MAX_OUTPUT_BYTES = 1_000_000
 _MAX_ARTIFACT_NAMES = 1_000
+_WITHOUT = "A promise (S1, see tinyagent doctor) to do without; repeatable."
+
+Without = Annotated[list[str] | None, typer.Option(help=_WITHOUT)]
+Require = Annotated[
+    list[str] | None, typer.Option(help="A promise that must be enforced; repeatable.")
+]
 
 
 class _Screen:
@@ -70,6 +76,8 @@ def execute(  # noqa: PLR0913 - one for each option of the command
     artifacts: Annotated[
         Path | None, typer.Option(help="A folder to save the files that it makes in.")
     ] = None,
+    without: Without = None,
+    require: Require = None,
 ) -> None:
     """Run FILE in a sandbox. What it prints comes as it is printed; errors go to standard error.
 
@@ -82,14 +90,15 @@ def execute(  # noqa: PLR0913 - one for each option of the command
         options = _options(timeout, memory, engine)
         options["extra_imports"] = allow or ()
         if trust is TrustLevel.LOCAL:
-            _refuse_at_local({"--memory": memory, "--artifacts": artifacts})
+            named = {"--without": without, "--require": require}
+            _refuse_at_local({"--memory": memory, "--artifacts": artifacts, **named})
         else:
-            options["checkpoints"] = 0
+            options |= {"checkpoints": 0, "without": without or (), "require": require or ()}
         if file:
             options["files"] = file
-        result = asyncio.run(_execute(code, trust, options, screen))
+        result = tinyagent_commands.run(_execute(code, trust, options, screen))
     except (CallerError, SandboxUnavailable) as error:
-        notes.print(printable(f"Error: {error}"), style="red")
+        notes.print(printable(f"error: {error}"), style="red")
         raise typer.Exit(ExitCode.BAD_USAGE) from None
     except KeyboardInterrupt:
         notes.print("Interrupted; the script was ended.", style="yellow")
@@ -100,6 +109,8 @@ def execute(  # noqa: PLR0913 - one for each option of the command
 
 
 def _options(timeout: float, memory: int | None, engine: str | None) -> ProcessOptions:
+    from dataclasses import replace
+
     limits = ExecutionLimits(timeout_seconds=timeout, max_output_bytes=_MAX_OUTPUT_BYTES)
     if memory is not None:
         limits = replace(limits, max_memory_bytes=memory * 2**20)
@@ -118,6 +129,8 @@ def _refuse_at_local(options: dict[str, object]) -> None:
 async def _execute(
     code: str, trust: TrustLevel, options: ProcessOptions, screen: _Screen
 ) -> ExecutionResult:
+    from tinyagent.execution.choose import get_executor
+
     async with get_executor(trust, **options) as executor:
         return await executor.run(code, on_output=screen.show)
 
@@ -127,8 +140,10 @@ def _read(script: str) -> str:
         if script == "-":
             return sys.stdin.buffer.read().decode()
         return Path(script).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise typer.BadParameter(f"FILE cannot be read: {error}") from None
+    except OSError as error:
+        raise typer.BadParameter(f"{script!r} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise typer.BadParameter(f"{script!r} cannot be read: it is not UTF-8 text") from None
 
 
 def _deliver(result: ExecutionResult, folder: Path | None) -> None:
@@ -145,7 +160,7 @@ def _deliver(result: ExecutionResult, folder: Path | None) -> None:
             path = artifact.save(folder)
             notes.print(printable(f"Saved {path} ({len(artifact.data):,} bytes)"), style="dim")
     except OSError as error:
-        notes.print(printable(f"Error: a file cannot be saved: {error}"), style="red")
+        notes.print(printable(f"error: a file cannot be saved: {error}"), style="red")
         raise typer.Exit(ExitCode.FAILED) from None
 
 

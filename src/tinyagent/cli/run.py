@@ -2,35 +2,37 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Callable
 from contextlib import aclosing
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tinyagent.agents.code import TinyCodeAgent
-from tinyagent.agents.react import ReactAgent
+import tinyagent_commands
+from tinyagent.cli.execute import Require, Without
 from tinyagent.cli.exits import ExitCode
+from tinyagent.cli.notes import notes, printable
 from tinyagent.cli.references import load
 from tinyagent.core.cost import has_prices
-from tinyagent.core.errors import CallerError, ConfigurationError
-from tinyagent.core.events import (
-    Event,
-    RunFinished,
-)
+from tinyagent.core.errors import CallerError, ConfigurationError, SandboxUnavailable
 from tinyagent.core.json_shape import as_array
-from tinyagent.core.types import RunResult
+from tinyagent.core.parts import attachment
 from tinyagent.execution.limits import TrustLevel
-from tinyagent.middleware.approval import Approval
-from tinyagent.terminal import Display, ask_person, notes, printable
-from tinyagent.tools.tool import Tool
+
+if TYPE_CHECKING:
+    from tinyagent.agents.code import TinyCodeAgent
+    from tinyagent.agents.options import CodeOptions, CommonOptions
+    from tinyagent.agents.react import ReactAgent
+    from tinyagent.core.events import Event
+    from tinyagent.core.messages import Task
+    from tinyagent.core.types import RunResult
+    from tinyagent.tools.tool import Tool
+
+    Agent = ReactAgent[str] | TinyCodeAgent[str]
 
 DEFAULT_MODEL = "openai:gpt-4.1-mini"
-
-Agent = ReactAgent[str] | TinyCodeAgent[str]
 
 
 def run(  # noqa: PLR0913 - one for each option of the command
@@ -41,6 +43,9 @@ def run(  # noqa: PLR0913 - one for each option of the command
     tools: Annotated[
         list[str] | None, typer.Option(help="module:name of a tool or a list of tools; repeatable.")
     ] = None,
+    image: Annotated[
+        list[Path] | None, typer.Option(help="An image or a PDF that goes with TASK; repeatable.")
+    ] = None,
     max_steps: Annotated[int, typer.Option(min=1, help="Model calls at most.")] = 10,
     *,
     code: Annotated[bool, typer.Option("--code", help="Let the model write Python.")] = False,
@@ -50,6 +55,8 @@ def run(  # noqa: PLR0913 - one for each option of the command
     artifacts: Annotated[
         Path | None, typer.Option(help="A folder for the files that the code makes.")
     ] = None,
+    without: Without = None,
+    require: Require = None,
     stream: Annotated[bool, typer.Option(help="Print the answer as it is written.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
@@ -59,23 +66,27 @@ def run(  # noqa: PLR0913 - one for each option of the command
     served by OPENAI_BASE_URL with OPENAI_API_KEY. Progress goes to standard error.
     Exit codes: 0 answered, 1 failed, 2 bad usage, 3 step or usage limit.
     """
+    from tinyagent.cli.display import Display, ask_person
+    from tinyagent.middleware.approval import Approval
+
     if stream and as_json:
         raise typer.BadParameter("--stream and --json exclude each other")
+    if (without or require) and not (code and trust is not TrustLevel.LOCAL):
+        raise typer.BadParameter("--without and --require need --code, and not --trust local")
     try:
-        given = _load_tools(tools or [])
-        gate = [Approval(ask_person)]
-        agent: Agent
-        if code:
-            agent = TinyCodeAgent(
-                model, given, trust_level=trust, max_steps=max_steps, middleware=gate
-            )
-        else:
-            agent = ReactAgent(model, given, max_steps=max_steps, middleware=gate)
+        asked: Task = [task, *map(attachment, image)] if image else task
+        options: CommonOptions = {"max_steps": max_steps, "middleware": [Approval(ask_person)]}
+        sandbox: CodeOptions = {
+            "trust_level": trust,
+            "without": without or (),
+            "require": require or (),
+        }
+        agent = _agent(model, _load_tools(tools or []), options, sandbox if code else None)
         show = Display(stream=stream, quiet=as_json, code=code)
-        result = asyncio.run(_run(agent, task, show.show))
+        result = tinyagent_commands.run(_run(agent, asked, show.show))
         _save(result, artifacts)
-    except CallerError as error:
-        notes.print(printable(f"Error: {error}"), style="red")
+    except (CallerError, SandboxUnavailable) as error:
+        notes.print(printable(f"error: {error}"), style="red")
         raise typer.Exit(ExitCode.BAD_USAGE) from None
     except KeyboardInterrupt:
         notes.print("Interrupted; the run was cancelled.", style="yellow")
@@ -84,6 +95,23 @@ def run(  # noqa: PLR0913 - one for each option of the command
         typer.echo(json.dumps(_as_json(result), ensure_ascii=False, indent=2))
     show.end(result)
     raise typer.Exit(_exit_code(result))
+
+
+def _agent(
+    model: str,
+    tools: list[Tool | Callable[..., Any]],
+    options: CommonOptions,
+    sandbox: CodeOptions | None,
+) -> Agent:
+    """An agent that writes code where there is a sandbox, else one that calls tools."""
+    if sandbox is not None:
+        from tinyagent.agents.code import TinyCodeAgent
+
+        sandbox |= {"max_steps": options["max_steps"], "middleware": options["middleware"]}
+        return TinyCodeAgent(model, tools, **sandbox)
+    from tinyagent.agents.react import ReactAgent
+
+    return ReactAgent(model, tools, **options)
 
 
 def _save(result: RunResult[str], folder: Path | None) -> None:
@@ -95,10 +123,14 @@ def _save(result: RunResult[str], folder: Path | None) -> None:
         for artifact in result.artifacts:
             artifact.save(folder)
     except OSError as error:
-        raise ConfigurationError(f"--artifacts {str(folder)!r}: {error.strerror}") from None
+        raise ConfigurationError(
+            f"--artifacts {str(folder)!r}: {error.strerror or error}"
+        ) from None
 
 
-async def _run(agent: Agent, task: str, show: Callable[[Event], None]) -> RunResult[str]:
+async def _run(agent: Agent, task: Task, show: Callable[[Event], None]) -> RunResult[str]:
+    from tinyagent.core.events import RunFinished
+
     result: RunResult[str] | None = None
     async with aclosing(agent.stream(task)) as events:
         async for event in events:

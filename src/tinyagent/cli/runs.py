@@ -12,8 +12,8 @@ from rich.table import Table
 
 from tinyagent.cli.durable import DEFAULT_DATABASE, Database, complete, opened
 from tinyagent.cli.exits import ExitCode
+from tinyagent.cli.notes import notes, printable
 from tinyagent.core.errors import ConfigurationError
-from tinyagent.terminal import notes, printable
 
 if TYPE_CHECKING:
     from tinyagent.durable import DurableRuns, DurableState, RunRecord
@@ -170,7 +170,7 @@ def _with(
 
 
 def _state(text: str | None) -> DurableState | None:
-    from tinyagent.durable import DurableState  # noqa: PLC0415 - an extra, and slow to load
+    from tinyagent.durable import DurableState
 
     known = get_args(DurableState)
     if text is not None and text not in known:

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tinyagent.agents.base import LoopAgent
 from tinyagent.cli.durable import DEFAULT_DATABASE, Database, complete, require
+from tinyagent.cli.notes import notes, printable
 from tinyagent.cli.references import load
 from tinyagent.core.errors import ConfigurationError
 from tinyagent.core.json_shape import as_object
-from tinyagent.terminal import notes, printable
 
 if TYPE_CHECKING:
+    from tinyagent.agents.base import LoopAgent
     from tinyagent.durable.queues import QueueOptions
 
-Agents = Mapping[str, LoopAgent[Any, Any, Any, Any]]
+    Agents = Mapping[str, LoopAgent[Any, Any, Any, Any]]
 
 
 def worker(  # noqa: PLR0913 - one for each option of the command
@@ -66,7 +66,7 @@ async def _work(
     drain: float,
 ) -> None:
     require()
-    from tinyagent.durable.worker import Worker, stop_on_signals  # noqa: PLC0415 - an extra
+    from tinyagent.durable.worker import Worker, stop_on_signals
 
     agents = load_agents(reference)
     told = f"Taking runs of {', '.join(sorted(agents))} from {', '.join(queues)}; Ctrl-C ends it."
@@ -80,6 +80,8 @@ def load_agents(reference: str) -> Agents:
     Raises:
         ConfigurationError: there is nothing of the kind.
     """
+    from tinyagent.agents.base import LoopAgent
+
     found = load(reference, "AGENTS", "my_app:agents")
     named: dict[str, Any] = as_object(found) or {reference.rpartition(":")[2]: found}
     wrong = [str(name) for name, agent in named.items() if not isinstance(agent, LoopAgent)]
@@ -92,7 +94,7 @@ def load_agents(reference: str) -> Agents:
 
 
 def _options(numbers: dict[str, float | None], rate: str | None) -> QueueOptions | None:
-    from tinyagent.durable.queues import QueueOptions, Rate  # noqa: PLC0415 - an extra
+    from tinyagent.durable.queues import QueueOptions, Rate
 
     given: dict[str, Any] = {name: value for name, value in numbers.items() if value is not None}
     if rate is not None:

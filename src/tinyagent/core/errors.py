@@ -30,6 +30,7 @@ TinyAgentError
 │   ├── ModelReplyError            the server's reply cannot be read
 │   ├── ModelServerError           the server failed
 │   └── ModelTimeout               the server did not answer in time
+├── ArtifactError             a file that code made cannot be saved
 ├── ToolServerError           an MCP server failed or cannot be reached
 └── ExecutionError            a model's code could not be run
     ├── ExecutionTimeout      its time is over
@@ -191,6 +192,10 @@ class ModelTimeout(ModelError):
 
 class ToolServerError(TinyAgentError):
     """A server of tools (MCP) cannot be reached, does not answer in time, or sends rubbish."""
+
+
+class ArtifactError(TinyAgentError, OSError):
+    """A file that a model's code made cannot be saved; the message says why."""
 
 
 class ExecutionError(TinyAgentError):

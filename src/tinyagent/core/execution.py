@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from tinyagent.core.errors import ArtifactError
+
+_MAX_NAME = 130  # bytes: most file systems take 255, encrypted ones 143
+_MAX_ENDING = 20
+_MAX_NAMESAKES = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,15 +26,50 @@ class Artifact:
     media_type: str = "application/octet-stream"
 
     def save(self, folder: str | Path) -> Path:
-        """Write it into `folder` under its own name, whatever path the name pretends.
+        """Write it into `folder` as a new file, under its own name whatever path the name pretends.
+
+        A file, folder or link that has the name already stays as it is: the new file is then called
+        `name-1.png` and so on. A name that is too long for the file system is cut.
 
         Raises:
-            OSError: it cannot be written there.
+            ArtifactError: it cannot be written there.
         """
         name = re.sub(r"[^\w.-]+", "_", self.name).lstrip(".") or "artifact"
-        path = Path(folder) / name
-        path.write_bytes(self.data)
+        try:
+            return _write_new(Path(folder), _fitting(name), self.data)
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise ArtifactError(f"artifact {name[:100]!r} cannot be saved: {reason}") from error
+
+
+def _fitting(name: str) -> tuple[str, str]:
+    """The name without and with its ending, together short enough for any file system."""
+    stem, dot, ending = name.rpartition(".")
+    if not stem or len(ending.encode()) > _MAX_ENDING:
+        stem, dot, ending = name, "", ""
+    room = _MAX_NAME - len(f"{dot}{ending}".encode())
+    return stem.encode()[:room].decode(errors="ignore"), dot + ending
+
+
+def _write_new(folder: Path, name: tuple[str, str], data: bytes) -> Path:
+    """Write a file that was not there before, by the first name that is free."""
+    stem, ending = name
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
+    flags |= getattr(os, "O_BINARY", 0)
+    for number in range(_MAX_NAMESAKES):
+        path = folder / f"{stem}{f'-{number}' if number else ''}{ending}"
+        try:
+            descriptor = os.open(path, flags, 0o666)
+        except FileExistsError:
+            continue
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(data)
+        except OSError:
+            path.unlink(missing_ok=True)
+            raise
         return path
+    raise FileExistsError(errno.EEXIST, f"{_MAX_NAMESAKES:,} files have this name already")
 
 
 @dataclass(frozen=True, slots=True)

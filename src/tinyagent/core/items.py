@@ -34,6 +34,13 @@ class MemoryItem(Protocol):
         """
         ...
 
+    def without_images(self) -> Self:
+        """The same with what was seen put into words; itself where there is no image to leave out.
+
+        What a user gave stays.
+        """
+        ...
+
     def to_messages(self) -> tuple[Message, ...]:
         """What the model is sent of it."""
         ...

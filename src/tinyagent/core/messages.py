@@ -20,6 +20,7 @@ from tinyagent.core.parts import (
     read_opaque,
 )
 
+_to_json = json.JSONEncoder(default=str).encode
 Role = Literal["system", "user", "assistant", "tool"]
 
 
@@ -42,11 +43,11 @@ class ToolCall:
     @property
     def size(self) -> int:
         """How many characters the model is sent of it."""
-        return len(self.name) + len(json.dumps(dict(self.arguments), default=str))
+        return len(self.name) + len(_to_json(dict(self.arguments)))
 
     def describe(self) -> str:
         """The call in brackets."""
-        return f"[called {self.name}({json.dumps(dict(self.arguments), default=str)})]"
+        return f"[called {self.name}({_to_json(dict(self.arguments))})]"
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form."""
@@ -118,10 +119,20 @@ class Message:
         return (Text(self.content), *self.tool_calls) if self.content else self.tool_calls
 
     @property
+    def text_only(self) -> bool:
+        """Whether it holds no image and no document."""
+        if isinstance(self.content, str):
+            return True
+        return not any(isinstance(part, Image | Document) for part in self.content)
+
+    @property
     def size(self) -> int:
         """How many characters the model is sent of it; images and documents are estimated."""
         if isinstance(self.content, str):
-            return len(self.content) + sum(call.size for call in self.tool_calls)
+            size = len(self.content)
+            for call in self.tool_calls:
+                size += call.size
+            return size
         return sum(part.size for part in self.content)
 
     def describe(self) -> str:
@@ -187,6 +198,19 @@ def as_content(given: Task) -> Content:
     if not parts:
         raise ConfigurationError("the task has no parts; say what to do")
     return parts
+
+
+def task_to_json(given: Task) -> str | list[dict[str, Any]]:
+    """The JSON form of a task: words, or a list of parts; raises as `as_content`."""
+    content = as_content(given)
+    return content if isinstance(content, str) else [_part_to_dict(part) for part in content]
+
+
+def task_from_json(data: object) -> Task:
+    """Read it back; raises KeyError or ValueError for a missing or wrong part."""
+    if isinstance(data, str):
+        return data
+    return [part for part in parts_from_list(data) if isinstance(part, ContentPart)]
 
 
 def plain_content(parts: Iterable[Part]) -> Content:

@@ -108,25 +108,29 @@ class Reasoning:
         return cls(_text(data, "text"), read_opaque(data))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False)
 class Image:
     """A PNG, JPEG, GIF or WebP image. The format is read from the bytes, not from a file's name.
 
+    Args:
+        data: its bytes, or the path of a file.
+
     Raises:
-        ConfigurationError: it is none of these, or larger than 10 MiB.
+        ConfigurationError: the file cannot be read, it is none of these, or larger than 10 MiB.
     """
 
     data: bytes = field(repr=False)
     media_type: str = field(init=False)
 
-    def __post_init__(self) -> None:
-        kind = _image_type(self.data)
+    def __init__(self, data: bytes | str | PathLike[str]) -> None:
+        what, content = _given(data, MAX_IMAGE_BYTES)
+        kind = _image_type(content)
         if kind is None:
             raise ConfigurationError(
-                f"these {len(self.data):,} bytes are not an image of a known format;"
-                " give a PNG, JPEG, GIF or WebP"
+                f"{what} not an image of a known format; give a PNG, JPEG, GIF or WebP"
             )
-        _check_size(self.data, MAX_IMAGE_BYTES, "the image")
+        _check_size(content, MAX_IMAGE_BYTES, "the image")
+        object.__setattr__(self, "data", content)
         object.__setattr__(self, "media_type", kind)
 
     @classmethod
@@ -136,7 +140,7 @@ class Image:
         Raises:
             ConfigurationError: the file cannot be read, is no image or is too large.
         """
-        return cls(_read(path, MAX_IMAGE_BYTES))
+        return cls(path)
 
     @property
     def size(self) -> int:
@@ -160,27 +164,29 @@ class Image:
             raise ValueError(str(error)) from None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False)
 class Document:
     """A PDF document.
 
     Args:
-        data: its bytes.
-        name: a file name to tell the model.
+        data: its bytes, or the path of a file.
+        name: a file name to tell the model; by default the file's own.
 
     Raises:
-        ConfigurationError: it is no PDF, or larger than 20 MiB.
+        ConfigurationError: the file cannot be read, it is no PDF, or larger than 20 MiB.
     """
 
     data: bytes = field(repr=False)
-    name: str = "document.pdf"
+    name: str
 
-    def __post_init__(self) -> None:
-        if b"%PDF-" not in self.data[:_HEAD]:
-            raise ConfigurationError(
-                f"these {len(self.data):,} bytes are not a PDF; give other documents as text"
-            )
-        _check_size(self.data, MAX_DOCUMENT_BYTES, "the document")
+    def __init__(self, data: bytes | str | PathLike[str], name: str = "") -> None:
+        what, content = _given(data, MAX_DOCUMENT_BYTES)
+        if not _is_pdf(content):
+            raise ConfigurationError(f"{what} not a PDF; give other documents as text")
+        _check_size(content, MAX_DOCUMENT_BYTES, "the document")
+        given = "document.pdf" if isinstance(data, bytes) else Path(data).name
+        object.__setattr__(self, "data", content)
+        object.__setattr__(self, "name", name or given)
 
     @classmethod
     def from_path(cls, path: str | PathLike[str]) -> Document:
@@ -189,7 +195,7 @@ class Document:
         Raises:
             ConfigurationError: the file cannot be read, is no PDF or is too large.
         """
-        return cls(_read(path, MAX_DOCUMENT_BYTES), Path(path).name)
+        return cls(path)
 
     @property
     def media_type(self) -> str:
@@ -220,6 +226,16 @@ class Document:
 
 ContentPart = Text | Image | Document
 """What a user or a tool can give besides a plain string."""
+
+
+def attachment(path: str | PathLike[str]) -> Image | Document:
+    """The image or the PDF in a file, whichever it is.
+
+    Raises:
+        ConfigurationError: the file cannot be read, is neither or is too large.
+    """
+    return Document(path) if _is_pdf(_read(path, _HEAD)) else Image(path)
+
 
 READERS: Mapping[str, Callable[[Mapping[str, Any]], ContentPart | Reasoning]] = {
     "text": Text.from_dict,
@@ -255,6 +271,17 @@ def _image_type(data: bytes) -> str | None:
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
         return "image/webp"
     return None
+
+
+def _is_pdf(data: bytes) -> bool:
+    return b"%PDF-" in data[:_HEAD]
+
+
+def _given(data: bytes | str | PathLike[str], limit: int) -> tuple[str, bytes]:
+    """What to call it in an error, and its bytes."""
+    if isinstance(data, str | PathLike):
+        return f"{Path(data)} is", _read(data, limit)
+    return f"these {len(data):,} bytes are", bytes(data)
 
 
 def _read(path: str | PathLike[str], limit: int) -> bytes:

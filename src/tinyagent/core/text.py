@@ -1,8 +1,9 @@
-"""Cutting a long text in the middle, and saying so."""
+"""Texts of bounded length: cut in the middle, and of values of any kind."""
 
 from __future__ import annotations
 
 import re
+from typing import Any
 
 _NOTICE = re.compile(
     r"\n?\[\.\.\. ([\d,]{1,20}) (?:of [\d,]{1,20} )?characters are left out here"
@@ -28,6 +29,15 @@ def cut_middle(text: str, max_chars: int) -> str:
     notice = _notice(len(text) + hidden - kept, hint)
     cut = text[:head] + notice + text[len(text) - tail :]
     return cut if len(cut) < len(text) else text
+
+
+def short_repr(value: Any, max_chars: int) -> str:
+    """The repr of any value, cut at its end; one that fails is replaced by the type's name."""
+    try:
+        text = repr(value)
+    except Exception as error:  # noqa: BLE001 - an integer of 5,000 digits has none, nor may others
+        return f"<{type(value).__name__} that cannot be shown: {type(error).__name__}>"
+    return text if len(text) <= max_chars else f"{text[:max_chars]}… ({len(text)} characters)"
 
 
 def _notice(missing: int, hint: str) -> str:

@@ -28,6 +28,11 @@ class Turn:
         messages = tuple(_shorten(message, max_chars) for message in self.messages)
         return self if messages == self.messages else Turn(messages, self.kind)
 
+    def without_images(self) -> Turn:
+        """The same with the images and documents of tool results described in words."""
+        messages = tuple(_in_words(message) for message in self.messages)
+        return self if messages == self.messages else Turn(messages, self.kind)
+
     def to_messages(self) -> tuple[Message, ...]:
         """Its messages."""
         return self.messages
@@ -78,6 +83,12 @@ def _kind(message: Message) -> ItemKind:
 
 def _says(turn: Turn, task: str | None) -> bool:
     return turn.kind == "task" and turn.messages[0].text == task
+
+
+def _in_words(message: Message) -> Message:
+    if message.role != "tool" or message.text_only:
+        return message
+    return replace(message, content=message.describe())
 
 
 def _shorten(message: Message, max_chars: int) -> Message:

@@ -298,7 +298,8 @@ class RunResult(Generic[T_co, M_co, S_co]):
 
         def __class_getitem__(cls, given: Any) -> Any:
             some = given if isinstance(given, tuple) else (given,)
-            return Generic.__class_getitem__.__func__(cls, (*some, Any, Any)[:3])
+            subscript = vars(Generic)["__class_getitem__"]  # built in from Python 3.12 on
+            return subscript.__get__(None, cls)((*some, Any, Any)[:3])
 
     @property
     def cost(self) -> Cost:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,17 +17,20 @@ _USER_TIMEOUT_MS = 12_000
 _CONNECT_SECONDS = 10
 _IDLE_TRANSACTION_MS = 15_000
 _POOL_SIZE = 5
+_SQLITE_WITH_SUBSECONDS = (3, 42)
+_SQLITE_BUSY_MS = 30_000
 
 
 def open_engine(url: str) -> Engine | None:
-    """The engine for DBOS on PostgreSQL; None for SQLite, where DBOS makes its own.
+    """The engine for DBOS; None where DBOS can make its own, on SQLite 3.42 or later.
 
     Args:
         url: of the database; options that it gives to the server are kept.
     """
     parsed = make_url(url)
-    if parsed.get_backend_name() == "sqlite":
-        return None
+    if is_sqlite(url):
+        recent = sqlite3.sqlite_version_info >= _SQLITE_WITH_SUBSECONDS
+        return None if recent else _open_old_sqlite(url)
     settings = {**server_options(), "idle_in_transaction_session_timeout": _IDLE_TRANSACTION_MS}
     given = parsed.query.get("options", "")
     options = [given] if isinstance(given, str) else list(given)
@@ -43,6 +48,34 @@ def open_engine(url: str) -> Engine | None:
     )
     event.listen(engine, "handle_error", _wait_for_the_server)
     return engine
+
+
+def is_sqlite(url: str) -> bool:
+    """Whether the runs are kept in a SQLite file."""
+    return make_url(url).get_backend_name() == "sqlite"
+
+
+def _open_old_sqlite(url: str) -> Engine:
+    """An engine whose connections know `unixepoch('subsec')`.
+
+    DBOS stores moments with it on Python 3.12 and later. SQLite before 3.42, which Debian 12 has,
+    returns NULL for it, and no run could be stored.
+    """
+    engine = create_engine(url)
+    event.listen(engine, "connect", _prepare_old_sqlite)
+    return engine
+
+
+def _prepare_old_sqlite(connection: sqlite3.Connection, _record: object) -> None:
+    """Set the connection up as DBOS does, and add what this SQLite lacks."""
+    connection.isolation_level = "IMMEDIATE"
+    connection.execute(f"PRAGMA busy_timeout={_SQLITE_BUSY_MS}")
+    connection.execute("PRAGMA foreign_keys=ON")
+    connection.create_function("unixepoch", 1, _unix_time)
+
+
+def _unix_time(_modifier: str) -> float:
+    return time.time()
 
 
 def client_options() -> Mapping[str, Any]:

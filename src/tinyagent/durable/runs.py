@@ -17,7 +17,7 @@ from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from tinyagent.core.errors import ConfigurationError
 from tinyagent.core.logs import logger
-from tinyagent.durable.database import open_engine
+from tinyagent.durable.database import is_sqlite, open_engine
 from tinyagent.durable.liveness import Liveness, put_back
 from tinyagent.durable.queues import QueueOptions
 from tinyagent.durable.records import JSONSerializer
@@ -166,7 +166,7 @@ class DurableRuns(RunStore):
             serializer=JSONSerializer(),
             application_name=NAME,
         )
-        super().__init__(client, is_sqlite=self._engine is None)
+        super().__init__(client, is_sqlite=is_sqlite(self._url))
 
 
 def _checked(database: str) -> str:

@@ -10,6 +10,7 @@ from typing import Any, Literal, cast
 from dbos import StepInfo, WorkflowStatus
 
 from tinyagent.core.errors import RunConflict
+from tinyagent.core.json_shape import as_array, as_object
 from tinyagent.core.types import Usage
 from tinyagent.durable.approval import Question
 from tinyagent.durable.records import Record, take, take_list, take_object, usage_from_dict
@@ -105,7 +106,7 @@ def run_record(status: WorkflowStatus) -> RunRecord:
     return RunRecord(
         run_id=status.workflow_id,
         agent=str(spec.get("agent", "")),
-        task=str(spec.get("task", "")),
+        task=_in_words(spec.get("task", "")),
         created=_time(status.created_at),
         updated=_time(status.updated_at),
         attempts=status.recovery_attempts or 0,
@@ -114,6 +115,15 @@ def run_record(status: WorkflowStatus) -> RunRecord:
         tags={key[len(TAG) :]: value for key, value in attributes.items() if key.startswith(TAG)},
         **outcome,
     )
+
+
+def _in_words(task: object) -> str:
+    """The task; of images and documents only that they are there, as they may be large."""
+    parts = as_array(task)
+    if parts is None:
+        return str(task)
+    entries = [as_object(part) or {} for part in parts]
+    return "\n".join(str(entry.get("text") or f"[{entry.get('type')}]") for entry in entries)
 
 
 def spec_of(status: WorkflowStatus) -> Record:

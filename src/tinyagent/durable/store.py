@@ -15,6 +15,7 @@ from dbos import error as dbos_error
 from tinyagent.core.errors import RunConflict, UnknownRun
 from tinyagent.core.execution import Artifact
 from tinyagent.core.memory import Memory
+from tinyagent.core.messages import Task, task_to_json
 from tinyagent.durable.approval import Choice
 from tinyagent.durable.records import Record, execution_from_dict
 from tinyagent.durable.starting import (
@@ -69,7 +70,7 @@ class RunStore:
         self._is_sqlite = is_sqlite
 
     async def start(
-        self, agent: str, task: str, *, run_id: str | None = None, **options: Unpack[StartOptions]
+        self, agent: str, task: Task, *, run_id: str | None = None, **options: Unpack[StartOptions]
     ) -> str:
         """Enqueue a run of the agent that the workers know by this name; gives its id.
 
@@ -77,11 +78,13 @@ class RunStore:
 
         Raises:
             RunConflict: the id is that of a run of another agent or task.
+            ConfigurationError: the task has parts that are no text, image or document.
         """
         memory = options.get("memory")
+        asked = task_to_json(task)
         spec = {
             "agent": agent,
-            "task": task,
+            "task": asked,
             "max_steps": options.get("max_steps"),
             "memory": memory.to_list() if isinstance(memory, Memory | MemoryManager) else memory,
         }
@@ -89,12 +92,12 @@ class RunStore:
         await self._client.enqueue_async(enqueue_options(started, agent, options), spec)
         if run_id is not None:
             there = spec_of(await self._status(run_id))
-            if (there.get("agent"), there.get("task")) != (agent, task):
+            if (there.get("agent"), there.get("task")) != (agent, asked):
                 raise RunConflict(f"run {run_id!r} is there already, with another agent or task")
         return started
 
     async def run(
-        self, agent: str, task: str, *, run_id: str | None = None, **options: Unpack[StartOptions]
+        self, agent: str, task: Task, *, run_id: str | None = None, **options: Unpack[StartOptions]
     ) -> RunRecord:
         """`start`, then `wait`."""
         return await self.wait(await self.start(agent, task, run_id=run_id, **options))

@@ -19,6 +19,7 @@ from tinyagent.agents.code import TinyCodeAgent
 from tinyagent.core.errors import ConfigurationError
 from tinyagent.core.events import Event, RunFinished
 from tinyagent.core.memory import Memory
+from tinyagent.core.messages import task_from_json
 from tinyagent.core.types import RunResult, Usage
 from tinyagent.durable.approval import Suspended
 from tinyagent.durable.entries import Entry
@@ -33,13 +34,13 @@ class AnyAgent(Protocol):
     """What runs are of: `ReactAgent`, `TinyCodeAgent`, or whatever runs one of these."""
 
     async def run(
-        self, task: str, *, max_steps: int | None, return_result: bool, memory: Any
+        self, task: Any, *, max_steps: int | None, return_result: bool, memory: Any
     ) -> RunResult[Any]:
         """Work on `task` until there is an answer."""
         ...
 
     def stream(
-        self, task: str, *, max_steps: int | None, memory: Any
+        self, task: Any, *, max_steps: int | None, memory: Any
     ) -> AsyncGenerator[Event, None]:
         """The same as events while it happens."""
         ...
@@ -147,10 +148,11 @@ class Executions:
     async def _run(self, agent: AnyAgent, journal: Journal, spec: Record) -> RunResult[Any]:
         memory = memory_from_list(agent, spec.get("memory"))
         options: dict[str, Any] = {"max_steps": spec.get("max_steps"), "memory": memory}
+        task = task_from_json(spec["task"])
         if self._listener is None:
-            return await agent.run(spec["task"], return_result=True, **options)
+            return await agent.run(task, return_result=True, **options)
         last = cast("RunFinished", None)  # there always is one
-        async with aclosing(agent.stream(spec["task"], **options)) as events:
+        async with aclosing(agent.stream(task, **options)) as events:
             async for event in events:
                 if isinstance(event, RunFinished):  # told once it is no mere interruption
                     last = event

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import platform
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from tinyagent.execution.doctor import Examination
 from tinyagent.execution.engines import ENGINES
 from tinyagent.execution.limits import TrustLevel
+
+if TYPE_CHECKING:
+    from tinyagent.execution.doctor import Examination
 
 _SYSCTL = Path("/proc/sys")
 _LATEST_LANDLOCK = 6
 _APPARMOR = "an AppArmor profile with `userns,` for this Python, or for everybody"
+_FILTERS = "the system-call filter: a kernel with CONFIG_SECCOMP_FILTER"
 _SCOPES = "from Linux 6.12 on, Landlock also holds back signals and abstract sockets"
 
 
@@ -32,6 +36,25 @@ def advise(examinations: Sequence[Examination], settings: Path = _SYSCTL) -> lis
         *_about_namespaces(examinations, settings),
         *_about_engines(examinations),
     ]
+
+
+def how_to_get(report: Mapping[str, Any], settings: Path = _SYSCTL) -> list[str]:
+    """How to get the locks that a template says it has not.
+
+    Args:
+        report: the template's.
+        settings: as `advise` takes them.
+    """
+    advice: list[str] = []
+    if not report["seccomp"]:
+        advice += list(_about_filters()) or [_FILTERS]
+    elif report["namespaces"] and not report["forks"]:
+        advice.append("forks that are asked for: Linux 5.5 or later, and no other such filter")
+    if not report["namespaces"]:
+        advice.append(_namespaces(settings))
+    if not report["landlock"]:
+        advice += _about_landlock()
+    return advice or ["ask for checkpoints"]
 
 
 def _about_landlock() -> Iterator[str]:
@@ -59,8 +82,11 @@ def _about_filters() -> Iterator[str]:
 
 def _about_namespaces(examinations: Sequence[Examination], settings: Path) -> Iterator[str]:
     own = [found for found in examinations if found.trust_level is TrustLevel.ISOLATED]
-    if all(found.enforces("not even the names of host files") for found in own):
-        return
+    if not all(found.enforces("not even the names of host files") for found in own):
+        yield _namespaces(settings)
+
+
+def _namespaces(settings: Path) -> str:
     reasons = {
         "kernel/unprivileged_userns_clone": ("0", "sysctl kernel.unprivileged_userns_clone=1"),
         "user/max_user_namespaces": ("0", "sysctl user.max_user_namespaces=10000"),
@@ -69,9 +95,9 @@ def _about_namespaces(examinations: Sequence[Examination], settings: Path) -> It
             f"{_APPARMOR}: sysctl kernel.apparmor_restrict_unprivileged_userns=0",
         ),
     }
-    found = [mend for name, (bad, mend) in reasons.items() if _setting(settings / name) == bad]
+    found = [change for name, (bad, change) in reasons.items() if _setting(settings / name) == bad]
     inside = "in a container, a seccomp profile that allows unshare, mount and pivot_root"
-    yield f"user namespaces: {'; '.join(found) or inside}"
+    return f"user namespaces: {'; '.join(found) or inside}"
 
 
 def _about_engines(examinations: Sequence[Examination]) -> Iterator[str]:

@@ -22,7 +22,7 @@ class Canaries:
 
     def __init__(self) -> None:
         self.secret = f"canary-{secrets.token_hex(8)}"
-        self.name = "TINYAGENT_CANARY"
+        self.name = f"TINYAGENT_CANARY_{secrets.token_hex(4)}"
         self.mark = f"ta{secrets.token_hex(5)}"
         """How a probe's process calls itself; a process's name has 15 characters at most."""
         self._listeners: dict[str, socket.socket] = {}
@@ -63,6 +63,7 @@ class Canaries:
             "FOLDER": str(self.folder),
             "NAME": self.name,
             "HOST": os.getpid(),
+            "HOSTNAME": socket.gethostname(),
             "VICTIM": self._victim.pid,
             "TCP": self._listeners["TCP"].getsockname()[1],
             "UDP": self._listeners["UDP"].getsockname()[1],

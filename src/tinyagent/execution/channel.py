@@ -7,10 +7,11 @@ import socket
 from collections import deque
 from collections.abc import Callable
 
-from tinyagent.execution.frames import check
-from tinyagent.execution.worker.wire import Frame, FrameReader, Kind, WireError
+from tinyagent.execution.frames import ENCODED, read
+from tinyagent.execution.worker.wire import Frame, FrameReader, Kind, Packet, WireError
 
-_CHUNK = 1 << 16  # at most some thousand frames are read before others have their turn
+_CHUNK = 1 << 16  # at most some thousand frames are cut apart before others have their turn
+_SENDS_AT_ONCE = 16
 
 
 class Channel:
@@ -23,8 +24,8 @@ class Channel:
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
         self._reader = FrameReader()
-        self._frames: deque[Frame] = deque()
-        self._unsent = bytearray()
+        self._packets: deque[Packet] = deque()
+        self._unsent: deque[memoryview] = deque()
         self._drained: asyncio.Event | None = None
         self._wake: Callable[[], None] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -32,22 +33,16 @@ class Channel:
         self.fault = ""
         """What was wrong with what the other side sent."""
 
-    def send(self, data: bytes) -> None:
-        """Send a packed frame; what cannot go yet waits here."""
-        if not self.is_open or not data:
+    def send(self, *parts: bytes | bytearray) -> None:
+        """Send the parts of a packed frame; what cannot go yet waits here, uncopied."""
+        if not self.is_open:
             return
+        is_waiting = bool(self._unsent)
+        self._unsent.extend(memoryview(part) for part in parts if part)
+        if is_waiting or not self._unsent:
+            return
+        self._flush()
         if self._unsent:
-            self._unsent += data
-            return
-        try:
-            sent = self._sock.send(data)
-        except BlockingIOError:
-            sent = 0
-        except OSError:
-            self.is_open = False
-            return
-        if sent < len(data):
-            self._unsent += data[sent:]
             self._drained = asyncio.Event()
             asyncio.get_running_loop().add_writer(self._sock.fileno(), self._flush)
 
@@ -76,11 +71,23 @@ class Channel:
         if self._drained is not None:
             await self._drained.wait()
 
-    def take(self) -> Frame | None:
-        """A frame that has arrived, if there is one; never waits."""
-        if not self._frames and self.is_open:
+    def take(self) -> Frame | Packet | None:
+        """A frame that has arrived, if there is one; never waits.
+
+        One that carries values of the code is a packet, for `frames.read`, which may take a while.
+        """
+        if not self._packets and self.is_open:
             self._read()
-        return self._frames.popleft() if self._frames else None
+        if not self._packets:
+            return None
+        packet = self._packets.popleft()
+        if packet.kind in ENCODED:
+            return packet
+        try:
+            return read(packet)
+        except WireError as fault:
+            self._fail(fault)
+            return None
 
     def has_unsent(self) -> bool:
         """Whether the other side has yet to read what it was sent."""
@@ -90,7 +97,7 @@ class Channel:
         """Whether a tool call has arrived that has not been taken."""
         if self.is_open:
             self._read()
-        return any(frame.kind is Kind.CALL for frame in self._frames)
+        return any(packet.kind is Kind.CALL for packet in self._packets)
 
     def listen(self, wake: Callable[[], None]) -> None:
         """Call `wake` when something has arrived or it is closed, until `unlisten`."""
@@ -98,7 +105,7 @@ class Channel:
         if self.is_open:
             self._loop = asyncio.get_running_loop()
             self._loop.add_reader(self._sock.fileno(), wake)
-        if self._frames or not self.is_open:  # what came with an earlier frame is not told again
+        if self._packets or not self.is_open:  # what came with an earlier frame is not told again
             wake()
 
     def unlisten(self) -> None:
@@ -112,7 +119,7 @@ class Channel:
         """Hang up; the process at the other end ends by itself if it still listens."""
         wake = self._wake
         self.is_open = False
-        self._frames.clear()
+        self._packets.clear()
         self.unlisten()
         self._stop_sending()
         self._sock.close()
@@ -121,12 +128,18 @@ class Channel:
 
     def _flush(self) -> None:
         try:
-            sent = self._sock.send(self._unsent)
+            for _ in range(_SENDS_AT_ONCE):
+                sent = self._sock.send(self._unsent[0])
+                self._unsent[0] = self._unsent[0][sent:]
+                if not self._unsent[0]:
+                    self._unsent.popleft()
+                if not self._unsent:
+                    break
         except BlockingIOError:
             return
         except OSError:
-            sent = len(self._unsent)
-        del self._unsent[:sent]
+            self.is_open = False
+            self._unsent.clear()
         if not self._unsent:
             self._stop_sending()
 
@@ -148,11 +161,11 @@ class Channel:
             self.is_open = False
             return
         try:
-            frames = self._reader.feed(data)
-            for frame in frames:
-                check(frame)
+            self._packets.extend(self._reader.split(data))
         except WireError as fault:
-            self.is_open = False
-            self.fault = str(fault)
-            return
-        self._frames.extend(frames)
+            self._fail(fault)
+
+    def _fail(self, fault: WireError) -> None:
+        self.is_open = False
+        self.fault = str(fault)
+        self._packets.clear()

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
-from tinyagent.execution.worker.wire import Frame, Kind, WireError, kind_of
+from tinyagent.execution.worker.values import decode_from_code
+from tinyagent.execution.worker.wire import Frame, Kind, Packet, WireError, kind_of, parse
 
 MAX_TEXT = 1_000_000
 MAX_NAME = 1_000
 MAX_REMARKS = 1_000
+
+ENCODED: dict[Kind, tuple[str, ...]] = {
+    Kind.CALL: ("args", "kwargs"),
+    Kind.FINAL: ("value", "metadata"),
+    Kind.DONE: ("value",),
+}
+"""The fields that are values of the code, in the order in which their parts are in the blob."""
+
+_MAX_JSON = 1 << 20  # of the other kinds: they are read on the event loop
 
 _MEDIA_TYPE = re.compile(r"[\w!#$&^.+-]{1,100}/[\w!#$&^.+-]{1,100}", re.ASCII)
 _MAX_ID = 2**53
@@ -18,6 +28,28 @@ _MAX_PID = 2**22
 _MAX_STATUS = 0xFFFF
 
 Test = Callable[[Any], bool]
+
+
+def read(packet: Packet, tools: Collection[str] | None = None) -> Frame:
+    """The frame, checked, with the values of the code decoded.
+
+    Args:
+        packet: from a session.
+        tools: a call of any other is not decoded.
+
+    Raises:
+        WireError: a session may not send it.
+    """
+    if packet.kind not in ENCODED and len(packet.raw) > _MAX_JSON:
+        raise WireError(f"{packet.kind.name} has {len(packet.raw):,} bytes of JSON")
+    frame = parse(packet)
+    check(frame)
+    names = ENCODED.get(frame.kind, ())
+    is_unknown = frame.kind is Kind.CALL and tools is not None and frame.body["name"] not in tools
+    if not names or is_unknown:
+        return frame
+    values = decode_from_code([frame.body[name] for name in names], frame.blob)
+    return Frame(frame.kind, {**frame.body, **dict(zip(names, values, strict=True))})
 
 
 def check(frame: Frame) -> None:

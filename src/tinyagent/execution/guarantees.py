@@ -1,11 +1,91 @@
-"""What a sandbox promises here, told from what its template reports."""
+"""What a sandbox promises here, and which promises code cannot run without."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from tinyagent.core.errors import ConfigurationError
+from tinyagent.execution.limits import TrustLevel
 from tinyagent.execution.protocol import Guarantee
+
+PROMISES = {
+    "S1": "no host file but Python's",
+    "S2": "not even the names of host files",
+    "S3": "nothing written outside the working folder",
+    "S4": "no network",
+    "S5": "no other program is started",
+    "S6": "no other process is seen",
+    "S7": "no privileges, no other kernel interfaces",
+    "S8": "none of the host's environment",
+    "S9": "time limit",
+    "S10": "memory limit",
+    "S11": "process limit",
+    "S12": "limit of each file",
+    "S13": "limit of all files",
+    "S14": "sessions are hidden from each other",
+    "S15": "a step that fails loses only itself",
+    "S16": "ends with its host",
+    "S21": "no other process is signalled",
+    "S22": "not the name of the host",
+}
+"""What a process of its own is promised, by the ids of docs/security.md."""
+
+# Without these, code reads or changes what is the host's. What ISOLATED may lack (names of files,
+# limits of all processes and files together) is lacking in most containers.
+_AT_ISOLATED = frozenset({"S1", "S3", "S4", "S5", "S7", "S14", "S21"})
+_OF_CHECKPOINTS = "S15"
+
+
+def promise_ids(names: Iterable[str]) -> frozenset[str]:
+    """The ids of promises that are named by their ids or in words.
+
+    Raises:
+        ConfigurationError: there is no such promise.
+    """
+    ids = {promise: key for key, promise in PROMISES.items()}
+    found: set[str] = set()
+    for name in [names] if isinstance(names, str) else names:
+        key = name.upper() if name.upper() in PROMISES else ids.get(name)
+        if key is None:
+            known = ", ".join(f"{key} ({promise})" for key, promise in PROMISES.items())
+            raise ConfigurationError(f"there is no promise {name!r}; there are: {known}")
+        found.add(key)
+    return frozenset(found)
+
+
+def needed_promises(
+    level: TrustLevel, without: Iterable[str], require: Iterable[str], checkpoints: int
+) -> frozenset[str]:
+    """The ids of the promises that must be enforced for code to run.
+
+    Args:
+        level: what a caller gets who names none.
+        without: promises to do without.
+        require: promises that must hold besides.
+        checkpoints: how many earlier states the caller wants kept.
+
+    Raises:
+        ConfigurationError: there is no such promise, or one is in both lists.
+    """
+    needed = _AT_ISOLATED if level is TrustLevel.ISOLATED else frozenset(PROMISES)
+    if not checkpoints:
+        needed -= {_OF_CHECKPOINTS}
+    dropped, wanted = promise_ids(without), promise_ids(require)
+    both = sorted(dropped & wanted)
+    if both:
+        raise ConfigurationError(f"{both[0]} is in `without` and in `require`: name it in one")
+    return needed - dropped | wanted
+
+
+def lacking(guarantees: Sequence[Guarantee], needed: frozenset[str]) -> str:
+    """The promises that are needed and not enforced, in words; "" for none."""
+    missing = [each for each in guarantees if each.id in needed and not each.enforced]
+    if not missing:
+        return ""
+    names = ", ".join(f"{each.id} ({each.promise})" for each in missing)
+    ids = ", ".join(repr(each.id) for each in missing)
+    return f"it cannot keep {names}; to run without, name them: without=[{ids}]"
 
 
 def describe_guarantees(
@@ -24,31 +104,32 @@ def describe_guarantees(
     filters = "system-call filter" if report["seccomp"] else ""
     network = by("network namespace" if apart else outside, filters)
     rows = (
-        ("no host file but Python's", files),
-        ("not even the names of host files", by(unseen)),
-        ("nothing written outside the working folder", files),
-        ("no network", network),
-        ("no other program is started", by(filters)),
-        ("no other process is seen", by("process namespace" if apart else outside)),
-        ("no other process is signalled", by("process namespace" if apart else outside, filters)),
+        ("S1", files),
+        ("S2", by(unseen)),
+        ("S3", files),
+        ("S4", network),
+        ("S5", by(filters)),
+        ("S6", by("process namespace" if apart else outside)),
+        ("S21", by("process namespace" if apart else outside, filters)),
         (
-            "no privileges, no other kernel interfaces",
+            "S7",
             by("capabilities dropped", filters) if filters else nothing,
         ),
-        ("none of the host's environment", "started with its own"),
-        ("time limit", "killed by the host"),
-        ("memory limit", by("RLIMIT_DATA", "watched over all processes" if checkpoints else "")),
-        ("process limit", "RLIMIT_NPROC in a user namespace" if apart else nothing),
-        ("limit of each file", "RLIMIT_FSIZE"),
-        ("limit of all files", "a folder in memory of that size" if apart else nothing),
+        ("S8", "started with its own"),
+        ("S9", "killed by the host"),
+        ("S10", by("RLIMIT_DATA", "forks granted from one budget" if checkpoints else "")),
+        ("S11", "RLIMIT_NPROC in a user namespace" if apart else nothing),
+        ("S12", "RLIMIT_FSIZE"),
+        ("S13", "a folder in memory of that size" if apart else nothing),
         (
-            "sessions are hidden from each other",
+            "S14",
             by("mount and process namespaces" if apart else "", "Landlock" if landlock else ""),
         ),
         (
-            "a step that fails loses only itself",
+            "S15",
             f"each step in a fork, {checkpoints} states kept" if checkpoints else nothing,
         ),
-        ("ends with its host", "process namespace" if apart else "parent-death signal"),
+        ("S22", by("a name of its own" if apart else outside)),
+        ("S16", "process namespace" if apart else "parent-death signal"),
     )
-    return tuple(Guarantee(promise, how != nothing, how) for promise, how in rows)
+    return tuple(Guarantee(PROMISES[key], how != nothing, how, key) for key, how in rows)

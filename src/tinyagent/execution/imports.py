@@ -53,7 +53,7 @@ ISOLATED_IMPORTS = LOCAL_IMPORTS | frozenset(
 
     PIL altair attr attrs bokeh bs4 cachetools chardet charset_normalizer cycler dateutil duckdb
     faker jinja2 joblib jsonschema kiwisolver lxml markdown matplotlib more_itertools mpl_toolkits
-    mpmath msgpack narwhals networkx numba numexpr numpy openpyxl orjson packaging pandas plotly
+    mpmath msgpack narwhals networkx numexpr numpy openpyxl orjson packaging pandas plotly
     polars pyarrow pydantic pydantic_core pyparsing pytz rapidfuzz regex rich scipy seaborn shapely
     simplejson six sklearn sqlglot sqlparse statsmodels sympy tabulate threadpoolctl toml tqdm
     typing_extensions tzdata tzlocal ujson xarray xlrd xlsxwriter yaml

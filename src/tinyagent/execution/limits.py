@@ -8,7 +8,6 @@ from enum import StrEnum
 
 from tinyagent.core.errors import ConfigurationError
 from tinyagent.core.text import cut_middle
-from tinyagent.execution.deadline import deadline
 
 
 class TrustLevel(StrEnum):
@@ -56,6 +55,9 @@ class ExecutionLimits:
         Raises:
             ExecutionTimeout: the time is over.
         """
+        # Not needed by agents that run no code, and it loads ctypes.
+        from tinyagent.execution.deadline import deadline  # noqa: PLC0415
+
         return deadline(self.timeout_seconds)
 
     def truncate_output(self, text: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from tinyagent.execution.bench import LIMITS, Bench, Finding, Probe
-from tinyagent.execution.probes import time_limit
+from tinyagent.execution.limit_probes import time_limit
 
 _IMPORTS = {
     "import os": "import os",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import select
 import subprocess
@@ -10,18 +9,22 @@ import sys
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import replace
 
 from tinyagent.core.threads import run_in_thread
 from tinyagent.execution.bench import LIMITS, Bench, Finding, Probe, ProbeFailed
 from tinyagent.execution.canaries import processes_called
-from tinyagent.execution.protocol import ExecutionResult
+from tinyagent.execution.limit_probes import (
+    NAME_ITSELF,
+    SHORT,
+    disk_limit,
+    file_limit,
+    memory_limit,
+    process_limit,
+    time_limit,
+    whole,
+)
 from tinyagent.execution.worker import syscalls
 
-_SHORT = replace(LIMITS, timeout_seconds=0.3)
-_BRIEF = replace(LIMITS, timeout_seconds=2)
-_FEW = replace(LIMITS, max_processes=8)
-_FORK_SPARE = 10  # what a session may have beside: its keeper, earlier states
 _END_SECONDS = 3.0
 _CALLS = {
     "unshare": (0x1000_0000,),
@@ -36,11 +39,14 @@ _CALLS = {
     "userfaultfd": (0,),
     "memfd_create": (0, 0),
 }
-_LOOPS = {
-    "a loop": "while True: pass",
-    "a loop in C": "import itertools; sum(itertools.repeat(0))",
-}
-_NAME_ITSELF = "import ctypes; ctypes.CDLL(None).prctl(15, MARK.encode(), 0, 0, 0)"
+_NULL = """
+import fcntl, os, struct
+null = open("/dev/null", "r+")
+
+def lock_of_null():
+    asked = struct.pack("hhqqi", fcntl.F_WRLCK, 0, 0, 0, 0)
+    return struct.unpack("hhqqi", fcntl.fcntl(null, fcntl.F_GETLK, asked))[0] != fcntl.F_UNLCK
+"""
 _HOLD = """
 import asyncio, sys
 from tinyagent.execution.choose import get_executor
@@ -183,114 +189,32 @@ async def environment(bench: Bench) -> Finding:
     return await bench.attempts(acts, "import ctypes, os")
 
 
-async def time_limit(bench: Bench, loops: Mapping[str, str] = _LOOPS) -> Finding:
-    """Loop for ever, in Python and in C."""
-    began = time.monotonic()
-    runs = [bench.steps(code, limits=_SHORT) for code in loops.values()]
-    results = [result for results in await asyncio.gather(*runs) for result in results]
-    took = time.monotonic() - began
-    told = [
-        f"{name}: {'ended' if result.timed_out else 'not ended'}"
-        for name, result in zip(loops, results, strict=True)
-    ]
-    held = all(result.timed_out for result in results) and took < _SHORT.timeout_seconds + 1
-    return Finding(held, f"{'; '.join(told)} after {took:.1f} s")
-
-
-async def memory_limit(bench: Bench) -> Finding:
-    """Take more memory than there may be: at once, and piece by piece."""
+async def name_of_host(bench: Bench) -> Finding:
+    """Find how the host is called."""
     acts = {
-        "at once": "bytearray(4 * 2**26)",
-        "in small pieces": "[bytes(1000) for _ in range(4 * 2**26 // 1000)]",
+        "uname": "os.uname().nodename == HOSTNAME or fail()",
+        "gethostname": "socket.gethostname() == HOSTNAME or fail()",
     }
-    finding = await bench.attempts(acts)
-    if not finding.held:
-        return finding
-    code = """
-import os, signal
-for _ in range(4):
-    if os.fork() == 0:
-        taken = bytes(range(256)) * (48 * 4096)
-        signal.pause()
-signal.pause()
-"""
-    (result,) = await bench.steps(code, limits=_BRIEF)
-    if result.out_of_memory:
-        return Finding(held=True, tried=f"{finding.tried}; in 4 processes: all ended")
-    refused = result.error is not None and not result.timed_out
-    told = "no fork" if refused else "went through: in 4 processes together"
-    return Finding(refused, f"{finding.tried}; {told}")
-
-
-async def process_limit(bench: Bench) -> Finding:
-    """Start processes and threads until it is refused; the next step must find none left."""
-    forks = f"""
-import os, signal
-MARK = {bench.canaries.mark!r}
-count = 0
-try:
-    while count < 100:
-        if os.fork() == 0:
-            {_NAME_ITSELF}
-            signal.pause()
-        count += 1
-except OSError:
-    pass
-count
-"""
-    threads = """
-import threading
-threading.stack_size(2**16)
-count, end = 0, threading.Event()
-try:
-    while count < 100:
-        threading.Thread(target=end.wait, daemon=True).start()
-        count += 1
-except RuntimeError:
-    pass
-end.set()
-count
-"""
-    async with bench.open(_FEW) as executor:
-        counts: list[int] = [_whole(await executor.run(forks)).value]
-        counts.append(_whole(await executor.run(threads)).value)
-        left = len(await run_in_thread(processes_called, mark=bench.canaries.mark))
-    held = max(counts) <= _FEW.max_processes + _FORK_SPARE and not left
-    told = f"limit {_FEW.max_processes}: {counts[0]} forks, {counts[1]} threads"
-    return Finding(held, f"{told}; left after the step: {left}")
-
-
-async def file_limit(bench: Bench) -> Finding:
-    """Write one file that is too large."""
-    return await bench.attempts({"2 MiB of 1 MiB": "open('large', 'wb').write(bytes(2**21))"})
-
-
-async def disk_limit(bench: Bench) -> Finding:
-    """Write files that are too large together."""
-    setup = """
-def fill():
-    for number in range(8):
-        with open(f"part-{number}", "wb") as file:
-            file.write(bytes(2**18))
-"""
-    return await bench.attempts({"8 files, 2 MiB of 1 MiB": "fill()"}, setup)
+    return await bench.attempts(acts, "import os, socket")
 
 
 async def sessions(bench: Bench) -> Finding:
     """Find the file and the process of another session that is open."""
     async with bench.open(LIMITS) as other:
-        code = "import os\nopen('mine', 'w').write('x')\n[os.getcwd(), os.getpid()]"
-        folder, pid = _whole(await other.run(code)).value
-        setup = f"import os\nTHEIRS, PID = {folder!r}, {pid}"
+        lock = f"{_NULL}\nfcntl.lockf(null, fcntl.LOCK_EX)"
+        code = f"{lock}\nopen('mine', 'w').write('x')\n[os.getcwd(), os.getpid()]"
+        folder, pid = whole(await other.run(code)).value
+        setup = f"{_NULL}\nTHEIRS, PID = {folder!r}, {pid}"
         acts = {
             "open its file": "open(THEIRS + '/mine').read()",
             "list beside": "[n for n in os.listdir('..') if os.path.exists(f'../{n}/mine')][0]",
+            "see its lock": "lock_of_null() or fail()",
             "signal": "fail() if PID == os.getpid() else os.kill(PID, 15)",
         }
         finding = await bench.attempts(acts, setup)
         if not finding.held:
             return finding
-        left = _whole(await other.run("import os\nos.path.exists('mine')")).value
+        left = whole(await other.run("import os\nos.path.exists('mine')")).value
     return finding if left else Finding(held=False, tried="the other session's file was lost")
 
 
@@ -302,7 +226,7 @@ async def failed_steps(bench: Bench) -> Finding:
         "a time-out": "x = 0\nwhile True: pass",
     }
     codes = ["x = 41", *losses.values(), "x + 1"]
-    *_, last = await bench.steps(*codes, limits=_SHORT)
+    *_, last = await bench.steps(*codes, limits=SHORT)
     tried = f"after {', '.join(losses)}: "
     if last.value == 42:  # noqa: PLR2004 - what the steps compute
         return Finding(held=True, tried=f"{tried}the variables are as before")
@@ -323,7 +247,7 @@ async def end_of_host(bench: Bench) -> Finding:
 def _kill_host(bench: Bench) -> list[int]:
     """Start a host with a session, and kill it; gives back the session's processes."""
     mark = bench.canaries.mark
-    code = f"MARK = {mark!r}\n{_NAME_ITSELF}\nready()\nwhile True: pass"
+    code = f"MARK = {mark!r}\n{NAME_ITSELF}\nready()\nwhile True: pass"
     arguments = [bench.trust_level, bench.engine or "-", mark]
     with subprocess.Popen(  # noqa: S603 - this interpreter, with our own program
         [sys.executable, "-P", "-c", _HOLD, *arguments],
@@ -358,17 +282,6 @@ def _wait_for_end(mark: str, running: list[int]) -> list[int]:
     return processes_called(mark)
 
 
-def _whole(result: ExecutionResult) -> ExecutionResult:
-    """The result of a step that must have come to its end.
-
-    Raises:
-        ProbeFailed: it has not.
-    """
-    if result.error is not None:
-        raise ProbeFailed(result.error.strip().splitlines()[-1])
-    return result
-
-
 PROBES: Mapping[str, Probe] = {
     "no host file but Python's": reading,
     "not even the names of host files": naming,
@@ -379,6 +292,7 @@ PROBES: Mapping[str, Probe] = {
     "no other process is signalled": signals,
     "no privileges, no other kernel interfaces": privileges,
     "none of the host's environment": environment,
+    "not the name of the host": name_of_host,
     "time limit": time_limit,
     "memory limit": memory_limit,
     "process limit": process_limit,

@@ -13,14 +13,14 @@ from typing import Any, Self, TypedDict, Unpack
 
 from tinyagent.core.errors import CallerError, ConfigurationError, SandboxUnavailable
 from tinyagent.core.threads import run_in_thread
-from tinyagent.execution.calls import answer_call
+from tinyagent.execution.advice import how_to_get
+from tinyagent.execution.calls import Reply, answer_call
 from tinyagent.execution.engines import engines_for
-from tinyagent.execution.engines.base import Engine
-from tinyagent.execution.guarantees import describe_guarantees
+from tinyagent.execution.guarantees import describe_guarantees, lacking, needed_promises
 from tinyagent.execution.imports import ISOLATED_IMPORTS
 from tinyagent.execution.limits import ExecutionLimits, TrustLevel
 from tinyagent.execution.preload import modules_for
-from tinyagent.execution.protocol import ExecutionResult, Guarantee
+from tinyagent.execution.protocol import ExecutionResult, Guarantee, check_name
 from tinyagent.execution.session import Order, Session
 from tinyagent.execution.templates import Template, running_template, template_for
 from tinyagent.execution.turn import Turn
@@ -41,16 +41,19 @@ class ProcessOptions(TypedDict, total=False):
     checkpoints: int
     engine: str | None
     keep_ready: bool
+    without: Iterable[str]
+    require: Iterable[str]
 
 
 class ProcessExecutor:
     """Runs code in a session of its own: a process forked from a warm template.
 
-    The time that the code waits for tools of more than 2 ms is not counted as its own.
+    What a tool takes beyond 2 ms is not counted as the code's time; the session stands still then.
 
     Args:
-        trust_level: `TrustLevel.ISOLATED` uses each lock that this kernel has; at
-            `TrustLevel.SANDBOXED` a lock that is missing refuses the run.
+        trust_level: `TrustLevel.ISOLATED` uses each lock that this kernel has, and refuses to run
+            where code could reach the host's files; at `TrustLevel.SANDBOXED` each promise that
+            is not enforced refuses the run.
         limits: what the code may use.
         extra_imports: modules that it may import besides the usual ones; `"*"` allows all.
         files: copied into its working folder.
@@ -59,6 +62,9 @@ class ProcessExecutor:
         engine: what SANDBOXED uses (`"kernel"`, `"bubblewrap"`, `"podman"`, `"docker"`); by default
             the first of these that is there.
         keep_ready: keep one more session forked and waiting, for the next executor like this.
+        without: promises to do without where they are not enforced, by their ids or names as in
+            `guarantees`, such as `"S1"`.
+        require: promises that must be enforced besides those of the trust level.
 
     Raises:
         ConfigurationError: an option is wrong, or a file is not there.
@@ -80,6 +86,12 @@ class ProcessExecutor:
         if self._checkpoints < 0:
             raise ConfigurationError(f"checkpoints must be 0 or more, got {self._checkpoints}")
         self._keep_ready = options.get("keep_ready", False)
+        self._needed = needed_promises(
+            self.trust_level,
+            options.get("without", ()),
+            options.get("require", ()),
+            self._checkpoints,
+        )
         self._engines = engines_for(self.trust_level, options.get("engine"))
         self._tools: dict[str, Callable[..., Any]] = {}
         self._values: dict[str, tuple[int, Any]] = {}
@@ -97,8 +109,7 @@ class ProcessExecutor:
         Raises:
             SandboxUnavailable: this machine cannot give what the trust level promises.
         """
-        template = self._start(())
-        return describe_guarantees(template.spec.engine.name, template.report, self._kept(template))
+        return self._described(self._start(()))
 
     def inject(self, name: str, value: Any) -> None:
         """Make `value` known to the code as `name`, from the next step on.
@@ -107,10 +118,10 @@ class ProcessExecutor:
         data.
 
         Raises:
-            ConfigurationError: the name is no identifier, or the value is too large to cross.
+            ConfigurationError: the name is no identifier or is reserved, or the value is too large
+                to cross.
         """
-        if not name.isidentifier():
-            raise ConfigurationError(f"{name!r} cannot be a name in Python code")
+        check_name(name)
         self._tools.pop(name, None)
         self._values.pop(name, None)
         if callable(value):
@@ -209,7 +220,7 @@ class ProcessExecutor:
         token = secrets.token_hex(8)
         return Order(self._steps, code, tuple(self._tools), values, bytes(blobs), brings, token)
 
-    async def _answer(self, call: Frame) -> bytes:
+    async def _answer(self, call: Frame) -> Reply:
         return await answer_call(self._tools, call)
 
     async def _open(self, code: str) -> Session:
@@ -245,7 +256,7 @@ class ProcessExecutor:
     def _running(self, preload: tuple[str, ...]) -> Template | None:
         """The template that `_start` would give, if that takes no time to know."""
         template = running_template(self._engines[0], preload)
-        if template is None or self._lacking(template, self._engines[0]):
+        if template is None or self._lacking(template):
             return None
         return template
 
@@ -253,30 +264,46 @@ class ProcessExecutor:
         """The template of the first engine that can give what the trust level promises."""
         reasons: list[str] = []
         for engine in self._engines:
-            lacking = engine.missing()
-            if not lacking:
+            reason = engine.missing()
+            if not reason:
                 try:
                     template = template_for(engine, preload)
                 except SandboxUnavailable as error:
-                    lacking = str(error)
+                    reason = str(error)
                 else:
-                    lacking = self._lacking(template, engine)
-                    if not lacking:
+                    reason = self._lacking(template)
+                    if not reason:
                         return template
-            reasons.append(f"{engine.name}: {lacking}")
+            reasons.append(f"{engine.name}: {reason}")
         raise SandboxUnavailable(
             f"nothing here can run code at {self.trust_level}: " + "; ".join(reasons)
         )
 
-    def _lacking(self, template: Template, engine: Engine) -> str:
-        if self.trust_level is TrustLevel.ISOLATED:
-            there = template.report["seccomp"]
-            return "" if there else "this kernel, or the container, gives no system-call filters"
-        return engine.shortcomings(template.report)
+    def _lacking(self, template: Template) -> str:
+        """What keeps the template from running this code, and how to get it; "" for nothing."""
+        engine, report = template.spec.engine.name, template.report
+        reason = lacking(self._described(template), self._needed)
+        one_lock = not report["landlock"] and engine == "kernel"
+        if not reason and one_lock and self.trust_level is TrustLevel.SANDBOXED:
+            reason = "this kernel gives no Landlock; use another engine"
+        if not reason and not (report["namespaces"] or report["landlock"] or report["user"]):
+            return (
+                "code of root runs as nobody here, who may not read Python's files: install Python"
+                " where all users may read it, or start as an ordinary user"
+            )
+        return f"{reason}; to have it: {'; '.join(how_to_get(report))}" if reason else ""
+
+    def _described(self, template: Template) -> Sequence[Guarantee]:
+        kept = self._kept(template)
+        return describe_guarantees(template.spec.engine.name, template.report, kept)
 
     def _kept(self, template: Template) -> int:
-        """Steps in forks need a process namespace: else nothing could end what they start."""
-        return self._checkpoints if template.report["namespaces"] else 0
+        """Steps in forks need a process namespace: else nothing could end what they start.
+
+        And they need the kernel to ask before each fork: else nothing would limit their memory.
+        """
+        report = template.report
+        return self._checkpoints if report["namespaces"] and report["forks"] else 0
 
 
 def _nothing() -> None:

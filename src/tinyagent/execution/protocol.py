@@ -2,23 +2,57 @@
 
 from __future__ import annotations
 
+import keyword
+import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Protocol, Self
 
+from tinyagent.core.errors import ConfigurationError
 from tinyagent.core.execution import Artifact, ExecutionResult
 
-__all__ = ["Artifact", "ExecutionResult", "Executor", "Guarantee"]
+__all__ = ["Artifact", "ExecutionResult", "Executor", "Guarantee", "check_name"]
+
+FINAL_ANSWER = "final_answer"
+"""The one function that is there in every step."""
+
+
+def check_name(name: str) -> None:
+    """See that something may be injected under this name.
+
+    Raises:
+        ConfigurationError: code could not say it, or it is taken by Python or the executor.
+    """
+    if not name.isidentifier() or keyword.iskeyword(name):
+        raise ConfigurationError(f"inject {name!r}: it cannot be a name in Python code")
+    plain = unicodedata.normalize("NFKC", name)
+    if plain == FINAL_ANSWER:
+        raise ConfigurationError(
+            f"inject {name!r}: the name is reserved; {FINAL_ANSWER} is there already, and what it "
+            "is given is in the result"
+        )
+    if plain.startswith("__"):
+        raise ConfigurationError(f"inject {name!r}: the name is reserved for Python itself")
+    if plain != name:
+        raise ConfigurationError(f"inject {name!r}: Python reads it as {plain!r}; use that name")
 
 
 @dataclass(frozen=True, slots=True)
 class Guarantee:
-    """One promise, whether it is enforced on this machine, and by what (or what is missing)."""
+    """One promise, whether it is enforced on this machine, and by what (or what is missing).
+
+    Args:
+        promise: what is promised.
+        enforced: whether it is kept here.
+        by: what keeps it.
+        id: its number in docs/security.md, such as `"S1"`.
+    """
 
     promise: str
     enforced: bool
     by: str
+    id: str = ""
 
 
 class Executor(Protocol):
@@ -36,7 +70,7 @@ class Executor(Protocol):
         process of their own, anything else crosses as data.
 
         Raises:
-            ConfigurationError: the name is no identifier.
+            ConfigurationError: the name is no identifier, or is reserved (`final_answer`, `__x`).
         """
         ...
 

@@ -8,20 +8,27 @@ checkpoints.
 from __future__ import annotations
 
 import asyncio
-import os
-import signal
+import math
 import socket
 from dataclasses import dataclass, replace
 from typing import Any
 
 from tinyagent.core.errors import SandboxUnavailable
 from tinyagent.execution.channel import Channel
-from tinyagent.execution.follow import Answer, Ending, Follower
+from tinyagent.execution.follow import (
+    FORK_SECONDS,
+    SPARE_SECONDS,
+    Answer,
+    Bounds,
+    Ending,
+    Follower,
+    Service,
+)
 from tinyagent.execution.limits import ExecutionLimits
 from tinyagent.execution.protocol import ExecutionResult
 from tinyagent.execution.templates import Template
 from tinyagent.execution.turn import Turn
-from tinyagent.execution.worker.wire import Frame, Kind, pack
+from tinyagent.execution.worker.wire import Frame, Kind, Packet, pack
 
 _READY_SECONDS = 30.0
 _SWEEP_SECONDS = 3.0
@@ -75,11 +82,13 @@ class Holder:
     Args:
         pid: as the session itself counts; 0 for the first.
         known: the injected data that it has.
+        waited: how long it has been waited for in vain, to fork a step.
     """
 
     channel: Channel
     pid: int = 0
     known: frozenset[tuple[str, int]] = frozenset()
+    waited: float = 0.0
 
 
 class Session:
@@ -110,7 +119,11 @@ class Session:
         self._waits_for_wake = False
         self._memory_ran_out = False
         self._forgot = False
+        self._broken = 0
+        """How many processes that held variables broke down since a step was last started."""
         self._is_ready = False
+        self._until = math.inf
+        """When the step that runs has to be over, tool calls apart."""
         self.is_open = True
 
     @property
@@ -136,7 +149,9 @@ class Session:
             return
         if frame is None or frame.kind is not Kind.READY:
             self.close()
-            reason = "it ended" if frame is None else frame.body.get("error")
+            reason = "it ended"
+            if isinstance(frame, Frame):
+                reason = frame.body.get("error", reason)
             raise SandboxUnavailable(f"a sandbox session does not start: {reason}")
         self._is_ready = True
 
@@ -154,12 +169,14 @@ class Session:
         if not self._checkpoints:
             return await self._run_here(order, turn, answer)
         broken = 0
+        self._until = math.inf
         while await self._wake():
             result = await self._run_in_fork(order, turn, answer)
             if result is not None:
                 return replace(result, state_lost=True) if broken else result
             broken += 1
-            if len(self._chain) == 1 or broken > _MOST_BROKEN:
+            self._broken += 1
+            if len(self._chain) == 1 or self._broken > _MOST_BROKEN:
                 break
             self._drop_newest()  # an earlier step broke the process that holds its variables
         return self._lose(turn, "the session broke down")
@@ -185,8 +202,8 @@ class Session:
             return self._lose(turn, "the session does not stop sending")
         first.channel.send(order.packed(fork=False))
         await self._wait_until_ready()
-        follower = Follower(turn, answer, self._limits.timeout_seconds, first.channel)
-        ending = await self._follow(follower)
+        follower = Follower(turn, self._service(order, answer), first.channel)
+        ending = await self._follow(follower, Bounds(self._limits.timeout_seconds))
         if ending is Ending.DONE and turn.is_done:
             first.known |= order.brings
             return turn.result()
@@ -195,7 +212,7 @@ class Session:
             return turn.result()
         if ending is Ending.TIMED_OUT:
             return self._lose(turn, self._too_late(), timed_out=True)
-        return self._lose(turn, _died(follower))
+        return self._lose(turn, follower.how_it_died())
 
     def _forget_frames(self, channel: Channel) -> bool:
         """Drop what came before the order: it is no answer to it. Says whether that had an end."""
@@ -213,20 +230,26 @@ class Session:
         step = Channel(ours)
         # Most steps have ended before any could have taken too much memory.
         watch = asyncio.get_running_loop().call_later(_WATCH_AFTER_SECONDS, self._watch_memory)
-        follower = Follower(turn, answer, self._limits.timeout_seconds, step, holder.channel)
+        follower = Follower(turn, self._service(order, answer), step, holder.channel)
         ending = Ending.NEVER_STARTED
         try:
             with theirs:
-                async with asyncio.timeout(_PASS_SECONDS):
+                async with asyncio.timeout(self._patience(holder)):
                     await holder.channel.send_with(theirs, message)
             await self._wait_until_ready()
-            ending = await self._follow(follower)
-        except TimeoutError:  # a process that does not listen holds nothing that can be used
-            pass
+            ending = await self._follow(follower, self._bounds(holder))
+        except TimeoutError:  # it does not listen
+            follower.waited = FORK_SECONDS
+            if asyncio.get_running_loop().time() >= self._until:
+                ending = Ending.TIMED_OUT
         finally:
             watch.cancel()
-            self._waits_for_wake = _has_ended_well(ending, turn, follower)
-            if self._waits_for_wake:
+            holder.waited = 0.0 if follower.pid else holder.waited + follower.waited
+            self._broken = 0 if follower.pid else self._broken
+            # One that was stopped and woken meanwhile may not wait for the next step's wake.
+            has_ended_well = _has_ended_well(ending, turn, follower)
+            self._waits_for_wake = has_ended_well and not follower.was_paused
+            if has_ended_well:
                 known = holder.known | order.brings
                 self._chain.append(Holder(step, follower.pid, known))
                 if len(self._chain) > self._checkpoints + 2:
@@ -236,6 +259,30 @@ class Session:
                 step.close()
             self._end_all_others()
         return await self._tell(ending, follower, turn)
+
+    def _bounds(self, holder: Holder) -> Bounds:
+        """The time of a step that starts now, or of another try to start it."""
+        seconds = self._limits.timeout_seconds
+        now = asyncio.get_running_loop().time()
+        self._until = min(self._until, now + seconds + SPARE_SECONDS)
+        return Bounds(seconds, self._until, max(0.0, FORK_SECONDS - holder.waited))
+
+    def _patience(self, holder: Holder) -> float:
+        """How long the newest process may take to take the order."""
+        if not self._is_ready:
+            return _PASS_SECONDS
+        until, patience = self._bounds(holder)[1:]
+        return min(patience, until - asyncio.get_running_loop().time())
+
+    def _service(self, order: Order, answer: Answer) -> Service:
+        return Service(answer, frozenset(order.tools), self._pause)
+
+    def _pause(self, stop: bool) -> None:  # noqa: FBT001 - a callback
+        """Stop all processes of the session while a tool runs, or let them go on."""
+        if self._checkpoints:
+            self._chain[0].channel.send(pack(Frame(Kind.PAUSE, {"stop": stop})))
+        else:
+            self._template.pause(self._number, stop=stop)
 
     async def _tell(self, ending: Ending, follower: Follower, turn: Turn) -> ExecutionResult | None:
         if ending is Ending.DONE and turn.ran_out_of_memory:
@@ -248,19 +295,21 @@ class Session:
         has_settled = await self._settle()
         fields: dict[str, Any] = {}
         if ending is Ending.TIMED_OUT:
-            error, fields = self._too_late(), {"timed_out": True}
+            is_late = "the session did not start the step in time"
+            error = self._too_late() if follower.pid else is_late
+            fields = {"timed_out": True}
         elif self._memory_ran_out or follower.out_of_memory:
             most = self._limits.max_memory_bytes
             error, fields = f"the step took more than {most:,} bytes", {"out_of_memory": True}
         else:
-            error = _died(follower)
+            error = follower.how_it_died()
         if not has_settled:
             return self._lose(turn, f"{error}; the session was ended", **fields)
         return turn.result(f"{error}; {_AS_BEFORE}", undone=True, **fields)
 
-    async def _follow(self, follower: Follower) -> Ending:
+    async def _follow(self, follower: Follower, bounds: Bounds) -> Ending:
         try:
-            return await follower.follow()
+            return await follower.follow(bounds)
         except BaseException:
             if not self._checkpoints:
                 self.close()
@@ -303,13 +352,12 @@ class Session:
             if frame is None:
                 self.close()
                 return False
-            if frame.kind is Kind.SWEPT and frame.body["memory"]:
-                self._memory_ran_out = True
-            elif frame.kind is Kind.SWEPT:
-                self._sweeps_due -= 1
+            if isinstance(frame, Frame) and frame.kind is Kind.SWEPT:
+                self._memory_ran_out |= frame.body["memory"]
+                self._sweeps_due -= not frame.body["memory"]
         return self.is_open
 
-    async def _receive(self, seconds: float) -> Frame | None:
+    async def _receive(self, seconds: float) -> Frame | Packet | None:
         """The next frame of the first process; None if it sends none in time, or never will."""
         channel = self._chain[0].channel
         wake = asyncio.Event()
@@ -337,19 +385,3 @@ def _has_ended_well(ending: Ending, turn: Turn, follower: Follower) -> bool:
     """Whether the variables are from now on those of the fork."""
     is_whole = turn.is_done and not turn.ran_out_of_memory
     return ending is Ending.DONE and is_whole and bool(follower.pid)
-
-
-def _died(follower: Follower) -> str:
-    """What ended the process, in words."""
-    if follower.fault:
-        return f"the step's process was ended: it sent what it must not ({follower.fault})"
-    if follower.status is None:
-        return "the step's process ended before the code did"
-    try:
-        code = os.waitstatus_to_exitcode(follower.status)
-        name = "" if code >= 0 else signal.Signals(-code).name
-    except ValueError:  # no status that a process can have
-        return "the step's process ended before the code did"
-    if name:
-        return f"the step's process was killed by {name}"
-    return f"the step's process ended itself (exit code {code})"

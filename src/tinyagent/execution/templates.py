@@ -97,6 +97,11 @@ class Template:
         with suppress(OSError):  # the template is gone, and with it the session
             self._send({"kill": number})
 
+    def pause(self, number: int, *, stop: bool) -> None:
+        """Stop a session of one process, or let it go on; nothing happens if it has ended."""
+        with suppress(OSError):  # as above
+            self._send({"pause": number, "stop": stop})
+
     @property
     def is_alive(self) -> bool:
         """Whether it still serves."""

@@ -9,7 +9,6 @@ from typing import Any
 from tinyagent.core.text import cut_middle
 from tinyagent.execution.limits import ExecutionLimits
 from tinyagent.execution.protocol import Artifact, ExecutionResult
-from tinyagent.execution.worker.values import decode
 from tinyagent.execution.worker.wire import Frame, Kind, WireError
 
 _MAX_ARTIFACTS = 256
@@ -41,7 +40,6 @@ class Turn:
         self._artifact_room = _MAX_ARTIFACT_BYTES
         self._final: tuple[Any, Mapping[str, Any]] | None = None
         self._done: Frame | None = None
-        self._value: Any = None
 
     @property
     def is_final(self) -> bool:
@@ -59,22 +57,20 @@ class Turn:
         return self._done is not None and bool(self._done.body["out_of_memory"])
 
     def take(self, frame: Frame) -> None:
-        """Note what the frame says.
+        """Note what the frame says, whose values are decoded.
 
         Raises:
-            WireError: its values are no values.
+            WireError: it is the end of another step.
         """
         if frame.kind is Kind.OUTPUT:
             self._print(frame.body["text"])
         elif frame.kind is Kind.ARTIFACT:
             self._keep(Artifact(frame.body["name"], frame.blob, frame.body["media_type"]))
         elif frame.kind is Kind.FINAL and self._final is None:
-            value = decode(frame.body["value"], frame.blob)
-            self._final = value, decode(frame.body["metadata"], frame.blob)
+            self._final = frame.body["value"], frame.body["metadata"]
         elif frame.kind is Kind.DONE:
             if frame.body["token"] != self._token:
                 raise WireError("an end of the step that is not the step's own")
-            self._value = decode(frame.body["value"], frame.blob)
             self._done = frame
 
     def result(self, error: str | None = None, **ending: Any) -> ExecutionResult:
@@ -84,7 +80,7 @@ class Turn:
             "output": self._output(done),
             "error": error or done.get("error"),
             "out_of_memory": done.get("out_of_memory", False),
-            "value": None if error else self._value,
+            "value": None if error else done.get("value"),
             "value_text": done.get("value_text", ""),
             "artifacts": tuple(self._artifacts),
             "duration_seconds": time.monotonic() - self._started,

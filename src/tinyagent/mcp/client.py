@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from tinyagent.core.logs import logger
-from tinyagent.core.parts import Image
+from tinyagent.core.parts import Document, Image
 from tinyagent.mcp.sdk import require_sdk
 from tinyagent.tools.tool import Tool
 
@@ -83,7 +83,7 @@ def _as_tool(connection: Connection, listed: types.Tool, name: str) -> Tool | No
         )
         return None
 
-    async def call(**arguments: Any) -> str | list[str | Image]:
+    async def call(**arguments: Any) -> str | list[str | Image | Document]:
         return result_content(await connection.call(listed.name, arguments))
 
     doc = visible(listed.description or listed.title or listed.name, MAX_DESCRIPTION_CHARS)

@@ -1,4 +1,4 @@
-"""What a model reads of an MCP server's result."""
+"""Results of MCP servers as a model is shown them, and results of our tools as a client is."""
 
 from __future__ import annotations
 
@@ -7,18 +7,20 @@ import json
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
+from urllib.parse import quote, unquote
 
 from mcp import types
 
 from tinyagent.core.errors import ConfigurationError, ToolRetry
 from tinyagent.core.json_shape import as_object
-from tinyagent.core.parts import Image
+from tinyagent.core.parts import ContentPart, Document, Image, to_base64
+from tinyagent.core.types import ToolResult
 
 
-def result_content(result: types.CallToolResult) -> str | list[str | Image]:
+def result_content(result: types.CallToolResult) -> str | list[str | Image | Document]:
     """The texts of a result, its structured content as JSON, and what else there is by name.
 
-    Where there are images that a model can be shown, they stand among the texts.
+    Where there are images or PDFs that a model can be shown, they stand among the texts.
 
     Raises:
         ToolRetry: the result is an error; the message is the server's.
@@ -28,18 +30,48 @@ def result_content(result: types.CallToolResult) -> str | list[str | Image]:
     structured: Any = result.structured_content
     if structured is not None and not _says_the_same(texts, structured):
         parts.append(json.dumps(structured, ensure_ascii=False))
-    if result.is_error or not any(isinstance(part, Image) for part in parts):
-        text = "\n".join(part.describe() if isinstance(part, Image) else part for part in parts)
+    if result.is_error or all(isinstance(part, str) for part in parts):
+        text = "\n".join(part if isinstance(part, str) else part.describe() for part in parts)
         if result.is_error:
             raise ToolRetry(text or "the tool reported an error and did not say which")
         return text or "(no content)"
     return parts
 
 
-def _read_block(block: types.ContentBlock) -> str | Image:
-    if isinstance(block, types.ImageContent):
-        with suppress(ValueError, ConfigurationError):  # else it is only described
-            return Image(binascii.a2b_base64(block.data, strict_mode=True))
+def result_blocks(result: ToolResult) -> list[types.ContentBlock]:
+    """A tool's result for an MCP client: text, images, and PDFs as embedded resources."""
+    if not result.parts:
+        return [types.TextContent(text=result.content)]
+    return [_block(number, part) for number, part in enumerate(result.parts, 1)]
+
+
+def _block(number: int, part: ContentPart) -> types.ContentBlock:
+    if isinstance(part, Image):
+        return types.ImageContent(data=to_base64(part.data), mime_type=part.media_type)
+    if isinstance(part, Document):
+        return types.EmbeddedResource(
+            resource=types.BlobResourceContents(
+                uri=f"attachment:{number}/{quote(part.name)}",
+                mime_type=part.media_type,
+                blob=to_base64(part.data),
+            )
+        )
+    return types.TextContent(text=part.text)
+
+
+def _read_block(block: types.ContentBlock) -> str | Image | Document:
+    with suppress(ValueError, ConfigurationError):  # else it is only described
+        match block:
+            case types.ImageContent(data=data):
+                return Image(binascii.a2b_base64(data, strict_mode=True))
+            case types.EmbeddedResource(
+                resource=types.BlobResourceContents(mime_type="application/pdf") as resource
+            ):
+                data = binascii.a2b_base64(resource.blob, strict_mode=True)
+                name = unquote(str(resource.uri).rpartition("/")[2])
+                return Document(data, name) if name else Document(data)
+            case _:
+                pass
     return _block_text(block)
 
 

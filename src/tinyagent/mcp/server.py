@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from tinyagent.core.context import RunContext
 from tinyagent.core.errors import ConfigurationError, RunEnded, ToolDefinitionError
 from tinyagent.core.messages import ToolCall
+from tinyagent.core.types import ToolResult
 from tinyagent.mcp.sdk import require_sdk
 from tinyagent.tools.calling import call_tool
 from tinyagent.tools.registry import unknown_tool
@@ -41,6 +42,8 @@ def mcp_server(
     from mcp.server import Server  # noqa: PLC0415
     from mcp.shared.exceptions import MCPError  # noqa: PLC0415
 
+    from tinyagent.mcp.content import result_blocks  # noqa: PLC0415 - loads the SDK
+
     served = _by_name(tools)
     listing = types.ListToolsResult(
         tools=[
@@ -59,9 +62,8 @@ def mcp_server(
     async def call(_context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
         if params.name not in served:
             raise MCPError(types.INVALID_PARAMS, unknown_tool(params.name, served))
-        text, is_error = await _call(served, params.name, params.arguments or {})
-        content = types.TextContent(text=text)
-        return types.CallToolResult(content=[content], is_error=is_error)
+        result = await _call(served, params.name, params.arguments or {})
+        return types.CallToolResult(content=result_blocks(result), is_error=result.is_error)
 
     return Server(name, on_list_tools=list_tools, on_call_tool=call)
 
@@ -121,15 +123,14 @@ def _by_name(tools: Iterable[Tool | Callable[..., Any]]) -> dict[str, Tool]:
     return served
 
 
-async def _call(
-    served: Mapping[str, Tool], name: str, arguments: Mapping[str, Any]
-) -> tuple[str, bool]:
+async def _call(served: Mapping[str, Tool], name: str, arguments: Mapping[str, Any]) -> ToolResult:
+    call = ToolCall(os.urandom(6).hex(), name, arguments)
     context = RunContext(task=f"a call of {name} by an MCP client", max_steps=1, tools=served)
     try:
-        result = await call_tool(served, ToolCall(os.urandom(6).hex(), name, arguments), context)
+        return await call_tool(served, call, context)
     except RunEnded as end:
-        return f"Error: {name} failed: {type(end).__name__}: {end}", True
-    return result.content, result.is_error
+        failed = f"Error: {name} failed: {type(end).__name__}: {end}"
+        return ToolResult(call, failed, is_error=True)
 
 
 async def _serve_stdio(server: Server[Any]) -> None:

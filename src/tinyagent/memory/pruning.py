@@ -91,8 +91,12 @@ class TokenBudget:
         return self if self.is_fixed else replace(self, estimate=estimate)
 
     def __call__(self, items: Sequence[Item], /) -> Sequence[Item]:
-        """Keep the newest items that fit; the newest of all is cut rather than dropped."""
+        """Keep the newest items that fit; the newest of all is cut rather than dropped.
+
+        Old images go before anything else does.
+        """
         pins = pinned(items)
+        items = _without_old_images(items, self.estimate.characters(self.max_tokens))
         room = self.estimate.characters(self.max_tokens) - sum(items[at].size for at in pins)
         kept = {at: items[at] for at in pins}
         for at in reversed(range(len(items))):
@@ -122,6 +126,18 @@ def token_budget(max_tokens: int, *, chars_per_token: float | None = None) -> To
     if chars_per_token <= 0:
         raise ConfigurationError(f"chars_per_token must be above 0, got {chars_per_token}")
     return TokenBudget(max_tokens, TokenEstimate(chars_per_token), is_fixed=True)
+
+
+def _without_old_images(items: Sequence[Item], room: int) -> Sequence[Item]:
+    """The items with images put into words, oldest first, until the rest fits or none is left."""
+    excess = sum(item.size for item in items) - room
+    lighter = list(items)
+    for at, item in enumerate(items):
+        if excess <= 0:
+            break
+        lighter[at] = item.without_images()
+        excess -= item.size - lighter[at].size
+    return lighter
 
 
 def _fit(item: Item, room: int) -> Item:

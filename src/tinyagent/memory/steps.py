@@ -11,7 +11,7 @@ from typing import Any, Self
 
 from tinyagent.core.items import ItemKind
 from tinyagent.core.messages import Content, Message, parts_from_list
-from tinyagent.core.parts import Reasoning, Text
+from tinyagent.core.parts import Document, Image, Reasoning, Text
 from tinyagent.core.replies import Spoken
 from tinyagent.core.signals import Signal
 from tinyagent.core.text import cut_middle
@@ -38,6 +38,10 @@ class Step(ABC):
     def shortened(self, max_chars: int, /) -> Self:
         """The same with its observation, if it has one, cut in the middle to `max_chars`."""
         del max_chars
+        return self
+
+    def without_images(self) -> Self:
+        """The same without the images that code made."""
         return self
 
     @abstractmethod
@@ -96,7 +100,8 @@ class ActionStep(Step):
     """One turn of the model and its result. `step_number` counts from 1.
 
     `reasoning` is what the model wrote around its code. `parts` are its text and what it thought,
-    where there is more than text: reasoning, or data that its provider wants back.
+    where there is more than text: reasoning, or data that its provider wants back. `attachments`
+    are what it is shown with the observation: plots, and images that tools returned.
     """
 
     reasoning: str
@@ -106,6 +111,7 @@ class ActionStep(Step):
     timestamp: datetime = field(default_factory=lambda: datetime.now(UTC))
     step_number: int = 1
     parts: tuple[Spoken, ...] = ()
+    attachments: tuple[Image | Document, ...] = ()
 
     @property
     def kind(self) -> ItemKind:
@@ -119,8 +125,18 @@ class ActionStep(Step):
 
     def shortened(self, max_chars: int, /) -> Self:
         """The same with its observation cut in the middle to `max_chars` characters."""
+        seen = sum(part.size for part in self.attachments)
+        if self.attachments and len(self.observation) + seen > max_chars:
+            return self.without_images().shortened(max_chars)
         observation = cut_middle(self.observation, max_chars)
         return self if observation == self.observation else replace(self, observation=observation)
+
+    def without_images(self) -> Self:
+        """The same with its attachments described in the observation."""
+        if not self.attachments:
+            return self
+        words = "\n".join(part.describe() for part in self.attachments)
+        return replace(self, observation=f"{self.observation}\n{words}", attachments=())
 
     def to_messages(self) -> tuple[Message, ...]:
         """The assistant's reasoning and code, and the observation as a user's message.
@@ -128,11 +144,11 @@ class ActionStep(Step):
         What is empty is left out: some servers refuse empty messages.
         """
         written = self.written
-        messages = (
-            Message("assistant", self.parts if self.parts and written else written),
-            Message("user", self.observation and f"Observation:\n{self.observation}"),
-        )
-        return tuple(message for message in messages if message.content)
+        said = Message("assistant", self.parts if self.parts and written else written)
+        seen = Message("user", self.observation and f"Observation:\n{self.observation}")
+        if self.attachments:
+            seen = Message("user", (*seen.parts, *self.attachments))
+        return tuple(message for message in (said, seen) if message.content)
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form."""
@@ -147,6 +163,8 @@ class ActionStep(Step):
         }
         if self.parts:
             out["parts"] = [part.to_dict() for part in self.parts]
+        if self.attachments:
+            out["attachments"] = [part.to_dict() for part in self.attachments]
         return out
 
 
@@ -195,11 +213,17 @@ def _read_action(data: Mapping[str, Any]) -> ActionStep:
         datetime.fromisoformat(data["timestamp"]),
         data["step_number"],
         tuple(_read_spoken(part) for part in data.get("parts", ())),
+        _read_attachments(data.get("attachments", [])),
     )
 
 
 def _read_spoken(data: Mapping[str, Any]) -> Spoken:
     return Text.from_dict(data) if data["type"] == "text" else Reasoning.from_dict(data)
+
+
+def _read_attachments(data: object) -> tuple[Image | Document, ...]:
+    parts = parts_from_list(data)
+    return tuple(part for part in parts if isinstance(part, Image | Document))
 
 
 def _read_task(data: Mapping[str, Any]) -> TaskStep:

@@ -10,6 +10,7 @@ from tinyagent.core.types import ModelRequest, ModelResponse, ReasoningWish
 from tinyagent.models.encoding import Origin
 from tinyagent.models.messages_api import Mark, StreamAssembler, decode_response, is_whole_reply
 from tinyagent.models.messages_request import encode_request, prefix_of
+from tinyagent.models.providers import PROVIDERS
 from tinyagent.models.remote import RemoteModel
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ class AnthropicModel(RemoteModel):
                 "the model's name is empty; give one such as 'claude-sonnet-5'"
             )
         self._max_tokens = max_tokens
+        self.sees_images = PROVIDERS["anthropic"].for_model(name).images
         key = "" if client is not None else _checked_key(api_key)
         super().__init__(name, _endpoint(client, key, timeout), retries, reasoning)
 

@@ -44,6 +44,7 @@ class AnthropicEndpoint:
     """
 
     def __init__(self, client: anthropic.AsyncAnthropic | None, key: str, timeout: float) -> None:
+        self.variables = "ANTHROPIC"
         self._given = None if client is None else client.with_options(max_retries=0)
         self._timeout = timeout
         self._made: dict[asyncio.AbstractEventLoop, tuple[anthropic.AsyncAnthropic, _Keeper]] = {}

@@ -36,6 +36,12 @@ class Model(Protocol):
         ...
 
 
+def sees_images(model: Model) -> bool | None:
+    """Whether the model is known to see images, or not to; None where that is not known."""
+    known = getattr(model, "sees_images", None)
+    return known if isinstance(known, bool) else None
+
+
 def get_model(model: Model | str) -> Model:
     """A model, from itself or from its name.
 

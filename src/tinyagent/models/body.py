@@ -60,24 +60,18 @@ async def read_events(
 
 
 @contextmanager
-def hiding(key: str | None) -> Generator[None]:
-    """Take a key out of the words of a `ModelError`: servers echo it in the oddest places."""
-    try:
-        yield
-    except ModelError as error:
-        if key and len(key) >= _SECRET:
-            error.args = tuple(str(word).replace(key, "***") for word in error.args)
-        raise
+def hiding(key: str | None, variables: str = "OPENAI") -> Generator[None]:
+    """Take a key out of the words of a `ModelError`: servers echo it in the oddest places.
 
-
-@contextmanager
-def naming(variables: str) -> Generator[None]:
-    """Name a provider's own variables in the words of a `ModelError`, in place of OpenAI's."""
+    The environment variables that it names are those that begin with `variables`.
+    """
     try:
         yield
     except ModelError as error:
         if variables != "OPENAI":
             error.args = tuple(str(word).replace("OPENAI_", f"{variables}_") for word in error.args)
+        if key and len(key) >= _SECRET:
+            error.args = tuple(str(word).replace(key, "***") for word in error.args)
         raise
 
 

@@ -118,14 +118,8 @@ def decode_response(data: Any, provider: Provider = LENIENT, model: str = "") ->
     choice = _as_object(choices[0])
     message = _as_object(choice.get("message"))
     assembler = StreamAssembler(provider, model)
-    if message.get("tool_calls"):
-        calls = [_as_object(call) for call in _as_list(message["tool_calls"])]
-        numbered = [
-            {**call, "index": at, "function": _as_object(call.get("function"))}
-            for at, call in enumerate(calls[:_MAX_PARALLEL_CALLS])
-        ]
-        message = {**message, "tool_calls": numbered}
-    assembler.add({**body, "choices": [{**choice, "delta": message}]})
+    assembler.read_head(body)
+    assembler.read_choice(choice, message, is_whole=True)
     return assembler.response()
 
 
@@ -163,14 +157,25 @@ class StreamAssembler:
             ModelServerError: the server reports an error in the middle of the stream.
         """
         chunk = _without_error(data)
-        for key in self._head:
-            self._head[key] = self._head[key] or str(chunk.get(key) or "")
-        self._usage = chunk.get("usage") or self._usage
+        self.read_head(chunk)
         choices = _as_list(chunk.get("choices"))
         if not choices:
             return ()
         choice = _as_object(choices[0])
-        deltas = self._take(_as_object(choice.get("delta") or {}))
+        return self.read_choice(choice, _as_object(choice.get("delta") or {}))
+
+    def read_head(self, chunk: Mapping[str, Any]) -> None:
+        """Take what stands around the choices."""
+        for key, value in self._head.items():
+            if not value and chunk.get(key):
+                self._head[key] = str(chunk[key])
+        self._usage = chunk.get("usage") or self._usage
+
+    def read_choice(
+        self, choice: Mapping[str, Any], delta: Mapping[str, Any], *, is_whole: bool = False
+    ) -> list[ModelDelta]:
+        """Take a choice with its delta, or with the whole message."""
+        deltas = self._take(delta, is_whole=is_whole)
         reason = choice.get("finish_reason")
         if reason:
             if reason in _FAILED:
@@ -193,7 +198,7 @@ class StreamAssembler:
             parts=parts,
         )
 
-    def _take(self, delta: Mapping[str, Any]) -> list[ModelDelta]:
+    def _take(self, delta: Mapping[str, Any], *, is_whole: bool) -> list[ModelDelta]:
         parts = self._parts
         deltas = parts.add_reasoning(delta)
         content = delta.get("content")
@@ -209,8 +214,10 @@ class StreamAssembler:
         calls = _as_list(delta.get("tool_calls"))
         if calls:
             deltas += parts.end()
-        for call in calls:
-            parts.add_call(_as_object(call))
+        for at, each in enumerate(calls[:_MAX_PARALLEL_CALLS]):
+            call = _as_object(each)
+            function = _as_object(call.get("function") if is_whole else call.get("function") or {})
+            parts.add_call(call, function, at if is_whole else None)
         if "extra_content" in delta:
             parts.add_extra(delta["extra_content"])
         return deltas
@@ -223,12 +230,12 @@ def _decode_usage(usage: Any) -> Usage:
     prompt = _as_count(counts.get("prompt_tokens"))
     # xAI counts the reasoning beside the completion; the total is right wherever there is one.
     rest = _as_count(counts.get("total_tokens")) - prompt
-    cached = (read.get("cached_tokens"), counts.get("prompt_cache_hit_tokens"))
+    cached = read.get("cached_tokens") or counts.get("prompt_cache_hit_tokens")
     return Usage(
         requests=1,
         input_tokens=prompt,
         output_tokens=max(_as_count(counts.get("completion_tokens")), rest),
-        cached_tokens=next((_as_count(count) for count in cached if count), 0),
+        cached_tokens=_as_count(cached),
         cache_write_tokens=_as_count(read.get("cache_write_tokens")),
         reasoning_tokens=_as_count(written.get("reasoning_tokens")),
     )

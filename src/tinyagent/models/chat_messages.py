@@ -29,29 +29,32 @@ def encode_messages(
     """
     check_attachments(messages)
     encoded = _encoded(messages, provider, origin)
-    return list(encoded if provider.user_after_tool else _kept_apart(encoded))
+    return encoded if provider.user_after_tool else list(_kept_apart(encoded))
 
 
 def _encoded(
     messages: Sequence[Message], provider: Provider, origin: Origin
-) -> Iterator[dict[str, Any]]:
+) -> list[dict[str, Any]]:
+    out: list[dict[str, Any]] = []
     shown: list[dict[str, Any]] = []  # attachments of results, for the message behind them
     for message in messages:
         if shown and message.role != "tool":
-            yield {"role": "user", "content": shown}
+            out.append({"role": "user", "content": shown})
             shown = []
         if message.role == "assistant":
-            yield _assistant(message, provider, origin)
+            out.append(_assistant(message, provider, origin))
         elif message.role == "tool":
-            yield _result(message, provider)
-            shown += _attachments(message, provider)
+            out.append(_result(message, provider))
+            if not isinstance(message.content, str):
+                shown += _attachments(message.content, provider)
         else:
-            yield {"role": message.role, "content": _content(message, provider)}
+            out.append({"role": message.role, "content": _content(message, provider)})
     if shown:
-        yield {"role": "user", "content": shown}
+        out.append({"role": "user", "content": shown})
+    return out
 
 
-def _kept_apart(encoded: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+def _kept_apart(encoded: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """The messages with a word of the assistant between a tool's result and a user's message."""
     before = ""
     for message in encoded:
@@ -62,24 +65,18 @@ def _kept_apart(encoded: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 
 def _result(message: Message, provider: Provider) -> dict[str, Any]:
-    text = message.text
-    if not isinstance(message.content, str):
-        texts = [part.text for part in message.content if isinstance(part, Text)]
-        attached = len(texts) < len(message.content)
+    text = message.content
+    if not isinstance(text, str):
+        texts = [part.text for part in text if isinstance(part, Text)]
+        attached = len(texts) < len(text)
         text = "\n".join([*texts, _SHOWN_NEXT] if attached else texts)
     call_id = short_id(message.tool_call_id or "", provider.ids)
     return {"role": message.role, "content": text, "tool_call_id": call_id}
 
 
-def _attachments(message: Message, provider: Provider) -> list[dict[str, Any]]:
+def _attachments(parts: Sequence[Part], provider: Provider) -> list[dict[str, Any]]:
     """The images and documents of a tool's result: only users' messages may hold them."""
-    if isinstance(message.content, str):
-        return []
-    return [
-        _encode_part(part, provider)
-        for part in message.content
-        if isinstance(part, Image | Document)
-    ]
+    return [_encode_part(part, provider) for part in parts if isinstance(part, Image | Document)]
 
 
 def _content(message: Message, provider: Provider) -> str | list[dict[str, Any]]:
@@ -95,7 +92,7 @@ def _content(message: Message, provider: Provider) -> str | list[dict[str, Any]]
 def _encode_part(part: Text | Image | Document, provider: Provider) -> dict[str, Any]:
     if isinstance(part, Text):
         return {"type": "text", "text": part.text}
-    if isinstance(part, Image) and provider.images:
+    if isinstance(part, Image) and provider.images is not False:
         return {"type": "image_url", "image_url": {"url": data_uri(part)}}
     if isinstance(part, Document) and provider.documents == "file":
         return {"type": "file", "file": {"filename": part.name, "file_data": data_uri(part)}}

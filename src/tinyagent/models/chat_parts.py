@@ -79,15 +79,19 @@ class ReplyParts:
         made.data |= {key: value for key, value in piece.items() if key != "thinking"}
         return [ModelDelta(words, "reasoning")] if words else []
 
-    def add_call(self, delta: Mapping[str, Any]) -> None:
-        """Take a piece of a call; raises ModelReplyError for an impossible index."""
-        function = as_object(delta.get("function") or {})
-        if function is None:
-            raise ModelReplyError("the reply has a tool call whose function is no object")
+    def add_call(
+        self, delta: Mapping[str, Any], function: Mapping[str, Any], index: int | None
+    ) -> None:
+        """Take a piece of a call, or all of the call number `index`.
+
+        Raises:
+            ModelReplyError: the server numbers it impossibly.
+        """
         written = function.get("arguments")
         if not isinstance(written, str):
             written = "" if written is None else json.dumps(written)
-        index = self._index_of(delta, function, written)
+        if index is None:
+            index = self._index_of(delta, function, written)
         piece = self._calls.get(index)
         if piece is None:
             piece = self._calls[index] = _Piece("call", call={"id": "", "name": ""})

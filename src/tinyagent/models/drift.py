@@ -9,6 +9,7 @@ from difflib import SequenceMatcher
 from itertools import zip_longest
 from typing import Any
 
+from tinyagent.core.json_shape import as_array
 from tinyagent.core.types import ModelRequest
 from tinyagent.models.recording import request_to_dict
 
@@ -109,8 +110,7 @@ def _lines(request: ModelRequest) -> Iterator[str]:
 
 def _calls(message: dict[str, Any]) -> list[dict[str, Any]]:
     """The calls of a message in its JSON form, wherever they stand."""
-    content = message["content"]
-    parts = [] if isinstance(content, str) else content
+    parts: list[dict[str, Any]] = as_array(message["content"]) or []
     return [
         *(part for part in parts if part["type"] == "tool_call"),
         *message.get("tool_calls", ()),

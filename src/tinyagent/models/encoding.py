@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -13,6 +12,8 @@ from tinyagent.core.messages import Message
 from tinyagent.core.parts import Document, Image, Opaque, to_base64
 
 MAX_ATTACHED_BYTES = 22 * 1024 * 1024  # as base64 just under the 32 MB that providers take
+
+_LONGEST_ID = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +59,14 @@ def check_attachments(messages: Iterable[Message]) -> None:
         )
 
 
-def short_id(call_id: str, allowed: re.Pattern[str]) -> str:
+def short_id(call_id: str, allowed: re.Pattern[str] | None) -> str:
     """The id of a call where its form is allowed, else nine letters and digits that stand for it.
 
-    Calls of another model, or made up by an adapter, may have ids that a provider refuses.
+    Calls of another model, or made up by an adapter, may have ids that a provider refuses. Where
+    no form is named, up to 40 characters are allowed.
     """
-    if allowed.fullmatch(call_id):
+    if len(call_id) <= _LONGEST_ID if allowed is None else allowed.fullmatch(call_id):
         return call_id
+    import hashlib  # noqa: PLC0415 - loads OpenSSL
+
     return hashlib.sha256(call_id.encode(errors="replace")).hexdigest()[:9]

@@ -14,7 +14,7 @@ from tinyagent.core.errors import (
     ModelConnectionError,
     ModelTimeout,
 )
-from tinyagent.models.body import naming, read_events, read_json
+from tinyagent.models.body import read_events, read_json
 from tinyagent.models.failures import status_error
 from tinyagent.models.pool import http_session
 
@@ -55,7 +55,7 @@ class HttpEndpoint:
         path: str = "chat/completions",
     ) -> None:
         url = f"{base_url.rstrip('/')}/{path}"
-        self._variables = variables
+        self.variables = variables
         self.where = _without_secrets(url)
         self.key = _checked_key(key)
         # A request has one Authorization: the key goes before a user and password in the address.
@@ -68,10 +68,9 @@ class HttpEndpoint:
 
     async def post(self, body: dict[str, Any]) -> Any:
         """The JSON of the reply; raises `ModelError`."""
-        with naming(self._variables):
-            async with self._request(body) as response:
-                kind = response.headers.get("Content-Type", "")
-                return await read_json(response.content.iter_any(), kind, self.where)
+        async with self._request(body) as response:
+            kind = response.headers.get("Content-Type", "")
+            return await read_json(response.content.iter_any(), kind, self.where)
 
     async def stream(self, body: dict[str, Any]) -> AsyncGenerator[Any, None]:
         """The JSON of each event of the reply; ends at `[DONE]` or with the connection.
@@ -79,13 +78,12 @@ class HttpEndpoint:
         Raises:
             ModelError: the server failed, in the middle too.
         """
-        with naming(self._variables):
-            async with self._request(body) as response:
-                kind = response.headers.get("Content-Type", "")
-                chunks = response.content.iter_any()
-                async with aclosing(read_events(chunks, kind, self.where)) as events:
-                    async for event in events:
-                        yield event
+        async with self._request(body) as response:
+            kind = response.headers.get("Content-Type", "")
+            chunks = response.content.iter_any()
+            async with aclosing(read_events(chunks, kind, self.where)) as events:
+                async for event in events:
+                    yield event
 
     @asynccontextmanager
     async def _request(self, body: dict[str, Any]) -> AsyncGenerator[aiohttp.ClientResponse, None]:

@@ -14,7 +14,7 @@ from tinyagent.core.errors import (
 )
 from tinyagent.core.logs import logger
 from tinyagent.core.types import ModelDelta, ModelRequest, ModelResponse
-from tinyagent.models.base import Model, get_model
+from tinyagent.models.base import Model, get_model, sees_images
 
 # What the run itself mends, by asking otherwise: it prunes, or it offers its tools in another form.
 # Another model would leave the first one aside for good, or fail with an error that hides the mend.
@@ -48,6 +48,12 @@ class FallbackModel:
     def name(self) -> str:
         """The names of the models in their order; `ModelResponse.model` says which one answered."""
         return f"fallback({', '.join(model.name for model in self._models)})"
+
+    @property
+    def sees_images(self) -> bool | None:
+        """Whether all of the models are known to see images; None: that is not known."""
+        seen = [sees_images(model) for model in self._models]
+        return True if all(seen) else False if False in seen else None
 
     async def complete(self, request: ModelRequest) -> ModelResponse:
         """The whole answer of the first model that has one.

@@ -69,7 +69,7 @@ def prefix_of(body: Mapping[str, Any]) -> str:
     for message in body["messages"]:
         for block in message["content"]:
             seal.update(_bytes([message["role"], block]))
-    return seal.hexdigest()
+    return str(seal.hexdigest())
 
 
 def _blocks(
@@ -93,7 +93,7 @@ def _parts(message: Message) -> Sequence[Part]:
     return () if isinstance(message.content, str) else message.content
 
 
-def _sealed(body: Mapping[str, Any]) -> hashlib._Hash:
+def _sealed(body: Mapping[str, Any]) -> Any:
     return hashlib.sha256(_bytes([body.get("system"), body.get("tools")]))
 
 

@@ -63,6 +63,7 @@ class OpenAIModel(RemoteModel):
             known, endpoint = connect_client(name, client, provider)
         self._provider = known
         self.provider = known.name
+        self.sees_images = known.images
         super().__init__(name, endpoint, retries, reasoning)
 
     def body(self, request: ModelRequest, *, stream: bool) -> dict[str, Any]:

@@ -43,6 +43,7 @@ class ClientEndpoint:
         url = client.base_url
         self.where = f"{url.scheme}://{url.netloc.decode()}{url.path}"
         self.key: str | None = client.api_key
+        self.variables = "OPENAI"
 
     async def post(self, body: dict[str, Any]) -> Any:
         """The JSON of the reply; raises `ModelError`."""

@@ -58,6 +58,7 @@ class OpenAIResponsesModel(RemoteModel):
             known, endpoint = connect_client(name, client, provider, api="responses")
         self._provider = known
         self.provider = known.name
+        self.sees_images = known.images
         super().__init__(name, endpoint, retries, reasoning)
 
     def body(self, request: ModelRequest, *, stream: bool) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from typing import Any, Literal, get_args
 from urllib.parse import urlsplit
 
 from tinyagent.core.errors import ConfigurationError
+from tinyagent.core.json_shape import as_object
 
 Level = Literal["off", "low", "medium", "high"]
 LEVELS: tuple[Level, ...] = get_args(Level)
@@ -63,10 +64,11 @@ class Provider:
             system prompt, tools and messages.
         foreign_call: what the first call of a message needs where another model made it.
         empty_content: the content of a message that has calls and no text.
-        ids: the form of a call's id.
+        ids: the form of a call's id; None: any, up to 40 characters.
         user_after_tool: whether a user may speak right after a tool's result.
         choice_none: whether `tool_choice: none` is understood; if not, the tools are left out.
-        images: whether users' messages may hold images.
+        images: whether its models see images. None: that is not known; what a user gives is sent,
+            what code draws is not.
         documents: the type of part that holds a PDF; empty: none does.
         schema: the subset of JSON Schema that `response_format` takes.
         prompt_cache: what each request adds so that its prefix is cached. Where it is empty the
@@ -92,10 +94,10 @@ class Provider:
     binds_reasoning: bool = False
     foreign_call: Mapping[str, Any] = field(default_factory=dict[str, Any])
     empty_content: str | None = ""
-    ids: re.Pattern[str] = re.compile(r"(?s).{1,40}")
+    ids: re.Pattern[str] | None = None
     user_after_tool: bool = True
     choice_none: bool = True
-    images: bool = True
+    images: bool | None = None
     documents: Literal["file", "document_url", ""] = ""
     schema: SchemaSubset = "any"
     prompt_cache: Mapping[str, Any] = field(default_factory=dict[str, Any])
@@ -154,17 +156,19 @@ def find_provider(base_url: str) -> Provider:
 
 
 def _filled(template: Mapping[str, Any], budget: int) -> dict[str, Any]:
-    return {
-        key: budget
-        if value == BUDGET
-        else _filled(value, budget)
-        if isinstance(value, Mapping)
-        else value
-        for key, value in template.items()
-    }
+    out: dict[str, Any] = {}
+    for key, value in template.items():
+        inner = as_object(value)
+        out[key] = _filled(inner, budget) if inner is not None else value
+        if value == BUDGET:
+            out[key] = budget
+    return out
 
 
-LENIENT = Provider("compatible", needs_key=False, documents="file")
+_SEES = {"images": True}
+_OPEN_SEES = ((r"(?i)vision|llava|pixtral|\dvl|-vl", _SEES),)
+_OPENAI_SEES = r"gpt-(4o|4\.1|5)(?!.*(audio|realtime|search|transcribe|tts))|o[134](?!-mini)|o4"
+LENIENT = Provider("compatible", needs_key=False, documents="file", rules=_OPEN_SEES)
 
 _OPENAI_THINKS = {"temperature": "reasoning_off", "api": "responses"}
 _THINKING = {"enabled": {"type": "enabled"}, "disabled": {"type": "disabled"}}
@@ -216,6 +220,7 @@ PROVIDERS: Mapping[str, Provider] = {
             documents="file",
             schema="openai",
             rules=(
+                (rf"^({_OPENAI_SEES})", _SEES),
                 (r"^(o\d|gpt-5)", _OPENAI_THINKS),
                 (r"^gpt-5-chat", {"temperature": "always", "api": "chat"}),
                 (r"^gpt-5\.[1-4](?!.*(chat|pro))", {"temperature": "unless_reasoning"}),
@@ -231,6 +236,7 @@ PROVIDERS: Mapping[str, Provider] = {
             echo=False,
             think_tags=False,
             schema="anthropic",
+            images=True,
             prompt_cache={"cache_control": {"type": "ephemeral"}},
             reasoning=_CLAUDE,
             binds_reasoning=True,
@@ -250,6 +256,7 @@ PROVIDERS: Mapping[str, Provider] = {
             foreign_call=_GEMINI_FOREIGN,
             reasoning=_effort(off="low"),
             rules=(
+                (r"^gemini", _SEES),
                 (r"gemini-2\.5", {"budget": _GEMINI_BUDGET, "foreign_call": {}}),
                 (r"gemini-2\.5-(?!pro)", {"reasoning": _effort()}),
             ),
@@ -272,6 +279,7 @@ PROVIDERS: Mapping[str, Provider] = {
             reasoning=_switch("thinking", _THINKING["disabled"], _THINKING["enabled"]),
             empty_content=None,
             rules=(
+                (r"vision", _SEES),
                 (r"k2\.[5-9]|k[3-9]|thinking", {"backfill": ("reasoning_content", "(none)")}),
                 (r"k[3-9]", {"reasoning": _effort(off="low", medium="high")}),
             ),
@@ -288,6 +296,7 @@ PROVIDERS: Mapping[str, Provider] = {
             choice_none=False,
             documents="document_url",
             schema="openai",
+            rules=((r"^(pixtral|mistral-medium)", _SEES),),
         ),
         Provider(
             "openrouter",
@@ -298,6 +307,10 @@ PROVIDERS: Mapping[str, Provider] = {
             budget={"reasoning": {"max_tokens": BUDGET}},
             documents="file",
             schema="openai",
+            rules=(
+                (rf"^openai/({_OPENAI_SEES})|^anthropic/claude|^google/gemini", _SEES),
+                *_OPEN_SEES,
+            ),
         ),
         Provider(
             "groq",
@@ -307,7 +320,10 @@ PROVIDERS: Mapping[str, Provider] = {
             reasoning=_effort(off="low"),
             echo=False,
             schema="openai",
-            rules=((r"qwen", {"reasoning": _effort("none", "default", "default", "default")}),),
+            rules=(
+                (r"qwen", {"reasoning": _effort("none", "default", "default", "default")}),
+                (r"llama-4", _SEES),
+            ),
         ),
         Provider(
             "xai",
@@ -317,6 +333,7 @@ PROVIDERS: Mapping[str, Provider] = {
             reasoning=_effort(off="none"),
             echo=False,
             schema="openai",
+            rules=((r"^grok-4|vision", _SEES),),
         ),
         Provider(
             "minimax",
@@ -334,8 +351,11 @@ PROVIDERS: Mapping[str, Provider] = {
             reasoning=_switch("enable_thinking", off=False, on=True),
             budget={"enable_thinking": True, "thinking_budget": BUDGET},
             schema="json_object",
+            rules=_OPEN_SEES,
         ),
-        Provider("ollama", "http://localhost:11434/v1", "OLLAMA", needs_key=False),
+        Provider(
+            "ollama", "http://localhost:11434/v1", "OLLAMA", needs_key=False, rules=_OPEN_SEES
+        ),
         Provider(
             "vllm",
             "http://localhost:8000/v1",
@@ -345,7 +365,10 @@ PROVIDERS: Mapping[str, Provider] = {
                 "chat_template_kwargs", {"enable_thinking": False}, {"enable_thinking": True}
             ),
             budget={"thinking_token_budget": BUDGET},
+            rules=_OPEN_SEES,
         ),
-        Provider("lmstudio", "http://localhost:1234/v1", "LMSTUDIO", needs_key=False),
+        Provider(
+            "lmstudio", "http://localhost:1234/v1", "LMSTUDIO", needs_key=False, rules=_OPEN_SEES
+        ),
     )
 }

@@ -204,7 +204,8 @@ def _read_request(entry: dict[str, Any]) -> ModelRequest:
 
 def _read_reasoning(value: Any) -> ReasoningWish | None:
     if value is None or value in LEVELS or isinstance(value, int):
-        return cast("ReasoningWish | None", value)
+        wish: ReasoningWish | None = value
+        return wish
     raise ValueError(f"'reasoning' is {describe(value)}, neither a level nor a number")
 
 
@@ -220,7 +221,7 @@ def _read_message(entry: dict[str, Any]) -> Message:
     if as_array(entry.get("content")) is None:
         _get(entry, "content", str)
     _optional(entry, "tool_call_id", str)
-    parts = [] if isinstance(entry["content"], str) else map(_object, entry["content"])
+    parts = [_object(part) for part in as_array(entry["content"]) or ()]
     calls = [part for part in parts if part.get("type") == "tool_call"]
     for call in (*calls, *_list(entry, "tool_calls", optional=True)):
         _get(_object(call), "id", str)

@@ -20,6 +20,8 @@ class Endpoint(Protocol):
 
     where: str
     key: str | None
+    variables: str
+    """The beginning of the environment variables that it is told of by."""
 
     async def post(self, body: dict[str, Any]) -> Any:
         """The reply."""
@@ -51,6 +53,8 @@ class RemoteModel(ABC):
     """Tries again what may pass, and streams what may break."""
 
     provider: str
+    sees_images: bool | None = None
+    """Whether the model is known to see images, or not to; None: that is not known."""
     """Who serves it, by the name that begins its models' names."""
 
     def __init__(
@@ -87,7 +91,7 @@ class RemoteModel(ABC):
         """The whole answer; raises `ModelError`."""
         body = self.body(self._as_told(request), stream=False)
         async for attempt in attempts(self._retries):
-            with attempt, hiding(self._endpoint.key):
+            with attempt, hiding(self._endpoint.key, self._endpoint.variables):
                 reply = await self._endpoint.post(body)
                 return self._signed(self.decode(reply, body))
         raise AssertionError("the last attempt returns or raises")
@@ -103,7 +107,7 @@ class RemoteModel(ABC):
         body = self.body(self._as_told(request), stream=True)
         begun = False
         async for attempt in attempts(self._retries):
-            with attempt, hiding(self._endpoint.key):
+            with attempt, hiding(self._endpoint.key, self._endpoint.variables):
                 if begun:
                     yield ModelDelta("", "restart")
                     begun = False

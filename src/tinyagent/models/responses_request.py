@@ -6,7 +6,6 @@ Source: OpenAI API reference, "Responses".
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -17,7 +16,6 @@ from tinyagent.models.chat_completions import fitting_format, takes_temperature
 from tinyagent.models.encoding import Origin, check_attachments, data_uri, short_id
 from tinyagent.models.providers import Provider
 
-_CALL_ID = re.compile(r"(?s).{1,64}")
 _NO_ARGUMENTS: Mapping[str, Any] = {"type": "object", "properties": {}}
 
 
@@ -64,7 +62,7 @@ def _items(message: Message, origin: Origin) -> Iterator[dict[str, Any]]:
     if message.role == "user":
         yield {"type": "message", "role": "user", "content": _content(message.content)}
     elif message.role == "tool":
-        call_id = short_id(message.tool_call_id or "", _CALL_ID)
+        call_id = short_id(message.tool_call_id or "", None)
         plain = isinstance(message.content, str)
         output = message.content if plain else _content(message.content)
         yield {"type": "function_call_output", "call_id": call_id, "output": output}
@@ -96,14 +94,14 @@ def _assistant(parts: Sequence[Part], origin: Origin) -> Iterator[dict[str, Any]
         if isinstance(part, Reasoning):
             yield {**_item_of(part, origin)}
             continue
-        own = _item_of(part, origin) if is_whole else {}
+        own: dict[str, Any] = _item_of(part, origin) if is_whole else {}
         if isinstance(part, Text):
             yield {"type": "message", "role": "assistant", **own, "content": _said(part, own)}
         elif isinstance(part, ToolCall):
             yield {
                 "type": "function_call",
                 **own,
-                "call_id": short_id(part.id, _CALL_ID),
+                "call_id": short_id(part.id, None),
                 "name": part.name,
                 "arguments": json.dumps(part.arguments, ensure_ascii=False),
             }
@@ -138,7 +136,7 @@ def _encode_format(wanted: RequestFormat, provider: Provider) -> dict[str, Any]:
             out["tool_choice"] = wanted.tool_choice
     if wanted.response_format is not None:
         fitting = fitting_format(wanted.response_format, provider.schema)
-        inner = fitting.get("json_schema") or {}
+        inner: Mapping[str, Any] = fitting.get("json_schema") or {}
         out["text"] = {"format": {"type": fitting["type"], **inner}}
     return out
 

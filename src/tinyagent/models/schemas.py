@@ -36,7 +36,13 @@ _CHOICES = {"anyOf", "oneOf", "type", "enum", "const", "properties", "items"}
 _OTHERS = {"required", "$ref", "additionalProperties", "allOf", "$defs", "$schema"}
 _READ = _CHOICES | _OTHERS | _NOTES | _LIMITS
 _ALL_TYPES = {"object", "array", "string", "integer", "number", "boolean", "null"}
-_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
+_TYPES: dict[type, str] = {
+    str: "string",
+    int: "integer",
+    float: "number",
+    bool: "boolean",
+    type(None): "null",
+}
 _FORMATS = {"date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"}
 _LOOK_AROUND = re.compile(r"\(\?[=!<]")
 _MAX_DEPTH = 40
@@ -156,8 +162,10 @@ def _kinds(node: Mapping[str, Any]) -> list[str]:
         if set(kinds) - _ALL_TYPES:
             raise _NoSuchForm
         return kinds
-    values = as_array(node.get("enum")) or ([node["const"]] if "const" in node else [])
-    found = {_TYPES.get(type(value), "") for value in values}
+    values: list[object] = as_array(node.get("enum")) or []
+    if "const" in node:
+        values = [node["const"]]
+    found = {_TYPES.get(value.__class__, "") for value in values}
     if not found or "" in found:
         raise _NoSuchForm  # it admits anything, or values of a kind that has no short name
     return sorted(found)
@@ -209,8 +217,8 @@ def _free_object(node: Mapping[str, Any], subset: _Subset, depth: int) -> dict[s
     if named:
         out["properties"] = {name: _node(part, subset, depth + 1) for name, part in named.items()}
         out["required"] = as_array(node.get("required")) or []
-    extra = node.get("additionalProperties")
-    if isinstance(extra, Mapping) and extra:
+    extra = as_object(node.get("additionalProperties"))
+    if extra:
         out["additionalProperties"] = _node(extra, subset, depth + 1)
     return out
 

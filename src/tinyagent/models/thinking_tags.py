@@ -14,8 +14,8 @@ class ThinkSplitter:
 
     def __init__(self) -> None:
         self._state = "start"
-        self._held = ""
-        self.gap = ""
+        self._held: str = ""
+        self.gap: str = ""
         """The white space between the end of the reasoning and the text."""
 
     @property

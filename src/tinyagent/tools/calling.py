@@ -7,7 +7,7 @@ import dataclasses
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from tinyagent.core.context import RunContext
 from tinyagent.core.errors import ModelMayRetry, RunEnded, ToolArgumentsError, ToolRetry
@@ -104,7 +104,7 @@ def _is_being_cancelled() -> bool:
 
 def _read_value(raw: Any) -> _Value:
     """How the model reads what a tool returned: images and documents as such, the rest as text."""
-    items: Sequence[Any] = raw if isinstance(raw, list | tuple) else (raw,)
+    items = cast("Sequence[Any]", raw) if isinstance(raw, list | tuple) else (raw,)
     if not any(isinstance(item, Image | Document) for item in items):
         return _Value(as_text(raw), raw)
     parts = tuple(item if isinstance(item, ContentPart) else Text(as_text(item)) for item in items)

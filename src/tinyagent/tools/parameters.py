@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from tinyagent.core.context import RunContext
 from tinyagent.core.errors import ToolArgumentsError, ToolDefinitionError
 from tinyagent.core.json_shape import as_array, as_object
+from tinyagent.core.text import short_repr
 
 if TYPE_CHECKING:
     from pydantic import BaseModel, ValidationError
@@ -73,7 +74,7 @@ def describe_faults(error: ValidationError) -> str:
         elif fault["type"] == "extra_forbidden":
             lines.append(f"{where}: there is no such argument")
         else:
-            lines.append(f"{where}: {fault['msg']}, got {_shorten(repr(fault['input']))}")
+            lines.append(f"{where}: {fault['msg']}, got {short_repr(fault['input'], _SHOWN)}")
     if len(faults) > _MAX_FAULTS:
         lines.append(f"and {len(faults) - _MAX_FAULTS} more faults")
     return "\n".join(lines)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
@@ -70,6 +69,8 @@ def unknown_tool(name: str, known: Iterable[str]) -> str:
     names = list(known)
     if not names:
         return f"there is no tool {name!r}; there are no tools at all"
+    import difflib  # noqa: PLC0415 - only for a model that gets a name wrong
+
     near = difflib.get_close_matches(name, names, n=3)
     hint = f"; did you mean {' or '.join(near)}?" if near else ";"
     return f"there is no tool {name!r}{hint} Tools: {', '.join(names)}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Container
 from dataclasses import replace
 from functools import cache
@@ -28,8 +27,12 @@ class ResultStore:
     def __init__(self, max_chars: int = MAX_CHARS, taken: Container[str] = ()) -> None:
         self._max_chars = max_chars
         self._texts: dict[str, str] = {}
-        name = READ_RESULT if READ_RESULT not in taken else _OTHER_NAME
-        self.tool = replace(_declaration(name), fn=_reader(self._texts))
+        self._name = READ_RESULT if READ_RESULT not in taken else _OTHER_NAME
+
+    @property
+    def tool(self) -> Tool:
+        """The tool for reading on; made when it is asked for, as most runs never need it."""
+        return replace(_declaration(self._name), fn=_reader(self._texts))
 
     @property
     def is_used(self) -> bool:
@@ -41,13 +44,15 @@ class ResultStore:
         if len(text) <= self._max_chars:
             return text
         # Named by the content: a handle of an earlier run must never find another text here.
+        import hashlib  # noqa: PLC0415 - only for long results, and it loads OpenSSL
+
         handle = hashlib.sha256(text.encode(errors="replace")).hexdigest()[:8]
         self._texts[handle] = text
         half = self._max_chars // 2
         left_out = len(text) - 2 * half
         note = (
             f"\n[... {left_out:,} of {len(text):,} characters are left out here; read them with"
-            f' {self.tool.name}(handle="{handle}", offset={half}) ...]\n'
+            f' {self._name}(handle="{handle}", offset={half}) ...]\n'
         )
         return text[:half] + note + text[len(text) - half :]
 

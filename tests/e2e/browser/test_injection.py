@@ -18,6 +18,7 @@ from tests.e2e.browser.conftest import Visit, ask
 from tests.support.paced_model import PacedModel, by_model
 from tests.support.serving import Serving, serving
 
+from skillian.display import printable
 from tinyagent import scripted_call
 
 COMPARED: dict[str, Any] = {
@@ -59,9 +60,7 @@ def test_an_answer_is_markdown_and_nothing_else(
     assert_shown(answer, "The end of the answer.", "<script>window.pwned = 50</script>")
     assert_shown(answer, "{{ constructor", "window.pwned = 66")
     assert answer.locator(f".prose *:is({FORBIDDEN})").count() == 0
-    links = answer.locator("a").all()
-    assert {str(link.get_attribute("href")).partition(":")[0] for link in links} == {"http"}
-    assert all("noopener" in str(link.get_attribute("rel")) for link in links)
+    expect(answer.locator("a")).to_have_count(0)
     assert answer.locator("table, strong, code, h1, h2, h3, h4").count() >= 4
 
 
@@ -145,9 +144,9 @@ def test_an_address_is_a_text(server: Serving, visit: Visit, path: str) -> None:
 
 
 def assert_shown(place: Locator, *texts: str) -> None:
-    """The texts stand there, to the letter."""
+    """The texts stand there, to the letter but for what would steer the reader."""
     for text in texts:
-        expect(place).to_contain_text(text)
+        expect(place).to_contain_text(printable(text))
 
 
 def hover_all_over(page: Page, chart: Locator) -> None:

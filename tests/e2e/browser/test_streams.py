@@ -16,6 +16,8 @@ from tests.support.serving import Serving, serving
 from skillian.demo.ledger import write_demo
 from tinyagent import scripted_call
 
+# How large an element's text is shown, and what is shown behind it.
+SHOWN = "at => [getComputedStyle(at).fontSize, getComputedStyle(at, '::after').content]"
 both_widths = pytest.mark.parametrize("width", [WIDE, NARROW])
 # What Chromium writes while nobody listens.
 GONE = r"ERR_CONNECTION_REFUSED|WebSocket connection to|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE"
@@ -89,6 +91,43 @@ def test_a_page_reads_on_when_its_server_died_and_is_back(
         ask(page, "again")
         expect(answer(page)).to_contain_text("Well again.")
         expect(page.locator(".question")).to_have_count(2)
+
+
+def test_a_killed_server_is_not_said_to_work_and_a_draft_stays(
+    model: PacedModel, visit: Visit, tmp_path: Path
+) -> None:
+    sources = write_demo(tmp_path / "killed")
+    port, draft = str(own_port()), "half of a question"
+    with serving(sources, "--port", port, **by_model(model)) as server:
+        page = visit(server.url, excuse=GONE)
+        model.says("killed", f"The beginning {HERE} and the end.")
+        ask(page, "killed")
+        expect(answer(page)).to_contain_text("The beginning")
+        waiting = page.locator(".working")
+        expect(waiting).to_be_visible()
+        assert waiting.evaluate(SHOWN)[1] == "none"
+        page.get_by_role("textbox", name="Message").fill(draft)
+        server.stop(signal.SIGKILL)
+        expect(page.locator("#popup")).to_be_visible()
+        shown, said = waiting.evaluate(SHOWN)
+        assert shown == "0px"
+        assert "The server does not answer" in said
+    model.let_go()
+    with serving(sources, "--port", port, **by_model(model)):
+        # The page comes back by itself, and the turn counts as broken once its lease has ended.
+        expect(page.locator(".fault.answer")).to_contain_text("broken off")
+        expect(page.locator(".working")).to_be_hidden()
+        box = page.get_by_role("textbox", name="Message")
+        expect(box).to_have_value(draft)
+        page.reload()
+        expect(box).to_have_value(draft)
+        model.says(draft, "Whole.")
+        box.press("Enter")
+        expect(answer(page)).to_contain_text("Whole.")
+        expect(box).to_have_value("")
+        page.reload()
+        expect(answer(page)).to_contain_text("Whole.")
+        expect(box).to_have_value("")
 
 
 def answer(page: Page) -> Locator:

@@ -186,4 +186,4 @@ async def test_without_pandas_it_says_what_to_install(
     )
     result = await call(skills, "run_python", code="1")
     assert result["error"] is True
-    assert "tinyagent-skillian[python]" in result["message"]
+    assert "pip install '.[python]'" in result["message"]

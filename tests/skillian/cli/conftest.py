@@ -9,10 +9,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import typer
 from typer.testing import CliRunner
 
 from skillian.cli import app
 from skillian.demo.ledger import write_demo
+from tinyagent_commands import describe
 
 COMMAND = Path(sys.executable).parent / "skillian"
 
@@ -25,10 +27,13 @@ def skillian(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     monkeypatch.chdir(tmp_path)
 
     def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-        done = CliRunner().invoke(app, arguments, env=environment)
-        if done.exception is not None and not isinstance(done.exception, SystemExit):
+        done = CliRunner().invoke(app, arguments, env=environment, standalone_mode=False)
+        code, told = done.return_value or 0, done.stderr
+        if isinstance(done.exception, typer.TyperException):
+            code, told = done.exception.exit_code, told + describe(done.exception)
+        elif done.exception is not None:
             raise done.exception
-        return subprocess.CompletedProcess(arguments, done.exit_code, done.stdout, done.stderr)
+        return subprocess.CompletedProcess(arguments, code, done.stdout, told)
 
     return run
 

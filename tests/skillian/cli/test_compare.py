@@ -137,7 +137,7 @@ def test_a_table_is_never_cut_at_the_edge_of_a_narrow_terminal(started: Run, dem
         ((*COMPARE, "--match-absolute", "a lot"), "no limit"),
         ((*COMPARE, "--match-absolute", "-1"), "no limit"),
         ((*COMPARE, "--match-absolute", "0.0000000001"), "thresholds.match.absolute"),
-        (("compare", "fi_reporting"), "saved .yaml"),
+        (("compare", "fi_reporting"), "saved comparison (.yaml)"),
         (("compare", "fi_reporting", "bpc_reporting"), "--measure"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -30,6 +31,26 @@ def test_two_files_are_compared_by_their_columns(skillian: Run) -> None:
     assert skillian(*compare, *only).returncode == 0
 
 
+def test_one_limit_alone_decides_alone(skillian: Run) -> None:
+    compare = ("compare", "old.csv", "new.csv", "--measure", "amount", "--by", "company")
+    done = skillian(*compare, "--where", "company=0001", "--match-absolute", "0.1")
+    assert done.returncode == 0, done.stderr
+    assert "a match is up to 0.1 apart whatever the percentage" in done.stdout
+
+
+def test_a_duplicated_row_worth_nothing_is_a_finding(skillian: Run, tmp_path: Path) -> None:
+    rows = "id,amount\n1,5.00\n2,0.00\n3,7.00\n"
+    (tmp_path / "one.csv").write_text(rows, encoding="utf-8")
+    (tmp_path / "two.csv").write_text(f"{rows}2,0.00\n", encoding="utf-8")
+    compare = ("compare", "one.csv", "two.csv", "--measure", "amount", "--by", "id")
+    done = skillian(*compare)
+    assert done.returncode == 1, done.stderr
+    assert "No differences" not in done.stdout
+    assert "(id 2: 1 in one.csv, 2 in two.csv)" in done.stdout
+    assert skillian(*compare, "--fail-on", "major").returncode == 1
+    assert 'failures="1"' in skillian(*compare, "--format", "junit").stdout
+
+
 def test_files_in_other_folders_are_compared_too(skillian: Run, tmp_path: Path) -> None:
     (tmp_path / "later").mkdir()
     (tmp_path / "later" / "old.csv").write_text(OLD, encoding="utf-8")
@@ -52,3 +73,89 @@ def test_a_mistake_is_answered_in_a_sentence(
     done = skillian("compare", "old.csv", *arguments)
     assert done.returncode == 2
     assert said in done.stderr
+
+
+def test_where_nothing_is_named_the_columns_are_listed(skillian: Run, tmp_path: Path) -> None:
+    done = skillian("compare", "old.csv", "new.csv")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("error: name what to compare with --measure")
+    assert "old.csv: company (VARCHAR), period (VARCHAR), amount (DECIMAL" in done.stderr
+    command = done.stderr.splitlines()[-1].removeprefix("For example: skillian ").split()
+    assert command == [
+        "compare",
+        "old.csv",
+        "new.csv",
+        "--measure",
+        "amount",
+        "--by",
+        "company",
+        "--by",
+        "period",
+    ]
+    assert skillian(*command).returncode == 1
+
+
+def test_where_nothing_is_named_the_measures_of_sources_are_listed(
+    skillian: Run, demo: Path
+) -> None:
+    done = skillian("compare", "fi_reporting", "bpc_reporting", "--sources", str(demo))
+    assert done.returncode == 2
+    assert re.search(r"bpc_reporting: measures .*amount.*; dimensions .*company", done.stderr)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("old.csv", "missing.csv"), "there is no file 'missing.csv' in "),
+        (("missing.xlsx#Sheet1", "new.csv"), "there is no file 'missing.xlsx#Sheet1' in "),
+        (("old.csv", "new.json"), "'new.json' is not a file that can be compared"),
+        (("old.csv", "new.csv.gz"), ".csv, .parquet, .tsv, .xls, .xlsb, .xlsm, .xlsx"),
+        (("books.sqlite", "new.csv"), "'books.sqlite' is not a file that can be compared"),
+        (("old.csv", "ledger"), "'ledger' is not one; declare 'old.csv' in sources.yaml"),
+        (("ledger", "plan"), "there is no sources.yaml that declares them"),
+        (("old.csv", "folder"), "'folder' is not a file that can be compared"),
+        (("close.yaml",), "there is no file 'close.yaml' in "),
+        (("old.csv",), "name what to compare 'old.csv' with"),
+    ],
+)
+def test_what_is_no_file_to_compare_is_said(
+    arguments: tuple[str, ...], said: str, skillian: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "folder").mkdir()
+    done = skillian("compare", *arguments, *(["--measure", "amount"] if arguments[1:] else []))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("error: ")
+    assert said in " ".join(done.stderr.split())
+
+
+def test_a_name_with_a_number_sign_can_be_a_file(skillian: Run, tmp_path: Path) -> None:
+    (tmp_path / "a#1.csv").write_text(OLD, encoding="utf-8")
+    compare = ("compare", "old.csv", "a#1.csv", "--measure", "amount", "--by", "company")
+    assert skillian(*compare).returncode == 0
+
+
+def test_the_sum_of_codes_comes_with_a_warning(skillian: Run, tmp_path: Path) -> None:
+    (tmp_path / "codes.csv").write_text("company,items,amount\n1001,2,1.5\n1002,3,1.5\n")
+    compare = ("compare", "codes.csv", "codes.csv", "--by", "amount", "--measure")
+    done = skillian(*compare, "company", "--measure", "amount", "--by", "items")
+    assert "warning: 'company' looks like a code rather than an amount" in done.stderr
+    done = skillian("compare", "codes.csv", "codes.csv", "--measure", "amount", "--by", "company")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_sum_of_texts_is_refused(skillian: Run) -> None:
+    done = skillian("compare", "old.csv", "new.csv", "--measure", "company", "--by", "period")
+    assert done.returncode == 2
+    assert "company" in done.stderr
+
+
+def test_a_report_of_an_unknown_kind_is_refused(skillian: Run, tmp_path: Path) -> None:
+    compare = ("compare", "old.csv", "new.csv", "--measure", "amount", "--by", "company")
+    done = skillian(*compare, "--output", "x.pdf")
+    assert done.returncode == 2
+    assert "'.pdf'; there are: .txt, .json, .md, .html, .htm, .xml; or say --format" in done.stderr
+    assert not (tmp_path / "x.pdf").exists()
+    assert skillian(*compare, "--output", "x.pdf", "--format", "json").returncode == 1
+    assert (tmp_path / "x.pdf").read_text(encoding="utf-8").startswith("{")
+    assert skillian(*compare, "--output", "x.txt").returncode == 1
+    assert "0 of 3 groups match" in (tmp_path / "x.txt").read_text(encoding="utf-8")

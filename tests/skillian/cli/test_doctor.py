@@ -17,8 +17,8 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 WITHOUT_EXTRAS = """
 import sys
 sys.modules |= dict.fromkeys(("ag_ui", "anthropic", "fastapi", "mcp", "psycopg", "sqlalchemy"))
-from skillian.cli import main
-main()
+from tinyagent_commands import skillian
+skillian()
 """
 
 
@@ -115,8 +115,8 @@ async def test_a_key_that_is_refused_is_told_with_its_variable(skillian: Run, de
     ("command", "code", "told"),
     [
         ("doctor", 0, "absent mcp: skillian mcp"),
-        ("chat", 2, "tinyagent-skillian[service]"),
-        ("mcp", 2, "tinyagent-skillian[service]"),
+        ("chat", 2, "pip install '.[service]'"),
+        ("mcp", 2, "pip install '.[service]'"),
     ],
 )
 def test_without_extras_the_rest_works(

@@ -3,9 +3,17 @@ from typing import Any
 
 import pytest
 from sqlglot import exp
+from tests.support.calls import calls_of
 
 from skillian.connectors.base import ColumnType
-from skillian.data.filters import condition_sql, parse_filter, written_filter
+from skillian.data.compile import compile_sql
+from skillian.data.filters import (
+    MAX_VALUES,
+    check_size,
+    condition_sql,
+    parse_filter,
+    written_filter,
+)
 from skillian.data.sql import Parameters, bare
 from skillian.errors import InvalidInputError
 
@@ -62,6 +70,9 @@ def test_an_injection_is_just_a_text() -> None:
         ({"gt": None}, MONEY, "None has no order"),
         ({"gt": True}, FLAG, "True has no order"),
         ({"ne": {"ne": 1}}, MONEY, "not {'ne': 1}"),
+        ("a" * 1001, TEXT, r"a text of at most 1000 characters, not 'a+\.\.\.a+'$"),
+        (["\u202egnp.exe", "\n"], MONEY, r"not '\\u202egnp.exe'"),
+        ({"x" * 10_000: 1}, MONEY, r"no operator 'x+\.\.\.x+'; operators"),
     ],
 )
 def test_what_is_no_filter_is_refused_by_name(given: Any, kind: ColumnType, message: str) -> None:
@@ -94,3 +105,43 @@ def test_a_filter_is_written_by_a_person(operator: str, text: str, meant: object
 def test_an_operator_that_is_not_there_is_refused() -> None:
     with pytest.raises(InvalidInputError, match="no operator 'like'"):
         written_filter("like", "x")
+
+
+@pytest.mark.parametrize(
+    "filters",
+    [
+        [list(range(MAX_VALUES + 1))],
+        [{"ne": list(range(MAX_VALUES + 1))}],
+        [list(range(MAX_VALUES)), 1],
+        [{"gte": 1, "ne": list(range(MAX_VALUES))}],
+    ],
+)
+def test_more_values_than_there_may_be_are_refused(filters: list[Any]) -> None:
+    with pytest.raises(InvalidInputError, match="the filters hold 1001 values; 1000 are the limit"):
+        check_size(filters)
+
+
+def test_as_many_values_as_there_may_be_are_taken() -> None:
+    check_size([list(range(MAX_VALUES))])
+    check_size([None] * MAX_VALUES)
+
+
+@pytest.mark.parametrize("dialect", ["duckdb", "postgres", "mysql", "sqlite", "spark"])
+@pytest.mark.parametrize("kind", [TEXT, MONEY])
+@pytest.mark.parametrize("operator", ["in", "ne"])
+def test_each_value_costs_the_same(dialect: str, kind: ColumnType, operator: str) -> None:
+    def work(values: int) -> int:
+        given: Any = list(range(values))
+        filtered = given if operator == "in" else {"ne": given}
+
+        def compiled() -> None:
+            parameters = Parameters()
+            [condition] = parse_filter("x", filtered, kind)
+            test = condition_sql(condition, bare("x"), kind, parameters)
+            compile_sql(exp.Select(expressions=[exp.Star()]).where(test), dialect)
+
+        return calls_of(compiled)
+
+    work(1)  # the first statement of a dialect makes its tables
+    few, many = work(100), work(MAX_VALUES)
+    assert many < 11 * few

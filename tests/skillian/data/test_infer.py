@@ -6,7 +6,7 @@ import duckdb
 import pytest
 import xlsxwriter
 
-from skillian.data.infer import connection_name, infer_sources, sources_of
+from skillian.data.infer import connection_name, infer_sources, sources_of, tables_of
 from skillian.data.reading import read_definitions
 from skillian.data.services import DataServices
 from skillian.data.sources import SourceRegistry
@@ -119,7 +119,7 @@ async def test_files_are_sources_without_a_definition(tmp_path: Path) -> None:
     old.write_text("company,items,amount\n001,3,1.50\n002,4,2\n")
     new.write_text("company;items;amount\n001;3;1.5\n002;5;2.25\n")
     a, b = str(old), str(new)
-    registry = await sources_of([a, b], ["Items"])
+    registry = sources_of(await tables_of([a, b]), ["Items"])
     assert registry.names == (a, b)
     assert list(registry.get(a).dimensions) == ["company"]
     async with DataServices(registry) as services:
@@ -132,7 +132,7 @@ async def test_files_are_sources_without_a_definition(tmp_path: Path) -> None:
 async def test_the_same_file_may_be_compared_with_itself(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("company,amount\n001,1.50\n")
-    async with DataServices(await sources_of([str(path), str(path)])) as services:
+    async with DataServices(sources_of(await tables_of([str(path), str(path)]))) as services:
         found = await services.comparison.compare(str(path), str(path), ["amount"], ["company"])
     assert found.summary.measures[0].total_a == Decimal("1.50")
 
@@ -146,22 +146,22 @@ async def test_sheets_are_named_behind_their_file(
             book.add_worksheet(sheet).write_row(0, 0, ("company", "amount"))
             book.get_worksheet_by_name(sheet).write_row(1, 0, ("001", typed))
     a, b = "book.xlsx", "book.xlsx#Actual"
-    async with DataServices(await sources_of([a, b])) as services:
+    async with DataServices(sources_of(await tables_of([a, b]))) as services:
         found = await services.comparison.compare(a, b, ["amount"], ["company"])
     (amount,) = found.summary.measures
     assert (amount.total_a, amount.total_b) == (Decimal("1.5"), Decimal("2.5"))
     with pytest.raises(UnknownNameError, match=r"book\.xlsx#Actual"):
-        await sources_of(["book.xlsx", "book.xlsx#Actuals"])
+        sources_of(await tables_of(["book.xlsx", "book.xlsx#Actuals"]))
 
 
 async def test_a_file_that_cannot_be_compared_is_told(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("company,name\n001,x\n")
     with pytest.raises(InvalidInputError, match=r"no column to sum; its columns: company, name"):
-        await sources_of([str(path)])
+        sources_of(await tables_of([str(path)]))
     path.write_text("amount\n1.5\n")
     with pytest.raises(InvalidInputError, match="no column to align on"):
-        await sources_of([str(path)])
+        sources_of(await tables_of([str(path)]))
     path.unlink()
     with pytest.raises(QueryError, match="check that they are there"):
-        await sources_of([str(path)])
+        sources_of(await tables_of([str(path)]))

@@ -56,7 +56,7 @@ def told(
         near_misses=near or NearMisses(),
         measures=(measure(**changed),),
     )
-    return list(interpret("fi", "bpc", summary, top))
+    return list(interpret("fi", "bpc", summary, top, {}))
 
 
 def test_the_overall_picture_goes_first_and_names_only_what_there_is() -> None:

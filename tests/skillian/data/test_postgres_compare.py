@@ -262,3 +262,22 @@ def literal(value: object) -> str:
     if value is None:
         return "NULL"
     return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else str(value)
+
+
+async def test_a_time_with_its_zone_is_read_as_a_timestamp(
+    tmp_path: Path, postgres_database: Database
+) -> None:
+    postgres_database.execute(
+        "CREATE TABLE z (at timestamptz, v numeric(9, 2));"
+        " INSERT INTO z VALUES ('2024-01-31 10:00:00.5+02', 1), (NULL, 2)"
+    )
+    (tmp_path / "z.yaml").write_text(
+        f"connections: {{c: '{postgres_database.url}'}}\n"
+        "sources:\n"
+        "  z: {connection: c, table: z, dimensions: {at: {column: at, type: timestamp}},"
+        " measures: {v: {column: v, aggregation: sum}}}\n",
+        encoding="utf-8",
+    )
+    async with DataServices(SourceRegistry.load(tmp_path / "z.yaml")) as services:
+        rows = (await services.query.query("z", ["at"], ["v"])).to_dict()["rows"]
+    assert rows == [["2024-01-31T08:00:00.500000", "1.00"], [None, "2.00"]]

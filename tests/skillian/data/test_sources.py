@@ -82,12 +82,13 @@ def test_thresholds_go_from_wide_to_narrow(registry: SourceRegistry) -> None:
     assert told == Thresholds.model_validate(
         {
             "match": {"absolute": "1", "percentage": "2"},
-            "minor_diff": {"absolute": "30", "percentage": "0"},
+            "minor_diff": {"absolute": "30"},
         }
     )
     alone = registry.comparison.thresholds_for(frozenset({"fi_reporting"}), "other")
     assert alone.match == Limits.model_validate({"absolute": 1, "percentage": 1})
-    assert alone.minor_diff == Limits.model_validate({"absolute": 0, "percentage": 0})
+    assert alone.minor_diff == Limits()
+    assert alone.settled().minor_diff == Limits.model_validate({"absolute": 0, "percentage": 0})
 
 
 def test_a_missing_or_unreadable_file_is_a_configuration_error(tmp_path: Path) -> None:

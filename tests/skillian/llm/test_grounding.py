@@ -3,8 +3,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.calls import calls_of
 
-from skillian.llm.grounding import ground
+from skillian.llm.grounding import MOST_WORDS, ground
 from skillian.llm.vocabulary import DimensionWords, SourceWords, Vocabulary
 
 DIMENSIONS = {
@@ -88,6 +89,30 @@ def test_what_is_too_long_for_a_question_is_not_read() -> None:
     assert ground("what is " * 1000, VOCABULARY).unread == [
         "a question of more than 2000 characters"
     ]
+
+
+def test_what_has_too_many_words_for_a_question_is_not_read() -> None:
+    assert ground("=" * (MOST_WORDS + 1), VOCABULARY).unread == [
+        f"a question of more than {MOST_WORDS} words"
+    ]
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        *("a", "the", "and", "of", "in", "for", "by", "=", "1001", "company", "company of"),
+        *("company 1001 and", "first half of", "january of", "by a", "per and", "compare a"),
+        *("fi_reporting and", "from to", "ignore all", "within 5", "'x", "which of the"),
+    ],
+)
+def test_reading_takes_time_in_the_proportion_of_the_words(part: str) -> None:
+    words = MOST_WORDS // (2 * len(part.split()))
+    half, whole = (" ".join([part] * times) for times in (words, 2 * words))
+    ground(half, VOCABULARY)  # fills what is remembered of the vocabulary
+    # Twice the words: linear is 2, quadratic is 4.
+    assert calls_of(lambda: ground(whole, VOCABULARY)) < 2.6 * calls_of(
+        lambda: ground(half, VOCABULARY)
+    )
 
 
 def test_several_values_of_a_dimension() -> None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from skillian.llm.periods import in_span, month_of, named_months, read_span
+from skillian.llm.periods import in_span, month_of, named_months, named_years, read_span
 from skillian.llm.words import split
 
 
@@ -55,7 +55,8 @@ def test_no_span(said: str) -> None:
 
 def test_a_month_of_several_years_needs_its_year() -> None:
     assert read_span(split("March"), 0, {2023, 2024}) is None
-    assert read_span(split("March and April 2023"), 0, {2023, 2024}) == (1, ((2023, 3), (2023, 3)))
+    words = split("March and April 2023")
+    assert read_span(words, 0, named_years(words)) == (1, ((2023, 3), (2023, 3)))
 
 
 def test_the_values_of_a_span_are_those_of_the_data_in_order() -> None:

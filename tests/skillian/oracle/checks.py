@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 from unicodedata import normalize
 
-from tests.skillian.oracle.oracle import ADDITIVE, STATUSES, Cell, Group, Key, Oracle
+from tests.skillian.oracle.oracle import ADDITIVE, STATUSES, Cell, Group, Key, Oracle, finite
 from tests.skillian.oracle.questions import Question
 from tests.skillian.oracle.values import capitals
 
@@ -29,6 +29,10 @@ def check(result: ComparisonResult, question: Question) -> None:
     assert summary.uneven_groups == sum(group.uneven for group in groups)
     assert summary.repeated_a == sum(group.rows_a > 1 for group in groups)
     assert summary.repeated_b == sum(group.rows_b > 1 for group in groups)
+    assert summary.uneven_matches == sum(
+        group.uneven and group.status == "match" for group in groups
+    )
+    assert summary.row_findings == row_findings(groups)
     same(summary.near_misses.to_dict(), near_misses(oracle))
     assert [measure.name for measure in summary.measures] == list(question.measures)
     for measure in summary.measures:
@@ -41,6 +45,16 @@ def check(result: ComparisonResult, question: Question) -> None:
 def same(found: object, wanted: object) -> None:
     """Hold one thing against the other, and show both where they differ."""
     assert found == wanted, f"\nfound:  {found}\nwanted: {wanted}"
+
+
+def row_findings(groups: Sequence[Group]) -> int:
+    """Groups that differ in their rows alone, where the key is there to name rows."""
+    sides = [[g.rows_a for g in groups if g.rows_a], [g.rows_b for g in groups if g.rows_b]]
+    few = all(sum(rows > 1 for rows in side) * 2 <= len(side) for side in sides)
+    pairs = {(g.rows_a, g.rows_b) for g in groups}
+    if not few and pairs not in ({(1, 2)}, {(2, 1)}):
+        return 0
+    return sum(group.uneven and group.status == "match" for group in groups)
 
 
 def counted(statuses: Iterable[str]) -> dict[str, int]:
@@ -62,7 +76,10 @@ def check_measure(measure: MeasureSummary, oracle: Oracle) -> None:
     how = oracle.question.a.measures[name]["aggregation"]
     same(measure.classes.to_dict(), counted(cell.status for cell in cells))
     totals = (total(cell.a for cell in cells), total(cell.b for cell in cells))
-    same((measure.total_a, measure.total_b), totals if how in ADDITIVE else (None, None))
+    found_totals = comparable(measure.total_a), comparable(measure.total_b)
+    same(found_totals, totals if how in ADDITIVE else (None, None))
+    for side, count in (("a", measure.not_finite_in_a), ("b", measure.not_finite_in_b)):
+        assert count == sum(is_special(cell, side) for cell in cells)
     assert measure.net_difference == sum(Fraction(cell.gap) for cell in cells)
     assert measure.gross_difference == sum(abs(Fraction(cell.gap)) for cell in cells)
     assert measure.null_in_a == sum(cell.reason == "null_in_a" for cell in cells)
@@ -73,9 +90,24 @@ def check_measure(measure: MeasureSummary, oracle: Oracle) -> None:
     assert measure.opposite_sign == sum(opposite(cell) for cell in cells)
 
 
-def total(values: Iterable[Decimal | None]) -> Fraction | None:
+def is_special(cell: Cell, side: str) -> bool:
+    """Whether a cell is a major difference with NaN or an infinity on this side."""
+    value = cell.a if side == "a" else cell.b
+    return cell.status == "major_diff" and value is not None and not value.is_finite()
+
+
+def comparable(value: Decimal | None) -> Any:
+    """Return a value that equals itself, which NaN does not."""
+    return value if value is None or value.is_finite() else str(value)
+
+
+def total(values: Iterable[Decimal | None]) -> Fraction | str | None:
     """The sum of what is there; of nothing there is none."""
-    present = [Fraction(value) for value in values if value is not None]
+    given = [value for value in values if value is not None]
+    special = {str(value) for value in given if not value.is_finite()}
+    if special:
+        return "NaN" if len(special) > 1 else special.pop()
+    present = [Fraction(value) for value in given]
     return sum(present, Fraction(0)) if present else None
 
 
@@ -92,13 +124,14 @@ def doubled_in_b(group: Group, name: str) -> bool:
 
 
 def _is_double(one: tuple[Decimal | None, int], other: tuple[Decimal | None, int]) -> bool:
-    if not one[0] or not other[0]:
+    if not finite(one[0]) or not finite(other[0]) or one[0] is None or other[0] is None:
         return False
     return one[1] == 2 * other[1] and Fraction(one[0]) == 2 * Fraction(other[0])
 
 
 def opposite(cell: Cell) -> bool:
-    return bool(cell.a and cell.b is not None and Fraction(cell.a) == -Fraction(cell.b))
+    a, b = finite(cell.a), finite(cell.b)
+    return bool(a and b is not None and Fraction(a) == -Fraction(b))
 
 
 def near_misses(oracle: Oracle) -> dict[str, int]:
@@ -143,13 +176,16 @@ def shown(item: Difference) -> tuple[Any, ...]:
     numbers = (item.a, item.b, item.gap, item.absolute_diff, item.percentage_diff)
     causes = (item.doubled(in_a=True), item.doubled(in_a=False), item.opposite_sign)
     rows = (item.rows_a, item.rows_b)
-    return dict(item.key), item.status, item.reason, numbers, rows, causes
+    told = tuple(comparable(number) for number in numbers)
+    return dict(item.key), item.status, item.reason, told, rows, causes
 
 
 def wanted_of(group: Group, name: str, oracle: Oracle) -> tuple[Any, ...]:
     cell = group.cells[name]
-    absolute = None if cell.a is None or cell.b is None else cell.gap.copy_abs()
-    numbers = (cell.a, cell.b, cell.gap, absolute, cell.percentage)
+    both = finite(cell.a) is not None and finite(cell.b) is not None
+    absolute = cell.gap.copy_abs() if both else None
+    given = (cell.a, cell.b, cell.gap, absolute, cell.percentage)
+    numbers = tuple(comparable(number) for number in given)
     causes = (doubled_in_a(group, name), doubled_in_b(group, name), opposite(cell))
     key = dict(zip(oracle.align_on, group.key, strict=True))
     return key, cell.status, cell.reason, numbers, (group.rows_a, group.rows_b), causes
@@ -159,10 +195,9 @@ def check_proof(result: ComparisonResult, oracle: Oracle) -> None:
     assert result.proof.align_on == oracle.align_on
     for name in oracle.question.measures:
         used = result.proof.thresholds[name]
-        assert [
-            (Fraction(limits.absolute or 0), Fraction(limits.percentage or 0))
-            for limits in (used.match, used.minor_diff)
-        ] == oracle.limits(name)
+        for limits, wanted in zip((used.match, used.minor_diff), oracle.limits(name), strict=True):
+            both = wanted if any(each is not None for each in wanted) else (0, 0)
+            assert (limits.absolute, limits.percentage) == both
 
 
 def check_json(data: object) -> None:

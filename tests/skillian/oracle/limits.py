@@ -75,9 +75,9 @@ def moves(limits: Limits) -> tuple[Move, ...]:
     exact, cent = Fraction(0), Fraction(1, 100)
     found: list[Move] = [Nudge(Fraction(-2)), Nudge(Fraction(1)), lost]
     for absolute_limit, percentage_limit in limits:
-        share = percentage_limit / 100
+        share, step = (percentage_limit or exact) / 100, absolute_limit or exact
         found += [Nudge(share), Nudge(-share), Nudge(share), Nudge(-share)]
-        found += [Nudge(exact, absolute_limit), Nudge(exact, -absolute_limit)]
+        found += [Nudge(exact, step), Nudge(exact, -step)]
         found += [Nudge(share, cent), Nudge(share, -cent)]
-        found += [Nudge(exact, absolute_limit + cent), Nudge(exact, absolute_limit - cent)]
+        found += [Nudge(exact, step + cent), Nudge(exact, step - cent)]
     return tuple(found)

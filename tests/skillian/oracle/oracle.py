@@ -15,7 +15,7 @@ from tests.skillian.oracle.values import Refused, kept, kind_of, meant
 
 Key = tuple[Any, ...]
 Row = Mapping[str, Any]
-Limits = list[tuple[Fraction, Fraction]]
+Limits = list[tuple[Fraction | None, Fraction | None]]
 
 STATUSES = ("match", "minor_diff", "major_diff", "missing_in_a", "missing_in_b")
 ADDITIVE = frozenset({"sum", "count"})
@@ -32,20 +32,26 @@ class Cell:
 
     @property
     def gap(self) -> Decimal:
-        """b - a, an absent side as 0."""
-        return exact(Fraction(self.b or 0) - Fraction(self.a or 0))
+        """b - a, a side without a finite value as 0."""
+        return exact(Fraction(finite(self.b) or 0) - Fraction(finite(self.a) or 0), LONG)
 
     @property
     def reason(self) -> str | None:
         """Why a group on both sides is a major difference without two numbers."""
         if self.status != "major_diff":
             return None
-        return "null_in_a" if self.a is None else "null_in_b" if self.b is None else None
+        if self.a is None or self.b is None:
+            return "null_in_a" if self.a is None else "null_in_b"
+        for test, name in ((Decimal.is_nan, "nan"), (Decimal.is_infinite, "infinite")):
+            for value, side in ((self.a, "a"), (self.b, "b")):
+                if test(value):
+                    return f"{name}_in_{side}"
+        return None
 
     @property
     def percentage(self) -> Decimal | None:
         """100 * |b - a| / |a|, rounded half up to four digits."""
-        if not self.a or self.b is None:
+        if not finite(self.a) or finite(self.b) is None or self.a is None or self.b is None:
             return None
         share = abs(Fraction(self.b) - Fraction(self.a)) * 100 / abs(Fraction(self.a))
         return Decimal((share * 10_000 + Fraction(1, 2)).__floor__()).scaleb(-4)
@@ -161,6 +167,10 @@ def value(side: Side, name: str, row: Row) -> Any:
 def digits_of(side: Side, name: str) -> int:
     """Return how many digits after the point a measure's values have."""
     column = side.table.column(side.measures[name]["column"])
+    if column.kind == "float":
+        place = side.table.columns.index(column)
+        values = (as_printed(row[place]) for row in side.table.rows if row[place] is not None)
+        return max((_digits(each) for each in values if each.is_finite()), default=0)
     return column.scale if column.kind == "decimal" else 0
 
 
@@ -176,10 +186,48 @@ def aggregated(side: Side, name: str, rows: Sequence[Row], digits: int) -> Decim
         return Decimal(len(set(values)))
     if not values:
         return None
+    if any(isinstance(item, float) for item in values):
+        printed = [as_printed(item) for item in values]
+        special = _special(how, printed)
+        if special is not None:
+            return special
+        values = [item for item in printed if item.is_finite()]
     numbers = [Fraction(item) for item in values]
     if how == "avg":
         return rounded(sum(numbers, Fraction(0)) / len(numbers), digits + 6)
-    return exact({"sum": sum, "min": min, "max": max}[how](numbers))  # type: ignore[operator]
+    total = {"sum": sum, "min": min, "max": max}[how](numbers)  # type: ignore[operator]
+    return exact(total, LONG)
+
+
+def finite(value: Decimal | None) -> Decimal | None:
+    """Return the value where it is a number."""
+    return value if value is not None and value.is_finite() else None
+
+
+def as_printed(value: float) -> Decimal:
+    """Return what a float counts as: the shortest decimal that means it."""
+    return Decimal(repr(float(value)))
+
+
+def _digits(value: Decimal) -> int:
+    exponent = value.normalize().as_tuple().exponent
+    return max(-int(exponent), 0)
+
+
+def _special(how: str, values: Sequence[Decimal]) -> Decimal | None:
+    """Return the aggregate where it is NaN or infinite; NaN is above all numbers."""
+    nan, high, low = Decimal("NaN"), Decimal("Infinity"), Decimal("-Infinity")
+    has_nan = any(each.is_nan() for each in values)
+    has_high, has_low = high in values, low in values
+    if how in {"sum", "avg"}:
+        if has_nan or (has_high and has_low):
+            return nan
+        return high if has_high else low if has_low else None
+    ordered = [each for each in values if not each.is_nan()]
+    largest = nan if has_nan else max(ordered)
+    smallest = min(ordered) if ordered else nan
+    found = largest if how == "max" else smallest
+    return None if found.is_finite() else found
 
 
 def rounded(share: Fraction, digits: int) -> Decimal:
@@ -189,24 +237,43 @@ def rounded(share: Fraction, digits: int) -> Decimal:
         return Decimal(size if share >= 0 else -size).scaleb(-digits)
 
 
-def exact(number: Fraction | int) -> Decimal:
-    """Return a number with at most 18 digits after the point as a decimal."""
-    whole = Fraction(number) * 10**18
+LONG = 60
+
+
+def exact(number: Fraction | int, digits: int = 18) -> Decimal:
+    """Return a number with at most so many digits after the point as a decimal."""
+    whole = Fraction(number) * 10**digits
     assert whole.denominator == 1
-    with localcontext(prec=100):
-        return Decimal(whole.numerator).scaleb(-18)
+    with localcontext(prec=200):
+        return Decimal(whole.numerator).scaleb(-digits)
 
 
 def classified(a: Decimal | None, b: Decimal | None, limits: Limits) -> str:
     """Return the class of two values that are both there, or NULL."""
     if a is None or b is None:
         return "match" if a is b else "major_diff"
+    if not (a.is_finite() and b.is_finite()):
+        return "match" if str(a) == str(b) else "major_diff"
     difference = abs(Fraction(b) - Fraction(a))
     for status, (absolute, percentage) in zip(STATUSES, limits, strict=False):
-        share = difference * 100 / abs(Fraction(a)) if a else Fraction(0)
-        if difference <= absolute and share <= percentage:
-            return status
+        if difference and _is_wider(difference, Fraction(a), absolute, percentage):
+            continue
+        return status
     return "major_diff"
+
+
+def _is_wider(
+    difference: Fraction, a: Fraction, absolute: Fraction | None, percentage: Fraction | None
+) -> bool:
+    """Whether a difference that is not 0 breaks one of the stated limits."""
+    if absolute is None and percentage is None:
+        return True
+    if absolute is not None and difference > absolute:
+        return True
+    if percentage is None:
+        return False
+    # Of 0 there is no percentage: the absolute limit alone decides, if there is one.
+    return absolute is None if not a else difference * 100 / abs(a) > percentage
 
 
 def by_size(group: Group, measure: str) -> tuple[Any, ...]:
@@ -219,8 +286,8 @@ def key_order(key: Iterable[Any]) -> tuple[tuple[bool, Any], ...]:
     return tuple((part is None, 0 if part is None else part) for part in key)
 
 
-def _limit(levels: Iterable[Mapping[str, Any]], status: str, kind: str) -> Fraction:
-    found = Fraction(0)
+def _limit(levels: Iterable[Mapping[str, Any]], status: str, kind: str) -> Fraction | None:
+    found = None
     for level in levels:
         given = level.get(status, {}).get(kind)
         found = found if given is None else Fraction(str(given))

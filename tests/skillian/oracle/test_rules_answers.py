@@ -44,6 +44,35 @@ def test_rows_of_a_group_are_told_where_values_match(pair: Pair) -> None:
     assert (result.summary.repeated_a, result.summary.repeated_b) == (1, 1)
 
 
+def test_a_duplicated_row_worth_nothing_is_a_finding(pair: Pair) -> None:
+    rows = [("x", 1), ("y", 0), (None, 0), ("z", 3)]
+    result = compared(pair, rows, [*rows, ("y", 0), (None, 0)])
+    assert statuses(result) == {"match": 4}
+    assert result.summary.row_findings == 2
+    told = (
+        "In 2 groups all measures match and the number of rows does not (key y: 1 in a, 2 in b;"
+        " key without a value: 1 in a, 2 in b): rows are duplicated or missing, which counts as a"
+        " finding."
+    )
+    assert told in result.interpretation
+    not_unique = "The key is not unique in b: 2 of 4 groups hold more than one row."
+    assert not_unique in result.interpretation
+    assert compared(pair, rows, rows).summary.row_findings == 0
+
+
+def test_a_load_of_zeros_run_twice_is_a_finding(one_pair: Pair) -> None:
+    rows = [("x", 0), ("y", 0)]
+    assert compared(one_pair, rows, [*rows, *rows]).summary.row_findings == 2
+    assert compared(one_pair, rows[:1] * 2, rows[:1]).summary.row_findings == 1
+
+
+def test_postings_against_their_totals_are_no_duplicates(one_pair: Pair) -> None:
+    postings = [("x", 1), ("x", 2), ("y", 5), ("y", -5), ("y", 1), ("z", 4)]
+    result = compared(one_pair, postings, [("x", 3), ("y", 1), ("z", 4)])
+    assert statuses(result) == {"match": 3}
+    assert (result.summary.uneven_matches, result.summary.row_findings) == (2, 0)
+
+
 def test_a_flipped_sign_names_itself(pair: Pair) -> None:
     result = compared(pair, [("x", "-5.5"), ("y", 0)], [("x", "5.5"), ("y", 0)])
     assert result.summary.measures[0].opposite_sign == 1

@@ -133,10 +133,48 @@ def test_the_percentage_is_of_the_first_source(pair: Pair) -> None:
     assert only(result).percentage_diff == Decimal("25.0000")
 
 
-@pytest.mark.parametrize("match", [{"absolute": 1}, {"percentage": 1}, {}])
-def test_a_limit_that_is_not_given_is_zero(one_pair: Pair, match: dict[str, Any]) -> None:
-    result = compared(one_pair, [("x", "100")], [("x", "100.01")], thresholds={"match": match})
-    assert statuses(result) == {"major_diff": 1}
+@pytest.mark.parametrize(
+    ("match", "status"),
+    [
+        ({"absolute": 1}, "match"),
+        ({"absolute": "0.99"}, "major_diff"),
+        ({"percentage": "0.5"}, "match"),
+        ({"percentage": "0.49"}, "major_diff"),
+        ({}, "major_diff"),
+    ],
+)
+def test_a_limit_that_is_stated_alone_decides_alone(
+    pair: Pair, match: dict[str, Any], status: str
+) -> None:
+    result = compared(pair, [("x", 200)], [("x", 201)], thresholds={"match": match})
+    assert statuses(result) == {status: 1}
+
+
+def test_without_an_absolute_limit_nothing_else_is_near_zero(pair: Pair) -> None:
+    result = compared(
+        pair,
+        [("x", 0), ("zero", 0), ("on", 100)],
+        [("x", "0.01"), ("zero", 0), ("on", 200)],
+        thresholds={"match": {"percentage": 100}},
+    )
+    assert statuses(result) == {"match": 2, "major_diff": 1}
+
+
+def test_the_result_says_which_limits_decided(one_pair: Pair) -> None:
+    def told(**thresholds: Any) -> list[str]:
+        result = compared(one_pair, [("x", 100)], [("x", 104)], thresholds=thresholds)
+        return [each for each in result.interpretation if each.startswith("Limits")]
+
+    assert told() == []
+    assert told(match={"absolute": 0}) == []
+    assert told(match={"absolute": 10}) == [
+        "Limits of amount: a match is up to 10 apart whatever the percentage."
+    ]
+    [sentence] = told(minor_diff={"percentage": 5}, match={"absolute": 1, "percentage": "0.5"})
+    assert sentence == (
+        "Limits of amount: a match is up to 1 and 0.5 % apart, a minor difference up to 5 % apart"
+        " whatever the amount."
+    )
 
 
 @pytest.mark.parametrize(

@@ -162,13 +162,6 @@ def test_texts_are_not_added_up(one_pair: Pair) -> None:
         one_pair.compared(asked)
 
 
-def test_binary_floats_are_refused_with_the_cast_that_is_exact(pair: Pair) -> None:
-    column = Column("v", "float")
-    asked = question(measured("a", [0.1], "sum", column), measured("b", [0.1], "sum", column))
-    with pytest.raises(QueryError, match=r"expression: CAST\(v AS DECIMAL\(18,2\)\)"):
-        pair.compared(asked)
-
-
 def test_an_expression_is_a_measure(pair: Pair) -> None:
     negated = (
         "v * -1", "-v", "v - 2 * v", "CASE WHEN k = 'x' THEN -v ELSE v END", "COALESCE(v, 0) * -1",

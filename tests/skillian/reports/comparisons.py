@@ -9,8 +9,9 @@ from typing import Any
 
 from skillian.data.saved import SavedComparison
 from skillian.data.sources import SourceRegistry
+from skillian.reports.formats import Depth
 from skillian.reports.outcome import Outcome
-from skillian.reports.running import Depth, open_engine, run_all
+from skillian.reports.running import open_engine, run_all
 
 HOSTILE = (
     "<script>window.pwned = 1</script>",

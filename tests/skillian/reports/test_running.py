@@ -5,13 +5,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.skillian.reports.comparisons import asked
+from tests.skillian.reports.comparisons import asked, outcomes_of
 
 from skillian.data.comparison import ComparisonEngine
 from skillian.data.sources import SourceRegistry
 from skillian.demo.ledger import write_demo
+from skillian.errors import QueryError
+from skillian.reports.as_html import write_html
+from skillian.reports.as_json import write_json
+from skillian.reports.as_markdown import write_markdown
+from skillian.reports.formats import Depth
 from skillian.reports.outcome import Compared, Failed, Outcome
-from skillian.reports.running import AT_ONCE, Depth, open_engine, run_all
+from skillian.reports.running import AT_ONCE, open_engine, run_all
 
 
 def test_a_difference_is_explained_and_looked_into(close: Outcome) -> None:
@@ -33,6 +38,24 @@ def test_equal_sources_are_not_looked_into(equal: Outcome) -> None:
 def test_what_cannot_be_compared_says_why_and_the_others_go_on(failed: Outcome, demo: Path) -> None:
     assert isinstance(failed, Failed)
     assert "has no order" in failed.reason
+
+
+def test_a_result_stands_whatever_its_explanation_fails_of(
+    demo: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def failing(*_: Any, **__: Any) -> Any:
+        raise QueryError("there is no room left to compare in")
+
+    monkeypatch.setattr(ComparisonEngine, "explain", failing)
+    [found] = outcomes_of(demo, asked())
+    assert isinstance(found, Compared)
+    assert found.verdict == "findings"
+    assert found.rows is not None
+    assert found.explanation is not None
+    [note] = found.explanation.sentences
+    assert note == "The gap is not explained: there is no room left to compare in"
+    for write in (write_markdown, write_html, write_json):
+        assert note in write([found])
 
 
 async def test_all_are_run_in_their_order_a_few_at_once(

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from skillian.storage import SessionNotFound, SessionStore
+from skillian.storage import SessionNotFound, SessionStore, TooManySessions
 
 
 async def test_a_session_is_its_owners_alone(store: SessionStore) -> None:
@@ -79,3 +79,22 @@ async def test_purge_deletes_what_was_not_used_and_keeps_what_is(store: SessionS
         assert await store.purge(timedelta(0)) == 101
     assert [one.id for one in await store.list("me")] == [kept.id]
     assert await store.purge(timedelta(0)) == 1
+
+
+async def test_an_owner_has_so_many_sessions_at_most(
+    store: SessionStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("skillian.storage.sessions.MAX_SESSIONS", 3)
+    made = [await store.create("a") for _ in range(3)]
+    with pytest.raises(TooManySessions, match="there are 3 sessions of this key"):
+        await store.create("a")
+    assert await store.count("a") == 3
+    await store.create("b")
+    await store.delete("a", made[0].id)
+    await store.create("a")
+
+
+async def test_a_ping_writes_and_leaves_nothing_to_be_found(store: SessionStore) -> None:
+    await store.ping()
+    await store.ping()
+    assert await store.comparisons.purge() == 1

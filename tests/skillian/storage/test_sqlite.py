@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+import sqlite3
+from collections.abc import AsyncGenerator, Awaitable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import Connection, event, make_url, text
 
 from skillian.storage import StoreUnavailable
+from skillian.storage.errors import StoreBusy
 from skillian.storage.sqlite import SqliteDatabase
 
 
@@ -94,3 +97,57 @@ async def test_closing_waits_for_what_is_to_be_written(tmp_path: Path) -> None:
     again = SqliteDatabase(url)
     assert await numbers(again) == list(range(9))
     await again.aclose()
+
+
+async def refused(work: Awaitable[object]) -> StoreUnavailable:
+    with pytest.raises(StoreUnavailable) as failure:
+        await work
+    return failure.value
+
+
+@pytest.mark.parametrize("change", ["deleted", "replaced"])
+async def test_a_file_that_goes_is_noticed_before_anything_is_lost(
+    database: SqliteDatabase, tmp_path: Path, change: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert await added(database, 1) == 1
+    file = tmp_path / "s.db"
+    file.rename(tmp_path / "elsewhere.db")
+    if change == "replaced":
+        file.touch()
+    await refused(added(database, 2))
+    await refused(numbers(database))
+    assert "its file was deleted or replaced: restart skillian" in caplog.text
+    assert file.exists() == (change == "replaced")
+
+
+@pytest.mark.parametrize("name", ["s.db", "s.db-wal"])
+async def test_a_file_that_goes_while_it_is_written_is_noticed(
+    database: SqliteDatabase, tmp_path: Path, name: str
+) -> None:
+    def work(connection: Connection) -> None:
+        connection.execute(text("INSERT INTO t VALUES (1)"))
+        (tmp_path / name).unlink()
+
+    await refused(database.write(work))
+
+
+async def test_a_locked_file_is_waited_for_once(
+    database: SqliteDatabase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried: list[object] = []
+    transaction = database._transaction
+
+    def counted(work: Any, kind: Any) -> Any:
+        tried.append(work)
+        return transaction(work, kind)
+
+    monkeypatch.setattr(database, "_transaction", counted)
+    with sqlite3.connect(tmp_path / "s.db", isolation_level=None) as other:
+        other.execute("BEGIN IMMEDIATE")
+        told = await asyncio.gather(
+            *(added(database, number) for number in range(20)), return_exceptions=True
+        )
+        assert {type(one) for one in told} == {StoreBusy}
+        assert len(tried) == 2  # the first, and all that came while it waited
+        other.execute("ROLLBACK")
+    assert await added(database, 100) == 100

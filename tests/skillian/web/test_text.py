@@ -48,11 +48,40 @@ async def test_nothing_in_an_answer_becomes_a_tag_of_its_own(written: str) -> No
     assert ' onclick="' not in html
 
 
-async def test_markdown_is_shown_and_its_links_open_elsewhere() -> None:
-    html = await html_of(lambda: text.markdown("**b** [x](https://example.com)\n\n|a|\n|-|\n|1|"))
+async def test_markdown_is_shown() -> None:
+    html = await html_of(lambda: text.markdown("**b**\n\n|a|\n|-|\n|1|"))
     assert "<strong>b</strong>" in html
     assert "<td>1</td>" in html
-    assert 'target="_blank" rel="noopener noreferrer nofollow"' in html
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "[x](https://example.com)",
+        "![x](http://127.0.0.1:9/x.png)",
+        "<https://example.com>",
+        "[x][r]\n\n[r]: https://example.com",
+        "[x]\n\n[x]: https://example.com 'title'",
+    ],
+)
+async def test_no_link_in_an_answer_leads_anywhere(written: str) -> None:
+    html = await html_of(lambda: text.markdown(written))
+    assert "<a" not in html
+    assert "<img" not in html
+    assert "://" in html  # it is read as it stands
+
+
+async def test_letters_that_turn_the_order_round_are_shown_escaped() -> None:
+    turned = "\u202egnp.exe\u2069"
+    for build in (
+        lambda: text.markdown(turned),
+        lambda: text.code(turned, "text"),
+        lambda: text.table([turned], [[turned]], turned),
+    ):
+        html = await html_of(build)
+        assert "\\u202egnp.exe\\u2069" in html
+        assert "\u202e" not in html
+        assert "\u2069" not in html
 
 
 async def test_code_is_coloured_and_escaped() -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tinyagent import MalformedReply, ToolCall
-from tinyagent.adapters.text_calls import find_text_calls
+from tinyagent.adapters.text_calls import find_text_calls, is_only_calls
 
 NAMES = {"add", "search"}
 CALL = json.dumps({"name": "add", "arguments": {"a": 1}})
@@ -31,6 +31,7 @@ ADD = ToolCall("", "add", {"a": 1})
         f"I will add.\n```json\n{CALL}\n```\n",
         '{"tool": "add", "parameters": {"a": 1}}',
         '{"name": "add", "arguments": "{\\"a\\": 1}"}',
+        f"<think>{CALL} or not?</think>\n{CALL}",
     ],
 )
 def test_a_call_written_as_text_is_found(text: str) -> None:
@@ -53,10 +54,67 @@ def test_a_call_written_as_text_is_found(text: str) -> None:
         "",
         "```",
         "``````",
+        f"<think><tool_call>{CALL}</tool_call>?</think> The answer is 3.",
     ],
 )
 def test_an_answer_is_left_alone(text: str) -> None:
     assert find_text_calls(text, NAMES) == ()
+
+
+ONLY_CALLS = {
+    "bare": CALL,
+    "with other keys": '{"tool": "add", "parameters": {"a": 1}}',
+    "fenced": f"```json\n{CALL}\n```",
+    "in a fence without a language": f"\n```\n{CALL}\n```\n",
+    "in a fence for calls": f"```tool_call\n{CALL}```",
+    "in two fences": f"```json\n{CALL}\n```\n```json\n{CALL}\n```",
+    "tagged": f"<tool_call>{CALL}</tool_call>",
+    "in a tag left open": f"<tool_call>{CALL}",
+    "tagged twice": f"<tool_call>{CALL}</tool_call>\n<tool_call>{CALL}</tool_call>",
+    "behind thoughts": f"<think>I add.</think>\n{CALL}",
+}
+UNREADABLE = {
+    "two in a row": f"{CALL}\n{CALL}",
+    "cut off": CALL[:-4],
+    "cut off in a fence": f"```json\n{CALL[:-4]}",
+    "tagged and cut off": f"<tool_call>{CALL[:-4]}</tool_call>",
+    "of an unknown tool": '{"name": "ad", "arguments": {"a": 1}}',
+}
+
+
+@pytest.mark.parametrize("text", [*ONLY_CALLS.values(), *UNREADABLE.values()])
+def test_a_text_without_a_word_beside_its_calls_is_only_calls(text: str) -> None:
+    assert is_only_calls(text, NAMES)
+
+
+@pytest.mark.parametrize("name", sorted(ONLY_CALLS.keys() - {"behind thoughts"}))
+def test_a_word_before_calls_makes_them_a_quotation(name: str) -> None:
+    assert not is_only_calls(f"It says: {ONLY_CALLS[name]}", NAMES)
+
+
+@pytest.mark.parametrize("name", sorted(ONLY_CALLS.keys() - {"in a tag left open"}))
+def test_a_word_behind_calls_makes_them_a_quotation(name: str) -> None:
+    assert not is_only_calls(f"{ONLY_CALLS[name]}\nSo it says.", NAMES)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        " ",
+        "The answer is 3.",
+        '{"name": "Ada", "arguments": {}, "age": 36}',
+        '{"name": "Ada", "age": 36}',
+        '{"name": "Ada", "argu',
+        '{"name": "add"}',
+        "{not json}",
+        f"[{CALL}]",
+        "```python\nprint(1)\n```",
+        "<think>I add.</think>",
+    ],
+)
+def test_what_is_no_call_is_not_only_calls(text: str) -> None:
+    assert not is_only_calls(text, NAMES)
 
 
 def test_several_tagged_calls_keep_their_order() -> None:
@@ -92,6 +150,7 @@ pieces = st.sampled_from(
 
 @given(st.lists(pieces | st.text(), max_size=12).map("".join))
 def test_no_text_does_worse_than_being_rejected(text: str) -> None:
+    is_only_calls(text, NAMES)
     try:
         calls = find_text_calls(text, NAMES)
     except MalformedReply:
@@ -107,7 +166,9 @@ def test_a_call_with_one_character_changed_is_a_call_or_an_answer(at: int, other
 
 def test_nested_too_deeply_is_no_call() -> None:
     deep = "[" * 100_000
-    assert find_text_calls('{"name": "add", "arguments": {"a": ' + deep, NAMES) == ()
+    text = '{"name": "add", "arguments": {"a": ' + deep
+    assert find_text_calls(text, NAMES) == ()
+    assert is_only_calls(text, NAMES)
 
 
 @pytest.mark.parametrize(
@@ -122,6 +183,7 @@ def test_nested_too_deeply_is_no_call() -> None:
 )
 def test_a_model_that_repeats_itself_costs_no_time(text: str) -> None:
     started = time.process_time()
+    is_only_calls(text, NAMES)
     try:
         assert find_text_calls(text, NAMES) == ()
     except MalformedReply:

@@ -299,3 +299,23 @@ def test_a_tool_that_is_named_like_a_helper_is_refused(name: str) -> None:
 
     with pytest.raises(ConfigurationError, match=f"a helper '{name}': rename the tool"):
         TinyCodeAgent(ScriptedModel([]), [taken])
+
+
+@each_level
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [
+        ("final_answer(10**5000)", float),
+        ("final_answer([10**5000])", list[float]),
+        ("import decimal\nfinal_answer(decimal.Decimal('1E+20000000'))", int),
+        ("import decimal\nfinal_answer({'a': decimal.Decimal('1E+20000000')})", dict[str, int]),
+    ],
+)
+async def test_an_answer_of_too_many_digits_goes_back_to_the_model(
+    level: TrustLevel, code: str, kind: type[Any]
+) -> None:
+    good = {float: "1", int: "1", list[float]: "[1]"}.get(kind, "{'a': 1}")
+    model = coder(code, f"final_answer({good})")
+    result = await TinyCodeAgent(model, output_type=kind, trust_level=level).run("go")
+    assert result.output in (1, [1], {"a": 1})
+    assert "4,300 digits" in observed(model)

@@ -76,6 +76,36 @@ def test_a_run_remembers_all_parts_in_their_order() -> None:
     assert later.output == "Yes."
 
 
+@pytest.mark.parametrize("make", [ReactAgent, TinyCodeAgent])
+async def test_both_agents_take_images_however_they_are_run(make: Any, tmp_path: Path) -> None:
+    path = tmp_path / "plan.png"
+    path.write_bytes(PNG)
+    task = ["What is on this?", Image(str(path))]
+    reply = "A cat." if make is ReactAgent else "```python\nfinal_answer('A cat.')\n```"
+    model = ScriptedModel([reply] * 3)
+    options = {} if make is ReactAgent else {"trust_level": "local"}
+    agent = make(model, **options)
+    assert (await agent.run(task)).output == "A cat."
+    assert (await asyncio.to_thread(agent.run_sync, task)).output == "A cat."
+    assert [event async for event in agent.stream(task)][-1].result.output == "A cat."
+    for request in model.requests:
+        seen = [part for each in request.messages for part in each.parts]
+        assert Image(PNG) in seen
+
+
+@pytest.mark.parametrize("make", [ReactAgent, TinyCodeAgent])
+async def test_an_agent_as_a_tool_is_asked_in_words_and_answers_in_words(make: Any) -> None:
+    reply = "A cat." if make is ReactAgent else "```python\nfinal_answer('A cat.')\n```"
+    inner = make(ScriptedModel([reply]), **({} if make is ReactAgent else {"trust_level": "local"}))
+    tool = inner.as_tool("looker", "Looks.")
+    assert tool.json_schema["properties"]["task"]["type"] == "string"
+    outer = ReactAgent(
+        ScriptedModel([scripted_call("looker", task="Look"), "It is a cat."]), [tool]
+    )
+    result = await outer.run(["What is it?", Image(PNG)])
+    assert result.steps[0].results[0].content == "A cat."
+
+
 def test_nothing_of_a_run_shows_opaque_data() -> None:
     result = ReactAgent(ScriptedModel([THINKS, ANSWERS]), [look]).run_sync("What is this?")
     assert SIGNATURE not in repr(result)

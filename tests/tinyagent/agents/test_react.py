@@ -342,15 +342,6 @@ async def test_reading_on_is_not_offered_while_there_is_nothing_to_read() -> Non
     )
 
 
-async def test_a_model_that_calls_natively_may_quote_a_call_without_making_it() -> None:
-    quoted = json.dumps({"name": "add", "arguments": {"a": 1, "b": 2}})
-    for answer in (quoted, f"The page says:\n```json\n{quoted}\n```"):
-        model = ScriptedModel([scripted_call("add", a=1, b=1), answer])
-        result = await ReactAgent(model, [add]).run("go")
-        assert result.output == answer
-        assert len(result.steps) == 1
-
-
 async def test_a_memory_goes_on_under_this_agents_own_prompt() -> None:
     first = await ReactAgent(ScriptedModel(["Hello."]), system_suffix="Be kind.").run("Hi")
     model = ScriptedModel(["7"])

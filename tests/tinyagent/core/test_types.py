@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any, get_args
+
 import pytest
 
 from tinyagent import FinalAnswer, Finalizer, Memory, RunResult, Usage
@@ -36,3 +38,15 @@ def test_a_result_reads_as_its_answer(value: object, text: str) -> None:
 
 def test_a_result_without_an_answer_reads_as_nothing() -> None:
     assert str(_result(None)) == ""
+
+
+@pytest.mark.parametrize(
+    ("hint", "arguments"),
+    [
+        (RunResult[int], (int, Any, Any)),
+        (RunResult[int, str], (int, str, Any)),
+        (RunResult[int, str, bool], (int, str, bool)),
+    ],
+)
+def test_types_that_a_result_leaves_out_are_any(hint: object, arguments: tuple[Any, ...]) -> None:
+    assert get_args(hint) == arguments

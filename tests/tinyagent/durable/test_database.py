@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import sqlite3
+import time
+from pathlib import Path
+
 import pytest
 from sqlalchemy.exc import OperationalError
 from tests.support.postgres import Database
@@ -9,8 +13,32 @@ from tests.support.postgres import Database
 from tinyagent.durable.database import open_engine
 
 
-def test_sqlite_is_left_to_dbos() -> None:
+def test_a_recent_sqlite_is_left_to_dbos(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sqlite3, "sqlite_version_info", (3, 42, 0))
     assert open_engine("sqlite:///runs.db") is None
+
+
+def test_an_old_sqlite_learns_the_time_in_milliseconds(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(sqlite3, "sqlite_version_info", (3, 40, 1))
+    engine = open_engine(f"sqlite:///{tmp_path}/runs.db")
+    assert engine is not None
+    with engine.begin() as connection:
+        connection.exec_driver_sql(
+            "CREATE TABLE runs (id INTEGER, moment INTEGER NOT NULL"
+            " DEFAULT (unixepoch('subsec') * 1000))"
+        )
+        before = time.time()
+        connection.exec_driver_sql("INSERT INTO runs (id) VALUES (1)")
+        moment = connection.exec_driver_sql("SELECT moment FROM runs").scalar()
+        settings = [
+            connection.exec_driver_sql(f"PRAGMA {name}").scalar()
+            for name in ("busy_timeout", "foreign_keys")
+        ]
+    engine.dispose()
+    assert moment == pytest.approx(before * 1000, abs=60_000)
+    assert settings == [30_000, 1]
 
 
 def test_options_of_the_url_stay_beside_ours(postgres_database: Database) -> None:

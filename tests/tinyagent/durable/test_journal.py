@@ -12,6 +12,7 @@ from tests.support.durable_runs import blocks, empty_database, opened, turns
 from tests.support.waits import soon
 
 from tinyagent import (
+    Image,
     ModelFormatRefused,
     ModelRequest,
     ReactAgent,
@@ -21,6 +22,7 @@ from tinyagent import (
     scripted_call,
 )
 from tinyagent.core.context import RunContext
+from tinyagent.core.errors import RunConflict
 from tinyagent.core.types import RawToolCall
 from tinyagent.durable.bound import BoundJournal, digest
 from tinyagent.durable.entries import Entry
@@ -38,6 +40,25 @@ def wait() -> str:
 
 
 WAIT = Tool.from_function(wait, requires_approval=True)
+PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20
+
+
+@pytest.mark.parametrize("make", [ReactAgent, TinyCodeAgent])
+async def test_a_task_with_an_image_is_stored_and_reaches_the_model(
+    make: Any, database: str
+) -> None:
+    reply = "A cat." if make is ReactAgent else "```python\nfinal_answer('A cat.')\n```"
+    model = ScriptedModel(lambda _: reply)
+    agent = make(model, **({} if make is ReactAgent else {"trust_level": "local"}))
+    async with opened(database, {"looker": agent}) as runs:
+        task = ["What is it?", Image(PNG)]
+        record = await runs.run("looker", task, run_id="one")
+        assert (record.output, record.task) == ("A cat.", "What is it?\n[image]")
+        assert await runs.start("looker", task, run_id="one") == "one"
+        with pytest.raises(RunConflict, match="another agent or task"):
+            await runs.start("looker", ["What is it?"], run_id="one")
+    seen = [part for each in model.requests[0].messages for part in each.parts]
+    assert Image(PNG) in seen
 
 
 async def test_who_has_lost_the_run_records_nothing_and_calls_nothing_more(database: str) -> None:

@@ -10,18 +10,17 @@ import pytest
 from tests.support.execution import isolated, value_of
 
 from tinyagent.execution.calls import answer_call
-from tinyagent.execution.worker.values import decode, encode
-from tinyagent.execution.worker.wire import Frame, FrameReader, Kind, WireError
+from tinyagent.execution.frames import read
+from tinyagent.execution.worker.values import decode
+from tinyagent.execution.worker.wire import Frame, FrameReader, Kind, WireError, pack
 
 
 def call(name: str, *args: Any, **kwargs: Any) -> Frame:
-    blobs = bytearray()
-    body = {"id": 7, "name": name, "args": encode(list(args), blobs)}
-    return Frame(Kind.CALL, {**body, "kwargs": encode(kwargs, blobs)}, bytes(blobs))
+    return Frame(Kind.CALL, {"id": 7, "name": name, "args": list(args), "kwargs": kwargs})
 
 
 async def answered(tools: dict[str, Callable[..., Any]], frame: Frame) -> Frame:
-    frames = FrameReader().feed(await answer_call(tools, frame))
+    frames = FrameReader().feed(b"".join((await answer_call(tools, frame)).parts))
     assert [frame.kind for frame in frames] == [Kind.RETURN]
     assert frames[0].body["id"] == 7
     return frames[0]
@@ -37,12 +36,6 @@ async def test_an_unknown_tool_is_an_error_that_names_it() -> None:
     error = (await answered({}, call("nothing"))).body["error"]
     assert error["type"] == "NameError"
     assert "'nothing'" in error["message"]
-
-
-async def test_forged_arguments_are_refused() -> None:
-    frame = Frame(Kind.CALL, {"id": 7, "name": "f", "args": [{"$": "?"}], "kwargs": {}})
-    with pytest.raises(WireError):
-        await answer_call({"f": lambda *_: None}, frame)
 
 
 async def test_a_result_too_large_is_told_to_the_code() -> None:
@@ -114,6 +107,51 @@ async def test_what_a_tool_raises_the_code_may_catch() -> None:
         assert seen["key"] == ("KeyError", str(KeyError("name", 3)))
         assert seen["os"][0] in {"FileNotFoundError", "OSError"}
         assert seen["value"] == ("ValueError", "")
+
+
+async def test_an_error_that_repeats_a_large_argument_is_raised_shortened() -> None:
+    class Unprintable(Exception):
+        def __str__(self) -> str:
+            raise RuntimeError
+
+    def refuse(kind: str, text: str) -> None:
+        if kind == "unprintable":
+            raise Unprintable(object())
+        if kind == "number":
+            raise ValueError(1 << 100_000)
+        raise {"value": ValueError, "key": KeyError, "own": TimeoutError}[kind](text, text)
+
+    async with isolated() as executor:
+        executor.inject("refuse", refuse)
+        code = (
+            "try:\n    refuse(kind, 'x' * 4_000_000)\n"
+            "except Exception as error:\n    e = error\ntype(e).__name__, len(str(e))"
+        )
+        for kind, name in (("value", "ValueError"), ("key", "KeyError"), ("own", "TimeoutError")):
+            seen = await value_of(executor, f"kind = {kind!r}\n{code}")
+            assert seen[0] == name
+            assert 10_000 < seen[1] < 100_000
+        for kind, name in (("unprintable", "RuntimeError"), ("number", "ValueError")):
+            seen = await value_of(executor, f"kind = {kind!r}\n{code}")
+            assert (seen[0], seen[1] < 1000) == (name, True)
+
+
+async def test_a_call_of_nobody_is_answered_before_its_arguments_are_read() -> None:
+    body = {"id": 7, "name": "nobody", "args": [{"$": "forged"}], "kwargs": {}}
+    (packet,) = FrameReader().split(pack(Frame(Kind.CALL, body)))
+    unread = read(packet, {"known"})
+    assert "'nobody'" in (await answered({}, unread)).body["error"]["message"]
+    with pytest.raises(WireError):
+        read(packet, {"nobody"})
+
+
+async def test_the_time_of_a_tool_is_its_own() -> None:
+    async def short() -> None:
+        """Does nothing."""
+
+    slow = await answer_call({"f": lambda: time.sleep(0.05)}, call("f"))
+    assert slow.seconds >= 0.05
+    assert (await answer_call({"f": short}, call("f"))).seconds < slow.seconds
 
 
 async def test_an_uncaught_error_of_a_tool_shows_no_line_of_the_host() -> None:

@@ -29,7 +29,7 @@ from tinyagent.execution.templates import Spec, Template
 from tinyagent.execution.worker import landlock, syscalls
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="needs the kernel's locks")
-EVERY_LOCK = {"namespaces": True, "landlock": 7, "seccomp": True, "preloaded": []}
+EVERY_LOCK = {"namespaces": True, "landlock": 7, "seccomp": True, "forks": True, "preloaded": []}
 NO_LOCK = frozenset({"namespaces", "landlock", "seccomp"})
 UNLOCKED = {
     "no host file but Python's": "open, list its folder, through /proc/self/root",
@@ -40,7 +40,9 @@ UNLOCKED = {
     "no other process is signalled": "signal 0, SIGTERM",
     "no privileges, no other kernel interfaces": "unshare",
     "none of the host's environment": "os.environ, getenv",
-    "sessions are hidden from each other": "open its file, list beside",
+    "not the name of the host": "uname, gethostname",
+    "memory limit": "as a stack, as memory that is then read only",
+    "sessions are hidden from each other": "open its file, list beside, see its lock",
 }
 
 

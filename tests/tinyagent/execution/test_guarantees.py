@@ -30,6 +30,7 @@ NEED_NAMESPACES = {
     "a step that fails loses only itself",
     "no other process is seen",
     "process limit",
+    "not the name of the host",
 }
 NEED_FILES_LOCKED = {
     "no host file but Python's",

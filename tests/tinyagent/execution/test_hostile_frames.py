@@ -12,19 +12,14 @@ from typing import Any
 
 import pytest
 
-from tinyagent.execution.frames import check
-from tinyagent.execution.worker.values import decode, encode
+from tinyagent.execution.frames import ENCODED, read
+from tinyagent.execution.worker.values import encode
 from tinyagent.execution.worker.wire import Frame, FrameReader, Kind, WireError, pack
 
 FRAMES = 100_000
 TABLES = 3_000
 MAX_GROWTH = 256 << 20
 HEADER = struct.Struct(">BII")
-ENCODED = {
-    Kind.CALL: ("args", "kwargs"),
-    Kind.FINAL: ("value", "metadata"),
-    Kind.DONE: ("value",),
-}
 DONE = {
     "error": None,
     "out_of_memory": False,
@@ -55,10 +50,10 @@ ODD: list[Any] = [
 def receive(data: bytes) -> list[Any]:
     """What the host makes of the bytes: each frame is checked, and its values are decoded."""
     values = []
-    for frame in FrameReader().feed(data):
-        check(frame)
+    for packet in FrameReader().split(data):
+        frame = read(packet)
         for name in ENCODED.get(frame.kind, ()):
-            value = decode(frame.body[name], frame.blob)
+            value = frame.body[name]
             assert name != "args" or type(value) is list
             assert name not in {"kwargs", "metadata"} or type(value) is dict
             values.append(value)

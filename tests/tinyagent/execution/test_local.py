@@ -225,6 +225,7 @@ async def test_the_hosts_decimals_and_random_numbers_are_its_own() -> None:
 # the answer
 
 
+@pytest.mark.filterwarnings("ignore::SyntaxWarning")  # Python 3.14 warns of a return in a finally
 @pytest.mark.parametrize(
     "code",
     [

@@ -147,5 +147,22 @@ def test_an_error_that_cannot_be_told_is_told_by_its_type() -> None:
     assert "Bad: <exception str() failed>" in said
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        "class E(NameError): name = property(lambda self: print('asked'))\nraise E",
+        "class E(ImportError): name_from = property(lambda self: print('asked'))\nraise E",
+        "class A:\n    def __dir__(self): print('asked')\nA().apend",
+        "class E(NameError): name = property(lambda self: print('asked'))\nraise OSError from E()",
+    ],
+    ids=["name", "name_from", "dir", "cause"],
+)
+def test_what_the_code_wrote_is_not_asked_for_names_that_may_have_been_meant(
+    code: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "Did you mean" not in described(code)
+    assert capsys.readouterr().out == ""
+
+
 def test_an_error_without_lines_of_the_code_is_its_message() -> None:
     assert describe(ImportError("no"), "", FILENAME) == "ImportError: no\n"

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tinyagent import ArtifactError, ConfigurationError, TrustLevel, get_executor
 from tinyagent.execution.local import LocalExecutor
 from tinyagent.execution.protocol import Artifact, ExecutionResult, Executor
 
@@ -23,6 +24,52 @@ def test_an_artifact_is_saved_inside_the_folder(tmp_path: Path, name: str, saved
     path = Artifact(name, b"data").save(tmp_path)
     assert path == tmp_path / saved
     assert path.read_bytes() == b"data"
+
+
+def test_an_artifact_overwrites_nothing_and_follows_no_link(tmp_path: Path) -> None:
+    (tmp_path / "a.png").write_bytes(b"mine")
+    (tmp_path / "a-1.png").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "a-2.png").mkdir()
+    path = Artifact("a.png", b"data").save(tmp_path)
+    assert path == tmp_path / "a-3.png"
+    assert path.read_bytes() == b"data"
+    assert (tmp_path / "a.png").read_bytes() == b"mine"
+    assert not (tmp_path / "elsewhere").exists()
+
+
+@pytest.mark.parametrize("name", ["x" * 1000 + ".csv", "é" * 1000 + ".csv", "x." + "y" * 1000])
+def test_an_artifact_with_a_long_name_is_saved_twice(tmp_path: Path, name: str) -> None:
+    paths = {Artifact(name, b"data").save(tmp_path) for _ in range(2)}
+    assert [path.read_bytes() for path in paths] == [b"data", b"data"]
+    if name.endswith(".csv"):
+        assert {path.suffix for path in paths} == {".csv"}
+
+
+def test_an_artifact_that_cannot_be_saved_is_an_error_that_names_it(tmp_path: Path) -> None:
+    with pytest.raises(ArtifactError, match="artifact 'a' cannot be saved: No such file"):
+        Artifact("a", b"").save(tmp_path / "nowhere")
+
+
+RESERVED = {
+    "final_answer": "is reserved",
+    "ﬁnal_answer": "is reserved",
+    "__builtins__": "is reserved",
+    "for": "cannot be a name",
+    "None": "cannot be a name",
+    "a b": "cannot be a name",
+    "ﬁle": "Python reads it as 'file'",
+}
+
+
+@pytest.mark.parametrize(("name", "reason"), RESERVED.items())
+@pytest.mark.parametrize("level", TrustLevel)
+def test_reserved_names_are_refused_at_every_level(
+    level: TrustLevel, name: str, reason: str
+) -> None:
+    executor = get_executor(level)
+    for value in (1, print):
+        with pytest.raises(ConfigurationError, match=reason):
+            executor.inject(name, value)
 
 
 def test_an_empty_result_is_a_step_that_did_nothing() -> None:

@@ -9,8 +9,7 @@ from tests.support.execution import ended_well, hurry, isolated, value_of, withi
 
 from tinyagent.execution.limits import ExecutionLimits
 from tinyagent.execution.turn import Turn
-from tinyagent.execution.worker.values import encode
-from tinyagent.execution.worker.wire import Frame, Kind, WireError
+from tinyagent.execution.worker.wire import Frame, Kind
 
 DONE: dict[str, Any] = {
     "error": None,
@@ -29,7 +28,7 @@ def printed(text: str) -> Frame:
 
 
 def final(value: Any) -> Frame:
-    return Frame(Kind.FINAL, {"value": encode(value, bytearray()), "metadata": {}})
+    return Frame(Kind.FINAL, {"value": value, "metadata": {}})
 
 
 def test_more_text_than_the_limit_is_neither_kept_nor_told() -> None:
@@ -51,12 +50,6 @@ def test_only_the_first_final_answer_is_taken() -> None:
     assert not turn.is_done
     assert turn.result("killed").final_value == 1
     assert turn.result("killed").error is None
-
-
-def test_a_forged_value_is_refused() -> None:
-    turn = Turn(ExecutionLimits(), None)
-    with pytest.raises(WireError):
-        turn.take(Frame(Kind.FINAL, {"value": {"$": "none"}, "metadata": {}}))
 
 
 def test_no_more_artifacts_are_kept_than_fit() -> None:
@@ -271,7 +264,7 @@ async def test_the_working_folder_is_full_at_its_limit() -> None:
     async with isolated(within(20, max_file_bytes=limit)) as executor:
         code = (
             "written = 0\ntry:\n    for n in range(100):\n"
-            "        with open(f'f{n}', 'wb') as file:\n"
+            "        with open(f'f{n}', 'wb', buffering=0) as file:\n"
             "            for _ in range(16): written += file.write(bytes(65536))\n"
             "except OSError as error:\n    kind = error.errno\n(written, kind)"
         )

@@ -81,7 +81,9 @@ class CompareSourcesInput(Input):
     )
     filters: dict[str, Any] | None = Field(None, description=FILTERS)
     thresholds: Thresholds | None = Field(
-        None, description="Limits of the classes; leave out for the configured ones."
+        None,
+        description="Limits of the classes: absolute, percentage or both; of both, both must be"
+        " kept. Leave out for the configured ones.",
     )
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from sqlglot import exp
 
+from skillian.data import sql
 from skillian.errors import QueryError
 
 _Type = exp.DataType.Type
@@ -179,7 +180,7 @@ def _as(value: exp.Expr, goal: str) -> exp.Expr:
 
 def _inner(node: exp.Expr) -> exp.Expr:
     """What a new node is made of has to be adapted here: `transform` does not go into it."""
-    return node.transform(adapt)
+    return sql.replaced(node, adapt)
 
 
 _CHANGES: dict[type[exp.Expr], Callable[[Any], exp.Expr]] = {

@@ -10,6 +10,7 @@ from typing import Any
 
 from sqlglot import exp
 
+from skillian.data import sql
 from skillian.errors import QueryError
 
 _Type = exp.DataType.Type
@@ -39,6 +40,7 @@ _READ = {
     "%S": "[0-9]{1,2}",
     "%f": "[0-9]{1,6}",
 }
+_MOMENTS = frozenset({_Type.DATE, _Type.TIMESTAMP, _Type.TIMESTAMPTZ})
 
 
 def adapt(node: exp.Expr) -> exp.Expr:
@@ -49,7 +51,7 @@ def adapt(node: exp.Expr) -> exp.Expr:
 
 def _inner(node: exp.Expr) -> exp.Expr:
     # What a replaced node holds is not visited any more.
-    return node.transform(adapt)
+    return sql.replaced(node, adapt)
 
 
 def _cast(node: exp.Cast) -> exp.Expr:
@@ -77,6 +79,8 @@ def _to_moment(node: exp.Cast) -> exp.Expr:
     value = _inner(node.this)
     if isinstance(node.this, exp.StrToTime):
         return value
+    if node.this.type is not None and node.this.type.this in _MOMENTS:
+        return exp.cast(value, "TIMESTAMP")
     # The cast alone takes 'now', and drops a time zone.
     text = _collated(exp.cast(value, "TEXT"))
     return _guarded(text, _MOMENT_PATTERN, exp.cast(value.copy(), "TIMESTAMP"))

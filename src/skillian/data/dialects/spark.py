@@ -6,6 +6,7 @@ from typing import Any
 
 from sqlglot import exp
 
+from skillian.data import sql
 from skillian.errors import QueryError
 
 _Type = exp.DataType.Type
@@ -118,7 +119,7 @@ def _text(text: str) -> exp.Literal:
 
 def _inner(node: exp.Expr) -> exp.Expr:
     """What a new node is made of has to be adapted here: `transform` does not go into it."""
-    return node.transform(adapt)
+    return sql.replaced(node, adapt)
 
 
 _CHANGES: dict[type[exp.Expr], Callable[[Any], exp.Expr]] = {

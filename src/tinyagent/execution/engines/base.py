@@ -6,7 +6,7 @@ import os
 import signal
 import socket
 import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -56,10 +56,6 @@ class Engine(Protocol):
         """What has to be installed before it can be used; "" when nothing is missing."""
         ...
 
-    def shortcomings(self, report: Mapping[str, Any]) -> str:
-        """What keeps a running template from a whole boundary, by its report; "" for nothing."""
-        ...
-
     def start(self) -> Started:
         """Start a template.
 
@@ -87,19 +83,6 @@ class Group(subprocess.Popen[bytes]):
         if self.poll() is None:
             with suppress(ProcessLookupError):
                 os.killpg(self.pid, signal.SIGKILL)
-
-
-def lacking_within_walls(report: Mapping[str, Any]) -> str:
-    """What keeps sessions inside an engine's own walls from a whole boundary; "" for nothing.
-
-    The walls stand for one lock of the kernel's: what parts the sessions from one another is
-    namespaces or Landlock.
-    """
-    if not report["seccomp"]:
-        return "inside it, this kernel gives no system-call filters"
-    if not (report["namespaces"] or report["landlock"]):
-        return "inside it, this kernel gives neither user namespaces nor Landlock"
-    return ""
 
 
 def last_words(process: subprocess.Popen[bytes]) -> str:

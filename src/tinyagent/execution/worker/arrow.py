@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
 
-from .budget import MAX_COLUMNS, Budget
+from .budget import MAX_COLUMNS, Budget, check_indexed
 from .wire import WireError
 
 # All that a stream, or a value made to break a library, may make that library raise.
@@ -27,6 +27,7 @@ SCHEMA, DICTIONARY, BATCH = 1, 2, 3
 
 _PREFIX = struct.Struct("<iI")
 _MAX_METADATA = 512 * MAX_COLUMNS
+_MAX_SCALE = 1000  # of a decimal's exponent
 _TYPES = (
     *("boolean", "integer", "floating", "decimal"),
     *("string", "large_string", "binary", "large_binary"),
@@ -55,7 +56,7 @@ def write_stream(arrays: list[Any]) -> memoryview:
     return memoryview(sink.getvalue())
 
 
-def read_stream(part: bytes, budget: Budget) -> list[Any]:
+def read_stream(part: bytes | memoryview, budget: Budget) -> list[Any]:
     """The arrays that `write_stream` was given.
 
     Raises:
@@ -83,6 +84,8 @@ def read_stream(part: bytes, budget: Budget) -> list[Any]:
 
 
 def _is_plain(types: Any, kind: Any) -> bool:
+    if types.is_decimal(kind) and not -_MAX_SCALE <= kind.scale <= _MAX_SCALE:
+        return False
     return any(getattr(types, f"is_{name}")(kind) for name in _TYPES)
 
 
@@ -93,7 +96,7 @@ def _check_schema(schema: Any) -> None:
         raise ValueError
 
 
-def _survey(part: bytes, budget: Budget) -> int:
+def _survey(part: bytes | memoryview, budget: Budget) -> int:
     """How many rows the batch has, read from the headers before any library reads them.
 
     What pyarrow would do first and ask afterwards is refused here: to decompress, to build types of
@@ -109,11 +112,13 @@ def _survey(part: bytes, budget: Budget) -> int:
     identities = [identity for kind, _, identity in messages if kind == DICTIONARY]
     if len(set(identities)) < len(identities):
         raise WireError("a data frame with categories told twice")
-    budget.take_cells(sum(length for kind, length, _ in messages if kind == DICTIONARY))
+    lengths = [length for kind, length, _ in messages if kind == DICTIONARY]
+    check_indexed(max(lengths, default=0), "a column of categories")
+    budget.take_cells(sum(lengths))
     return messages[-1][1]
 
 
-def _messages(part: bytes) -> Iterator[tuple[int, bytes, int]]:
+def _messages(part: bytes | memoryview) -> Iterator[tuple[int, bytes, int]]:
     """Each message's kind, its metadata, and where in it the header starts."""
     place = 0
     while True:
@@ -123,7 +128,7 @@ def _messages(part: bytes) -> Iterator[tuple[int, bytes, int]]:
             raise ValueError
         if size == 0:
             break
-        meta = part[place : place + size]
+        meta = bytes(part[place : place + size])
         if b"ARROW:" in meta:
             raise ValueError
         message = _read("<I", meta, 0)
@@ -139,6 +144,7 @@ def _messages(part: bytes) -> Iterator[tuple[int, bytes, int]]:
 def _batch(meta: bytes, kind: int, header: int) -> tuple[int, int]:
     """How long a batch or a dictionary is, and the dictionary's identity."""
     if kind == SCHEMA:
+        _check_fields(meta, header)
         return 0, 0
     identity = _number("<q", meta, header, 0) if kind == DICTIONARY else 0
     batch = _table(meta, header, 1) if kind == DICTIONARY else header
@@ -147,6 +153,22 @@ def _batch(meta: bytes, kind: int, header: int) -> tuple[int, int]:
     if length < 0 or is_compressed:
         raise ValueError
     return length, identity
+
+
+def _check_fields(meta: bytes, schema: int) -> None:
+    """See that the columns are few and plain: nested ones may be nested in each other for ever."""
+    fields = _table(meta, schema, 1)
+    count = _read("<I", meta, fields)
+    if count > MAX_COLUMNS or _field(meta, schema, 2):
+        raise ValueError
+    for number in range(count):
+        place = fields + 4 + 4 * number
+        field = place + _read("<I", meta, place)
+        children = _field(meta, field, 5)
+        if _field(meta, field, 6) or (
+            children and _read("<I", meta, children + _read("<I", meta, children))
+        ):
+            raise ValueError
 
 
 def _field(meta: bytes, table: int, slot: int) -> int:

@@ -80,6 +80,13 @@ def upper_is_zero(place: int, yes: Block, no: Block) -> Block:
     return _load(place, upper=True) + branch(Test.EQUALS, 0, yes, no)
 
 
+def at_least(place: int, value: int, yes: Block, no: Block) -> Block:
+    """Whether an argument, both halves of it, is the value or more."""
+    lower = _load(place) + branch(Test.AT_LEAST, value & _ANY, yes, no)
+    upper = branch(Test.EQUALS, value >> 32, lower, no)
+    return _load(place, upper=True) + branch(Test.AT_LEAST, (value >> 32) + 1, yes, upper)
+
+
 def _search(ranges: list[tuple[int, Block]]) -> Block:
     if len(ranges) == 1:
         return ranges[0][1]

@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
-from .wire import WireError
+from .wire import MAX_BLOB, WireError
 
 MAX_DEPTH = 100
 MAX_NODES = 1_000_000
+MAX_NODES_OF_CODE = 250_000
+MAX_TEXT_OF_CODE = 4 << 20
+MAX_DIGITS = 4300
+"""Of a number: what Python itself takes at most between numbers and their decimal digits."""
 MAX_CELLS = 4 << 20
 MAX_COLUMNS = 4096
+
+MAX_INDEXED = 100_000
+"""Rows of a data frame whose index has several levels, and categories: each is hashed at once."""
 
 _LEAST_CELLS = 4096  # what the smallest data frame counts as: each costs time and memory too
 
 
 class Budget:
-    """What one value may still hold."""
+    """What the values of one message may still hold.
 
-    __slots__ = ("_cells", "_nodes")
+    Args:
+        of_code: they go to the host, which has other things to do than to read them.
+    """
 
-    def __init__(self) -> None:
-        self._nodes = MAX_NODES
+    __slots__ = ("_cells", "_max_nodes", "_max_text", "_nodes")
+
+    def __init__(self, *, of_code: bool = False) -> None:
+        self._nodes = self._max_nodes = MAX_NODES_OF_CODE if of_code else MAX_NODES
+        self._max_text = MAX_TEXT_OF_CODE if of_code else MAX_BLOB
         self._cells = MAX_CELLS
 
     def take_nodes(self, count: int) -> None:
@@ -30,8 +42,20 @@ class Budget:
         self._nodes -= count
         if self._nodes < 0:
             raise WireError(
-                f"too large to cross: more than {MAX_NODES:,} items in one value; "
+                f"too large to cross: more than {self._max_nodes:,} items in one value; "
                 "hand over a part of it, or a data frame"
+            )
+
+    def check_text(self, size: int) -> None:
+        """See that a text is not too large.
+
+        Raises:
+            WireError: it is.
+        """
+        if size > self._max_text:
+            raise WireError(
+                f"too large to cross: a text of {size:,} bytes, at most {self._max_text:,}; "
+                "hand over a part of it, or bytes"
             )
 
     def take_cells(self, count: int) -> None:
@@ -59,3 +83,16 @@ class Budget:
                 f"{MAX_COLUMNS:,} cross; select first"
             )
         self.take_cells(max(rows * max(columns, 1), _LEAST_CELLS))
+
+
+def check_indexed(count: int, what: str) -> None:
+    """See that what has to be hashed in one go is not too much.
+
+    Raises:
+        WireError: it is.
+    """
+    if count > MAX_INDEXED:
+        raise WireError(
+            f"too large to cross: {what} of {count:,}, at most {MAX_INDEXED:,}; "
+            "use reset_index() or astype(str) first"
+        )

@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import resource
 import signal
+import socket
+from contextlib import suppress
 from typing import NamedTuple
 
 from . import landlock, linux, mounts, namespaces, seccomp
+from .forks import MAX_STACK
 
 _SPARE_ADDRESSES = 2**30  # address space that libraries reserve and never use
 _OPEN_FILES = 256
@@ -73,7 +76,9 @@ def limit_resources(cell: Cell, limits: Limits) -> None:
         (resource.RLIMIT_FSIZE, limits.max_file_bytes),
         (resource.RLIMIT_NPROC, _processes(cell, limits)),
         (resource.RLIMIT_NOFILE, _OPEN_FILES),
-        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_STACK, MAX_STACK),
+        # With 0, the kernel still starts a program that takes core dumps, if there is one.
+        (resource.RLIMIT_CORE, 1),
         (resource.RLIMIT_MEMLOCK, 0),
         (resource.RLIMIT_MSGQUEUE, 0),
     ):
@@ -95,10 +100,36 @@ def lock(cell: Cell, folder: str, own_proc: int | None) -> None:
         os.close(own)
 
 
-def filter_calls(cell: Cell, *, forks: bool) -> None:
-    """The last lock: only the system calls that plain Python needs."""
-    if cell.filters is not None:
-        seccomp.install(cell.filters[forks])
+def filter_calls(cell: Cell, warden: socket.socket | None) -> None:
+    """The last lock: only the system calls that plain Python needs.
+
+    Args:
+        cell: what the template has prepared.
+        warden: where to send the descriptor by which forks are granted; None: there are none.
+    """
+    if cell.filters is None:
+        return
+    if warden is not None:
+        listener = seccomp.listen_to_forks()
+        socket.send_fds(warden, [b"."], [listener])
+        os.close(listener)
+    seccomp.install(cell.filters[warden is not None])
+
+
+def stand_alone(proc: int) -> None:
+    """Share no open file with other sessions, and be the first that the kernel ends for memory.
+
+    Args:
+        proc: a descriptor of a /proc in which this process is.
+    """
+    own = os.open("/dev/null", os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        os.dup2(own, descriptor)
+    os.close(own)
+    with suppress(OSError):  # a container may have its /proc read-only
+        score = os.open("self/oom_score_adj", os.O_WRONLY, dir_fd=proc)
+        os.write(score, b"1000")
+        os.close(score)
 
 
 def die_with_parent(parent: int) -> None:

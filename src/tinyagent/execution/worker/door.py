@@ -14,6 +14,7 @@ from io import TextIOWrapper
 from threading import RLock
 from typing import Any
 
+from .budget import Budget
 from .link import Link
 from .output import OutputSink, open_output
 from .values import decode, encode
@@ -68,7 +69,9 @@ class Door:
         _check_names(metadata)
         blobs = bytearray()
         with _told_to_the_code():
-            body = {"value": encode(value, blobs), "metadata": encode(metadata, blobs)}
+            budget = Budget(of_code=True)
+            body = {"value": encode(value, blobs, budget)}
+            body["metadata"] = encode(metadata, blobs, budget)
             self.send(Kind.FINAL, body, bytes(blobs))
         raise FinalAnswerGiven
 
@@ -92,8 +95,10 @@ class Door:
             self._flush()
             blobs = bytearray()
             with _told_to_the_code():
-                body = {"id": 0, "name": name, "args": encode(list(args), blobs)}
-                self.send(Kind.CALL, {**body, "kwargs": encode(kwargs, blobs)}, bytes(blobs))
+                budget = Budget(of_code=True)
+                body = {"id": 0, "name": name, "args": encode(list(args), blobs, budget)}
+                body["kwargs"] = encode(kwargs, blobs, budget)
+                self.send(Kind.CALL, body, bytes(blobs))
             answer = self._link.receive()
         error = answer.body.get("error")
         if error is None:

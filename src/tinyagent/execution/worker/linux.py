@@ -35,6 +35,9 @@ _PR_CAP_AMBIENT = 47
 _PR_CAP_AMBIENT_CLEAR_ALL = 4
 _CAPABILITY_VERSION_3 = 0x2008_0522
 
+HOSTNAME = "sandbox"
+"""What code finds as the name of its machine."""
+
 Path = str | bytes | os.PathLike[str]
 
 
@@ -150,6 +153,12 @@ def set_dumpable(dumpable: bool) -> None:  # noqa: FBT001 - reads as what it set
 def set_name(name: str) -> None:
     """What lists of processes call this one; 15 characters at most."""
     checked(libc().prctl(_PR_SET_NAME, name.encode()), "prctl PR_SET_NAME")
+
+
+def set_hostname(name: str) -> None:
+    """Name the machine within this namespace of names; there is no name of a domain any more."""
+    syscall("sethostname", name.encode(), len(name))
+    syscall("setdomainname", b"(none)", 6)
 
 
 def set_parent_death_signal(signal_number: int) -> None:

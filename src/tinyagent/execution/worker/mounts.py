@@ -126,7 +126,8 @@ def make_working_folder(max_bytes: int) -> None:
 
     It is of the session's own mount namespace, and goes with it.
     """
-    options = f"size={max_bytes},nr_inodes=65536,mode=755"
+    names = max(max_bytes >> 12, 256)  # an empty file takes a kilobyte of the kernel's memory
+    options = f"size={max_bytes},nr_inodes={names},mode=755"
     linux.mount("tmpfs", SANDBOX, "tmpfs", _FILES, options)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 from contextlib import suppress
@@ -42,6 +43,7 @@ def enter() -> None:
         os.write(tell, b"y")
         if os.read(done, 1) != b"y":
             raise PermissionError("no user can be mapped into the new user namespace")
+        linux.set_hostname(linux.HOSTNAME)
     finally:
         for descriptor in (told, tell, done):
             os.close(descriptor)
@@ -56,6 +58,19 @@ def fork_inside() -> None:
         status = os.waitpid(child, 0)[1]
         os._exit(os.waitstatus_to_exitcode(status) & 0xFF)
     linux.set_parent_death_signal(signal.SIGKILL)
+
+
+def become_nobody() -> None:
+    """Give root up, where there is no user namespace to do so in.
+
+    Raises:
+        OSError: Python's own files could not be read any more; some of root's rights are gone.
+    """
+    os.setgroups([])
+    os.setresgid(_NOBODY, _NOBODY, _NOBODY)
+    os.setresuid(_NOBODY, _NOBODY, _NOBODY)
+    if not os.access(os.__file__, os.R_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), os.__file__)
 
 
 def drop_root() -> None:

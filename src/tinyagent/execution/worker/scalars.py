@@ -9,7 +9,8 @@ from datetime import date, datetime, time, timedelta
 from decimal import Context, Decimal, InvalidOperation
 from typing import Any
 
-from .wire import WireError
+from .budget import MAX_DIGITS
+from .wire import WireError, kind_of
 
 Reader = Callable[[Any], Any]
 
@@ -17,14 +18,25 @@ _FLOATS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 _HEX = re.compile(r"-?0x[0-9a-f]+")
 _MAX_ISO = 64
 _LEAST_INT, _MOST_INT = -(2**63), 2**64
+_MAX_BITS = int(MAX_DIGITS * math.log2(10))
+_MAX_HEX = _MAX_BITS // 4 + 4
+_MAX_DECIMAL = MAX_DIGITS + 20  # its digits, a sign, a point and the exponent
 # Of its own: what the running program has set for its thread changes neither text nor refusals.
 _DECIMALS = Context(traps=[InvalidOperation], capitals=1)
 
 
 def write_int(value: int) -> Any:
-    """A number of 64 bits as it is, a larger one in hex: decimal digits cost quadratic time."""
+    """A number of 64 bits as it is, a larger one in hex: decimal digits cost quadratic time.
+
+    Raises:
+        WireError: it has more digits than Python would write out.
+    """
     exact = int.__int__(value)
-    return exact if _LEAST_INT <= exact < _MOST_INT else {"$": "int", "v": hex(exact)}
+    if _LEAST_INT <= exact < _MOST_INT:
+        return exact
+    if exact.bit_length() > _MAX_BITS:
+        raise WireError(f"too large to cross: an integer of more than {MAX_DIGITS:,} digits")
+    return {"$": "int", "v": hex(exact)}
 
 
 def write_float(value: float) -> Any:
@@ -34,8 +46,46 @@ def write_float(value: float) -> Any:
 
 
 def write_decimal(value: Decimal) -> Any:
-    """All its digits."""
-    return {"$": "decimal", "v": _DECIMALS.to_sci_string(value)}
+    """All its digits.
+
+    Raises:
+        WireError: it would have more digits than Python writes of an integer.
+    """
+    text = _DECIMALS.to_sci_string(value)
+    if not _is_written_out(value, text):
+        raise WireError(f"too large to cross: a Decimal of more than {MAX_DIGITS:,} digits")
+    return {"$": "decimal", "v": text}
+
+
+def _is_written_out(value: Decimal, text: str) -> bool:
+    """Whether it has a bounded number of digits without an exponent, too: `int` writes them all."""
+    if len(text) > _MAX_DECIMAL:
+        return False
+    return not Decimal.is_finite(value) or -MAX_DIGITS <= Decimal.adjusted(value) < MAX_DIGITS
+
+
+def check_numbers(*values: Any) -> None:
+    """See that no number in lists, dicts and so on has too many digits to be written out.
+
+    Raises:
+        ValueError: one has.
+    """
+    to_do: list[Any] = list(values)
+    seen: set[int] = set()
+    try:
+        while to_do:
+            item = to_do.pop()
+            kind = kind_of(item)
+            if issubclass(kind, Decimal):
+                write_decimal(item)
+            elif issubclass(kind, int):
+                write_int(item)
+            elif issubclass(kind, list | tuple | set | frozenset | dict) and id(item) not in seen:
+                seen.add(id(item))
+                to_do.extend(item)
+                to_do.extend(item.values() if issubclass(kind, dict) else ())
+    except WireError as fault:
+        raise ValueError(str(fault)) from None
 
 
 def write_datetime(value: datetime) -> Any:
@@ -71,9 +121,12 @@ def read_scalar(tag: str, read: Reader, data: Any) -> Any:
 
 
 def _read_int(text: Any) -> int:
-    if not _HEX.fullmatch(text):
+    if len(text) > _MAX_HEX or not _HEX.fullmatch(text):
         raise ValueError
-    return int(text, 16)
+    value = int(text, 16)
+    if value.bit_length() > _MAX_BITS:
+        raise ValueError
+    return value
 
 
 def _read_float(text: Any) -> float:
@@ -81,9 +134,11 @@ def _read_float(text: Any) -> float:
 
 
 def _read_decimal(text: Any) -> Any:
-    if type(text) is not str:
+    if type(text) is not str or len(text) > _MAX_DECIMAL:
         raise TypeError
     value = Decimal(text, _DECIMALS)
+    if not _is_written_out(value, text):
+        raise ValueError
     return _canonical(value, _DECIMALS.to_sci_string(value), text)
 
 

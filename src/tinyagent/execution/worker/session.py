@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -31,16 +32,22 @@ class Session:
     Args:
         link: to the host.
         rules: what the host lays down for the code.
-        harden: locks the process down to what the code may do; called before any code runs.
+        harden: locks the process down to what the code may do; called before any code runs. It
+            is given the way to the warden, in a fork that has one.
         warden: there in the first process only, where steps run in forks.
     """
 
     def __init__(
-        self, link: Link, rules: Rules, harden: Callable[[], None], warden: Warden | None
+        self,
+        link: Link,
+        rules: Rules,
+        harden: Callable[[socket.socket | None], None],
+        warden: Warden | None,
     ) -> None:
         self._link = link
         self._rules = rules
-        self._harden: Callable[[], None] | None = harden
+        self._harden: Callable[[socket.socket | None], None] | None = harden
+        self._handover: socket.socket | None = None
         self._warden = warden
         self._namespace = Namespace(rules)
         self._children: dict[int, int] = {}
@@ -60,6 +67,8 @@ class Session:
             self._run(frame)
         elif frame.kind is Kind.FILE:
             self._write(frame)
+        elif frame.kind is Kind.PAUSE and self._warden is not None:
+            self._warden.pause(stop=frame.body["stop"])
         elif frame.kind is Kind.END and self._warden is not None:
             self._warden.note(
                 frame.body["keep"], watch=frame.body["watch"], wake=frame.body["wake"]
@@ -76,13 +85,20 @@ class Session:
         own = self._link.sock.fileno()
         while not self._link.waits():
             watching = self._warden is not None and self._warden.watching
-            ready = readable([own, *self._children], _TICK_SECONDS if watching else None)
+            asking = [] if self._warden is None else self._warden.descriptors
+            ready = readable([own, *self._children, *asking], _TICK_SECONDS if watching else None)
+            for descriptor in set(asking).intersection(ready):
+                self._attend(descriptor)
             if watching and self._warden is not None and self._warden.relieve():
                 self._link.send(Kind.SWEPT, {"killed": 0, "memory": True})
             self._collect()
             if own in ready:
                 break
         return self._link.receive()
+
+    def _attend(self, descriptor: int) -> None:
+        if self._warden is not None:
+            self._warden.attend(descriptor)
 
     def _collect(self) -> None:
         """Tell of the steps whose process has ended; the warden collects all others too."""
@@ -135,13 +151,15 @@ class Session:
             os.close(watch)
         self._children.clear()
         if self._warden is not None:
-            self._warden.leave()
+            self._handover = self._warden.leave()
             self._warden = None
 
     def _run_here(self, order: dict[str, Any]) -> None:
         if self._harden is not None:
-            self._harden()
+            self._harden(self._handover)
             self._harden = None
+            if self._handover is not None:
+                self._handover.close()
         run_step(self._link, self._namespace, order)
 
     def _write(self, frame: Frame) -> None:

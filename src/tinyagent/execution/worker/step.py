@@ -13,6 +13,7 @@ from types import CodeType, ModuleType
 from typing import Any, NamedTuple
 
 from .artifacts import WorkingFolder, watch_figures
+from .budget import Budget
 from .door import Door, FinalAnswerGiven
 from .hints import hint
 from .imports import allowed, check_imports, is_needless, refusal
@@ -88,7 +89,8 @@ def run_step(link: Link, namespace: Namespace, order: dict[str, Any]) -> None:
     }
     blobs = bytearray()
     try:
-        link.send(Kind.DONE, {**done, "value": encode(outcome.value, blobs)}, bytes(blobs))
+        value = encode(outcome.value, blobs, Budget(of_code=True))
+        link.send(Kind.DONE, {**done, "value": value}, bytes(blobs))
     except WireError as fault:
         link.send(Kind.DONE, {**done, "value": f"{REPR_ONLY}({fault})"})
 

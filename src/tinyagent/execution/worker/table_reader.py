@@ -7,12 +7,19 @@ from importlib import import_module
 from typing import Any
 
 from .arrow import FAULTS, read_stream
-from .budget import Budget
+from .budget import Budget, check_indexed
 from .tables import CELLS, NAMED_DTYPES, OBJECTS, Layout, is_label
 from .wire import WireError
 
+# Arrow types of which pandas makes an object for each cell, in one go that nothing interrupts.
+_OF_OBJECTS = (
+    *("decimal", "string", "large_string", "binary", "large_binary"),
+    *("date", "time"),
+)
+_PIECE = 1 << 15
 
-def read_table(layout: Layout, part: bytes, budget: Budget) -> Any:
+
+def read_table(layout: Layout, part: memoryview, budget: Budget) -> Any:
     """A pandas data frame; where pandas is missing, a pyarrow table.
 
     Raises:
@@ -59,6 +66,8 @@ def _columns(layout: Layout, arrays: list[Any]) -> list[Any]:
 def _frame(layout: Layout, columns: list[Any], pandas: Any) -> Any:
     labels, levels, names, dtypes, _ = layout
     pairs = zip(columns, dtypes, strict=True)
+    if levels > 1 and columns:
+        check_indexed(len(columns[0]), "an index of several levels")
     series = [_series(column, dtype, pandas) for column, dtype in pairs]
     index = _index(series[:levels], labels[:levels], pandas)
     if levels == len(series):
@@ -73,6 +82,15 @@ def _frame(layout: Layout, columns: list[Any], pandas: Any) -> Any:
 def _series(column: Any, dtype: str, pandas: Any) -> Any:
     if dtype == CELLS:
         return pandas.Series(column, dtype=object)
+    types = import_module("pyarrow").types
+    if not any(getattr(types, f"is_{kind}")(column.type) for kind in _OF_OBJECTS):
+        return _whole_series(column, dtype, pandas)
+    pieces = [column.slice(start, _PIECE) for start in range(0, max(len(column), 1), _PIECE)]
+    series = [_whole_series(piece, dtype, pandas) for piece in pieces]
+    return series[0] if len(series) == 1 else pandas.concat(series, ignore_index=True)
+
+
+def _whole_series(column: Any, dtype: str, pandas: Any) -> Any:
     if dtype in NAMED_DTYPES:
         return pandas.Series(pandas.api.types.pandas_dtype(dtype).__from_arrow__(column))
     if dtype != OBJECTS:

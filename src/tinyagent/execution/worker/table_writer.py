@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from .arrow import may_cross, write_stream
-from .budget import Budget
+from .budget import Budget, check_indexed
 from .foreign import as_python, loaded
 from .reprs import REPR_ONLY, attempt, bounded_repr
 from .tables import CELLS, NAMED_DTYPES, OBJECTS, OTHER, Layout, is_label, is_pandas
@@ -38,6 +38,8 @@ def write_table(table: Any, budget: Budget) -> tuple[Layout, memoryview] | None:
         return None
     levels = _levels(table) if is_pandas(table) else []
     budget.take_table(table.shape[0], len(levels) + table.shape[1])
+    if len(levels) > 1:
+        check_indexed(table.shape[0], "an index of several levels")
     columns, labels, names, dtypes = _of_pandas(table, levels) if is_pandas(table) else _of(table)
     pairs = zip(columns, dtypes, strict=True)
     arrays = [_array(column, dtype, pyarrow) for column, dtype in pairs]
@@ -47,7 +49,9 @@ def write_table(table: Any, budget: Budget) -> tuple[Layout, memoryview] | None:
         elif arrays[place] is None:
             arrays[place] = pyarrow.array(map(_as_text, column.array), pyarrow.large_string())
     sent = [array for array in arrays if array is not None]
-    budget.take_cells(sum(len(getattr(array, "dictionary", ())) for array in sent))
+    categories = [len(getattr(array, "dictionary", ())) for array in sent]
+    check_indexed(max(categories, default=0), "a column of categories")
+    budget.take_cells(sum(categories))
     cells = [list(column) for column, dtype in zip(columns, dtypes, strict=True) if dtype == CELLS]
     shown = [*map(_label, labels)]
     return Layout(shown, len(levels), [*map(_label, names)], dtypes, cells), write_stream(sent)

@@ -17,7 +17,9 @@ import signal
 import socket
 import sys
 import tempfile
+from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import Any, NamedTuple
 
 from . import landlock, linux, mounts, namespaces, seccomp
@@ -49,6 +51,7 @@ def _prepare(order: dict[str, Any]) -> Cell:
     sys.dont_write_bytecode = True
     copy_without_modes()
     without = frozenset[str](order["without"])
+    stack = seccomp.stack_floor()
     apart = "namespaces" not in without
     if apart:
         namespaces.enter()
@@ -63,30 +66,41 @@ def _prepare(order: dict[str, Any]) -> Cell:
         namespaces.drop_root()
         mounts.enter_root(trees)
         paths = ["/", "/dev/null"]  # which may be written, too
+    files = 0 if "landlock" in without else landlock.abi()
+    if not apart and not files and os.geteuid() == 0 and _can(namespaces.become_nobody):
+        namespaces.become_nobody()
     return Cell(
         proc=mounts.open_proc(),
         namespaces=apart,
         readable=tuple(os.open(path, os.O_PATH | os.O_CLOEXEC) for path in paths),
-        landlock=0 if "landlock" in without else landlock.abi(),
-        filters=None if "seccomp" in without else _filters(),
+        landlock=files,
+        filters=None if "seccomp" in without else _filters(stack),
     )
 
 
-def _filters() -> tuple[bytes, bytes] | None:
+def _filters(stack: int) -> tuple[bytes, bytes] | None:
     """The system-call filters without and with `fork`; None where the kernel takes none."""
     try:
-        filters = seccomp.program(forks=False), seccomp.program(forks=True)
+        filters = (
+            seccomp.program(forks=False, stack=stack),
+            seccomp.program(forks=True, stack=stack),
+        )
     except OSError:  # a machine whose system calls are not known
         return None
-    for each in filters:
+    for each in (*filters, seccomp.fork_requests()):
         seccomp.prepare(each)
+    return filters if _can(partial(seccomp.install, filters[1])) else None
+
+
+def _can(lock: Callable[[], object]) -> bool:
+    """Whether a process can lock itself up like this; tried in a child."""
     child = os.fork()
     if child == 0:
         with suppress(OSError):
-            seccomp.install(filters[1])
+            lock()
             os._exit(0)
         os._exit(1)
-    return filters if os.waitpid(child, 0)[1] == 0 else None
+    return os.waitpid(child, 0)[1] == 0
 
 
 class Waiting(NamedTuple):
@@ -125,7 +139,9 @@ class Template:
             "namespaces": self._cell.namespaces,
             "landlock": self._cell.landlock,
             "seccomp": self._cell.filters is not None,
+            "forks": self._cell.filters is not None and _can(seccomp.listen_to_forks),
             "folder": self._base,
+            "user": os.geteuid(),
             "preloaded": [name for name in preload if name in sys.modules],
         }
 
@@ -157,6 +173,10 @@ class Template:
             pid = self._sessions.get(order["kill"])
             if pid is not None:
                 os.kill(pid, signal.SIGKILL)
+        elif "pause" in order:
+            pid = self._sessions.get(order["pause"])
+            if pid is not None:
+                os.kill(pid, signal.SIGSTOP if order["stop"] else signal.SIGCONT)
         else:
             self._spawn(order["id"], message, descriptors[0])
         return True

@@ -15,6 +15,7 @@ MAX_MESSAGE = 4_000
 _MAX_FRAMES = 24
 _MAX_CHAIN = 4
 _REPEATS = 3
+_UNNAMED = ("builtins", "__main__")
 _STEP = re.compile(r"<step (\d+)>")
 _DIRECTLY = "\nThe above was the direct cause of this:\n\n"
 _MEANWHILE = "\nWhile the above was handled, this happened:\n\n"
@@ -98,12 +99,37 @@ def _show(line: _Line, lines: list[str], filename: str) -> str:
 
 def _message(error: BaseException) -> str:
     """The last lines, as Python prints them: type, message, notes; a group's parts below."""
-    text = _cut("".join(traceback.format_exception_only(error)).rstrip("\n"), MAX_MESSAGE) + "\n"
+    text = _cut(_last_lines(error), MAX_MESSAGE) + "\n"
     if isinstance(error, BaseExceptionGroup):
         parts = cast("tuple[BaseException, ...]", error.exceptions)  # pyright: ignore[reportUnknownMemberType]
         inner = "".join(_message(part) for part in parts[:10])
         text += "".join(f"  | {line}\n" for line in inner.splitlines())
     return text
+
+
+def _last_lines(error: BaseException) -> str:
+    """Type, message and notes.
+
+    Not by `traceback`, but for a `SyntaxError` of other files: from Python 3.12 on, it looks for
+    names that may have been meant, and for that runs what the code wrote as `name` and `__dir__`.
+    """
+    if isinstance(error, SyntaxError):
+        return "".join(traceback.format_exception_only(error)).rstrip("\n")
+    kind = type(error)
+    within = kind.__module__
+    prefix = "" if within in _UNNAMED else f"{within}."
+    message = _text_of(error)
+    notes = BaseException.__getattribute__(error, "__dict__").get("__notes__")
+    lines = [_text_of(note) for note in cast("list[object]", notes)] if type(notes) is list else []
+    first = f"{prefix}{kind.__qualname__}{': ' if message else ''}{message}"
+    return "\n".join([first, *lines])
+
+
+def _text_of(value: object) -> str:
+    try:
+        return str.__str__(str(value))  # of a subclass, too, nothing of the code's is left
+    except BaseException:  # noqa: BLE001 - a message may be the code's own, and may even exit
+        return "<exception str() failed>"
 
 
 def _syntax(error: SyntaxError) -> str:

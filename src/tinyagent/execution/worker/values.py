@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+import io
+from collections.abc import Callable, Collection, Iterable, Iterator
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from math import isfinite
@@ -21,10 +22,12 @@ from .wire import WireError, kind_of
 _DICT: Any = dict  # its own methods, not those of a subclass
 _STRINGS = frozenset({str})
 _PLAIN_INT = 2**63
+_PIECE = 1 << 16  # bytes that are copied or read in one go: other threads may have their turn
+_CONTINUES = 0xC0, 0x80  # of a byte that is not the first of its character
 _INLINE = 256  # bytes of a string that stays in the JSON
 
 
-def encode(value: Any, blobs: bytearray) -> Any:
+def encode(value: Any, blobs: bytearray, budget: Budget | None = None) -> Any:
     """The value as what JSON can say; its large parts are appended to `blobs`.
 
     None, bool, int, float, str, bytes, list, tuple, dict, set, frozenset, Decimal, dates, times and
@@ -33,9 +36,10 @@ def encode(value: Any, blobs: bytearray) -> Any:
     and what is nested deeper than 100 becomes a text that says so and gives the repr.
 
     Raises:
-        WireError: more than 1,000,000 items, or data frames of more than 4,194,304 cells.
+        WireError: it is larger than the budget: 1,000,000 items and data frames of 4,194,304 cells,
+            unless given; or a number has more than 4,300 digits.
     """
-    return _Encoder(blobs).value(value, 0)
+    return _Encoder(blobs, budget or Budget()).value(value, 0)
 
 
 def decode(data: Any, blob: bytes) -> Any:
@@ -44,7 +48,17 @@ def decode(data: Any, blob: bytes) -> Any:
     Raises:
         WireError: the other side's `encode` would never write this.
     """
-    return _Decoder(blob).value(data, 0)
+    return _Decoder(blob, Budget()).value(data, 0)
+
+
+def decode_from_code(fields: Iterable[Any], blob: bytes) -> list[Any]:
+    """The values of one message from code, which all share one budget and the blob.
+
+    Raises:
+        WireError: as `decode`.
+    """
+    decoder = _Decoder(blob, Budget(of_code=True))
+    return [decoder.value(data, 0) for data in fields]
 
 
 class _Encoder:
@@ -52,9 +66,9 @@ class _Encoder:
 
     __slots__ = ("_around", "_blobs", "_budget")
 
-    def __init__(self, blobs: bytearray) -> None:
+    def __init__(self, blobs: bytearray, budget: Budget) -> None:
         self._blobs = blobs
-        self._budget = Budget()
+        self._budget = budget
         self._around: set[int] = set()
         """The containers that what is being encoded stands in, by identity."""
 
@@ -79,7 +93,10 @@ class _Encoder:
         try:
             raw = exact.encode()
         except UnicodeEncodeError:
-            return self._part("str", exact.encode("utf-8", "surrogatepass"))
+            raw = exact.encode("utf-8", "surrogatepass")
+            self._budget.check_text(len(raw))
+            return self._part("str", raw)
+        self._budget.check_text(len(raw))
         return exact if len(raw) <= _INLINE else self._part("str", raw)
 
     def binary(self, value: bytes | bytearray, _depth: int) -> Any:
@@ -131,7 +148,9 @@ class _Encoder:
 
     def _part(self, tag: str, data: bytes | bytearray | memoryview) -> dict[str, Any]:
         start = len(self._blobs)
-        self._blobs += data
+        with memoryview(data) as view:
+            for place in range(0, len(view), _PIECE):
+                self._blobs += view[place : place + _PIECE]
         return {"$": tag, "at": start, "n": len(self._blobs) - start}
 
 
@@ -140,9 +159,9 @@ class _Decoder:
 
     __slots__ = ("_blob", "_budget", "_used")
 
-    def __init__(self, blob: bytes) -> None:
-        self._blob = blob
-        self._budget = Budget()
+    def __init__(self, blob: bytes, budget: Budget) -> None:
+        self._blob = memoryview(blob)
+        self._budget = budget
         self._used = 0
 
     def value(self, data: Any, depth: int) -> Any:
@@ -174,13 +193,19 @@ class _Decoder:
         return build_dict(zip(keys, values, strict=True))
 
     def text(self, data: dict[str, Any], _depth: int) -> str:
+        raw = self._part(data)
+        self._budget.check_text(len(raw))
         try:
-            return self._part(data).decode("utf-8", "surrogatepass")
+            return "".join(str(piece, "utf-8", "surrogatepass") for piece in _characters(raw))
         except UnicodeDecodeError:
             raise WireError("a string that is not UTF-8") from None
 
     def binary(self, data: dict[str, Any], _depth: int) -> bytes:
-        return self._part(data)
+        raw = self._part(data)
+        copy = io.BytesIO()
+        for place in range(0, len(raw), _PIECE):
+            copy.write(raw[place : place + _PIECE])
+        return copy.getvalue()
 
     def table(self, data: dict[str, Any], depth: int) -> Any:
         part = self._part(data)
@@ -202,7 +227,7 @@ class _Decoder:
             raise WireError(f"a value nested deeper than {MAX_DEPTH}")
         self._budget.take_nodes(len(data))
 
-    def _part(self, data: dict[str, Any]) -> bytes:
+    def _part(self, data: dict[str, Any]) -> memoryview:
         start, size = data["at"], data["n"]
         if type(start) is not int or type(size) is not int:
             raise WireError("a part of the data whose place is no number")
@@ -210,6 +235,18 @@ class _Decoder:
             raise WireError("a part of the data outside of it, or used before")
         self._used = start + size
         return self._blob[start : self._used]
+
+
+def _characters(raw: memoryview) -> Iterator[memoryview]:
+    """UTF-8 in pieces that end with a character."""
+    start = 0
+    while start < len(raw):
+        end = min(start + _PIECE, len(raw))
+        while start < end < len(raw) and raw[end] & _CONTINUES[0] == _CONTINUES[1]:
+            end -= 1
+        end = end if end > start else len(raw)  # no character is that long: it is no UTF-8
+        yield raw[start:end]
+        start = end
 
 
 def _list(data: Any) -> Any:
@@ -268,7 +305,7 @@ _WRITERS: dict[type, _Write] = {
     frozenset: _sequence(frozenset, "frozenset"),
     bytes: _Encoder.binary,
     bytearray: _Encoder.binary,
-    Decimal: _scalar(scalars.write_decimal),
+    Decimal: lambda _encoder, value, _depth: scalars.write_decimal(value),
     datetime: _scalar(scalars.write_datetime),
     date: _scalar(scalars.write_date),
     time: _scalar(scalars.write_time),

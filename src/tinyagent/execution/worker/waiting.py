@@ -9,9 +9,11 @@ import socket
 import sys
 import tempfile
 from contextlib import suppress
+from functools import partial
 from typing import Any, NoReturn
 
 from . import confine, linux, mounts
+from .adapt import pipes_for_sockets
 from .confine import Cell, Limits
 from .link import Link
 from .session import Session
@@ -35,6 +37,7 @@ def wait_for_order(orders: socket.socket, cell: Cell, base: str, parent: int) ->
     try:
         _close_all_but({orders.fileno(), cell.proc, *cell.readable})
         _draw_anew()
+        confine.stand_alone(cell.proc)
         own_proc = None
         if cell.namespaces:
             own_proc = confine.part_from_others()
@@ -70,6 +73,7 @@ def _lock_up(
         os.mkdir(folder, 0o700)
         make_home(folder)
     os.chdir(folder)
+    pipes_for_sockets()
     if not limits.checkpoints:
         own_proc = None
     confine.limit_resources(cell, limits)
@@ -78,10 +82,7 @@ def _lock_up(
     warden = None if own_proc is None else Warden(own_proc, limits.max_memory_bytes * 2)
     rules = Rules(folder, frozenset(order["imports"]), limits.max_output_bytes)
 
-    def harden() -> None:
-        confine.filter_calls(cell, forks=bool(limits.checkpoints))
-
-    return Session(link, rules, harden, warden)
+    return Session(link, rules, partial(confine.filter_calls, cell), warden)
 
 
 def make_home(folder: str) -> None:

@@ -9,9 +9,14 @@ from __future__ import annotations
 import os
 import select
 import signal
+import socket
 from contextlib import suppress
+from socket import socketpair  # of its own: the code's gives a pipe
+
+from .forks import Forks
 
 _SWEEP_SECONDS = 0.2
+_SHARE_OF_STATES = 0.2  # of the memory of all: what earlier states take beside the step's
 _OWN_FIELDS = (b"RssAnon:", b"RssShmem:")
 _SHARED_FIELDS = (b"Pss_Anon:", b"Pss_Shmem:")
 
@@ -30,7 +35,23 @@ class Warden:
         self._keep: list[int] = []
         self._dropped: list[int] = []
         self._dying: list[int] = []
+        self._forks = Forks(proc)
+        self._inbox, self._outbox = socketpair()
+        self._listeners: list[int] = []
         self.watching = False
+
+    @property
+    def descriptors(self) -> list[int]:
+        """What to call `attend` for once it can be read."""
+        return [self._inbox.fileno(), *self._listeners]
+
+    def attend(self, descriptor: int) -> None:
+        """Take in a listener that a step hands over, or answer a process that wants to fork."""
+        if descriptor == self._inbox.fileno():
+            self._listeners += socket.recv_fds(self._inbox, 1, 1)[1]
+        elif not self._forks.answer(descriptor, self._keep):
+            self._listeners.remove(descriptor)
+            os.close(descriptor)
 
     def note(self, keep: list[int], *, watch: bool, wake: bool) -> None:
         """Which processes are to be kept, oldest first, and whether to watch the memory.
@@ -41,11 +62,42 @@ class Warden:
         self._keep = keep
         self.watching = watch
         if wake:
+            self._make_room()
+            for pid in keep[-1:]:
+                self._forks.restore(pid)
             self._wake_newest()
 
-    def leave(self) -> None:
-        """In a child that is to run code: let go of the view of /proc."""
+    def pause(self, *, stop: bool) -> None:
+        """Stop all processes while the host runs a tool for the step, or let them go on.
+
+        Earlier states stay as they are: each is stopped since its step ended.
+        """
+        if stop:
+            _kill(-1, signal.SIGSTOP)
+            return
+        for pid in set(self._members()) - {1, *self._keep[:-1], *self._dying, *self._dropped}:
+            _kill(pid, signal.SIGCONT)
+
+    def leave(self) -> socket.socket:
+        """In a child that is to run code: let go of all but the way to hand over a listener."""
         os.close(self.proc)
+        self._inbox.close()
+        for listener in self._listeners:
+            os.close(listener)
+        return self._outbox
+
+    def _make_room(self) -> None:
+        """End earlier states, oldest first, until those that are left take little memory.
+
+        The newest state and the step may each take all that one process may. As all states are
+        stopped, what is measured stays so.
+        """
+        most = int(self._max_bytes * _SHARE_OF_STATES)
+        ended: list[int] = []
+        while len(self._keep) > 1 and self._take_more_than(most, self._keep):
+            ended.append(self._keep.pop(0))
+            _kill(ended[-1], signal.SIGKILL)
+        _await(self._dying + ended)
 
     def relieve(self) -> bool:
         """If too much memory is taken, end earlier states; none left, end the running step.
@@ -75,6 +127,7 @@ class Warden:
         kept until now are killed, too, but only the next sweep waits for their end.
         """
         _kill(-1, signal.SIGSTOP)
+        self._forks.forget()
         _await(self._dying)
         self._dying, self._dropped = self._dropped, []
         for pid in self._dying:
@@ -104,11 +157,13 @@ class Warden:
         return not status or status.rpartition(b")")[2].split()[0] in {b"Z", b"X"}
 
     def _is_over(self) -> bool:
+        return self._take_more_than(self._max_bytes, self._members())
+
+    def _take_more_than(self, most: int, pids: list[int]) -> bool:
         """First by what the kernel counts anyway; then, exactly, with shared pages shared out."""
-        members = self._members()
-        if sum(self._private(pid) for pid in members) <= self._max_bytes:
+        if sum(self._private(pid) for pid in pids) <= most:
             return False
-        return sum(self._share(pid) for pid in members) > self._max_bytes
+        return sum(self._share(pid) for pid in pids) > most
 
     def _private(self, pid: int) -> int:
         """Memory that stands for no file of the host, be it shared with its parent."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import struct
@@ -12,6 +13,8 @@ from typing import Any, NamedTuple, NoReturn
 
 MAX_JSON = 4 << 20
 MAX_BLOB = 32 << 20
+MAX_MARKS = 250_000
+"""Commas and opening brackets in the JSON of a frame to the host: what it costs to read it."""
 
 # `type` itself would make type checkers take what is in a list from outside for unknown.
 kind_of: Callable[[Any], Any] = type
@@ -31,6 +34,7 @@ class Kind(IntEnum):
     RETURN = 2
     FILE = 3
     END = 4
+    PAUSE = 5
     READY = 16
     FORKED = 17
     OUTPUT = 18
@@ -54,6 +58,14 @@ class Frame(NamedTuple):
     blob: bytes = b""
 
 
+class Packet(NamedTuple):
+    """A frame whose JSON has yet to be read."""
+
+    kind: Kind
+    raw: bytes
+    blob: bytes = b""
+
+
 class WireError(Exception):
     """The other side sent what no frame can be, or what is to be sent fits into none."""
 
@@ -64,7 +76,17 @@ def pack(frame: Frame) -> bytes:
     Raises:
         WireError: it is too large, or its body is no JSON.
     """
-    kind, body, blob = frame
+    return b"".join(pack_parts(*frame))
+
+
+def pack_parts(
+    kind: Kind, body: dict[str, Any], blob: bytes | bytearray
+) -> tuple[bytes, bytes | bytearray]:
+    """What `pack` gives, without a copy of the blob.
+
+    Raises:
+        WireError: it is too large, or its body is no JSON.
+    """
     try:
         text = _ENCODER.encode(body)
     except (TypeError, ValueError, RecursionError) as error:
@@ -78,7 +100,9 @@ def pack(frame: Frame) -> bytes:
             f"too large for one message: {len(raw):,} bytes of JSON and {len(blob):,} of data, "
             f"at most {MAX_JSON:,} and {MAX_BLOB:,} may cross; hand over a part of it"
         )
-    return b"".join((_HEADER.pack(kind, len(raw), len(blob)), raw, blob))
+    if kind >= Kind.READY:
+        _check_marks(raw)
+    return b"".join((_HEADER.pack(kind, len(raw), len(blob)), raw)), blob
 
 
 class FrameReader:
@@ -93,6 +117,10 @@ class FrameReader:
         self._max_json = max_json
         self._max_blob = max_blob
         self._buffer = bytearray()
+        self._head: Packet | None = None
+        """Of the frame whose blob is on its way."""
+        self._blob = io.BytesIO()
+        self._missing = 0
         self._fault = ""
 
     def feed(self, data: bytes) -> list[Frame]:
@@ -101,21 +129,46 @@ class FrameReader:
         Raises:
             WireError: this is no frame, now or in an earlier call: end the session.
         """
+        packets = self.split(data)
+        try:
+            return [parse(packet) for packet in packets]
+        except WireError as error:
+            self._fault = str(error)
+            raise
+
+    def split(self, data: bytes) -> list[Packet]:
+        """What `feed` gives, before any JSON is read. A large blob is never copied as a whole.
+
+        Raises:
+            WireError: this is no frame, now or in an earlier call: end the session.
+        """
         if self._fault:
             raise WireError(self._fault)
-        self._buffer += data
-        frames: list[Frame] = []
+        packets: list[Packet] = []
+        self._buffer += self._fill_blob(data, packets)
         try:
             with memoryview(self._buffer) as view:
-                start = self._cut(view, frames)
+                start = self._cut(view, packets)
         except WireError as error:
             self._fault = str(error)
             self._buffer = bytearray()
             raise
         del self._buffer[:start]
-        return frames
+        return packets
 
-    def _cut(self, view: memoryview, frames: list[Frame]) -> int:
+    def _fill_blob(self, data: bytes, packets: list[Packet]) -> bytes:
+        """Add to the blob that is on its way; gives back what comes after it."""
+        if self._head is None:
+            return data
+        part = data[: self._missing]
+        self._blob.write(part)
+        self._missing -= len(part)
+        if not self._missing:
+            packets.append(self._head._replace(blob=self._blob.getvalue()))
+            self._head = None
+        return data[len(part) :]
+
+    def _cut(self, view: memoryview, packets: list[Packet]) -> int:
         """Append all whole frames; gives back where the rest starts."""
         start = 0
         size = len(view)
@@ -131,16 +184,29 @@ class FrameReader:
                 )
             middle = start + _HEADER.size + json_size
             end = middle + blob_size
-            if end > size:
+            if middle > size:
                 break
-            body = _parse(kind, bytes(view[start + _HEADER.size : middle]))
-            frames.append(Frame(kind, body, bytes(view[middle:end])))
+            packet = Packet(kind, bytes(view[start + _HEADER.size : middle]))
+            if end > size:
+                self._head, self._missing = packet, end - size
+                self._blob = io.BytesIO()
+                self._blob.write(view[middle:])
+                return size
+            packets.append(packet._replace(blob=bytes(view[middle:end])))
             start = end
         return start
 
 
-def _parse(kind: Kind, raw: bytes) -> Any:
+def parse(packet: Packet) -> Frame:
+    """Read the JSON.
+
+    Raises:
+        WireError: it is none, or no object.
+    """
+    kind, raw, blob = packet
     try:
+        if kind >= Kind.READY:
+            _check_marks(raw)
         if sys.getrecursionlimit() > 20 * _MAX_NESTING:
             _check_nesting(raw)
         text = raw.decode()
@@ -149,7 +215,18 @@ def _parse(kind: Kind, raw: bytes) -> Any:
         raise WireError(f"the JSON of a {kind.name} frame cannot be read: {error}") from None
     if kind_of(body) is not dict or end != len(text):
         raise WireError(f"the JSON of a {kind.name} frame is no object, or more than one")
-    return body
+    return Frame(kind, body, blob)
+
+
+def _check_marks(raw: bytes) -> None:
+    """Each list and each item is an object on the host, made while nothing else runs there."""
+    if len(raw) <= MAX_MARKS:
+        return
+    if sum(map(raw.count, (b",", b"[", b"{"))) > MAX_MARKS:
+        raise WireError(
+            f"too large to cross: more than {MAX_MARKS:,} items in one message; "
+            "hand over a part of it, or a data frame"
+        )
 
 
 def _check_nesting(raw: bytes) -> None:

@@ -133,6 +133,7 @@ class Canaries:
 
     def __init__(self) -> None:
         self.secret = f"SECRET-{secrets.token_hex(8)}"
+        self._hostname = socket.gethostname()
         self.mark = f"escapee{secrets.token_hex(4)}"
         """How attacks call the files and processes that they leave behind."""
         self._root = Path(tempfile.mkdtemp(prefix="canaries-"))
@@ -145,7 +146,6 @@ class Canaries:
         self.descriptor = os.open(self.file, os.O_RDONLY)
         os.set_inheritable(self.descriptor, True)  # noqa: FBT003 - as os has it
         os.environ[ENVIRONMENT_NAME] = self.secret
-        self._hostname = socket.gethostname()
 
     @property
     def victim(self) -> int:
@@ -165,6 +165,7 @@ class Canaries:
             "UNIX": self.listeners.unix,
             "ABSTRACT": self.listeners.abstract,
             "HOST": os.getpid(),
+            "HOSTNAME": self._hostname,
             "VICTIM": self.victim,
             "KINDS": frame_kinds(),
             "MARK": self.mark,

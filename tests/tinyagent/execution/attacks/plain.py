@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 MEGA = 2**20
+LIBRARIES_MEGA = 4096  # of address space: allocators of Arrow and NumPy reserve much of it
 
 
 class FinalAnswerGiven(BaseException):
@@ -86,7 +87,7 @@ def _become(path: str, output: int, errors: int, frames: int) -> None:
     os.close(errors)
     os.dup(frames)
     os.chdir(order["folder"])
-    _limit()
+    _limit(LIBRARIES_MEGA if sys.argv[2:] else 1024)
     code = 1
     try:
         _run(order["steps"])
@@ -110,13 +111,13 @@ def _run(steps: list[str]) -> None:
         except FinalAnswerGiven:
             stream.write("ANSWERED\n")
         except Exception:  # noqa: BLE001 - the next step goes on, as in an executor
-            traceback.print_exc()
+            traceback.print_exc(limit=20)
 
 
-def _limit() -> None:
+def _limit(megabytes: int) -> None:
     pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
     for kind, most in (
-        (resource.RLIMIT_AS, pages * resource.getpagesize() + 1024 * MEGA),
+        (resource.RLIMIT_AS, pages * resource.getpagesize() + megabytes * MEGA),
         (resource.RLIMIT_CPU, 5),
         (resource.RLIMIT_FSIZE, 64 * MEGA),
         (resource.RLIMIT_NPROC, 512),

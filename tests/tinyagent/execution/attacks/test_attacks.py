@@ -16,11 +16,37 @@ from tinyagent.execution.process import ProcessExecutor
 
 # What another engine's walls hold back; the rest is up to host and worker, the same everywhere.
 AT_THE_WALLS = {
-    *("bombs", "descriptors", "file reads", "filling", "hidden files", "lingering", "loading"),
-    *("memory of others", "network", "other processes", "signals", "system calls", "writes"),
+    *(
+        "bombs",
+        "descriptors",
+        "file reads",
+        "filling",
+        "floods",
+        "hidden files",
+        "lingering",
+        "loading",
+    ),
+    *(
+        "memory of others",
+        "network",
+        "other processes",
+        "shared files",
+        "signals",
+        "system calls",
+        "writes",
+    ),
 }
 # What differs where steps run in the session itself, with no fork to fall back to.
-ABOUT_PROCESSES = {"bombs", "descriptors", "forged frames", "lingering", "memory", "signals"}
+ABOUT_PROCESSES = {
+    "bombs",
+    "descriptors",
+    "floods",
+    "forged frames",
+    "lingering",
+    "memory",
+    "shared files",
+    "signals",
+}
 
 AT_SANDBOXED = [attack for attack in ALL if attack.group in AT_THE_WALLS]
 WITHOUT_CHECKPOINTS = [attack for attack in ALL if attack.group in ABOUT_PROCESSES]

@@ -47,22 +47,3 @@ async def test_where_nothing_is_installed_it_says_what_to_install(
         "docker: install docker",
     ):
         assert part in str(refused.value)
-
-
-@pytest.mark.parametrize(
-    ("report", "lacking"),
-    [
-        ({"namespaces": True, "landlock": 7, "seccomp": True}, ""),
-        ({"namespaces": False, "landlock": 1, "seccomp": True}, ""),
-        ({"namespaces": True, "landlock": 0, "seccomp": True}, ""),
-        ({"namespaces": False, "landlock": 0, "seccomp": True}, "neither user namespaces nor Land"),
-        ({"namespaces": True, "landlock": 7, "seccomp": False}, "no system-call filters"),
-    ],
-)
-@pytest.mark.parametrize("name", ["bubblewrap", "podman", "docker"])
-def test_walls_of_an_engine_stand_for_one_lock(
-    name: str, report: dict[str, object], lacking: str
-) -> None:
-    found = ENGINES[name].shortcomings(report)
-    assert lacking in found
-    assert bool(found) is bool(lacking)

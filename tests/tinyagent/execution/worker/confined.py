@@ -33,23 +33,24 @@ from worker import landlock, linux, seccomp
 sys.path.remove(order["path"][0])
 os.chdir(order["folder"])
 exec(order["before"])
+program = seccomp.program(forks=order["forks"])
 if order["files"]:
     readable = [os.open(path, os.O_PATH) for path in order["readable"]]
     enforced = landlock.restrict(readable, [os.open(".", os.O_PATH)])
 if order["calls"]:
-    seccomp.install(seccomp.program(forks=order["forks"]))
+    seccomp.install(program)
 exec(order["code"])
 """
 
 
-def run(
+def start(
     code: str,
     folder: Path,
     *locks: str,
     before: str = "",
     readable: tuple[Path, ...] = (),
-) -> subprocess.CompletedProcess[str]:
-    """Run the code in `folder`, which it may write to, locked by "files", "calls", "forks"."""
+) -> subprocess.Popen[str]:
+    """Start the code in `folder`, which it may write to, locked by "files", "calls", "forks"."""
     order = {
         "path": [_WORKERS, *(entry for entry in sys.path if os.access(entry, os.X_OK))],
         "folder": str(folder),
@@ -61,15 +62,27 @@ def run(
         "forks": "forks" in locks,
         "code": textwrap.dedent(code),
     }
-    return subprocess.run(
+    return subprocess.Popen(
         [sys.executable, "-I", "-c", _PRELUDE, json.dumps(order)],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
-        check=False,
-        timeout=50,
         env={"HOME": str(folder), "TMPDIR": str(folder), "OPENBLAS_NUM_THREADS": "1"},
     )
+
+
+def run(
+    code: str,
+    folder: Path,
+    *locks: str,
+    before: str = "",
+    readable: tuple[Path, ...] = (),
+) -> subprocess.CompletedProcess[str]:
+    """Run the code as `start` does, to its end."""
+    with start(code, folder, *locks, before=before, readable=readable) as process:
+        output, errors = process.communicate(timeout=50)
+    return subprocess.CompletedProcess(process.args, process.returncode, output, errors)
 
 
 def said(

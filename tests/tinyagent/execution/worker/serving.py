@@ -28,7 +28,7 @@ from worker.step import Rules
 os.chdir(order["folder"])
 link = Link(socket.socket(fileno=order["descriptor"]))
 rules = Rules(order["folder"], frozenset(order["imports"]), order["max_output_bytes"])
-Session(link, rules, lambda: os.putenv("HARDENED", "1"), None).serve()
+Session(link, rules, lambda warden: os.putenv("HARDENED", "1"), None).serve()
 """
 
 

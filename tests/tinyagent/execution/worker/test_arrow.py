@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 import pickle
 import struct
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tinyagent.execution.worker.arrow import read_stream, write_stream
-from tinyagent.execution.worker.budget import Budget
-from tinyagent.execution.worker.values import decode
+from tinyagent.execution.worker.budget import MAX_COLUMNS, MAX_INDEXED, Budget
+from tinyagent.execution.worker.values import decode, encode
 from tinyagent.execution.worker.wire import WireError
 
 pd = pytest.importorskip("pandas")
@@ -252,3 +253,74 @@ def test_a_wrong_type_is_refused_or_left_alone(dtype: str, array: Any) -> None:
         decode(tag(len(data), dtypes=[dtype]), data)
     except WireError as error:
         assert "pandas cannot hold" in str(error)  # noqa: PT017 - both outcomes are right
+
+
+def _nested(depth: int) -> Any:
+    kind = pa.int8()
+    for _ in range(depth):
+        kind = pa.struct([pa.field("x", kind), pa.field("y", kind)])
+    return kind
+
+
+@pytest.mark.parametrize(
+    "kinds",
+    [
+        [_nested(1)],
+        [_nested(10)],
+        [pa.list_(pa.int8())],
+        [pa.map_(pa.int8(), pa.int8())],
+        [pa.dictionary(pa.int8(), pa.list_(pa.int8()))],
+        [pa.int8()] * (MAX_COLUMNS + 1),
+    ],
+    ids=["struct", "nested", "list", "map", "dictionary", "columns"],
+)
+def test_nested_types_and_too_many_columns_are_refused_before_any_library_reads_them(
+    kinds: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    empty = pa.schema([pa.field(str(n), kind) for n, kind in enumerate(kinds)]).empty_table()
+    sink = pa.BufferOutputStream()
+    with ipc.new_stream(sink, empty.schema) as writer:
+        writer.write_batch(
+            pa.RecordBatch.from_arrays(
+                [c.combine_chunks() for c in empty.columns], schema=empty.schema
+            )
+        )
+    data = bytes(sink.getvalue())
+    monkeypatch.delattr(ipc, "open_stream")
+    with pytest.raises(WireError, match="no Arrow stream"):
+        decode(tag(len(data)), data)
+
+
+@pytest.mark.parametrize("scale", [-20_000_000, -1001, 1001, 2**31 - 1])
+def test_decimals_with_absurd_exponents_are_refused(scale: int) -> None:
+    column = pa.array([1], pa.int64()).cast(pa.decimal128(38, 0))
+    column = pa.Array.from_buffers(pa.decimal128(38, scale), 1, column.buffers())
+    data = stream(batch(column))
+    with pytest.raises(WireError, match="cannot be read"):
+        decode(tag(len(data)), data)
+
+
+def test_columns_of_objects_that_are_made_in_pieces_are_whole() -> None:
+    texts = [None if n % 7 == 0 else str(n) for n in range(100_000)]
+    frame = pd.DataFrame({"a": texts, "s": pd.array(texts, dtype="string")})
+    frame["d"] = pd.Series([Decimal(n) for n in range(100_000)], dtype=object)
+    blobs = bytearray()
+    got = decode(encode(frame, blobs), bytes(blobs))
+    pd.testing.assert_frame_equal(got, frame)
+
+
+def test_what_has_to_be_hashed_at_once_is_bounded() -> None:
+    many = MAX_INDEXED + 1
+    index = pd.MultiIndex.from_arrays([range(many), range(many)])
+    with pytest.raises(WireError, match=r"index of several levels of 100,001.*reset_index"):
+        encode(pd.DataFrame({"a": range(many)}, index=index), bytearray())
+    words = pd.Categorical(range(many))
+    with pytest.raises(WireError, match=r"column of categories of 100,001.*astype"):
+        encode(pd.DataFrame({"a": words}), bytearray())
+    data = stream(batch(pa.array(range(many)).dictionary_encode()))
+    with pytest.raises(WireError, match="column of categories"):
+        decode(tag(len(data)), data)
+    data = stream(batch(pa.array(range(many)), pa.array(range(many)), pa.array(range(many))))
+    changes: dict[str, Any] = {"labels": ["a", "b", "c"], "dtypes": [""] * 3, "levels": 2}
+    with pytest.raises(WireError, match="index of several levels"):
+        decode(tag(len(data), **changes), data)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import json
 from pathlib import Path
 from textwrap import dedent
@@ -62,7 +63,8 @@ def test_limits_are_set_hard_and_counted_from_what_is_in_use() -> None:
     assert answer["CPU"] == [7, 7]
     assert answer["FSIZE"] == [1 << 20] * 2
     assert answer["NPROC"] == [8, 8]
-    assert answer["CORE"] == answer["MEMLOCK"] == [0, 0]
+    assert answer["CORE"] == [1, 1]  # with 0, a program that takes core dumps would be started
+    assert answer["MEMLOCK"] == [0, 0]
     assert answer["NOFILE"][0] <= 256
     assert abs(answer["over"] - (64 << 20)) < 8 << 20
     assert (answer["big"], answer["small"]) == ("MemoryError", "done")
@@ -134,15 +136,48 @@ def test_only_the_wardens_view_of_proc_stays_readable(tmp_path: Path) -> None:
         assert answer == expected
 
 
-@pytest.mark.parametrize(("forks", "expected"), [(True, "done"), (False, "PermissionError")])
-def test_system_calls_are_filtered_with_or_without_fork(*, forks: bool, expected: str) -> None:
-    answer = found(f"""
-    confine.filter_calls(cell, forks={forks})
+def test_without_a_warden_nothing_forks() -> None:
+    answer = found("""
+    confine.filter_calls(cell, None)
     def fork():
         if os.fork() == 0: os._exit(0)
     print(json.dumps([outcome(fork), outcome(os.execv, "/bin/true", ["true"])]))
     """)
-    assert answer == [expected, "PermissionError"]
+    assert answer == ["PermissionError", "PermissionError"]
+
+
+def test_the_warden_is_handed_what_forks_are_granted_by() -> None:
+    answer = found("""
+    import socket
+    warden, handed = socket.socketpair()
+    child = os.fork()
+    if child == 0:
+        confine.filter_calls(cell, handed)
+        try:
+            os.fork()
+        except OSError as error:
+            os._exit(error.errno)
+    (listener,) = socket.recv_fds(warden, 1, 1)[1]
+    os.close(listener)  # nobody is there to grant it
+    print(json.dumps(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])))
+    """)
+    assert answer == errno.ENOSYS
+
+
+def test_each_process_has_descriptors_of_its_own_and_is_ended_first() -> None:
+    answer = found("""
+    import fcntl
+    null = os.open("/dev/null", os.O_RDWR)
+    for number in (0, 2): os.dup2(null, number)
+    before, said = os.dup(2), os.dup(1)
+    confine.stand_alone(cell.proc)
+    os.dup2(said, 1)
+    fcntl.fcntl(2, fcntl.F_SETFL, os.O_NONBLOCK)
+    shared = fcntl.fcntl(before, fcntl.F_GETFL) & os.O_NONBLOCK
+    with open("/proc/self/oom_score_adj") as file:
+        print(json.dumps([shared, int(file.read())]))
+    """)
+    assert answer == [0, 1000]
 
 
 def test_a_cell_without_these_locks_leaves_them_out(tmp_path: Path) -> None:
@@ -150,7 +185,7 @@ def test_a_cell_without_these_locks_leaves_them_out(tmp_path: Path) -> None:
     os.chdir({str(tmp_path)!r})
     cell = cell._replace(landlock=0, filters=None)
     confine.lock(cell, ".", None)
-    confine.filter_calls(cell, forks=False)
+    confine.filter_calls(cell, None)
     print(json.dumps([outcome(open, "/etc/passwd"), outcome(os.kill, os.getpid(), 0)]))
     """)
     assert answer == ["done", "done"]

@@ -130,7 +130,8 @@ SAYS = {
 
 @pytest.mark.parametrize("name", WORKS)
 def test_plain_python_goes_on(name: str, tmp_path: Path) -> None:
-    assert said(WORKS[name], tmp_path, "files", "calls") == SAYS[name]
+    before = "from worker import adapt\nadapt.pipes_for_sockets()"
+    assert said(WORKS[name], tmp_path, "files", "calls", before=before) == SAYS[name]
 
 
 @pytest.mark.parametrize("imports", ["early", "late"])

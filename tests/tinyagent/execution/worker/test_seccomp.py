@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import json
 import os
 import signal
@@ -11,7 +12,7 @@ from pathlib import Path
 from textwrap import dedent
 
 import pytest
-from tests.tinyagent.execution.worker.confined import run, said
+from tests.tinyagent.execution.worker.confined import run, said, start
 
 from tinyagent.execution.worker import syscalls
 
@@ -167,17 +168,17 @@ def test_nobody_is_reached_through_sockets(tmp_path: Path) -> None:
         import socket
         for family in (socket.AF_INET, socket.AF_INET6, socket.AF_UNIX, socket.AF_NETLINK):
             print(outcome(socket.socket, family), end=" ")
-        for kind in (socket.SOCK_DGRAM, socket.SOCK_SEQPACKET):
+        for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_SEQPACKET):
             print(outcome(socket.socketpair, socket.AF_UNIX, kind), end=" ")
-        left, right = socket.socketpair()
         left.settimeout(20)
         left.sendall(b"text")
         print(right.recv(4), left.getsockopt(socket.SOL_SOCKET, socket.SO_TYPE) == left.type)
         print(outcome(socket.send_fds, left, [b"."], [0]), outcome(left.shutdown, socket.SHUT_RD))
         print(outcome(left.setsockopt, socket.SOL_SOCKET, socket.SO_SNDBUF, 1))
     """
-    told = said(code, tmp_path, "calls", before=ASK)
-    assert told == "EPERM " * 6 + "b'text' True\nEPERM EPERM\nEPERM"
+    before = f"{ASK}    import socket\n    left, right = socket.socketpair()\n"
+    told = said(code, tmp_path, "calls", before=before)
+    assert told == "EPERM " * 7 + "b'text' True\nEPERM EPERM\nEPERM"
 
 
 def test_descriptors_are_received(tmp_path: Path) -> None:
@@ -234,6 +235,74 @@ def test_limits_descriptors_and_terminals_stay_as_they_are(tmp_path: Path) -> No
     *most, terminal, ioctl, prctl = said(code, tmp_path, "calls", before=ASK).split()
     assert set(most) == {"EPERM"}
     assert (terminal, ioctl, prctl) == ("ENOTTY", "ENOTTY", "EPERM")
+
+
+def test_record_locks_seem_granted_and_are_not_taken(tmp_path: Path) -> None:
+    code = """
+        import fcntl, sqlite3
+        with open("file", "w") as own, open("/dev/null", "r+") as null:
+            for file in (own, null):
+                fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            print(outcome(fcntl.flock, null, fcntl.LOCK_SH))
+        database = sqlite3.connect("base")
+        database.execute("create table t as select 1 as a")
+        database.commit()
+        print(sqlite3.connect("base").execute("select a from t").fetchall(), flush=True)
+        sys.stdin.read()
+    """
+    process = start(code, tmp_path, "files", "calls", before=ASK)
+    with process:
+        told = [process.stdout.readline() for _ in range(2)] if process.stdout else []
+        assert told == ["EPERM\n", "[(1,)]\n"]
+        for path in (tmp_path / "file", Path("/dev/null")):
+            with path.open("r+") as file:
+                fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        process.communicate("")
+
+
+def test_no_memory_is_taken_that_the_limit_does_not_count(tmp_path: Path) -> None:
+    before = """
+        import resource
+        with open("/proc/self/maps") as maps:
+            stack = [line.split()[0] for line in maps if line.endswith("[stack]\\n")][0]
+        start = int(stack.partition("-")[0], 16)
+        with open("/proc/self/statm") as statm:
+            data = int(statm.read().split()[5]) * 4096
+        resource.setrlimit(resource.RLIMIT_DATA, (data + 2**26, data + 2**26))
+    """
+    code = """
+        import mmap
+        libc = ctypes.CDLL(None, use_errno=True)
+        for name in ("mmap", "mremap"): getattr(libc, name).restype = ctypes.c_void_p
+        def failed(place): return place in (None, 2**64 - 1)
+        def map(flags, size): return libc.mmap(None, ctypes.c_size_t(size), 3, flags, -1, 0)
+        own = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+        print(failed(map(own | 0x100, 2**20)), failed(map(own | 0x40000, 2**21)))
+        one, many = ctypes.c_size_t(4096), ctypes.c_size_t(2**29)
+        moved = libc.mremap(ctypes.c_void_p(start), one, many, 1)
+        print(failed(moved))
+        for rights in (mmap.PROT_READ, 0, mmap.PROT_READ | mmap.PROT_EXEC, 3 | 0x1000000):
+            for megas in range(200):
+                place = map(own, 2**20)
+                if failed(place): break
+                libc.mprotect(ctypes.c_void_p(place), ctypes.c_size_t(2**20), rights)
+            print(megas < 100, end=" ")
+    """
+    told = said(code, tmp_path, "calls", before=dedent(ASK) + dedent(before))
+    assert told.split() == ["True"] * 7
+
+
+def test_nobody_is_woken_through_a_file_that_all_may_map(tmp_path: Path) -> None:
+    futex = NUMBERS["futex"]
+    code = f"""
+        word = ctypes.c_int(1)
+        place = ctypes.addressof(word)
+        print(ask({futex}, place, 1, 1), ask({futex}, place, 0x81, 1), ask({futex}, place, 3, 1, 1))
+        print(ask({futex}, place, 0, 0) == errno.EAGAIN)
+        print(outcome(left.send, b"x", socket.MSG_OOB), left.send(b"x"))
+    """
+    before = f"{dedent(ASK)}\nimport socket\nleft, right = socket.socketpair()"
+    assert said(code, tmp_path, "calls", before=before) == "1 0 1\nTrue\nEPERM 1"
 
 
 @pytest.mark.skipif("x86_64" not in os.uname().machine, reason="int 0x80 is of x86")

@@ -53,7 +53,7 @@ def test_nothing_of_the_worker_is_in_the_namespace(session: Served) -> None:
 
 def test_futures_of_one_step_do_not_reach_into_the_next(session: Served) -> None:
     session.value("from __future__ import annotations\ndef f(x: nothing): pass")
-    frames = session.run("def g(x: nothing): pass")
+    frames = session.run("def g(x: nothing): pass\ng.__annotations__")
     assert "NameError" in frames[-1].body["error"]
 
 

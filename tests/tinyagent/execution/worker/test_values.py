@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tinyagent.execution.worker.values import decode, encode
+from tinyagent.execution.worker.budget import Budget
+from tinyagent.execution.worker.values import decode, decode_from_code, encode
 from tinyagent.execution.worker.wire import Frame, FrameReader, Kind, WireError, pack
 
 anything = st.text(st.characters(exclude_categories=[]), max_size=300)  # lone surrogates, too
@@ -291,6 +292,84 @@ def test_a_part_is_used_once(second: int) -> None:
     parts = [{"$": "bytes", "at": 0, "n": 3}, {"$": "bytes", "at": second, "n": 1}]
     with pytest.raises(WireError, match="used before"):
         decode(parts, b"abcd")
+
+
+HUGE = [
+    *(10**4300, -(10**4300), [1 << 20_000], {1 << 20_000: 1}),
+    *(Decimal("1E+4300"), Decimal("1E-4301"), Decimal("1E+20000000"), Decimal("9" * 5000)),
+    *(Decimal("0E-20000000"), {"a": (Decimal("1E-20000000"),)}),
+]
+
+
+@pytest.mark.parametrize("value", HUGE, ids=lambda value: type(value).__name__)
+def test_a_number_of_too_many_digits_is_not_sent(value: Any) -> None:
+    with pytest.raises(WireError, match=r"of more than 4,300 digits"):
+        encode(value, bytearray())
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"$": "int", "v": "0x" + "f" * 4000},
+        {"$": "int", "v": "0x" + "f" * 3_000_000},
+        {"$": "decimal", "v": "1E+20000000"},
+        {"$": "decimal", "v": "1E-20000000"},
+        {"$": "decimal", "v": "0E-20000000"},
+        {"$": "decimal", "v": "9" * 3_000_000},
+        {"$": "decimal", "v": "NaN" + "9" * 3_000_000},
+    ],
+    ids=lambda data: data["v"][:12],
+)
+def test_a_number_of_too_many_digits_is_refused(data: Any) -> None:
+    for value in (data, {"k": [data]}, {"$": "tuple", "v": [data]}):
+        with pytest.raises(WireError, match="cannot be read"):
+            decode(value, b"")
+
+
+@pytest.mark.parametrize(
+    "value", [10**4299, -(10**4299), Decimal("1E+4299"), Decimal("-1E-4300"), Decimal("9" * 4300)]
+)
+def test_the_longest_numbers_cross_and_can_be_written_out(value: Any) -> None:
+    assert cross(value) == value
+    assert str(int(value)).strip("-0") in {"", "1", "9" * 4300}
+
+
+@pytest.mark.parametrize("letter", ["a", "é", "€", "\U0001f600", "\ud800"])
+@pytest.mark.parametrize("shift", range(4))
+def test_text_that_is_read_in_pieces_is_whole(letter: str, shift: int) -> None:
+    text = "a" * shift + letter * 70_000
+    assert cross(text) == text
+
+
+def test_bytes_that_are_copied_in_pieces_are_whole() -> None:
+    data = bytes(range(256)) * 1000
+    assert cross([data, b"x", data]) == [data, b"x", data]
+
+
+def test_code_may_send_less_than_the_host() -> None:
+    encode("x" * (5 << 20), bytearray())
+    with pytest.raises(WireError, match="a text of 5,242,880 bytes, at most 4,194,304"):
+        encode("x" * (5 << 20), bytearray(), Budget(of_code=True))
+    with pytest.raises(WireError, match="more than 250,000 items in one value"):
+        encode([0] * 250_001, bytearray(), Budget(of_code=True))
+    with pytest.raises(WireError, match="at most 4,194,304"):
+        decode_from_code([{"$": "str", "at": 0, "n": 5 << 20}], b"x" * (5 << 20))
+
+
+def test_the_fields_of_a_message_from_code_share_their_budget_and_their_data() -> None:
+    half = [0] * 150_000
+    decode_from_code([half], b"")
+    with pytest.raises(WireError, match="more than 250,000 items"):
+        decode_from_code([half, half], b"")
+    part = {"$": "bytes", "at": 0, "n": 2}
+    with pytest.raises(WireError, match="used before"):
+        decode_from_code([part, part], b"ab")
+
+
+@pytest.mark.parametrize("raw", [b"\xff" * 70_000, b"a" * 65_535 + b"\x80" * 9, b"\x80" * 99_999])
+def test_long_text_that_is_not_utf8_is_refused(raw: bytes) -> None:
+    with pytest.raises(WireError, match="not UTF-8"):
+        decode({"$": "str", "at": 0, "n": len(raw)}, raw)
 
 
 def test_text_that_is_not_utf8_is_refused() -> None:

@@ -107,7 +107,7 @@ def test_what_is_no_json_object_is_refused(text: str | bytes) -> None:
         FrameReader().feed(framed(text))
 
 
-@pytest.mark.parametrize("kind", [0, 5, 15, 26, 255])
+@pytest.mark.parametrize("kind", [0, 6, 15, 26, 255])
 def test_an_unknown_kind_is_refused(kind: int) -> None:
     with pytest.raises(WireError, match=f"unknown kind, {kind}"):
         FrameReader().feed(framed("{}", kind=kind))
@@ -126,6 +126,34 @@ def test_a_reader_may_take_less() -> None:
     assert len(reader.feed(framed('{"a": 123}', b"abc"))) == 1
     with pytest.raises(WireError, match="at most 10 and 3 are taken"):
         reader.feed(framed('{"a": 1234}'))
+
+
+@pytest.mark.parametrize("item", ["[],", "{},", "1,", '"",', "[[],[]],"])
+def test_a_message_to_the_host_of_too_many_items_is_refused_unread(item: str) -> None:
+    text = '{"value":[' + item * 251_000 + "1]}"
+    with pytest.raises(WireError, match="more than 250,000 items in one message"):
+        FrameReader().feed(framed(text))
+    assert len(FrameReader().feed(framed(text, kind=Kind.RUN))) == 1
+    body: dict[str, Any] = {"value": [[]] * 251_000}
+    with pytest.raises(WireError, match="hand over a part of it, or a data frame"):
+        pack(Frame(Kind.DONE, body))
+    assert pack(Frame(Kind.RUN, body))
+
+
+@pytest.mark.parametrize("size", [1, 7, 100, 65_536, 1 << 20])
+def test_a_blob_that_comes_in_pieces_is_whole(size: int) -> None:
+    sent = [
+        Frame(Kind.DONE, {"n": n}, bytes([n]) * length)
+        for n, length in enumerate([0, 1, 70_000, 0, 200_000, 5])
+    ]
+    stream = b"".join(map(pack, sent))
+    if size < 100:
+        stream, sent = b"".join(map(pack, sent[:2])), sent[:2]
+    reader = FrameReader()
+    got: list[Frame] = []
+    for start in range(0, len(stream), size):
+        got += reader.feed(stream[start : start + size])
+    assert got == sent
 
 
 def test_after_a_fault_nothing_more_is_taken() -> None:
@@ -169,6 +197,6 @@ class _NoDeeperThan500(json.JSONDecoder):
 
 
 def test_a_kind_says_who_may_send_it() -> None:
-    to_session = {Kind.RUN, Kind.RETURN, Kind.FILE, Kind.END}
+    to_session = {Kind.RUN, Kind.RETURN, Kind.FILE, Kind.END, Kind.PAUSE}
     assert {kind for kind in Kind if kind < 16} == to_session
     assert sys.modules["tinyagent.execution.worker.wire"] is wire

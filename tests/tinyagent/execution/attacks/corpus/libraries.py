@@ -160,10 +160,13 @@ DATABASES = group(
     "files by libraries",
     gets_any(
         "import os, sqlite3, zipfile, tarfile, shutil, tempfile, logging, io\n"
-        "memory = sqlite3.connect(':memory:')\n",
+        "memory = sqlite3.connect(':memory:')\n"
+        "def read_as_database(path):\n"
+        "    try: return sqlite3.connect(path).execute('select * from sqlite_master').fetchall()\n"
+        "    except sqlite3.DatabaseError as error: return 'not a database' in str(error)\n",
         sqlite_attaches="memory.execute('attach ? as other', (FOLDER + '/new.db',))"
         " and (memory.execute('create table other.t (a)'), 'made')",
-        sqlite_opens="sqlite3.connect(FILE).execute('select 1').fetchall() and open(FILE).read()",
+        sqlite_opens="read_as_database(FILE)",
         sqlite_as_a_url="sqlite3.connect(f'file:{FOLDER}/new.db?mode=rwc', uri=True)"
         ".execute('create table t (a)')",
         sqlite_vacuums="memory.execute('vacuum into ?', (FOLDER + '/copy.db',)) and 'copied'",
@@ -233,6 +236,7 @@ DATABASES = group(
             new = tarfile.TarInfo("out/new")
             new.size = 1
             tar.addfile(new, io.BytesIO(b"x"))
+        tarfile.TarFile.extraction_filter = staticmethod(lambda member, path: member)
         with tarfile.open("t.tar") as tar: tar.extractall(".")
         if os.path.exists(FOLDER + "/new"): print(WON)
         """,

@@ -2,8 +2,22 @@
 
 from __future__ import annotations
 
+import sys
+
 from tests.tinyagent.execution.attacks.cases import attack, group
 from tests.tinyagent.execution.attacks.corpus.local_walks import code_of, reads
+
+_EVALUATE = (
+    "evaluate(globals={'FILE': FILE})"
+    if sys.version_info >= (3, 14)
+    else "_evaluate({'FILE': FILE}, {}, recursive_guard=frozenset())"
+)
+
+_BUILTINS_OF_DATACLASSES = (
+    {"builtins_of_dataclasses": "dataclasses.builtins.open(FILE).read()"}
+    if sys.version_info < (3, 12)  # later, it imports them no more
+    else {}
+)
 
 MODULES = group(
     "local modules",
@@ -16,7 +30,7 @@ MODULES = group(
         sys_of_enum="enum.sys.modules['os'].listdir(FOLDER)",
         enum_of_re="re.enum.sys.modules['builtins'].open(FILE).read()",
         sys_of_dataclasses="dataclasses.sys.modules['builtins'].open(FILE).read()",
-        builtins_of_dataclasses="dataclasses.builtins.open(FILE).read()",
+        **_BUILTINS_OF_DATACLASSES,
         inspect_of_dataclasses="dataclasses.inspect.os.listdir(FOLDER)",
         sys_of_typing="typing.sys.modules['builtins'].open(FILE).read()",
         os_of_random="random._os.listdir(FOLDER)",
@@ -29,8 +43,7 @@ MODULES = group(
             "and int'},"
             " '__module__': '__main__'}), {**{'FILE': FILE}})"
         ),
-        a_forward_reference="typing.ForwardRef('[open(FILE).read()]')._evaluate("
-        "{'FILE': FILE}, {}, frozenset())",
+        a_forward_reference=f"typing.ForwardRef('[open(FILE).read()]').{_EVALUATE}",
         a_named_tuple="collections.namedtuple('T', 'a', "
         "module='m')(1).__class__.__new__.__globals__",
         a_zone_from_a_folder=(

@@ -30,6 +30,30 @@ def endless(**codes: str) -> Iterator[Attack]:
         yield hangs(name.replace("_", " "), code)
 
 
+_MAPPED = """
+import ctypes
+libc, NOWHERE = ctypes.CDLL(None, use_errno=True), (None, 2**64 - 1)
+libc.mmap.restype = ctypes.c_void_p
+def take(flags=0x22, rights=3):
+    for _ in range(MEGAS):
+        place = libc.mmap(None, ctypes.c_size_t(MEGA), 3, flags, -1, ctypes.c_long(0))
+        if place in NOWHERE: raise MemoryError
+        ctypes.memset(place, 1, MEGA)
+        libc.mprotect(ctypes.c_void_p(place), ctypes.c_size_t(MEGA), rights)
+"""
+
+_STACK = """
+libc.mremap.restype = ctypes.c_void_p
+place = ctypes.c_void_p.in_dll(libc, "environ").value & -4096
+for below in range(2**16, 2**20, 4096):
+    old = ctypes.c_void_p(place - below)
+    moved = libc.mremap(old, ctypes.c_size_t(4096), ctypes.c_size_t(MEGAS * MEGA), 1)
+    if moved not in NOWHERE: break
+else:
+    raise MemoryError
+ctypes.memset(moved, 1, MEGAS * MEGA)
+"""
+
 MEMORY = group(
     "memory",
     fills(
@@ -73,6 +97,16 @@ MEMORY = group(
         "for _ in range(MEGAS): os.write(file, bytes(MEGA))",
         proof=Proof.NONE,
     ),
+    *(
+        fills(f"memory {name}", f"{_MAPPED}\n{code}")
+        for name, code in (
+            ("like a stack", "take(flags=0x122)"),
+            ("that is read only by then", "take(rights=1)"),
+            ("that is code by then", "take(rights=5)"),
+            ("that nobody may use by then", "take(rights=0)"),
+        )
+    ),
+    fills("memory in place of the stack", f"{_MAPPED}\n{_STACK}", proof=Proof.NONE),
     fills(
         "shared by several processes",
         "import os, time\nread, write = os.pipe()\n"
@@ -94,6 +128,22 @@ MEMORY = group(
         "assert sum(p[0].getsockopt(1, 7) for p in held) > MEGAS * MEGA",
         proof=Proof.NONE,
         checks=(),
+        may_lose=True,
+    ),
+    fills(
+        "buffers of sockets in many processes",
+        "import os, socket, time\nread, write = os.pipe()\nprocesses = 0\n"
+        "for _ in range(30):\n    try: pid = os.fork()\n    except OSError: break\n"
+        "    processes += 1\n    if pid: continue\n    held, total = [], 0\n    try:\n"
+        "        while total < 25 * MEGA:\n            held.append(socket.socketpair())\n"
+        "            for end in held[-1]:\n                end.setblocking(False)\n"
+        "                try:\n                    while True: total += end.send(bytes(1 << 16))\n"
+        "                except OSError: pass\n"
+        "    except OSError: pass\n    os.write(write, total.to_bytes(8, 'big'))\n"
+        "    time.sleep(5)\n    os._exit(0)\n"
+        "total = sum(int.from_bytes(os.read(read, 8), 'big') for _ in range(processes))\n"
+        "assert total > MEGAS * MEGA, total",
+        proof=Proof.ESCAPES,
         may_lose=True,
     ),
     fills(

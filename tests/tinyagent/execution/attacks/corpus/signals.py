@@ -240,14 +240,14 @@ except OSError: pass
         the_interpreter=(
             "subprocess.run([sys.executable, '-c', 'print(1)'], capture_output=True).stdout"
         ),
-        spawn="os.spawnv(os.P_WAIT, sys.executable, ['python', '-c', 'exit(7)']) == 7",
+        spawn="os.spawnv(os.P_WAIT, sys.executable, [sys.executable, '-c', 'exit(7)']) == 7",
         posix_spawn=(
-            "os.waitpid(os.posix_spawn(sys.executable, ['python', '-c', 'exit(7)'], {}), 0)[1]"
-            " == 7 << 8"
+            "os.waitpid(os.posix_spawn(sys.executable, [sys.executable, '-c', 'exit(7)'], {}),"
+            " 0)[1] == 7 << 8"
         ),
         loader_runs_it=(
             "subprocess.run([(__import__('glob').glob('/lib64/ld-linux*')"
-            " + __import__('glob').glob('/lib/ld-linux*'))[0], sys.executable, '-c', 'print(1)'],"
+            " + __import__('glob').glob('/lib/ld-linux*'))[0], '/bin/echo', 'ran'],"
             " capture_output=True).stdout"
         ),
         asyncio_shell=(

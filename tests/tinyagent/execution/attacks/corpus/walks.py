@@ -52,7 +52,7 @@ WALKS = group(
         reversed_name="getattr(__import__('io'), 'nepo'[::-1])",
         attrgetter="__import__('operator').attrgetter('builtins.open')(__import__('codecs'))",
         collector="[f for f in __import__('gc').get_objects()"
-        " if getattr(f, '__name__', '') == 'open' and callable(f)][0]",
+        " if type(f).__name__ == 'builtin_function_or_method' and f.__name__ == 'open'][0]",
         reduced="__import__('pickle').loads(b'cio\\nopen\\n.')",
         descriptor="type.__dict__['__subclasses__'].__get__(object)()"
         " and vars(__import__('io'))['open']",

@@ -8,9 +8,9 @@ import sys
 from typing import Any
 
 import typer
-from rich.console import Console
 from rich.status import Status
 
+from tinyagent.cli.notes import notes, printable
 from tinyagent.core.cost import has_prices
 from tinyagent.core.events import (
     CodeFinished,
@@ -31,9 +31,6 @@ from tinyagent.core.types import RunResult
 from tinyagent.middleware.approval import Decision
 
 _SHOWN = 300
-_CONTROLS = {code: "\ufffd" for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"}
-
-notes = Console(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 
 class Display:
@@ -91,7 +88,7 @@ class Display:
         if not self._quiet and answer and answer.strip() != self._streamed.strip():
             typer.echo(answer)
         if result.error is not None:
-            notes.print(printable(f"Error: {result.error}"), style="red")
+            notes.print(printable(f"error: {result.error}"), style="red")
         if not self._quiet:
             used = result.usage
             notes.print(
@@ -145,11 +142,6 @@ class Display:
         if self._line and not self._line.endswith("\n"):
             self._write("\n")
         self._line = ""
-
-
-def printable(text: str) -> str:
-    """The text without what would steer a terminal: models and tools may send anything."""
-    return text.translate(_CONTROLS)
 
 
 def _cost(result: RunResult[Any]) -> str:

@@ -19,7 +19,7 @@ from tinyagent import (
     TextDelta,
     TinyCodeAgent,
 )
-from tinyagent.terminal import Display
+from tinyagent.cli.display import Display
 
 REPLIES = [
     block("print('one')\nexplore('a way')\nprint('two', end='')", "I look."),

@@ -1,0 +1,94 @@
+"""A session store that fails under a running server: told at once, and nothing is lost unseen."""
+
+from __future__ import annotations
+
+import resource
+import shutil
+import sqlite3
+from collections.abc import Generator
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import pytest
+import requests
+from tests.support.serving import Serving, serving
+
+from skillian.demo.ledger import write_demo
+
+pytestmark = pytest.mark.timeout(180)
+
+ASKED: tuple[tuple[str, str, dict[str, Any] | None], ...] = (
+    ("GET", "/ready", None),
+    ("POST", "/sessions", {}),
+    ("POST", "/chat", {"message": "Which sources are there?"}),
+)
+SECONDS = 60
+# Half a minute was waited for a lock; four seconds are.
+SOON = 20
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    return tmp_path / "store" / "s.db"
+
+
+@pytest.fixture
+def server(tmp_path: Path, store: Path) -> Generator[Serving]:
+    store.parent.mkdir()
+    with serving(write_demo(tmp_path / "demo"), DATABASE_URL=f"sqlite:///{store}") as running:
+        assert statuses(running) == [200, 201, 200]
+        yield running
+        assert "Traceback" not in running.log
+
+
+def statuses(server: Serving) -> list[int]:
+    found: list[int] = []
+    for method, path, body in ASKED:
+        start = monotonic()
+        answer = requests.request(method, f"{server.url}{path}", json=body, timeout=SECONDS)
+        assert monotonic() - start < SOON
+        if path == "/ready":
+            is_ready = answer.status_code == 200
+            assert answer.json()["checks"]["store"] == ("ok" if is_ready else "failed")
+        found.append(answer.status_code)
+    assert requests.get(f"{server.url}/health", timeout=SECONDS).status_code == 200
+    return found
+
+
+def stored(store: Path) -> int:
+    with sqlite3.connect(store) as connection:
+        [(count,)] = connection.execute("SELECT count(*) FROM skillian_sessions")
+    return int(count)
+
+
+def test_a_locked_file_is_told_within_seconds(server: Serving, store: Path) -> None:
+    other = sqlite3.connect(store, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    assert statuses(server) == [503, 503, 503]
+    other.execute("ROLLBACK")
+    other.close()
+    assert statuses(server) == [200, 201, 200]
+
+
+def test_a_full_disk_is_not_ready(server: Serving, store: Path) -> None:
+    before = stored(store)
+    # No file of the process may grow: to SQLite that is a disk without room.
+    pid = server.process.pid
+    limits = resource.prlimit(pid, resource.RLIMIT_FSIZE)
+    resource.prlimit(pid, resource.RLIMIT_FSIZE, (4096, limits[1]))
+    assert statuses(server) == [503, 503, 503]
+    assert stored(store) == before
+    resource.prlimit(pid, resource.RLIMIT_FSIZE, limits)
+    assert statuses(server) == [200, 201, 200]
+    assert stored(store) == before + 2
+
+
+def test_a_deleted_file_is_not_ready(server: Serving, store: Path) -> None:
+    kept = store.parent.parent / "kept"
+    shutil.move(store.parent, kept)
+    store.parent.mkdir()
+    assert statuses(server) == [503, 503, 503]
+    assert not store.exists()
+    assert "its file was deleted or replaced: restart skillian" in server.log
+    assert stored(kept / "s.db") == 2  # what was answered with success is there

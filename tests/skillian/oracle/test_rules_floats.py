@@ -1,0 +1,118 @@
+"""Rules of binary floats: the decimals they print, NaN, and the infinities."""
+
+import math
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.skillian.oracle.oracle import AGGREGATIONS
+from tests.skillian.oracle.questions import Column, Side
+from tests.skillian.oracle.rules import KEY, compared, only, question, side, statuses
+from tests.skillian.oracle.running import Pair
+from tests.skillian.oracle.tables import Profile
+
+from skillian.data.services import DataServices
+
+FLOAT = Column("v", "float")
+NAN, HIGH, LOW = math.nan, math.inf, -math.inf
+EACH = {how: {"column": "v", "aggregation": how} for how in ("sum", "avg", "min", "max")}
+
+
+def floats(name: str, rows: Sequence[tuple[Any, Any]], measures: Any = None) -> Side:
+    return side(name, rows, (KEY, FLOAT), measures=measures)
+
+
+def test_floats_count_as_the_decimals_they_print(pair: Pair) -> None:
+    a = [("x", 0.1), ("x", 0.2), ("y", 1e-7), ("z", 123456789012.5), (None, -0.0)]
+    b = [("x", 0.3), ("y", 0.0000001), ("z", 123456789012.0), ("z", 0.5), (None, 0.0)]
+    result = compared(pair, floats("a", a), floats("b", b))
+    assert statuses(result) == {"match": 4}
+    assert result.summary.measures[0].total_a == Decimal("123456789012.8000001")
+    assert any("the shortest decimal that it prints" in text for text in result.interpretation)
+
+
+def test_floats_are_compared_with_decimals_exactly(pair: Pair) -> None:
+    b = side("b", [("x", "0.10"), ("y", "0.30")])
+    item = only(compared(pair, floats("a", [("x", 0.1), ("y", 0.1 + 0.2)]), b))
+    assert item.gap == Decimal("-0.00000000000000004")
+
+
+SPECIAL: tuple[tuple[list[float], list[float], str, str | None], ...] = (
+    ([NAN], [NAN], "match", None),
+    ([NAN, 1.5], [NAN], "match", None),
+    ([NAN], [1.0], "major_diff", "nan_in_a"),
+    ([0.0], [NAN], "major_diff", "nan_in_b"),
+    ([HIGH], [HIGH, 1.0], "match", None),
+    ([HIGH], [LOW], "major_diff", "infinite_in_a"),
+    ([1.0], [LOW], "major_diff", "infinite_in_b"),
+    ([HIGH, LOW], [NAN], "match", None),
+    ([HIGH], [NAN], "major_diff", "nan_in_b"),
+)
+
+
+@pytest.mark.parametrize(("a", "b", "status", "reason"), SPECIAL)
+def test_nan_equals_nan_only(
+    pair: Pair, a: list[float], b: list[float], status: str, reason: str | None
+) -> None:
+    wide = {"match": {"absolute": 10**6}}
+    rows = [[("x", value) for value in values] for values in (a, b)]
+    result = compared(pair, floats("a", rows[0]), floats("b", rows[1]), thresholds=wide)
+    assert statuses(result) == {status: 1}
+    if reason:
+        item = only(result)
+        assert (item.reason, item.absolute_diff, item.percentage_diff) == (reason, None, None)
+        assert any("NaN or infinite" in text for text in result.interpretation)
+
+
+def test_nan_and_null_differ_by_the_null(pair: Pair) -> None:
+    result = compared(pair, floats("a", [("x", NAN)]), floats("b", [("x", None)]))
+    assert only(result).reason == "null_in_b"
+    assert result.to_dict()["top_differences"][0]["a"] == "NaN"  # type: ignore[index]
+
+
+def test_nan_in_a_decimal_of_postgres(postgres_place: Any) -> None:
+    rows: list[tuple[Any, Any]] = [("x", "NaN"), ("x", "1"), ("y", "2")]
+    pair = Pair([postgres_place], Profile())
+    result = pair.compared(question(rows, rows))
+    assert statuses(result) == {"match": 2}
+    result = pair.compared(question(rows, [("x", "1"), ("y", "2")]))
+    assert only(result).reason == "nan_in_a"
+    [amount] = result.summary.measures
+    assert (str(amount.total_a), amount.total_b) == ("NaN", 3)
+
+
+def test_one_source_is_asked_alike(pair: Pair) -> None:
+    rows = [("x", 0.1), ("x", 0.2), ("y", NAN), ("y", 1.0), ("z", LOW), (None, None)]
+    asked = question(floats("a", rows, EACH), floats("b", rows, EACH), measures=[*EACH])
+
+    async def ask(services: DataServices) -> Any:
+        return await services.query.query("a", ["key"], [*EACH])
+
+    found = {row[0]: [str(value) for value in row[1:]] for row in pair.asked(asked, ask).rows}
+    assert [Decimal(value) for value in found["x"]] == [
+        Decimal(text) for text in ("0.3", "0.15", "0.1", "0.2")
+    ]
+    assert [*found["y"][:2], found["y"][3]] == ["NaN"] * 3
+    assert Decimal(found["y"][2]) == 1
+    assert found["z"] == ["-Infinity"] * 4
+    assert found[None] == ["None"] * 4
+
+
+values = st.one_of(
+    st.none(),
+    st.sampled_from([NAN, HIGH, LOW, 0.0, -0.0, 0.1, 1 / 3, 1e-10, 12345678.9]),
+    st.floats(-1e6, 1e6).filter(lambda value: value == 0 or abs(value) > 1e-6),
+)
+tables = st.lists(st.tuples(st.sampled_from(["x", "y", None]), values), max_size=8)
+
+
+@settings(max_examples=15)
+@given(a=tables, b=tables)
+def test_any_floats_equal_the_oracle(
+    pair: Pair, a: list[tuple[Any, Any]], b: list[tuple[Any, Any]]
+) -> None:
+    measures = {how: {"column": "v", "aggregation": how} for how in AGGREGATIONS if how != "avg"}
+    compared(pair, floats("a", a, measures), floats("b", b, measures), measures=[*measures])
