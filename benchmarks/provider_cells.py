@@ -136,8 +136,6 @@ class Cell:
             return "one call a reply in this mode"
         if self.case == "interleaved" and self.kind in ("structured", "parsed"):
             return "a reply is one JSON text in this mode"
-        if self.case == "image out of a tool" and self.kind == "code":
-            return "the code gets the image, not the model"
         return ""
 
     def connect(self, base_url: str) -> AbstractAsyncContextManager[Model]:

@@ -16,8 +16,9 @@ from typing import Any, NamedTuple
 import pytest
 
 from tinyagent import ModelResponse, RawToolCall, Usage
-from tinyagent.testing import MockServer, Output, Reply, StrictServer, error_reply, json_reply
+from tinyagent.testing import MockServer, Output, StrictServer, error_reply, json_reply
 from tinyagent.testing.completions import completion_json, completion_sse
+from tinyagent.testing.http import Reply, Request
 
 COMMAND = Path(sys.executable).with_name("tinyagent")
 CALL = ModelResponse(None, (RawToolCall("1", "add", '{"a": 1, "b": 2}'),), Usage(1, 30, 4))
@@ -195,9 +196,9 @@ async def _asked(server: MockServer) -> None:
     asked = asyncio.Event()
     answer = server._answer
 
-    def note(body: Any) -> Any:
+    def note(request: Request) -> Reply:
         asked.set()
-        return answer(body)
+        return answer(request)
 
     server._answer = note
     await asked.wait()

@@ -100,8 +100,8 @@ class ActionStep(Step):
     """One turn of the model and its result. `step_number` counts from 1.
 
     `reasoning` is what the model wrote around its code. `parts` are its text and what it thought,
-    where there is more than text: reasoning, or data that its provider wants back.
-    `attachments` are what it is shown with the observation: plots, and images that tools returned.
+    where there is more than text: reasoning, or data that its provider wants back. `attachments`
+    are what it is shown with the observation: plots, and images that tools returned.
     """
 
     reasoning: str

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
+from tinyagent.core.json_shape import as_object
 from tinyagent.core.types import ModelResponse, RawToolCall
 from tinyagent.testing.completions import completion_json, completion_sse
 from tinyagent.testing.http import Reply, json_reply
@@ -19,7 +20,10 @@ _ERRORS = {400: "invalid_request_error", 429: "rate_limit_error"}
 
 def api_of(path: str) -> Api:
     """The API that is served at a path."""
-    return next((api for end, api in _PATHS.items() if path.endswith(end)), "chat")
+    for end, api in _PATHS.items():
+        if path.endswith(end):
+            return api
+    return "chat"
 
 
 def reply_of(response: ModelResponse, api: Api, *, stream: bool) -> Reply:
@@ -65,7 +69,7 @@ def _halves(text: str) -> tuple[str, str]:
 def _response_json(response: ModelResponse) -> dict[str, Any]:
     items: list[dict[str, Any]] = []
     if response.content is not None:
-        part = {"type": "output_text", "text": response.content, "annotations": []}
+        part: dict[str, Any] = {"type": "output_text", "text": response.content, "annotations": []}
         items.append(_item("message", "msg_mock", role="assistant", content=[part]))
     for call in response.tool_calls:
         more = {"call_id": call.id, "name": call.name, "arguments": call.arguments}
@@ -130,21 +134,21 @@ def _message_json(response: ModelResponse) -> dict[str, Any]:
 def _tool_use(call: RawToolCall) -> dict[str, Any]:
     """A call; the API sends an object, an empty one where the model wrote none."""
     try:
-        given = json.loads(call.arguments)
+        given = as_object(json.loads(call.arguments)) or {}
     except ValueError:
-        given = None
-    given = given if isinstance(given, dict) else {}
+        given = {}
     return {"type": "tool_use", "id": call.id, "name": call.name, "input": given}
 
 
 def _message_sse(response: ModelResponse) -> bytes:
     whole = _message_json(response)
-    begun = {**whole, "content": [], "stop_reason": None}
+    begun: dict[str, Any] = {**whole, "content": [], "stop_reason": None}
     events: list[dict[str, Any]] = [{"type": "message_start", "message": begun}, {"type": "ping"}]
     written = iter(response.tool_calls)
+    start: dict[str, Any]
     for index, block in enumerate(whole["content"]):
         if block["type"] == "text":
-            start: dict[str, Any] = {"type": "text", "text": ""}
+            start = {"type": "text", "text": ""}
             deltas = [{"type": "text_delta", "text": each} for each in _words(response.content)]
         else:
             start, pieces = {**block, "input": {}}, _halves(next(written).arguments)
