@@ -225,7 +225,7 @@ class Difference:
     def opposite_sign(self) -> bool:
         """Whether b = -a, and neither is 0."""
         baseline = finite(self.a)
-        return bool(baseline) and baseline.copy_negate() == self.b
+        return baseline.copy_negate() == self.b if baseline else False
 
     def doubled(self, *, in_a: bool) -> bool:
         """Whether one side has exactly twice the rows and twice the value of the other."""

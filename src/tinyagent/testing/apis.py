@@ -151,7 +151,7 @@ def _message_sse(response: ModelResponse) -> bytes:
             start = {"type": "text", "text": ""}
             deltas = [{"type": "text_delta", "text": each} for each in _words(response.content)]
         else:
-            start, pieces = {**block, "input": {}}, _halves(next(written).arguments)
+            start, pieces = dict(block, input={}), _halves(next(written).arguments)
             deltas = [{"type": "input_json_delta", "partial_json": each} for each in pieces]
         events.append({"type": "content_block_start", "index": index, "content_block": start})
         events += [{"type": "content_block_delta", "index": index, "delta": d} for d in deltas]
