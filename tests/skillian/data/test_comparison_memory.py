@@ -13,7 +13,7 @@ from skillian.data.services import DataServices
 BYTES = 300_000  # room for about a dozen
 COMPARISONS = 80
 WARM = 20
-GROWTH_MB = 9  # were the trees of their statements kept, it would be about 18
+GROWTH_MB = 14  # were the trees of their statements kept, it would be about 18
 SIDE = """
   {name}:
     connection: c

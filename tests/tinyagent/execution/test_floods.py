@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import os
 import time
 from collections.abc import Generator
 from functools import partial
@@ -35,6 +36,11 @@ def _collector() -> Generator[None]:
     gc.freeze()
     yield
     gc.unfreeze()
+
+
+def crowd() -> float:
+    """How many share a core of this machine: each is slower then, its processor time included."""
+    return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
 class Loop:
@@ -96,7 +102,7 @@ async def test_a_flood_neither_lasts_nor_holds_up_the_loop(
     async def measure() -> float:
         measured.append(await figures(attack, checkpoints))
         seconds, busy = measured[-1]
-        return max(seconds - LIMIT - MOST_OVER, busy - MOST_BUSY)
+        return max(seconds - LIMIT - MOST_OVER * crowd(), busy - MOST_BUSY * crowd())
 
     assert await shortest(measure, 0) < 0, measured
 
@@ -130,7 +136,8 @@ async def test_a_data_frame_does_not_hold_up_the_loop(code: str) -> None:
             assert result.value is not None
             return loop.stop()
 
-        assert await shortest(measure, MOST_BUSY) < MOST_BUSY
+        enough = MOST_BUSY * crowd()
+        assert await shortest(measure, enough) < enough
 
 
 CALLERS = {

@@ -29,7 +29,8 @@ def _own_templates() -> Generator[None]:
 
 
 def sandboxed(*without: str) -> ProcessExecutor:
-    limits = ExecutionLimits(timeout_seconds=20.0, max_processes=5)
+    # With so much memory it is not what ends the forks.
+    limits = ExecutionLimits(timeout_seconds=20.0, max_processes=5, max_memory_bytes=2**34)
     return ProcessExecutor(
         TrustLevel.SANDBOXED, engine="bubblewrap", limits=limits, without=without
     )
