@@ -25,9 +25,15 @@ if TYPE_CHECKING:
 
 _RUN = "the-run"
 _PATIENCE_SECONDS = 60.0
-# Processes are forks of one that has loaded everything, where it finds these modules.
 _FORKS = multiprocessing.get_context("forkserver")
-_FORKS.set_forkserver_preload([__name__, "provider_cells", "tinyagent.durable"])
+
+
+def load_ahead() -> None:
+    """Make the processes forks of one that has loaded everything: for a program of many cells.
+
+    What is loaded ahead is one list for the whole process, so an import must not change it.
+    """
+    _FORKS.set_forkserver_preload([__name__, "provider_cells", "tinyagent.durable"])
 
 
 @dataclass

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from itertools import product
 
 from provider_cells import CASES, KINDS, ROUTES, Cell, play
+from provider_durable import load_ahead
 
 _AT_ONCE = 2
 KILLED = "killed and resumed"
@@ -46,6 +47,7 @@ async def matrix(cases: Sequence[str]) -> dict[Cell, str]:
 
 def print_providers(*, quick: bool = False) -> bool:
     """Print the matrix as a Markdown table; says whether every cell is good."""
+    load_ahead()
     cases = [case for case in CASES if not (quick and case == KILLED)]
     found = asyncio.run(matrix(cases))
     print("| provider |", " | ".join(cases), "|")
