@@ -57,11 +57,11 @@ def _joined(plan: ComparisonPlan) -> exp.Select:
     for side in "ab":
         count = exp.Coalesce(this=sql.column("row_count", f"side_{side}"), expressions=[sql.zero()])
         columns.append(sql.named(count, f"rows_{side}"))
-    for index, measure in enumerate(plan.measures):
+    for index, measure in enumerate(plan.measures):  # in the order of `aggregated`: they are united
         columns += [
             sql.named(sql.column(f"{x}total_{index}", f"side_{side}"), f"{x}{side}_{index}")
-            for x in (("", "x") if measure.has_code else ("",))
             for side in "ab"
+            for x in (("", "x") if measure.has_code else ("",))
         ]
     equal = sql.all_of(
         exp.EQ(this=sql.column(key, "side_a"), expression=sql.column(key, "side_b")) for key in keys

@@ -143,7 +143,6 @@ async def test_tables_of_other_schemas_and_written_queries(services: DataService
     ("measure", "message"),
     [
         ("rows", "there is no column 'size_'; nearest: "),
-        ("binary", r"binary float.*CAST\(double AS DECIMAL\(18,2\)\)"),
         ("bad", "there is no column 'amout'"),
         ("name", "VARCHAR, which is not a number"),
     ],
