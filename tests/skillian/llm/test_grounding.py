@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support.calls import calls_of
+from tests.support.cost import cost_of
 
 from skillian.llm.grounding import MOST_WORDS, ground
 from skillian.llm.vocabulary import DimensionWords, SourceWords, Vocabulary
@@ -106,12 +106,12 @@ def test_what_has_too_many_words_for_a_question_is_not_read() -> None:
     ],
 )
 def test_reading_takes_time_in_the_proportion_of_the_words(part: str) -> None:
-    words = MOST_WORDS // (2 * len(part.split()))
-    half, whole = (" ".join([part] * times) for times in (words, 2 * words))
-    ground(half, VOCABULARY)  # fills what is remembered of the vocabulary
-    # Twice the words: linear is 2, quadratic is 4.
-    assert calls_of(lambda: ground(whole, VOCABULARY)) < 2.6 * calls_of(
-        lambda: ground(half, VOCABULARY)
+    words = MOST_WORDS // (8 * len(part.split()))
+    some, whole = (" ".join([part] * times) for times in (words, 8 * words))
+    ground(some, VOCABULARY)  # fills what is remembered of the vocabulary
+    # Eight times the words: linear is 8, quadratic is 64.
+    assert cost_of(lambda: ground(whole, VOCABULARY)) < 25 * cost_of(
+        lambda: ground(some, VOCABULARY)
     )
 
 
