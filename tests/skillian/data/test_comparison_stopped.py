@@ -36,7 +36,7 @@ CREATE VIEW endless AS
 COMPARING = """
 SELECT count(*) FROM pg_stat_activity
 WHERE datname = current_database() AND state = 'active' AND pid <> pg_backend_pid()
-    AND query LIKE 'COPY%endless%'
+    AND query LIKE 'COPY%side_b%' -- PostgreSQL shows the beginning of a statement only
 """
 ENDED = """
 SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity

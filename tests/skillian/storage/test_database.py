@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import Connection, text
-from tests.support.postgres import PASSWORD, Database, running_postgres
+from tests.support.postgres import PASSWORD, SUPERUSER, Database, running_postgres
 
 from skillian.storage import SessionStore, StoreUnavailable, StoreUrlError, open_store
 
@@ -49,7 +49,7 @@ async def test_a_wrong_password_is_not_repeated(
 async def test_a_server_that_comes_back_is_used_again() -> None:
     with running_postgres() as server:
         async with open_store(server.url()) as store:
-            server.execute("CHECKPOINT")  # this server may lose what it has not written yet
+            Database(server, SUPERUSER).execute("CHECKPOINT")  # it may lose the rest
             server.kill()
             with pytest.raises(StoreUnavailable):
                 await store.ping()
