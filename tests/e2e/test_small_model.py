@@ -138,5 +138,5 @@ async def test_the_command_says_that_the_server_died(mortal_model: RealModel) ->
     server.kill()
     _, err = await process.communicate()
     assert process.returncode == 1
-    assert "Error: no connection to " in err.decode()
+    assert "error: no connection to " in err.decode()
     assert "Traceback" not in err.decode()
