@@ -57,5 +57,5 @@ async def test_a_failure_of_one_does_not_keep_the_others_from_being_tended(
 
 def test_without_the_extra_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(durable_work, "find_spec", lambda _: None)
-    with pytest.raises(UnavailableError, match=r"tinyagent-skillian\[durable\]"):
+    with pytest.raises(UnavailableError, match=r"pip install '\.\[durable\]'"):
         DurableWork("sqlite:///a.db")
