@@ -88,7 +88,7 @@ def _refused_kind(detail: str, body: str) -> type[ModelRefused]:
     words = detail.lower()
     if any(phrase in words or phrase in body.lower() for phrase in _TOO_LONG):
         return ModelContextTooLong
-    if "/v1/responses" in words:  # the mend is another model class, not another form of the tools
+    if "/v1/responses" in words:  # the fix is another model class, not another form of the tools
         return ModelRefused
     if any(name in words for name in _FORMATS) and any(word in words for word in _NOT_TAKEN):
         return ModelFormatRefused
