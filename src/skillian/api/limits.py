@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import math
 from collections import OrderedDict
+from contextlib import suppress
 from dataclasses import dataclass
+from http import HTTPStatus
 from time import monotonic
 
 from starlette.datastructures import Headers
@@ -16,6 +18,9 @@ from skillian.api.problems import ProblemError, SlowClient
 
 RECEIVE_SECONDS = 30.0
 SEND_SECONDS = 30.0
+DISCARD_SECONDS = 10.0
+DISCARD_BYTES = 256 * 1024 * 1024
+"""How much of a body that is refused is read and discarded, so that the client sees the answer."""
 MAX_BUCKETS = 10_000
 """How many keys and addresses are counted; the one that asked longest ago makes room."""
 MAX_FRAME = 256 * 1024
@@ -70,6 +75,43 @@ class Buckets:
         bucket.tokens -= 1
 
 
+class _Body:
+    """What a client sends: read, or discarded once it is refused."""
+
+    def __init__(self, receive: Receive) -> None:
+        self._receive = receive
+        self._has_more = True
+
+    async def __call__(self) -> Message:
+        message = await self._receive()
+        self._has_more = message["type"] == "http.request" and message.get("more_body", False)
+        return message
+
+    def discarding(self, send: Send) -> Send:
+        """A `send` that ends an answer only after the rest of the body, within bounds.
+
+        A connection that is closed with unread data is reset, and a reset can destroy the
+        answer before the client has read it (RFC 9112, 9.6).
+        """
+
+        async def send_and_discard(message: Message) -> None:
+            if message["type"] != "http.response.body":
+                await send(message)
+                return
+            await send({**message, "more_body": True})
+            with suppress(TimeoutError):
+                async with asyncio.timeout(DISCARD_SECONDS):
+                    await self._discard()
+            await send({"type": "http.response.body", "body": b""})
+
+        return send_and_discard
+
+    async def _discard(self) -> None:
+        left = DISCARD_BYTES
+        while self._has_more and left > 0:
+            left -= len((await self()).get("body", b""))
+
+
 class Bounded:
     """Reads a body as a whole, within its size and time, and drops clients that do not read.
 
@@ -104,12 +146,14 @@ class Bounded:
             except TimeoutError:
                 raise SlowClient from None
 
+        body = _Body(receive)
         try:
-            first = await self._body(scope, receive)
+            first = await self._read(scope, body)
         except ProblemError as problem:
-            # The rest of the body is not waited for.
             problem.headers["Connection"] = "close"
-            await problem.response()(scope, receive, send_in_time)
+            is_too_slow = problem.status == HTTPStatus.REQUEST_TIMEOUT
+            answer = send_in_time if is_too_slow else body.discarding(send_in_time)
+            await problem.response()(scope, receive, answer)
             return
         if first is None:
             return
@@ -120,7 +164,7 @@ class Bounded:
 
         await self._app(scope, receive_again, send_in_time)
 
-    async def _body(self, scope: Scope, receive: Receive) -> Message | None:
+    async def _read(self, scope: Scope, receive: Receive) -> Message | None:
         """The whole body as one message; None where the client has gone."""
         headers = Headers(scope=scope)
         length = headers.get("content-length", "0")

@@ -66,6 +66,7 @@ def test_a_question_is_edited_and_sent_again(
     model.says("the second", "Second answer.")
     ask(page, "the first")
     expect(answer(page)).to_contain_text("First answer.")
+    expect(page.get_by_role("button", name="Ask again", exact=True)).to_be_visible()
     page.get_by_role("button", name="Edit", exact=True).last.click()
     expect(page.get_by_role("textbox", name="Message")).to_have_value("the first")
     ask(page, "the second")

@@ -142,3 +142,50 @@ async def test_of_a_client_that_goes_early_nothing_is_asked() -> None:
         raise AssertionError
 
     await Bounded(answers, LIMIT)(SCOPE, receive, send)
+
+
+async def test_a_refused_body_is_read_to_its_end_before_the_answer_ends() -> None:
+    happened: list[str] = []
+    parts = [{"type": "http.request", "body": b"x" * LIMIT, "more_body": n < 9} for n in range(10)]
+
+    async def receive() -> Message:
+        happened.append("receive")
+        return parts.pop(0)
+
+    async def send(message: Message) -> None:
+        happened.append(f"send {message.get('status') or bool(message['body'])}")
+
+    await Bounded(answers, LIMIT)(SCOPE, receive, send)
+    assert happened[:4] == ["receive", "receive", "send 413", "send True"]
+    assert happened[4:] == ["receive"] * 8 + ["send False"]
+
+
+async def test_a_refused_body_that_was_read_is_not_waited_for() -> None:
+    parts = [{"type": "http.request", "body": b"x" * (LIMIT + 1), "more_body": False}]
+    sent: list[Message] = []
+
+    async def receive() -> Message:
+        return parts.pop(0) if parts else await never()
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    await Bounded(answers, LIMIT)(SCOPE, receive, send)
+    assert sent[0]["status"] == 413
+    assert not sent[-1].get("more_body", False)
+
+
+async def test_a_refused_body_without_an_end_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("skillian.api.limits.DISCARD_BYTES", 20 * LIMIT)
+    received = 0
+
+    async def receive() -> Message:
+        nonlocal received
+        received += 1
+        return {"type": "http.request", "body": b"x" * LIMIT, "more_body": True}
+
+    async def send(_: Message) -> None:
+        pass
+
+    await Bounded(answers, LIMIT)(SCOPE, receive, send)
+    assert received == 22
