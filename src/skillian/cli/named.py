@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from skillian.connectors.files import SUFFIXES
+from skillian.connectors.files.connector import SUFFIXES
 from skillian.data.column_roles import is_whole, looks_like_key
 from skillian.data.infer import tables_of
 from skillian.errors import InvalidInputError

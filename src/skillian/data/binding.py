@@ -8,9 +8,9 @@ from cachetools import TTLCache
 from sqlglot import exp
 
 from skillian.connectors.base import ColumnType, Connector, Table
+from skillian.connectors.dialects import compile_sql, replaced
 from skillian.data import sql
 from skillian.data.admission import admit_expression, admit_query
-from skillian.data.compile import compile_sql
 from skillian.data.connections import Connections
 from skillian.data.definitions import Measure, Source
 from skillian.data.dimensions import DimensionBuilder
@@ -130,7 +130,7 @@ class BoundSource:
                 return sql.column(self._column(node.name, what), _ROWS)
             return node
 
-        return sql.replaced(tree, quoted)
+        return replaced(tree, quoted)
 
     def _column(self, name: str, what: str) -> str:
         found = _match(name, self.columns)

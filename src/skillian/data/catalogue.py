@@ -8,9 +8,9 @@ from typing import Any
 from cachetools import TTLCache
 from sqlglot import exp
 
+from skillian.connectors.dialects import compile_sql
 from skillian.data import arrow, sql
 from skillian.data.binding import Binder, BoundSource
-from skillian.data.compile import compile_sql
 from skillian.data.definitions import Measure
 from skillian.data.query import QueryResult
 from skillian.data.raw_rows import raw_rows

@@ -6,7 +6,7 @@ from contextlib import aclosing
 from datetime import UTC, datetime
 from typing import Any
 
-from skillian.connectors.workspace import Workspace
+from skillian.connectors.duckdb.workspace import Workspace
 from skillian.data.binding import Binder
 from skillian.data.comparison_plan import ComparisonPlan
 from skillian.data.comparison_rows import read_rows

@@ -5,8 +5,7 @@ from typing import NamedTuple
 
 from sqlglot import exp
 
-from skillian.data import sql
-from skillian.data.dialects import ADAPTERS
+from skillian.connectors.dialects import compile_sql
 
 
 class Statement(NamedTuple):
@@ -21,10 +20,3 @@ def prepare(tree: exp.Expr, dialect: str, parameters: Mapping[str, object]) -> S
     used = {str(node.this) for node in tree.find_all(exp.Placeholder)}
     bound = {name: value for name, value in parameters.items() if name in used}
     return Statement(compile_sql(tree, dialect), bound)
-
-
-def compile_sql(tree: exp.Expr, dialect: str) -> str:
-    """Return the statement in a sqlglot dialect; values stay bound, names quoted."""
-    adapt = ADAPTERS.get(dialect)
-    adapted = tree if adapt is None else sql.replaced(tree, adapt)
-    return adapted.sql(dialect, pretty=True)

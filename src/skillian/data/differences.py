@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from skillian.connectors.workspace import Workspace, stored_type
+from skillian.connectors.duckdb.workspace import Workspace, stored_type
 from skillian.data import arrow, sql
 from skillian.data.comparison_plan import ComparisonPlan
 from skillian.data.comparison_rows import difference, key_of
@@ -82,7 +82,7 @@ async def keep_differences(ground: Ground, plan: ComparisonPlan, workspace: Work
     different = sql.any_of([sql.negated(sql.is_text(sql.bare("status"), _MATCH)), *gaps])
     statement = ground.statement(_groups(plan, ground).where(different, copy=False), plan)
     batches = ground.home.stream(statement.text, statement.parameters)
-    return await workspace.land(_columns(plan), batches)
+    return await workspace.stage(_columns(plan), batches)
 
 
 class Groups:

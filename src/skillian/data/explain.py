@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from skillian.connectors.workspace import Workspace
+from skillian.connectors.duckdb.workspace import Workspace
 from skillian.data import arrow, sql
 from skillian.data.comparison_plan import ComparisonPlan, MeasurePlan
 from skillian.data.comparison_sql import with_relations

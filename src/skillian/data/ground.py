@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeVar
 from sqlglot import exp
 
 from skillian.connectors.base import ArrowBatch
-from skillian.connectors.workspace import Workspace, stored_type
+from skillian.connectors.duckdb.workspace import Workspace, stored_type
 from skillian.data import arrow
 from skillian.data.comparison_groups import (
     LANDED_A,
@@ -121,7 +121,7 @@ async def _land(
             columns[f"xtotal_{index}"] = "BIGINT"
     batches = side.source.connector.stream(query.text, query.parameters)
     told = None if progress is None else partial(progress, side.source.name)
-    return await workspace.land(columns, batches, told)
+    return await workspace.stage(columns, batches, told)
 
 
 async def together(*work: Coroutine[Any, Any, T]) -> list[T]:

@@ -8,7 +8,7 @@ from typing import Any
 from sqlglot import exp
 
 from skillian.connectors.base import Kind
-from skillian.connectors.workspace import Workspace
+from skillian.connectors.duckdb.workspace import Workspace
 from skillian.data import arrow, sql
 from skillian.data.comparison_plan import ComparisonPlan
 from skillian.data.compile import prepare

@@ -11,11 +11,10 @@ from pydantic import SecretStr
 from sqlglot import exp
 
 from skillian.connectors import scheme
-from skillian.connectors.base import ColumnType, Connector, Table
-from skillian.connectors.duckdb import path_of
+from skillian.connectors.base import ColumnType, Connector, Table, path_of
+from skillian.connectors.dialects import compile_sql
 from skillian.data import arrow, sql
 from skillian.data.column_roles import Look, is_whole, role_of
-from skillian.data.compile import compile_sql
 from skillian.data.connections import Connections
 from skillian.data.definitions import ComparisonSettings, Dimension, Measure, Source, SourcesFile
 from skillian.data.sources import SourceRegistry

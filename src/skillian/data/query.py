@@ -9,9 +9,9 @@ from typing import cast
 from sqlglot import exp
 
 from skillian.connectors.base import Kind
+from skillian.connectors.dialects import compile_sql
 from skillian.data import arrow, sql
 from skillian.data.binding import Binder, BoundSource, MeasureTerm, Term
-from skillian.data.compile import compile_sql
 from skillian.data.exact import exact_measures, number_of
 from skillian.data.filters import Condition, Filters
 from skillian.data.measures import code_of, finite, result_scale

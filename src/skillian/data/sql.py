@@ -1,7 +1,6 @@
 """The small pieces every statement is built of. Names are always quoted, values always bound."""
 
-from collections.abc import Callable, Iterable
-from typing import cast
+from collections.abc import Iterable
 
 from sqlglot import exp
 
@@ -46,34 +45,6 @@ def decimal(expression: exp.Expr, scale: int) -> exp.Expr:
 def as_text(value: exp.Expr) -> exp.Expr:
     """Return `CAST(value AS TEXT)`. `exp.cast` would parse the type's name, once per value."""
     return exp.Cast(this=value, to=exp.DataType(this=exp.DataType.Type.TEXT))
-
-
-def replaced(tree: exp.Expr, change: Callable[[exp.Expr], exp.Expr]) -> exp.Expr:
-    """Return a copy of the tree in which `change` has replaced nodes, from the top down.
-
-    What a replaced node holds is not visited. As `Expr.transform`, which looks at a whole list
-    again for each item that is replaced in it.
-    """
-    copy = tree.copy()
-    root = change(copy)
-    same = [root] if root is copy else []
-    while same:
-        node = same.pop()
-        for key, value in tuple(node.args.items()):
-            held = _nodes(value)
-            changed = [change(each) for each in held]
-            same += [old for old, new in zip(held, changed, strict=True) if old is new]
-            if any(old is not new for old, new in zip(held, changed, strict=True)):
-                node.set(key, changed if isinstance(value, list) else changed[0])
-    return root
-
-
-def _nodes(value: object) -> list[exp.Expr]:
-    """The nodes that an argument of a node holds; lists hold nothing else."""
-    if isinstance(value, exp.Expr):
-        return [value]
-    held = cast("list[object]", value) if isinstance(value, list) else []
-    return [each for each in held if isinstance(each, exp.Expr)]
 
 
 def all_of(conditions: Iterable[exp.Expr]) -> exp.Expr:

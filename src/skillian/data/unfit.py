@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from skillian.connectors.base import ColumnType
+from skillian.connectors.dialects import compile_sql
 from skillian.data import arrow, sql
 from skillian.data.binding import BoundSource, MeasureTerm
-from skillian.data.compile import compile_sql
 from skillian.errors import QueryError
 
 _SHOWN = 5
@@ -68,7 +68,7 @@ async def is_empty(source: BoundSource, value: exp.Expr) -> bool:
 
     In a database the declared type counts, whether there are rows or not.
     """
-    from skillian.connectors.files import FilesConnector  # noqa: PLC0415 - only where it is used
+    from skillian.connectors.files.connector import FilesConnector  # noqa: PLC0415 - only where it is used
 
     if not isinstance(source.connector, FilesConnector):
         return False
@@ -84,7 +84,7 @@ async def misfits(source: BoundSource, value: exp.Expr, goal: ColumnType) -> lis
 
 async def shown(source: BoundSource, value: exp.Expr, values: Sequence[str]) -> str:
     """Return the values for a message, the first one with its line or cell in a file."""
-    from skillian.connectors.files import FilesConnector  # noqa: PLC0415 - only where it is used
+    from skillian.connectors.files.connector import FilesConnector  # noqa: PLC0415 - only where it is used
 
     place = ""
     column, table = value.find(exp.Column), source.relation

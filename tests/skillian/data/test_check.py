@@ -6,7 +6,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from skillian.connectors.duckdb import DuckDBConnector
+from skillian.connectors.duckdb.connector import DuckDBConnector
 from skillian.data import check
 from skillian.data.check import check_sources
 from skillian.data.sources import SourceRegistry

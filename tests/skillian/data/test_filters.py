@@ -6,7 +6,7 @@ from sqlglot import exp
 from tests.support.cost import cost_of
 
 from skillian.connectors.base import ColumnType
-from skillian.data.compile import compile_sql
+from skillian.connectors.dialects import compile_sql
 from skillian.data.filters import (
     MAX_VALUES,
     check_size,

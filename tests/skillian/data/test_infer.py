@@ -95,7 +95,7 @@ async def test_a_table_that_cannot_be_read_is_left_out(tmp_path: Path) -> None:
 async def test_a_database_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(QueryError, match="cannot be opened"):
         await infer_sources("duckdb:///gone.duckdb", tmp_path)
-    with pytest.raises(UnavailableError, match="no such kind"):
+    with pytest.raises(UnavailableError, match="unknown kind"):
         await infer_sources("fax://secret@host", tmp_path)
 
 

@@ -54,7 +54,7 @@ def test_three_faults_are_reported_together_each_with_line_and_mend() -> None:
         ("{column: c}", "{column: c, normalise: [lower]}", 8, "`lower` is not a step"),
         ("{column: c}", "{column: c, type: integer, format: '%Y'}", 8, "`format` needs"),
         ("column: c", "column: on", 8, "`on` without quotes is a boolean"),
-        ("duckdb:///x.duckdb", "oracle://u:p@h/x", 2, "no such kind of database"),
+        ("duckdb:///x.duckdb", "oracle://u:p@h/x", 2, "unknown kind of database"),
     ],
 )
 def test_each_kind_of_fault(old: str, new: str, line: int, message: str) -> None:
