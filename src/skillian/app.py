@@ -43,8 +43,8 @@ from skillian.chat.turns import TurnRunner
 from skillian.data.services import DataServices
 from skillian.data.sources import SourceRegistry
 from skillian.errors import SkillianError
-from skillian.llm.provider import make_model
-from skillian.llm.vocabulary import Vocabulary
+from skillian.models import make_model
+from skillian.offline.vocabulary import Vocabulary
 from skillian.settings import Settings
 from skillian.storage import open_store
 from tinyagent import Model

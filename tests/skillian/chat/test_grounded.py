@@ -15,7 +15,7 @@ from skillian.chat.opening import load_skills, read_vocabulary
 from skillian.data.services import DataServices
 from skillian.data.sources import SourceRegistry
 from skillian.demo.ledger import write_demo
-from skillian.llm.vocabulary import Vocabulary
+from skillian.offline.vocabulary import Vocabulary
 from skillian.skills.registry import SkillRegistry
 from tinyagent import ModelRequest, RawToolCall, ScriptedModel, scripted_call
 

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from skillian.llm.lexicon import ARTICLES, HARMLESS, REQUESTS
-from skillian.llm.plans import Call, NotUnderstood
-from skillian.llm.vocabulary import ToolWords, Vocabulary
-from skillian.llm.words import Word, plain, split
+from skillian.offline.lexicon import ARTICLES, HARMLESS, REQUESTS
+from skillian.offline.plans import Call, NotUnderstood
+from skillian.offline.vocabulary import ToolWords, Vocabulary
+from skillian.offline.words import Word, plain, split
 
 _BEFORE_VALUES = ARTICLES | frozenset(
     {"=", "is", "of", "for", "in", "to", "at", "on", "by", "and", "with", "about", "from"}

@@ -12,13 +12,12 @@ import json
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Any
 
-from skillian.llm.earlier import COMPARE, Earlier, as_object, read_earlier
-from skillian.llm.findings import Grounding
-from skillian.llm.grounding import ground
-from skillian.llm.plans import Call, Plan, is_like, plan, wants_more
-from skillian.llm.spoken import plan_spoken
-from skillian.llm.vocabulary import Vocabulary
-from skillian.llm.wording import word_help, word_result
+from skillian.offline.earlier import COMPARE, Earlier, as_object, read_earlier
+from skillian.offline.grounding import Grounding, ground
+from skillian.offline.plans import Call, Plan, is_like, plan, wants_more
+from skillian.offline.spoken import plan_spoken
+from skillian.offline.vocabulary import Vocabulary
+from skillian.offline.wording import word_help, word_result
 from tinyagent import Message, ModelDelta, ModelRequest, ModelResponse, RawToolCall, Usage
 
 NAME = "offline planner, no language model"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from markdown_it import MarkdownIt
 
-from skillian.llm.wording import word_result
+from skillian.offline.wording import word_result
 
 
 def answer(value: str) -> str:

@@ -8,10 +8,10 @@ from typing import Any
 
 from rapidfuzz import fuzz, utils
 
-from skillian.llm import follow_up
-from skillian.llm.earlier import COMPARE, QUERY, Earlier
-from skillian.llm.findings import Grounding
-from skillian.llm.vocabulary import Vocabulary
+from skillian.offline import follow_up
+from skillian.offline.earlier import COMPARE, QUERY, Earlier
+from skillian.offline.grounding import Grounding
+from skillian.offline.vocabulary import Vocabulary
 
 _PAIR = 2
 _LIKE = 80.0

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from skillian.llm.planner import OfflinePlanner
-from skillian.llm.plans import Call, NotUnderstood
-from skillian.llm.spoken import plan_spoken
-from skillian.llm.vocabulary import DimensionWords, SourceWords, ToolWords, Vocabulary
+from skillian.offline.planner import OfflinePlanner
+from skillian.offline.plans import Call, NotUnderstood
+from skillian.offline.spoken import plan_spoken
+from skillian.offline.vocabulary import DimensionWords, SourceWords, ToolWords, Vocabulary
 from tinyagent import Memory, ModelRequest
 
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.skillian.llm.catalogues import CATALOGUES, before
+from tests.skillian.offline.catalogues import CATALOGUES, before
 
-from skillian.llm.planner import OfflinePlanner
+from skillian.offline.planner import OfflinePlanner
 from tinyagent import Message, ModelRequest
 
 QUESTIONS = Path(__file__).parent / "questions"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from tests.support.messages_server import MessagesServer
 
-from skillian.llm.planner import OfflinePlanner
-from skillian.llm.provider import make_model, ollama_url
-from skillian.llm.vocabulary import Vocabulary
+from skillian.models import make_model, ollama_url
+from skillian.offline.planner import OfflinePlanner
+from skillian.offline.vocabulary import Vocabulary
 from tinyagent import ConfigurationError, Message, ModelRequest, ModelResponse
 from tinyagent.testing import MockServer
 

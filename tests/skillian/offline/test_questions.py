@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.skillian.llm.asking import Question, asked, questions
-from tests.skillian.llm.catalogues import CATALOGUES, before
+from tests.skillian.offline.asking import Question, asked, questions
+from tests.skillian.offline.catalogues import CATALOGUES, before
 
-from skillian.llm.planner import OfflinePlanner
+from skillian.offline.planner import OfflinePlanner
 from tinyagent import Message, ModelRequest
 
 OWN = [question for name in CATALOGUES for question in questions(name)]

@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from skillian.llm.earlier import Earlier, read_earlier
+from skillian.offline.earlier import Earlier, read_earlier
 from tinyagent import Message, ToolCall
 
 ASKED: dict[str, Any] = {"source_a": "a", "source_b": "b", "measures": ["m"]}

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
-from skillian.llm.conditions import Conditions
-from skillian.llm.cues import find_cues
-from skillian.llm.findings import Grounding
-from skillian.llm.lexicon import (
+from skillian.offline.lexicon import (
     ALL,
     ARTICLES,
     BEFORE_NAMES,
@@ -19,12 +17,59 @@ from skillian.llm.lexicon import (
     PERIODIC,
     Cue,
 )
-from skillian.llm.limits import read_limits
-from skillian.llm.phrases import LONGEST, Name, Phrases
-from skillian.llm.unread import Role, unread_words
-from skillian.llm.values import Condition, ValueReader
-from skillian.llm.vocabulary import Vocabulary
-from skillian.llm.words import MOST_PASSED, Word, plain, split
+from skillian.offline.limits import read_limits
+from skillian.offline.roles import Role, find_cues, unread_words
+from skillian.offline.values import Condition, Conditions, ValueReader
+from skillian.offline.vocabulary import LONGEST, Name, Phrases, Vocabulary
+from skillian.offline.words import MOST_PASSED, Word, plain, split
+
+
+@dataclass(slots=True)
+class Grounding:
+    """What was found, in the order of the question.
+
+    Attributes:
+        sources, measures, breakdown, mentioned: names; `mentioned` are dimensions neither filtered
+            nor broken down by.
+        filters: as the tools take them.
+        cleared: dimensions of which all values are wanted ("for all companies").
+        thresholds, count: limits of a match; how many rows.
+        cues: what is wanted.
+        ordered_by: measures to order by.
+        asked_which: mentioned dimensions whose members are asked for ("which companies").
+        is_singular: whether one member only is asked for ("which company").
+        ordinal: "first", "second": the place of the group that is meant.
+        source_after: the source that is named behind a cue ("missing in bpc_reporting").
+        said_sources: words in the place of two sources, known or not ("between X and Y").
+        row_words: words for rows that may name a measure too.
+        unread: words that say something which was not understood: a plan that leaves them out
+            would answer another question.
+    """
+
+    sources: list[str] = field(default_factory=list[str])
+    measures: list[str] = field(default_factory=list[str])
+    breakdown: list[str] = field(default_factory=list[str])
+    mentioned: list[str] = field(default_factory=list[str])
+    filters: dict[str, Any] = field(default_factory=dict[str, Any])
+    cleared: list[str] = field(default_factory=list[str])
+    thresholds: dict[str, Any] = field(default_factory=dict[str, Any])
+    count: int | None = None
+    cues: dict[Cue, str] = field(default_factory=dict[Cue, str])
+    ordered_by: list[str] = field(default_factory=list[str])
+    asked_which: list[str] = field(default_factory=list[str])
+    is_singular: bool = False
+    ordinal: str = ""
+    source_after: dict[Cue, str] = field(default_factory=dict[Cue, str])
+    said_sources: list[str] = field(default_factory=list[str])
+    row_words: list[str] = field(default_factory=list[str])
+    unread: list[str] = field(default_factory=list[str])
+
+    @property
+    def names_data(self) -> bool:
+        """Whether it names what a call can be changed by."""
+        named = (self.measures, self.breakdown, self.filters, self.cleared, self.thresholds)
+        return any(named) or (self.count is not None and "gaps" not in self.cues)
+
 
 LONGEST_QUESTION = 2000
 """Characters; what is longer is no question, and takes long to read."""

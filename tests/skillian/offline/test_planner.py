@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from skillian.llm.planner import NAME, OfflinePlanner
-from skillian.llm.vocabulary import DimensionWords, SourceWords, Vocabulary
+from skillian.offline.planner import NAME, OfflinePlanner
+from skillian.offline.vocabulary import DimensionWords, SourceWords, Vocabulary
 from tinyagent import Memory, ModelDelta, ModelRequest, ModelResponse, ToolCall
 
 WORDS = SourceWords(

@@ -6,7 +6,7 @@ import re
 from calendar import monthrange
 from collections.abc import Iterable, Sequence
 
-from skillian.llm.words import MOST_PASSED, Word
+from skillian.offline.words import MOST_PASSED, Word
 
 _NAMES = (
     *("january", "february", "march", "april", "may", "june"),

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, cast
 
-from skillian.llm.plain_words import word_plainly
-from skillian.llm.vocabulary import Vocabulary
+from skillian.offline.vocabulary import Vocabulary
 
 _SHOWN = 5
 _PASSAGES = 2
@@ -152,3 +151,43 @@ def _shown(value: Any) -> Any:
 
 def _more(more: bool) -> list[str]:  # noqa: FBT001 - a private word for "and so on"
     return ["(There are more; the result has them.)"] if more else []
+
+
+_MOST_LINES = 40
+_ANSWER = "answer"
+
+
+def word_plainly(result: Mapping[str, Any]) -> str:
+    """What the result says: its `answer`, if it has one, else each of its values."""
+    answer = result.get(_ANSWER)
+    if isinstance(answer, str) and answer:
+        return answer
+    lines = list(_lines(result, ""))
+    if len(lines) > _MOST_LINES:
+        lines[_MOST_LINES:] = ["(There is more; the result has it.)"]
+    return "\n".join(lines) or "There is nothing."
+
+
+def _lines(value: object, indent: str) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        for name, each in cast("Mapping[str, object]", value).items():
+            yield from _named(f"{indent}{name}:", each, indent)
+    elif isinstance(value, list):
+        for each in cast("list[object]", value):
+            yield from _named(f"{indent}-", each, indent)
+    else:
+        yield f"{indent}{_scalar(value)}"
+
+
+def _named(label: str, value: object, indent: str) -> Iterator[str]:
+    if isinstance(value, Mapping | list):
+        yield label if value else f"{label} none"
+        yield from _lines(cast("object", value), f"{indent}  ")
+    else:
+        yield f"{label} {_scalar(value)}"
+
+
+def _scalar(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "none" if value is None else str(value)

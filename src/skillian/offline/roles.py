@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from skillian.llm.lexicon import ASIDE, BREAKDOWNS, CHANGING, HARMLESS, REQUESTS
-from skillian.llm.words import Word
+from skillian.offline.lexicon import ASIDE, BREAKDOWNS, CHANGING, CUES, HARMLESS, REQUESTS, Cue
+from skillian.offline.words import Word
 
 Role = Literal[
     "", "source", "measure", "dimension", "value", "limit", "cue", "row word", "conflict"
@@ -64,3 +64,35 @@ def _start_of_core(words: Sequence[Word], roles: Sequence[Role]) -> int:
     asking = [at for at in range(first) if words[at].plain in REQUESTS]
     plainly = [at for at in asking if words[at].plain not in ASIDE]
     return (plainly or asking or [0])[-1]
+
+
+_NAMES = {"source", "measure", "dimension", "value"}
+
+
+def find_cues(
+    question: str, words: Sequence[Word], roles: list[Role]
+) -> dict[Cue, tuple[int, int]]:
+    """Each cue with the place of the text that gives it last; its words are marked as understood.
+
+    A cue all of whose words are names is none: "material" may be a dimension. That rows are
+    spoken of is noted even so: "the documents behind it".
+    """
+    text = question.lower()
+    found: dict[Cue, tuple[int, int]] = {}
+    free: list[tuple[int, Cue]] = []
+    for cue, pattern in CUES.items():
+        for match in pattern.finditer(text):
+            within = [
+                at
+                for at, word in enumerate(words)
+                if word.start < match.end() and match.start() < word.end
+            ]
+            unnamed = [at for at in within if roles[at] not in _NAMES]
+            if not unnamed and cue != "rows":
+                continue
+            found[cue] = match.span()
+            free.extend((at, cue) for at in unnamed)
+    for at, cue in free:
+        if roles[at] in {"", "row word"}:
+            roles[at] = "row word" if cue == "rows" else "cue"
+    return found

@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from skillian.llm.plain_words import word_plainly
-from skillian.llm.wording import word_result
+from skillian.offline.wording import word_plainly, word_result
 
 
 @pytest.mark.parametrize(

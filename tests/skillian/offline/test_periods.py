@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from skillian.llm.periods import in_span, month_of, named_months, named_years, read_span
-from skillian.llm.words import split
+from skillian.offline.periods import in_span, month_of, named_months, named_years, read_span
+from skillian.offline.words import split
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.cost import cost_of
 
-from skillian.llm.grounding import MOST_WORDS, ground
-from skillian.llm.vocabulary import DimensionWords, SourceWords, Vocabulary
+from skillian.offline.grounding import MOST_WORDS, ground
+from skillian.offline.vocabulary import DimensionWords, SourceWords, Vocabulary
 
 DIMENSIONS = {
     "company": DimensionWords(("company code",), ("1001", "1002")),

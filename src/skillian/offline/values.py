@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from skillian.llm import periods
-from skillian.llm.lexicon import (
+from skillian.offline import periods
+from skillian.offline.lexicon import (
     AFTERWARDS,
     ARTICLES,
     CHANGING,
@@ -17,9 +18,8 @@ from skillian.llm.lexicon import (
     WEAK,
     Operator,
 )
-from skillian.llm.phrases import Phrases
-from skillian.llm.vocabulary import Vocabulary
-from skillian.llm.words import MOST_PASSED, Word
+from skillian.offline.vocabulary import Phrases, Vocabulary
+from skillian.offline.words import MOST_PASSED, Word
 
 _LONGEST_VALUE = 5
 _LONGEST_OPERATOR = 4
@@ -285,3 +285,41 @@ def _is_run(values: Sequence[str], known: Sequence[str]) -> bool:
 def _is_everyday(word: Word) -> bool:
     plain = word.plain
     return plain in HARMLESS or plain in CHANGING or plain in WEAK
+
+
+class Conditions:
+    """What is asked of each dimension, in the order of the question."""
+
+    def __init__(self) -> None:
+        self._asked: dict[str, dict[Operator, list[str]]] = {}
+
+    def add(self, dimension: str, operator: Operator, values: Sequence[str]) -> bool:
+        """Note a condition; False where it goes against an earlier one on that dimension."""
+        asked = self._asked.setdefault(dimension, {})
+        if operator in {"eq", "ne"}:
+            known = asked.setdefault(operator, [])
+            known += [value for value in values if value not in known]
+        elif operator in asked:
+            return False
+        else:
+            asked[operator] = list(values)
+        return len(asked) == 1 or "eq" not in asked
+
+    def arguments(self) -> dict[str, Any]:
+        """The `filters` argument."""
+        return {name: _argument(asked) for name, asked in self._asked.items()}
+
+
+def _argument(asked: dict[Operator, list[str]]) -> Any:
+    if "eq" in asked:
+        return _one_or_all(asked["eq"])
+    if set(asked) == {"gte", "lte"}:
+        return {"between": [asked["gte"][0], asked["lte"][0]]}
+    return {
+        operator: values if operator == "between" else _one_or_all(values)
+        for operator, values in asked.items()
+    }
+
+
+def _one_or_all(values: list[str]) -> Any:
+    return values[0] if len(values) == 1 else list(values)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from skillian.llm.earlier import COMPARE, QUERY, ROWS, Comparison, Earlier
-from skillian.llm.findings import Grounding
-from skillian.llm.lexicon import ORDINALS
+from skillian.offline.earlier import COMPARE, QUERY, ROWS, Comparison, Earlier
+from skillian.offline.grounding import Grounding
+from skillian.offline.lexicon import ORDINALS
 
 Look = Literal["explain", "drill", "rows"]
 ToolArguments = tuple[str, dict[str, Any]]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import Protocol
 
-from skillian.llm.planner import OfflinePlanner
-from skillian.llm.vocabulary import Vocabulary
+from skillian.offline.planner import OfflinePlanner
+from skillian.offline.vocabulary import Vocabulary
 from tinyagent import AnthropicModel, ConfigurationError, Model, OpenAIModel
 
 _OLLAMA_PORT = {"": 11434, "http": 80, "https": 443}
