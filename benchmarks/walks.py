@@ -84,11 +84,11 @@ async def code_step(base_url: str, walk: Walk) -> list[str]:
 async def chat_turn(sources: Path, walk: Walk) -> list[str]:
     """A question to the service that one comparison answers, over HTTP."""
     settings = Settings(sources=sources, database_url=f"sqlite:///{sources.parent / 'chat.db'}")  # type: ignore[arg-type]  # a text is taken too
-    server = Server(create_app(settings, model=lambda _: Instant()))
+    started = asyncio.Event()
+    server = Server(create_app(settings, model=lambda _: Instant()), started.set)
     listening = listen("127.0.0.1", 0)
     serving = asyncio.create_task(server.serve(sockets=[listening]))
-    while not server.started and not serving.done():
-        await asyncio.sleep(0.01)
+    await started.wait()
     url = f"http://127.0.0.1:{listening.getsockname()[1]}/chat"
     async with aiohttp.ClientSession() as http:
 
