@@ -60,7 +60,7 @@ def _check(definitions: SourcesFile, document: Document) -> None:
         if kind not in schemes() and not url.get_secret_value().startswith("${"):
             known = ", ".join(f"{known}://…" for known in schemes())
             line = document.line_of(("connections", name))
-            document.fault(line, f"connection `{name}`: no such kind of database", f"use {known}")
+            document.fault(line, f"connection `{name}`: unknown kind of database", f"use {known}")
     for name, source in definitions.sources.items():
         _check_source(name, source, definitions, document)
     _check_comparison(definitions, document)

@@ -163,5 +163,5 @@ async def test_a_file_that_cannot_be_compared_is_told(tmp_path: Path) -> None:
     with pytest.raises(InvalidInputError, match="no column to align on"):
         sources_of(await tables_of([str(path)]))
     path.unlink()
-    with pytest.raises(QueryError, match="check that they are there"):
+    with pytest.raises(QueryError, match="check that they exist"):
         sources_of(await tables_of([str(path)]))
