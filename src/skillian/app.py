@@ -40,8 +40,8 @@ from skillian.chat.durable_work import DurableWork
 from skillian.chat.grounding_check import check_answer
 from skillian.chat.opening import load_skills, read_vocabulary
 from skillian.chat.turns import TurnRunner
+from skillian.data.declare.sources import SourceRegistry
 from skillian.data.services import DataServices
-from skillian.data.sources import SourceRegistry
 from skillian.errors import SkillianError
 from skillian.models import make_model
 from skillian.offline.vocabulary import Vocabulary

@@ -7,10 +7,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from skillian.chat.agent import Agent
-from skillian.data.catalogue import DimensionInfo
-from skillian.data.definitions import Measure
+from skillian.data.declare.definitions import Measure
+from skillian.data.declare.sources import SourceRegistry
+from skillian.data.query.catalogue import DimensionInfo
 from skillian.data.services import DataServices
-from skillian.data.sources import SourceRegistry
 from skillian.models import make_model
 from skillian.offline.vocabulary import DimensionWords, SourceWords, ToolWords, Vocabulary
 from skillian.skills.discovery import load_registry

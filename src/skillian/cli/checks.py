@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from importlib.util import find_spec
 
-from skillian.data.check import check_sources
-from skillian.data.sources import SourceRegistry
+from skillian.data.declare.check import check_sources
+from skillian.data.declare.sources import SourceRegistry
 from skillian.errors import SkillianError, how_to_install
 from skillian.models import make_model
 from skillian.offline.vocabulary import Vocabulary

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nicegui.element import Element
 
-from skillian.data.values import jsonable
+from skillian.data.sql.values import jsonable
 
 
 class Amount(Element, component="amount.js"):

@@ -9,8 +9,8 @@ from nicegui import ui
 
 from skillian.api.problems import ProblemError
 from skillian.api.service import Service
-from skillian.data.filters import Operator
-from skillian.data.results import ComparisonResult, Status
+from skillian.data.comparison.results import ComparisonResult, Status
+from skillian.data.query.filters import Operator
 from skillian.display import printable
 from skillian.errors import InvalidInputError, ToolError
 from skillian.reports.words import text

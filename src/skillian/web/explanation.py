@@ -7,14 +7,14 @@ from functools import partial
 from nicegui import ui
 
 from skillian.api.service import Service
-from skillian.data.explanation import (
+from skillian.data.comparison.explain.explanation import (
     Breakdown,
     Contribution,
     Explanation,
     MeasureExplanation,
     share,
 )
-from skillian.data.results import ComparisonResult
+from skillian.data.comparison.results import ComparisonResult
 from skillian.display import printable
 from skillian.reports.charts import WIDTH, from_zero
 from skillian.reports.words import key_words

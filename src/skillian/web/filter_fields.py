@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from nicegui import ui
 
-from skillian.data.filters import written_filter
+from skillian.data.query.filters import written_filter
 from skillian.web.choices import offer
 
 _OPERATORS = {

@@ -8,9 +8,9 @@ from nicegui import ui
 from nicegui.events import EChartPointClickEventArguments
 
 from skillian.api.service import Service
-from skillian.data.heat_map import Cell, HeatMap
-from skillian.data.results import ComparisonResult
-from skillian.data.values import jsonable
+from skillian.data.comparison.explain.heat_map import Cell, HeatMap
+from skillian.data.comparison.results import ComparisonResult
+from skillian.data.sql.values import jsonable
 from skillian.reports.charts import WIDTH, shades
 from skillian.reports.words import text
 from skillian.web.choices import OnMember, picked, scrolling, waiting

@@ -5,7 +5,7 @@ from __future__ import annotations
 from nicegui import ui
 from pydantic import ValidationError
 
-from skillian.data.definitions import Thresholds
+from skillian.data.declare.definitions import Thresholds
 
 _CLASSES = {"match": "A match is off by at most", "minor_diff": "A minor difference by at most"}
 _PARTS = {"absolute": "amount", "percentage": "percent of A"}

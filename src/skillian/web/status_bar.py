@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from nicegui import ui
 
-from skillian.data.results import STATUSES, Classes, Status
+from skillian.data.comparison.results import STATUSES, Classes, Status
 from skillian.reports.charts import WIDTH, stacked
 from skillian.web.amount import Amount
 from skillian.web.theme import STATUSES as SHOWN

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from nicegui import ui
 
-from skillian.data.results import ComparisonResult, MeasureSummary
+from skillian.data.comparison.results import ComparisonResult, MeasureSummary
 from skillian.web.amount import Amount
 
 

@@ -17,8 +17,8 @@ from skillian.connectors.dialects import compile_sql
 from skillian.connectors.duckdb.connector import DuckDBConnector
 from skillian.connectors.mysql.connector import MySQLConnector, login_of
 from skillian.data import sql
+from skillian.data.declare.sources import SourceRegistry
 from skillian.data.services import DataServices
-from skillian.data.sources import SourceRegistry
 from skillian.errors import QueryError
 
 pytestmark = pytest.mark.mysql

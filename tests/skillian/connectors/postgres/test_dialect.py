@@ -12,8 +12,8 @@ from skillian.connectors.dialects import compile_sql
 from skillian.connectors.duckdb.connector import DuckDBConnector
 from skillian.connectors.postgres.connector import PostgresConnector
 from skillian.data import sql
-from skillian.data.definitions import Dimension
-from skillian.data.dimensions import DimensionBuilder
+from skillian.data.declare.definitions import Dimension
+from skillian.data.query.dimensions import DimensionBuilder
 from skillian.errors import QueryError
 
 
