@@ -17,7 +17,7 @@ EXTRAS := anthropic,durable,mcp,mysql,openai,otel,postgres,prices,python,service
 PROGRAMS := chromium mariadb-server fonts-dejavu-core
 
 .PHONY: help setup demo test test-install test-live test-models test-pythons check format bench bench-comparison bench-durable bench-page bench-peers bench-service
-.PHONY: constraints clean
+.PHONY: constraints clean walks
 
 help: ## Show what there is to make
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -45,6 +45,9 @@ check: $(VENV)/.dev ## Format, lint, types, layers, dependencies
 	$(BIN)/pyright
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/deptry .
+
+walks: $(VENV)/.dev ## Print the files that each of four journeys enters, in order
+	@$(BIN)/python benchmarks/walks.py
 
 format: $(VENV)/.dev ## Put the code into shape
 	$(BIN)/ruff format $(SOURCES)
