@@ -36,12 +36,13 @@ _KEY = f'p => p.data === undefined ? "…" : ({_PRINTABLE})(p.value)'
 _PERCENT = """p => p.value === null || p.value === undefined ? "" :
   new Intl.NumberFormat(navigator.language, {maximumFractionDigits: 4}).format(p.value) + " %" """
 _OPEN = f"""p => {{
+  if (!p.data) return "";
   const button = document.createElement("button");
   button.type = "button";
   button.className = "row-open";
   button.tabIndex = -1;
-  button.textContent = p.data ? "Rows" : "";
-  if (p.data) button.setAttribute("aria-label",
+  button.textContent = "Rows";
+  button.setAttribute("aria-label",
     "Rows behind " + Object.values(p.data.key).map({_PRINTABLE}).join(", "));
   return button;
 }}"""
