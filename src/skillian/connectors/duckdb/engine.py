@@ -172,50 +172,50 @@ class DuckDBEngine:
                 lambda: work(statement.on(self._cursor())), statement, seconds or self._timeout
             )
 
-    async def describe(self, text: str) -> Mapping[str, ColumnType]:
+    async def describe(self, statement: str) -> Mapping[str, ColumnType]:
         """Return the columns of a SELECT, without running it."""
 
         def columns(cursor: Cursor) -> dict[str, ColumnType]:
-            relation = select(cursor, text, {})
+            relation = select(cursor, statement, {})
             types = (column_type(str(kind)) for kind in relation.types)
             return dict(zip(relation.columns, types, strict=True))
 
         return await self.call(columns)
 
-    async def run(self, text: str, parameters: Mapping[str, object]) -> ArrowTable:
+    async def run(self, statement: str, parameters: Mapping[str, object]) -> ArrowTable:
         """Return the rows of one SELECT, within the budget."""
 
-        def read(statement: Statement) -> ArrowTable:
-            relation = select(statement.on(self._cursor()), text, parameters)
-            schema = statement.read(relation, _BATCH_ROWS)
-            return table_within_budget(iter(statement.next_batch, None), schema)
+        def read(running: Statement) -> ArrowTable:
+            relation = select(running.on(self._cursor()), statement, parameters)
+            schema = running.read(relation, _BATCH_ROWS)
+            return table_within_budget(iter(running.next_batch, None), schema)
 
-        with Statement() as statement:
-            return await self._in_thread(lambda: read(statement), statement, self._timeout)
+        with Statement() as running:
+            return await self._in_thread(lambda: read(running), running, self._timeout)
 
     async def stream(
-        self, text: str, parameters: Mapping[str, object]
+        self, statement: str, parameters: Mapping[str, object]
     ) -> AsyncGenerator[ArrowBatch]:
         """Yield the rows of one SELECT in batches; DuckDB continues as they are consumed."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + STREAM_TIMEOUT_SECONDS
-        with Statement() as statement:
+        with Statement() as running:
 
             def start() -> None:
-                relation = select(statement.on(self._cursor()), text, parameters)
-                statement.read(relation, _STREAM_BATCH_ROWS)
+                relation = select(running.on(self._cursor()), statement, parameters)
+                running.read(relation, _STREAM_BATCH_ROWS)
 
-            self._streams.add(statement)
+            self._streams.add(running)
             try:
-                await self._in_thread(start, statement, STREAM_TIMEOUT_SECONDS)
+                await self._in_thread(start, running, STREAM_TIMEOUT_SECONDS)
                 while True:
                     seconds = deadline - loop.time()
-                    batch = await self._in_thread(statement.next_batch, statement, seconds)
+                    batch = await self._in_thread(running.next_batch, running, seconds)
                     if batch is None:
                         return
                     yield batch
             finally:
-                self._streams.discard(statement)
+                self._streams.discard(running)
 
     async def aclose(self) -> None:
         """Stop running statements and close the database; the next statement reopens it."""
