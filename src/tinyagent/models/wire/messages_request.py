@@ -1,4 +1,4 @@
-"""Requests in Anthropic's messages format.
+"""Requests of Anthropic's Messages API.
 
 Source: Anthropic API reference, "Messages", version 2026-10-21.
 """
@@ -17,14 +17,14 @@ from tinyagent.core.errors import ConfigurationError, ModelFormatRefused
 from tinyagent.core.messages import Message, Part, ToolCall
 from tinyagent.core.parts import Document, Image, Reasoning, Text, to_base64
 from tinyagent.core.types import ModelRequest, RequestFormat
-from tinyagent.models.encoding import Origin, check_attachments
 from tinyagent.models.providers import PROVIDERS, Provider
-from tinyagent.models.schemas import anthropic_schema
+from tinyagent.models.wire.schemas import anthropic_schema
+from tinyagent.models.wire.shared import Origin, check_attachments
 
 _NO_ARGUMENTS: Mapping[str, Any] = {"type": "object", "properties": {}}
 _NOT_IN_AN_ID = re.compile(r"[^a-zA-Z0-9_-]")
 _THINKING = {"thinking", "redacted_thinking"}
-_ANSWER_TOKENS = 4_096  # what is left for the answer beside a budget for reasoning
+_ANSWER_TOKENS = 4_096  # left for the answer in addition to a budget for reasoning
 
 Blocks = Iterator[tuple[str, dict[str, Any]]]
 
@@ -32,12 +32,12 @@ Blocks = Iterator[tuple[str, dict[str, Any]]]
 def encode_request(
     model: str, request: ModelRequest, *, max_tokens: int, stream: bool
 ) -> dict[str, Any]:
-    """The body of `POST /v1/messages`; `max_tokens` holds where the request names none.
+    """The body of `POST /v1/messages`; `max_tokens` applies if the request names none.
 
     The temperature is left out: the API refuses it, at any value.
 
     Raises:
-        ModelFormatRefused: the request wants a `response_format` that the API does not have.
+        ModelFormatRefused: the request has a `response_format` that the API does not know.
         ModelContextTooLong: the images and documents are too large for one request.
         ConfigurationError: the budget for reasoning is not below `max_tokens`.
     """
@@ -64,28 +64,28 @@ def encode_request(
 
 
 def prefix_of(body: Mapping[str, Any]) -> str:
-    """A digest of all that a reply to the request comes behind: reasoning is bound to it."""
-    seal = _sealed(body)
+    """A digest of everything that precedes a reply to the request: reasoning is bound to it."""
+    digest = _digest(body)
     for message in body["messages"]:
         for block in message["content"]:
-            seal.update(_bytes([message["role"], block]))
-    return str(seal.hexdigest())
+            digest.update(_bytes([message["role"], block]))
+    return str(digest.hexdigest())
 
 
 def _blocks(
     messages: Sequence[Message], body: Mapping[str, Any], origin: Origin, provider: Provider
 ) -> Blocks:
-    """The content of the turns, block by block, each with its role."""
+    """The blocks of all turns, each with its role."""
     thinks = any(isinstance(part, Reasoning) for m in messages for part in _parts(m))
-    seal = _sealed(body) if thinks and provider.binds_reasoning else None
+    digest = _digest(body) if thinks and provider.binds_reasoning else None
     for message in messages:
         if message.role == "system":
             continue
         role = "assistant" if message.role == "assistant" else "user"
-        prefix = None if seal is None else seal.hexdigest()
+        prefix = None if digest is None else digest.hexdigest()
         for block in _encode_blocks(message, origin, prefix):
-            if seal is not None:
-                seal.update(_bytes([role, block]))
+            if digest is not None:
+                digest.update(_bytes([role, block]))
             yield role, block
 
 
@@ -93,7 +93,7 @@ def _parts(message: Message) -> Sequence[Part]:
     return () if isinstance(message.content, str) else message.content
 
 
-def _sealed(body: Mapping[str, Any]) -> Any:
+def _digest(body: Mapping[str, Any]) -> Any:
     return hashlib.sha256(_bytes([body.get("system"), body.get("tools")]))
 
 
@@ -132,7 +132,7 @@ def _encode_result(message: Message) -> dict[str, Any]:
 
 
 def _encode_part(part: Part) -> dict[str, Any] | None:
-    """A part as a block; None for one that the API does not take."""
+    """A part as a block; None if the API does not take it."""
     if isinstance(part, Text):
         return {"type": "text", "text": part.text} if part.text.strip() else None
     if isinstance(part, ToolCall):
@@ -147,7 +147,7 @@ def _encode_part(part: Part) -> dict[str, Any] | None:
 
 
 def _encode_reasoning(part: Reasoning, origin: Origin, prefix: str | None) -> dict[str, Any] | None:
-    """The block as it came; None where it is another model's, or what precedes it has changed."""
+    """The block as received; None if another model made it or what precedes it has changed."""
     data = origin.own(part.opaque)
     if data is None or (prefix is not None and data.get("prefix") != prefix):
         return None
@@ -160,7 +160,7 @@ def _source(part: Image | Document) -> dict[str, Any]:
 
 
 def _call_id(call_id: str) -> str:
-    """An id as the API takes it: another model of the same conversation may use more letters."""
+    """An id as the API takes it: another model of the conversation may use other characters."""
     return _NOT_IN_AN_ID.sub("_", call_id)
 
 
@@ -173,9 +173,9 @@ def _encode_format(wanted: RequestFormat) -> dict[str, Any]:
     if wanted.response_format is not None:
         kind = wanted.response_format.get("type")
         if kind != "json_schema":
-            raise ModelFormatRefused(f"Anthropic's API takes no response_format of type {kind!r}")
+            raise ModelFormatRefused(f"Anthropic's API has no response_format of type {kind!r}")
         schema = anthropic_schema(wanted.response_format["json_schema"]["schema"])
-        if schema is not None:  # else the prompt alone says which form is wanted
+        if schema is not None:  # otherwise only the prompt describes the form
             out["output_config"] = {"format": {"type": "json_schema", "schema": schema}}
     return out
 
@@ -190,7 +190,7 @@ def _encode_tool(function: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _add_reasoning(body: dict[str, Any], request: ModelRequest, provider: Provider) -> None:
-    """Add the wish for reasoning; a budget is part of `max_tokens`."""
+    """Add the requested reasoning; a budget is part of `max_tokens`."""
     for key, value in provider.reasoning_fields(request.reasoning).items():
         body[key] = {**body.get(key, {}), **value}
     budget = body.get("thinking", {}).get("budget_tokens")
@@ -203,14 +203,14 @@ def _add_reasoning(body: dict[str, Any], request: ModelRequest, provider: Provid
     elif budget >= request.max_tokens:
         raise ConfigurationError(
             f"reasoning takes {budget:,} tokens of max_tokens={request.max_tokens:,}: raise"
-            " max_tokens, or ask for less reasoning"
+            " max_tokens, or request less reasoning"
         )
 
 
 def _may_think(messages: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether the current turn has its reasoning: a model with a budget wants it from the start.
+    """Whether the current turn has its reasoning: a model with a budget needs it from the start.
 
-    It is missing where the turn was begun by another model, or without reasoning.
+    It is missing if another model began the turn, or if the turn began without reasoning.
     """
     for message in reversed(messages):
         kinds = [block["type"] for block in message["content"]]

@@ -1,8 +1,8 @@
-"""JSON Schema in the subsets that providers hold their models to.
+"""JSON Schema in the subsets that providers support.
 
-One function for each subset rewrites a schema into it, or gives None where that would change what
-the schema admits. What a rewritten schema admits the original admits too, but for limits such as
-`minLength` that the subset cannot say; whoever reads the answer checks these.
+One function for each subset rewrites a schema into it, or returns None if that would change what
+the schema admits. Whatever a rewritten schema admits, the original admits too, except for limits
+such as `minLength` that the subset does not have; the reader of the answer checks these.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from tinyagent.core.json_shape import as_array, as_object
+from tinyagent.models.providers import SchemaSubset
 
 WRAPPED = "action"
-"""The one property of the object around a schema whose root is no object."""
+"""The only property of the object around a schema whose root is not an object."""
 
 _NOTES = {"title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly"}
 _LIMITS = {
@@ -48,13 +49,13 @@ _LOOK_AROUND = re.compile(r"\(\?[=!<]")
 _MAX_DEPTH = 40
 
 
-class _NoSuchForm(Exception):
-    """The subset cannot say it."""
+class _NotInSubset(Exception):
+    """The subset cannot express a schema."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Subset:
-    """What a provider takes besides the shape of a value."""
+    """What a provider supports besides the shape of a value."""
 
     limits: frozenset[str]
     formats: frozenset[str]
@@ -82,20 +83,20 @@ _GEMINI = _Subset(
 
 
 def openai_schema(schema: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The schema as OpenAI's strict mode takes it; None where it cannot be said so.
+    """The schema as OpenAI's strict mode takes it; None if that is impossible.
 
-    All properties are required there: one that has a default is described with it.
+    All properties are required there, so a default becomes part of the description.
     """
     return _rewritten(schema, _OPENAI)
 
 
 def anthropic_schema(schema: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The schema as Anthropic's `output_config` takes it; None where it cannot be said so."""
+    """The schema as Anthropic's `output_config` takes it; None if that is impossible."""
     return _rewritten(schema, _ANTHROPIC)
 
 
 def gemini_schema(schema: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The schema as Gemini takes it; None where it cannot be said so."""
+    """The schema as Gemini takes it; None if that is impossible."""
     return _rewritten(schema, _GEMINI)
 
 
@@ -114,6 +115,26 @@ def object_at_root(schema: Mapping[str, Any]) -> Mapping[str, Any]:
     }
 
 
+def fitting_format(wanted: Mapping[str, Any], subset: SchemaSubset) -> Mapping[str, Any]:
+    """A `response_format` of chat completions as the provider supports it.
+
+    A schema outside its subset is sent without `strict`, or replaced by JSON of any form: the
+    prompt describes the form in any case.
+    """
+    if wanted.get("type") != "json_schema" or subset == "any":
+        return wanted
+    if subset in {"json_object", "anthropic"}:
+        return {"type": "json_object"}
+    described = wanted["json_schema"]
+    schema = described["schema"]
+    rewritten = openai_schema(schema) if subset == "openai" else gemini_schema(schema)
+    if rewritten is None and subset == "gemini":
+        return {"type": "json_object"}
+    strict = rewritten is not None
+    fitting = {**described, "schema": rewritten or object_at_root(schema), "strict": strict}
+    return {**wanted, "json_schema": fitting}
+
+
 def _rewritten(schema: Mapping[str, Any], subset: _Subset) -> dict[str, Any] | None:
     root = object_at_root(schema)
     definitions = as_object(root.get("$defs")) or {}
@@ -123,15 +144,15 @@ def _rewritten(schema: Mapping[str, Any], subset: _Subset) -> dict[str, Any] | N
         out = _node(root, subset, 0)
         if definitions:
             out["$defs"] = {name: _node(part, subset, 0) for name, part in definitions.items()}
-    except (_NoSuchForm, TypeError):  # a tool's server may send a schema of any shape
+    except (_NotInSubset, TypeError):  # a tool's server may send a schema of any shape
         return None
     return out
 
 
-def _node(given: object, subset: _Subset, depth: int) -> dict[str, Any]:
-    node = as_object(given)
+def _node(value: object, subset: _Subset, depth: int) -> dict[str, Any]:
+    node = as_object(value)
     if node is None or depth > _MAX_DEPTH or set(node) - _READ:
-        raise _NoSuchForm
+        raise _NotInSubset
     if "$ref" in node:
         return _reference(node)
     node = _merged(node)
@@ -139,7 +160,7 @@ def _node(given: object, subset: _Subset, depth: int) -> dict[str, Any]:
     options = as_array(node.get("anyOf", node.get("oneOf")))
     if options is not None:
         if len(node.keys() & _CHOICES) > 1:
-            raise _NoSuchForm
+            raise _NotInSubset
         return out | {"anyOf": [_node(option, subset, depth + 1) for option in options]}
     kinds = _kinds(node)
     out["type"] = node.get("type", kinds[0] if len(kinds) == 1 else kinds)
@@ -155,38 +176,38 @@ def _node(given: object, subset: _Subset, depth: int) -> dict[str, Any]:
 
 
 def _kinds(node: Mapping[str, Any]) -> list[str]:
-    """The types of value that a node admits; of fixed values those that they have."""
-    said = node.get("type")
-    if said is not None:
-        kinds = [str(kind) for kind in as_array(said) or [said]]
+    """The types that a node admits: its `type`, or the types of its fixed values."""
+    declared = node.get("type")
+    if declared is not None:
+        kinds = [str(kind) for kind in as_array(declared) or [declared]]
         if set(kinds) - _ALL_TYPES:
-            raise _NoSuchForm
+            raise _NotInSubset
         return kinds
     values: list[object] = as_array(node.get("enum")) or []
     if "const" in node:
         values = [node["const"]]
-    found = {_TYPES.get(value.__class__, "") for value in values}
-    if not found or "" in found:
-        raise _NoSuchForm  # it admits anything, or values of a kind that has no short name
-    return sorted(found)
+    names = {_TYPES.get(value.__class__, "") for value in values}
+    if not names or "" in names:
+        raise _NotInSubset  # it admits anything, or objects and arrays
+    return sorted(names)
 
 
 def _reference(node: Mapping[str, Any]) -> dict[str, Any]:
-    """A reference with nothing beside it: remarks are left out, anything else counts."""
+    """A reference without its siblings: notes may be dropped, anything else may not."""
     if set(node) - _NOTES - {"$ref"} or not str(node["$ref"]).startswith("#/$defs/"):
-        raise _NoSuchForm
+        raise _NotInSubset
     return {"$ref": node["$ref"]}
 
 
 def _merged(node: dict[str, Any]) -> dict[str, Any]:
-    """A node whose `allOf` has one entry, as one."""
+    """The node merged with the only entry of its `allOf`."""
     if "allOf" not in node:
         return node
     parts = as_array(node["allOf"]) or []
     rest = {key: value for key, value in node.items() if key != "allOf"}
     inner = as_object(parts[0]) if len(parts) == 1 else None
     if inner is None or "$ref" in inner or (inner.keys() & rest.keys()) - _NOTES:
-        raise _NoSuchForm
+        raise _NotInSubset
     return inner | rest
 
 
@@ -200,7 +221,7 @@ def _object(node: Mapping[str, Any], subset: _Subset, depth: int) -> dict[str, A
     }
     required = as_array(node.get("required")) or []
     if set(required) - out.keys():
-        raise _NoSuchForm
+        raise _NotInSubset
     return {
         "properties": out,
         "required": list(out) if subset.all_required else required,
@@ -211,7 +232,7 @@ def _object(node: Mapping[str, Any], subset: _Subset, depth: int) -> dict[str, A
 def _free_object(node: Mapping[str, Any], subset: _Subset, depth: int) -> dict[str, Any]:
     """An object whose properties are not all named."""
     if subset.closed:
-        raise _NoSuchForm
+        raise _NotInSubset
     named = as_object(node.get("properties")) or {}
     out: dict[str, Any] = {}
     if named:
@@ -223,14 +244,14 @@ def _free_object(node: Mapping[str, Any], subset: _Subset, depth: int) -> dict[s
     return out
 
 
-def _property(given: object, subset: _Subset, depth: int) -> dict[str, Any]:
-    """A property; its default, which no subset takes, is said in words where it must be given."""
-    node = as_object(given) or {}
-    out = _node(given, subset, depth)
+def _property(value: object, subset: _Subset, depth: int) -> dict[str, Any]:
+    """A property; if all are required, its default is described in words."""
+    node = as_object(value) or {}
+    out = _node(value, subset, depth)
     default = node.get("default")
     if subset.all_required and default is not None and "$ref" not in out:
-        said = f"{node.get('description') or ''} (default: {default!r})"
-        out["description"] = said.strip()
+        described = f"{node.get('description') or ''} (default: {default!r})"
+        out["description"] = described.strip()
     return out
 
 
@@ -246,16 +267,16 @@ def _limits(node: Mapping[str, Any], subset: _Subset) -> dict[str, Any]:
 
 
 def _check_no_cycle(
-    given: object, definitions: Mapping[str, Any], above: tuple[str, ...], done: set[str]
+    value: object, definitions: Mapping[str, Any], above: tuple[str, ...], done: set[str]
 ) -> None:
-    """See to it that no definition holds itself; `done` are those that are known not to."""
-    node = as_object(given)
+    """Check that no definition refers to itself; `done` are those already checked."""
+    node = as_object(value)
     name = str((node or {}).get("$ref", "")).removeprefix("#/$defs/")
     if name in above:
-        raise _NoSuchForm
+        raise _NotInSubset
     if name in definitions and name not in done:
         _check_no_cycle(definitions[name], definitions, (*above, name), done)
         done.add(name)
-    for child in as_array(given) or [] if node is None else node.values():
+    for child in as_array(value) or [] if node is None else node.values():
         if child is not definitions:
             _check_no_cycle(child, definitions, above, done)

@@ -1,4 +1,4 @@
-"""Replies and stream events in Anthropic's messages format.
+"""Replies and stream events of Anthropic's Messages API.
 
 Source: Anthropic API reference, "Messages" and "Streaming Messages", version 2026-10-21.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from http import HTTPStatus
 from typing import Any, Literal
 
 from tinyagent.core.errors import ModelReplyError
@@ -21,6 +22,7 @@ from tinyagent.core.types import (
     needed_parts,
     split_reply,
 )
+from tinyagent.models.wire.shared import as_count, reported_error, require_object
 
 Mark = Callable[[Mapping[str, Any]], Opaque]
 """Makes opaque data of a block."""
@@ -46,39 +48,8 @@ _STATUSES = {
 }
 
 
-def error_status(event: Any) -> int | None:
-    """The HTTP status that an error sent as a reply or an event stands for; None: no error."""
-    entry = as_object(event) or {}
-    if entry.get("type") != "error":
-        return None
-    kind = (as_object(entry.get("error")) or {}).get("type")
-    return _STATUSES.get(str(kind), 500)
-
-
-def is_whole_reply(event: Any) -> bool:
-    """Whether this is a reply in one piece rather than an event of a streamed one."""
-    return (as_object(event) or {}).get("type") == "message"
-
-
-def decode_response(data: Any, mark: Mark | None = None) -> ModelResponse:
-    """Read the JSON body of a reply.
-
-    Raises:
-        ModelReplyError: it is not a message; the message says what came instead.
-    """
-    body = _as_object(data)
-    blocks = as_array(body.get("content"))
-    if blocks is None:
-        raise ModelReplyError(f"the reply has no 'content', only {describe(body)}")
-    assembler = StreamAssembler(mark)
-    assembler.start(body)
-    for index, block in enumerate(blocks):
-        assembler.open_block(index, _as_object(block))
-    return assembler.response()
-
-
-class StreamAssembler:
-    """Puts the events of a streamed reply together.
+class MessagesReply:
+    """Reads a message, whole or event by event.
 
     Args:
         mark: makes opaque data of a block of reasoning; without it the block is only text.
@@ -92,38 +63,58 @@ class StreamAssembler:
         self._head: dict[str, str] = {"id": "", "model": ""}
         self._stop_reason = ""
         self.is_whole = False
-        """Whether the server said that the answer has ended."""
+        """Whether the server reported the end of the streamed answer."""
+
+    def is_unstreamed(self, data: Any) -> bool:
+        """Whether this is a whole message rather than an event of one."""
+        return (as_object(data) or {}).get("type") == "message"
+
+    def read(self, data: Any) -> ModelResponse:
+        """Read a whole message.
+
+        Raises:
+            ModelReplyError: it is not a message; the error says what came instead.
+            ModelError: it reports an error.
+        """
+        body = _without_error(data)
+        blocks = as_array(body.get("content"))
+        if blocks is None:
+            raise ModelReplyError(f"the reply has no 'content', only {describe(body)}")
+        self._start(body)
+        for index, block in enumerate(blocks):
+            self._open_block(index, require_object(block))
+        return self.response()
 
     def add(self, data: Any) -> Sequence[ModelDelta]:
-        """Take one event; gives its piece of text or reasoning, if it has one.
+        """Take one event and return its piece of text or reasoning.
 
         Raises:
             ModelReplyError: it is not an event of a message.
+            ModelError: the server reports an error in the middle of the stream.
         """
-        event = _as_object(data)
+        event = _without_error(data)
         match event.get("type"):
             case "message_start":
-                self.start(_as_object(event.get("message")))
+                self._start(require_object(event.get("message")))
             case "content_block_start":
-                block = _as_object(event.get("content_block"))
-                return self.open_block(_index(event), block)
+                block = require_object(event.get("content_block"))
+                return self._open_block(_index(event), block)
             case "content_block_delta":
-                return self._add_delta(_index(event), _as_object(event.get("delta")))
+                return self._add_delta(_index(event), require_object(event.get("delta")))
             case "message_delta":
-                self._end(event, _as_object(event.get("delta")))
+                self._end(event, require_object(event.get("delta")))
             case "message_stop":
                 self.is_whole = True
-            case _:  # pings, and what the API may add
+            case _:  # pings, and types that the API may add
                 pass
         return ()
 
-    def start(self, message: Mapping[str, Any]) -> None:
-        """Take what stands around the content of a message."""
+    def _start(self, message: Mapping[str, Any]) -> None:
         self._head = {key: str(message.get(key) or "") for key in self._head}
         self._end(message, message)
 
-    def open_block(self, index: int, block: Mapping[str, Any]) -> Sequence[ModelDelta]:
-        """Take a block as far as it is there; a streamed one grows by deltas."""
+    def _open_block(self, index: int, block: Mapping[str, Any]) -> Sequence[ModelDelta]:
+        """Take a block as far as it has come; a streamed one grows by deltas."""
         kind = block.get("type")
         self._blocks[index] = dict(block)
         self._words[index] = []
@@ -134,14 +125,14 @@ class StreamAssembler:
         return ()
 
     def response(self) -> ModelResponse:
-        """The whole answer so far."""
+        """The answer so far."""
         made = [self._part(index, self._blocks[index]) for index in sorted(self._blocks)]
         parts = [part for part in made if part is not None]
         content, calls = split_reply(parts)
         return ModelResponse(
             content=content,
             tool_calls=calls,
-            usage=_decode_usage(self._usage),
+            usage=_read_usage(self._usage),
             finish_reason=_FINISH_REASONS.get(self._stop_reason, self._stop_reason or "stop"),
             model=self._head["model"],
             id=self._head["id"],
@@ -152,11 +143,11 @@ class StreamAssembler:
         kind = delta.get("type")
         if kind == "text_delta":
             if index not in self._blocks:
-                self.open_block(index, {"type": "text"})
+                self._open_block(index, {"type": "text"})
             return self._add_words(index, delta.get("text"), "text")
         if kind == "thinking_delta":
             if index not in self._blocks:
-                self.open_block(index, {"type": "thinking"})
+                self._open_block(index, {"type": "thinking"})
             return self._add_words(index, delta.get("thinking"), "reasoning")
         if index not in self._blocks:
             return ()
@@ -176,7 +167,7 @@ class StreamAssembler:
         return (ModelDelta(words, kind),)
 
     def _part(self, index: int, block: Mapping[str, Any]) -> ReplyPart | None:
-        """A block as a part; None for one of a kind that nobody asked for."""
+        """A block as a part; None for a kind that was not requested."""
         words = "".join(self._words[index])
         match block.get("type"):
             case "text":
@@ -200,22 +191,18 @@ class StreamAssembler:
         self._usage |= {key: count for key, count in counts.items() if count is not None}
 
 
-def _decode_usage(counts: Mapping[str, Any]) -> Usage:
-    read = _as_count(counts.get("cache_read_input_tokens"))
-    written = _as_count(counts.get("cache_creation_input_tokens"))
+def _read_usage(counts: Mapping[str, Any]) -> Usage:
+    read = as_count(counts.get("cache_read_input_tokens"))
+    written = as_count(counts.get("cache_creation_input_tokens"))
     details = as_object(counts.get("output_tokens_details")) or {}
     return Usage(
         requests=1,
-        input_tokens=_as_count(counts.get("input_tokens")) + written + read,
-        output_tokens=_as_count(counts.get("output_tokens")),
+        input_tokens=as_count(counts.get("input_tokens")) + written + read,
+        output_tokens=as_count(counts.get("output_tokens")),
         cached_tokens=read,
         cache_write_tokens=written,
-        reasoning_tokens=_as_count(details.get("thinking_tokens")),
+        reasoning_tokens=as_count(details.get("thinking_tokens")),
     )
-
-
-def _as_count(value: Any) -> int:
-    return max(value, 0) if isinstance(value, int) else 0
 
 
 def _index(event: Mapping[str, Any]) -> int:
@@ -225,8 +212,10 @@ def _index(event: Mapping[str, Any]) -> int:
     return index
 
 
-def _as_object(value: Any) -> dict[str, Any]:
-    entry = as_object(value)
-    if entry is None:
-        raise ModelReplyError(f"the reply has {describe(value)} where an object belongs")
+def _without_error(data: Any) -> dict[str, Any]:
+    """The reply or event; errors are sent in the middle of streams too."""
+    entry = require_object(data)
+    if entry.get("type") == "error":
+        kind = (as_object(entry.get("error")) or {}).get("type")
+        raise reported_error(_STATUSES.get(str(kind), HTTPStatus.INTERNAL_SERVER_ERROR), entry)
     return entry

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-START, END = "<think>", "</think>"
+THINK, END_THINK = "<think>", "</think>"
 
 
 class ThinkSplitter:
-    """Parts a text that comes in pieces into reasoning and what is behind it.
+    """Splits a streamed text into the reasoning at its start and the text after it.
 
     Only a text that begins with the tag, white space aside, begins with reasoning: a tag in the
     middle is a quotation.
@@ -20,17 +20,17 @@ class ThinkSplitter:
 
     @property
     def is_plain(self) -> bool:
-        """Whether all that comes is text, with nothing held back."""
+        """Whether everything that follows is text, with nothing held back."""
         return self._state == "text"
 
     def feed(self, piece: str) -> tuple[str, str]:
-        """The reasoning and the text that are certain after this piece."""
+        """Take a piece; return the reasoning and the text that are certain now."""
         self._held += piece
         if self._state == "start":
             begun = self._held.lstrip()
-            if begun.startswith(START):
-                self._state, self._held = "reasoning", begun.removeprefix(START)
-            elif not START.startswith(begun):
+            if begun.startswith(THINK):
+                self._state, self._held = "reasoning", begun.removeprefix(THINK)
+            elif not THINK.startswith(begun):
                 self._state = "text"
             else:
                 return "", ""
@@ -47,15 +47,16 @@ class ThinkSplitter:
         return thought, text
 
     def rest(self) -> tuple[str, str]:
-        """The reasoning and the text that were held back, at the end of all pieces."""
+        """The reasoning and the text that were held back, once all pieces have come."""
         held, self._held = self._held, ""
         return (held, "") if self._state == "reasoning" else ("", held)
 
     def _take_reasoning(self) -> str:
-        thought, tag, behind = self._held.partition(END)
+        thought, tag, behind = self._held.partition(END_THINK)
         if tag:
             self._state, self._held = "gap", behind
             return thought
-        keep = next((n for n in range(len(END) - 1, 0, -1) if thought.endswith(END[:n])), 0)
+        sizes = range(len(END_THINK) - 1, 0, -1)
+        keep = next((size for size in sizes if thought.endswith(END_THINK[:size])), 0)
         self._held = thought[len(thought) - keep :]
         return thought[: len(thought) - keep]

@@ -1,4 +1,4 @@
-"""Requests in the format of OpenAI's Responses API, stateless: each holds the conversation whole.
+"""Requests of OpenAI's Responses API, stateless: each one holds the whole conversation.
 
 Source: OpenAI API reference, "Responses".
 """
@@ -12,9 +12,9 @@ from typing import Any
 from tinyagent.core.messages import Content, Message, Part, ToolCall
 from tinyagent.core.parts import Document, Image, Reasoning, Text
 from tinyagent.core.types import ModelRequest, RequestFormat
-from tinyagent.models.chat_completions import fitting_format, takes_temperature
-from tinyagent.models.encoding import Origin, check_attachments, data_uri, short_id
 from tinyagent.models.providers import Provider
+from tinyagent.models.wire.schemas import fitting_format
+from tinyagent.models.wire.shared import Origin, check_attachments, data_uri, short_id
 
 _NO_ARGUMENTS: Mapping[str, Any] = {"type": "object", "properties": {}}
 
@@ -22,7 +22,7 @@ _NO_ARGUMENTS: Mapping[str, Any] = {"type": "object", "properties": {}}
 def encode_request(
     model: str, request: ModelRequest, *, stream: bool, provider: Provider
 ) -> dict[str, Any]:
-    """The body of `POST /responses`; nothing is stored, so reasoning comes back encrypted.
+    """The body of `POST /responses`; nothing is stored, so reasoning is returned encrypted.
 
     Raises:
         ModelContextTooLong: the images and documents are too large for one request.
@@ -44,7 +44,7 @@ def encode_request(
     effort = provider.reasoning_fields(request.reasoning).get("reasoning_effort")
     if effort is not None:
         body["reasoning"] = {"effort": effort}
-    if request.temperature is not None and takes_temperature(request, provider):
+    if request.temperature is not None and provider.takes_temperature(request.reasoning):
         body["temperature"] = request.temperature
     if request.max_tokens is not None:
         body["max_output_tokens"] = request.max_tokens
@@ -54,7 +54,7 @@ def encode_request(
 
 
 def responses_origin(provider: Provider, model: str) -> Origin:
-    """Who makes opaque data over this API; chat completions of the same model are another."""
+    """The origin of opaque data of this API; chat completions of the model have another."""
     return Origin(f"{provider.name}-responses", model)
 
 
@@ -86,7 +86,7 @@ def _encode_part(part: Text | Image | Document) -> dict[str, Any]:
 def _assistant(parts: Sequence[Part], origin: Origin) -> Iterator[dict[str, Any]]:
     """The items of one answer in their order.
 
-    Items name each other by their ids, so where reasoning cannot be sent, no ids are.
+    Items refer to each other by their ids, so if reasoning cannot be sent, no ids are sent.
     """
     sent = [part for at, part in enumerate(parts) if _can_be_sent(part, parts[at + 1 :], origin)]
     is_whole = len(sent) == len(parts)
@@ -96,7 +96,7 @@ def _assistant(parts: Sequence[Part], origin: Origin) -> Iterator[dict[str, Any]
             continue
         own: dict[str, Any] = _item_of(part, origin) if is_whole else {}
         if isinstance(part, Text):
-            yield {"type": "message", "role": "assistant", **own, "content": _said(part, own)}
+            yield {"type": "message", "role": "assistant", **own, "content": _output(part, own)}
         elif isinstance(part, ToolCall):
             yield {
                 "type": "function_call",
@@ -107,15 +107,15 @@ def _assistant(parts: Sequence[Part], origin: Origin) -> Iterator[dict[str, Any]
             }
 
 
-def _said(part: Text, own: Mapping[str, Any]) -> Any:
-    """The content of a message of the assistant: only one with an id may hold output."""
+def _output(part: Text, own: Mapping[str, Any]) -> Any:
+    """The content of an assistant message: only one with an id may hold output."""
     if "id" not in own:
         return part.text
     return [{"type": "output_text", "text": part.text, "annotations": []}]
 
 
 def _can_be_sent(part: Part, behind: Sequence[Part], origin: Origin) -> bool:
-    """Whether the API takes a part: reasoning must be its own, encrypted, and before its item."""
+    """Whether the API takes a part: reasoning must be its own, encrypted, and precede its item."""
     if isinstance(part, Reasoning):
         follower = next((each for each in behind if not isinstance(each, Reasoning)), None)
         is_followed = follower is not None and "id" in _item_of(follower, origin)
@@ -123,7 +123,8 @@ def _can_be_sent(part: Part, behind: Sequence[Part], origin: Origin) -> bool:
     return not isinstance(part, Text) or bool(part.text)
 
 
-def _item_of(part: Reasoning | Text | ToolCall | Image | Document, origin: Origin) -> Any:
+def _item_of(part: Part, origin: Origin) -> Any:
+    """What this origin wants back of an item with this part."""
     opaque = None if isinstance(part, Image | Document) else part.opaque
     return (origin.own(opaque) or {}).get("item", {})
 

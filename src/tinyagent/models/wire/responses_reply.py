@@ -5,9 +5,9 @@ Source: OpenAI API reference, "Responses" and "Streaming".
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from http import HTTPStatus
+from typing import Any, Literal
 
 from tinyagent.core.errors import ModelError, ModelReplyError
 from tinyagent.core.json_shape import as_array, as_object, describe
@@ -21,61 +21,27 @@ from tinyagent.core.types import (
     needed_parts,
     split_reply,
 )
-from tinyagent.models.encoding import Origin
-from tinyagent.models.failures import status_error
+from tinyagent.models.wire.shared import (
+    MAX_PARALLEL_CALLS,
+    Origin,
+    as_count,
+    reported_error,
+    require_object,
+)
 
-_TEXT_DELTAS = {"response.output_text.delta", "response.refusal.delta"}
-_THOUGHT_DELTAS = {"response.reasoning_summary_text.delta", "response.reasoning_text.delta"}
+_DELTAS: Mapping[str, Literal["text", "reasoning"]] = {
+    "response.output_text.delta": "text",
+    "response.refusal.delta": "text",
+    "response.reasoning_summary_text.delta": "reasoning",
+    "response.reasoning_text.delta": "reasoning",
+}
 _ENDS = {"response.completed", "response.incomplete", "response.failed"}
 _REASONS = {"max_output_tokens": "length", "content_filter": "content_filter"}
 _STATUSES = {"rate_limit_exceeded": 429, "server_error": 500, "vector_store_timeout": 504}
-_BAD_REQUEST = 400
-_SERVER_ERROR = 500
-_MAX_CALLS = 128
 
 
-def decode_response(data: Any, origin: Origin) -> ModelResponse:
-    """Read the JSON body of a reply.
-
-    Raises:
-        ModelReplyError: it is not a response; the message says what came instead.
-        ModelError: the response has failed.
-    """
-    body = _as_object(data)
-    if body.get("error") or body.get("status") in {"failed", "cancelled"}:
-        raise _failure(body)
-    items = as_array(body.get("output"))
-    if items is None:
-        raise ModelReplyError(f"the reply has no 'output', only {describe(body)}")
-    parts: list[ReplyPart] = []
-    refused = False
-    for item in items:
-        entry = _as_object(item)
-        part = _read_item(entry, origin)
-        refused = refused or _is_refusal(entry)
-        parts += [] if part is None else [part]
-    content, calls = split_reply(parts)
-    if len(calls) > _MAX_CALLS:
-        raise ModelReplyError(f"the reply has {len(calls)} tool calls, more than {_MAX_CALLS}")
-    return ModelResponse(
-        content=content,
-        tool_calls=calls,
-        usage=_decode_usage(body.get("usage")),
-        finish_reason="content_filter" if refused else _finish_reason(body, calls),
-        model=str(body.get("model") or ""),
-        id=str(body.get("id") or ""),
-        parts=needed_parts(parts),
-    )
-
-
-def is_whole_reply(data: Any) -> bool:
-    """Whether this is a reply in one piece rather than an event of a streamed one."""
-    entry = as_object(data) or {}
-    return "output" in entry and not str(entry.get("type") or "").startswith("response.")
-
-
-class StreamAssembler:
-    """Puts the events of a streamed reply together.
+class ResponsesReply:
+    """Reads a response, whole or event by event.
 
     Args:
         origin: who makes the reply; its opaque data is marked so.
@@ -88,43 +54,80 @@ class StreamAssembler:
 
     @property
     def is_whole(self) -> bool:
-        """Whether the server said that the answer has ended."""
+        """Whether the server reported the end of the streamed answer."""
         return self._end is not None
 
+    def is_unstreamed(self, data: Any) -> bool:
+        """Whether this is a whole response rather than an event of one."""
+        entry = as_object(data) or {}
+        return "output" in entry and not str(entry.get("type") or "").startswith("response.")
+
+    def read(self, data: Any) -> ModelResponse:
+        """Read a whole response.
+
+        Raises:
+            ModelReplyError: it is not a response; the message says what came instead.
+            ModelError: the response has failed.
+        """
+        body = require_object(data)
+        if body.get("error") or body.get("status") in {"failed", "cancelled"}:
+            raise _failure(body)
+        items = as_array(body.get("output"))
+        if items is None:
+            raise ModelReplyError(f"the reply has no 'output', only {describe(body)}")
+        entries = [require_object(item) for item in items]
+        read = [_read_item(entry, self._origin) for entry in entries]
+        parts = [part for part in read if part is not None]
+        content, calls = split_reply(parts)
+        if len(calls) > MAX_PARALLEL_CALLS:
+            raise ModelReplyError(
+                f"the reply has {len(calls)} tool calls, more than {MAX_PARALLEL_CALLS}"
+            )
+        refused = any(_is_refusal(entry) for entry in entries)
+        return ModelResponse(
+            content=content,
+            tool_calls=calls,
+            usage=_read_usage(body.get("usage")),
+            finish_reason="content_filter" if refused else _finish_reason(body, calls),
+            model=str(body.get("model") or ""),
+            id=str(body.get("id") or ""),
+            parts=needed_parts(parts),
+        )
+
     def add(self, data: Any) -> Sequence[ModelDelta]:
-        """Take one event; gives its piece of text or reasoning, if it has one.
+        """Take one event and return its piece of text or reasoning.
 
         Raises:
             ModelReplyError: it is not an event of a response.
-            ModelError: it says that the response has failed.
+            ModelError: it reports that the response has failed.
         """
-        event = _as_object(data)
-        kind = event.get("type")
-        if kind in _TEXT_DELTAS or kind in _THOUGHT_DELTAS:
+        event = require_object(data)
+        kind = str(event.get("type") or "")
+        if kind in _DELTAS:
             words = event.get("delta")
             if isinstance(words, str) and words:
-                return (ModelDelta(words, "text" if kind in _TEXT_DELTAS else "reasoning"),)
+                return (ModelDelta(words, _DELTAS[kind]),)
         elif kind == "response.output_item.done":
             index = event.get("output_index")
             self._items[index if isinstance(index, int) else len(self._items)] = event.get("item")
         elif kind in _ENDS:
-            self._end = _as_object(event.get("response"))
+            self._end = require_object(event.get("response"))
             if kind == "response.failed":
                 raise _failure(self._end)
-        elif kind == "error" or (kind is None and event.get("error")):
+        elif kind == "error" or (not kind and event.get("error")):
             raise _failure(event)
         return ()
 
     def response(self) -> ModelResponse:
-        """The whole answer so far; items count as they were when they were done."""
+        """The answer so far; items count as they were when they were done."""
         body = dict(self._end or {})
         if self._items:
             body["output"] = [self._items[index] for index in sorted(self._items)]
-        return decode_response({"output": [], **body}, self._origin)
+        return self.read({"output": [], **body})
 
 
 def _read_item(item: Mapping[str, Any], origin: Origin) -> ReplyPart | None:
-    """An item as a part; None for one of a kind that nobody asked for."""
+    """An item as a part; None for a kind that was not requested."""
     match item.get("type"):
         case "reasoning":
             texts = [*_texts(item.get("summary")), *_texts(item.get("content"))]
@@ -162,35 +165,25 @@ def _finish_reason(body: Mapping[str, Any], calls: Sequence[RawToolCall]) -> str
 
 
 def _failure(body: Mapping[str, Any]) -> ModelError:
-    """The error that a failed response or an `error` event stands for."""
+    """The error that a failed response or an `error` event reports."""
     entry = as_object(body.get("error")) or body
     code = str(entry.get("code") or "")
-    status = _STATUSES.get(code, _SERVER_ERROR if not code else _BAD_REQUEST)
-    said = entry.get("message") or f"it ended as {body.get('status') or 'failed'}"
-    words = f"{said} ({code})" if code else said
-    return status_error(status, {}, json.dumps({"error": words}), "the server")
+    status = HTTPStatus.BAD_REQUEST if code else HTTPStatus.INTERNAL_SERVER_ERROR
+    words = entry.get("message") or f"it ended as {body.get('status') or 'failed'}"
+    return reported_error(
+        _STATUSES.get(code, status), {"error": f"{words} ({code})" if code else words}
+    )
 
 
-def _decode_usage(usage: Any) -> Usage:
+def _read_usage(usage: Any) -> Usage:
     counts = as_object(usage) or {}
     read = as_object(counts.get("input_tokens_details")) or {}
     written = as_object(counts.get("output_tokens_details")) or {}
     return Usage(
         requests=1,
-        input_tokens=_as_count(counts.get("input_tokens")),
-        output_tokens=_as_count(counts.get("output_tokens")),
-        cached_tokens=_as_count(read.get("cached_tokens")),
-        cache_write_tokens=_as_count(read.get("cache_write_tokens")),
-        reasoning_tokens=_as_count(written.get("reasoning_tokens")),
+        input_tokens=as_count(counts.get("input_tokens")),
+        output_tokens=as_count(counts.get("output_tokens")),
+        cached_tokens=as_count(read.get("cached_tokens")),
+        cache_write_tokens=as_count(read.get("cache_write_tokens")),
+        reasoning_tokens=as_count(written.get("reasoning_tokens")),
     )
-
-
-def _as_count(value: Any) -> int:
-    return max(value, 0) if isinstance(value, int) else 0
-
-
-def _as_object(value: Any) -> dict[str, Any]:
-    entry = as_object(value)
-    if entry is None:
-        raise ModelReplyError(f"the reply has {describe(value)} where an object belongs")
-    return entry
