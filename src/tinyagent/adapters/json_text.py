@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from tinyagent.core.json_shape import as_object
+from tinyagent.core.untrusted import as_object, without_thoughts
 
 _TAG = re.compile(r"<(/?)(tool_call|function_call|answer)>")
 _FENCED = re.compile(r"```[\w-]*[ \t]*\n(.*?)```", re.DOTALL)
@@ -25,19 +25,13 @@ def find_object(text: str) -> dict[str, Any] | None:
     quotes and brackets are all closed: a cut-off object may be a valid and wrong one, and so may
     what stands inside it.
     """
-    candidates = list(_candidates(_without_thoughts(text)))
+    candidates = list(_candidates(without_thoughts(text).strip()))
     for read in (_strict, _repaired):
         for candidate in candidates:
-            found = read(candidate)
-            if found is not None:
-                return found
+            value = read(candidate)
+            if value is not None:
+                return value
     return None
-
-
-def _without_thoughts(text: str) -> str:
-    """The text behind the `<think>` block with which some models begin: drafts are no actions."""
-    text = text.strip()
-    return text.partition("</think>")[2].strip() if text.startswith("<think>") else text
 
 
 def _candidates(text: str) -> Iterator[str]:

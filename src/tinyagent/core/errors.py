@@ -42,7 +42,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
-    from tinyagent.core.types import RunResult, RunState
+    from tinyagent.core.results import RunResult, RunState
 
 
 class TinyAgentError(Exception):

@@ -20,8 +20,9 @@ from typing import Any
 
 from tinyagent.core.execution import ExecutionResult
 from tinyagent.core.messages import ToolCall
+from tinyagent.core.results import RunResult
 from tinyagent.core.signals import Signal
-from tinyagent.core.types import ModelRequest, ModelResponse, RunResult, ToolResult
+from tinyagent.core.types import ModelRequest, ModelResponse, ToolResult
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from tinyagent.core.errors import ConfigurationError
-from tinyagent.core.json_shape import as_array, as_object, describe
 from tinyagent.core.parts import (
     READERS,
     ContentPart,
@@ -19,6 +18,7 @@ from tinyagent.core.parts import (
     Text,
     read_opaque,
 )
+from tinyagent.core.untrusted import as_array, as_object, describe
 
 _to_json = json.JSONEncoder(default=str).encode
 Role = Literal["system", "user", "assistant", "tool"]

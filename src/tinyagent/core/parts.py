@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from tinyagent.core.errors import ConfigurationError
-from tinyagent.core.json_shape import as_object, describe
+from tinyagent.core.untrusted import as_object, describe
 
 MAX_IMAGE_BYTES = 10 * 1024 * 1024
 MAX_DOCUMENT_BYTES = 20 * 1024 * 1024

@@ -5,20 +5,16 @@ All types are frozen. What outlives a run, its memory and usage, has a JSON form
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
-from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol
+from typing import Any, Literal, Protocol
 
-from tinyagent.core.cost import Cost, ModelUse, cost_of
-from tinyagent.core.errors import TinyAgentError
-from tinyagent.core.execution import Artifact
-from tinyagent.core.messages import Message, ToolCall
-from tinyagent.core.parts import ContentPart, Opaque, Reasoning, Text
-from tinyagent.core.signals import Signal
+from tinyagent.core.cost import ModelUse
+from tinyagent.core.messages import Content, Message, ToolCall, parts_from_list, plain_content
+from tinyagent.core.parts import READERS, ContentPart, Opaque, Reasoning, Text, read_opaque
+from tinyagent.core.untrusted import as_array, as_object, describe
 
 ReasoningWish = Literal["off", "low", "medium", "high"] | int
-RunState = Literal["completed", "step_limit_reached", "usage_limit_reached", "cancelled", "error"]
 
 
 class ToolSpec(Protocol):
@@ -238,77 +234,96 @@ class ToolResult:
     parts: tuple[ContentPart, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ReactStep:
-    """One step of a `ReactAgent`: what the model said and what its calls gave."""
-
-    number: int
-    content: str
-    results: tuple[ToolResult, ...] = ()
+Spoken = Reasoning | Text
 
 
-if TYPE_CHECKING:
-    from typing_extensions import TypeVar
+def remembered(response: ModelResponse, text: str, calls: Sequence[ToolCall]) -> Content:
+    """The content of the message that keeps an answer: its parts in their order.
 
-    T_co = TypeVar("T_co", covariant=True)
-    M_co = TypeVar("M_co", covariant=True, default=Any)
-    S_co = TypeVar("S_co", covariant=True, default=Any)
-else:
-    from typing import TypeVar
-
-    T_co = TypeVar("T_co", covariant=True)
-    M_co = TypeVar("M_co", covariant=True)
-    S_co = TypeVar("S_co", covariant=True)
-
-
-@dataclass(frozen=True, slots=True)
-class FinalAnswer:
-    """The one answer of a run; `source` says how it was given (`"text"`)."""
-
-    value: Any
-    source: str
-    timestamp: datetime
-    metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
-
-
-@dataclass(frozen=True, slots=True)
-class RunResult(Generic[T_co, M_co, S_co]):
-    """What a run came to.
-
-    `output` is the answer, typed by the agent's `output_type`; it is None unless `state` is
-    `"completed"`, and then `error` says why. `memory` (a `Memory`, or a code agent's
-    `MemoryManager`) can be passed to the next run of the same agent to go on. `steps` are
-    `ReactStep` or `ActionStep`; `signals` and `artifacts` are a code agent's.
+    Args:
+        response: the answer.
+        text: what is kept of its text.
+        calls: its calls as they were read.
     """
+    if not response.parts:
+        return text
+    if text == (response.content or "") and len(response.tool_calls) in (0, len(calls)):
+        left = iter(calls)
+        parts = [next(left) if isinstance(part, RawToolCall) else part for part in response.parts]
+        return plain_content((*parts, *left))  # calls that were read from the text come last
+    said = (Text(text),) if text else ()
+    return plain_content((*thoughts_of(response), *said, *calls))
 
-    output: T_co
-    state: RunState
-    steps_taken: int
-    duration_seconds: float
-    usage: Usage
-    memory: M_co
-    final_answer: FinalAnswer | None = None
-    steps: tuple[S_co, ...] = ()
-    signals: tuple[Signal, ...] = ()
-    artifacts: tuple[Artifact, ...] = ()
-    error: TinyAgentError | None = None
-    uses: tuple[ModelUse, ...] = ()
 
-    if not TYPE_CHECKING:  # before Python 3.13, type variables have no defaults when a program runs
+def thoughts_of(response: ModelResponse) -> tuple[Reasoning, ...]:
+    """The reasoning among the parts of an answer."""
+    return tuple(part for part in response.parts if isinstance(part, Reasoning))
 
-        def __class_getitem__(cls, given: Any) -> Any:
-            some = given if isinstance(given, tuple) else (given,)
-            subscript = vars(Generic)["__class_getitem__"]  # built in from Python 3.12 on
-            return subscript.__get__(None, cls)((*some, Any, Any)[:3])
 
-    @property
-    def cost(self) -> Cost:
-        """What the run's model requests cost, by list prices; calls of agents as tools included.
+def spoken_parts(response: ModelResponse, text: str) -> tuple[Spoken, ...]:
+    """The reasoning and the text of an answer; none where there is only plain text.
 
-        Raises:
-            ConfigurationError: the package `genai-prices` is not installed (extra `prices`).
-        """
-        return cost_of(self.uses)
+    Args:
+        response: the answer.
+        text: what is kept of its text. It takes the place of the answer's own, but for reasoning
+            between texts: that is only valid where it stood.
+    """
+    said = tuple(part for part in response.parts if not isinstance(part, RawToolCall))
+    texts = [part for part in said if isinstance(part, Text)]
+    if len(texts) == len(said) and all(part.opaque is None for part in texts):
+        return ()
+    is_same = "".join(part.text for part in texts).strip() == text.strip()
+    if is_same or any(isinstance(part, Reasoning) for part in said[_first_text(said) :]):
+        return said
+    return (*thoughts_of(response), Text(text, texts[0].opaque if len(texts) == 1 else None))
 
-    def __str__(self) -> str:
-        return "" if self.final_answer is None else str(self.output)
+
+def _first_text(parts: Sequence[Spoken]) -> int:
+    places = (at for at, part in enumerate(parts) if isinstance(part, Text))
+    return next(places, len(parts))
+
+
+def reply_to_list(parts: Iterable[ReplyPart]) -> list[dict[str, Any]]:
+    """The JSON form of the parts of an answer."""
+    return [_reply_part_to_dict(part) for part in parts]
+
+
+def reply_from_list(data: object) -> tuple[ReplyPart, ...]:
+    """Read it back; raises ValueError for a missing or wrong part."""
+    entries = as_array(data)
+    if entries is None:
+        raise ValueError(f"'parts' is {describe(data)}, not a list")
+    return tuple(_reply_part(entry) for entry in entries)
+
+
+def content_from_list(data: object) -> tuple[ContentPart, ...]:
+    """Read the JSON form of a tool's parts; raises ValueError for a missing or wrong part."""
+    try:
+        parts = parts_from_list(data)
+    except KeyError as error:
+        raise ValueError(f"a part has no {error}") from None
+    return tuple(part for part in parts if isinstance(part, ContentPart))
+
+
+def _reply_part_to_dict(part: ReplyPart) -> dict[str, Any]:
+    if not isinstance(part, RawToolCall):
+        return part.to_dict()
+    out = {"type": "call", "id": part.id, "name": part.name, "arguments": part.arguments}
+    return out if part.opaque is None else out | {"opaque": part.opaque.to_dict()}
+
+
+def _reply_part(data: object) -> ReplyPart:
+    entry: Mapping[str, Any] = as_object(data) or {}
+    try:
+        match entry:
+            case {"type": "call", "id": str(id_), "name": str(name), "arguments": str(arguments)}:
+                return RawToolCall(id_, name, arguments, read_opaque(entry))
+            case {"type": "text" | "reasoning" as kind}:
+                part = READERS[kind](entry)
+                if isinstance(part, Text | Reasoning):
+                    return part
+            case _:
+                pass
+    except KeyError as error:
+        raise ValueError(f"a part has no {error}") from None
+    raise ValueError("a part of an answer is no text, reasoning or call")

@@ -13,19 +13,19 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from tinyagent.core.errors import ConfigurationError
-from tinyagent.core.items import Item, pinned
-from tinyagent.core.tokens import TokenEstimate
+from tinyagent.memory.items import AnyItem, pinned
+from tinyagent.memory.memory import TokenEstimate
 
 
 class Strategy(Protocol):
     """A function from items, oldest first, to those that stay."""
 
-    def __call__(self, items: Sequence[Item], /) -> Sequence[Item]:
+    def __call__(self, items: Sequence[AnyItem], /) -> Sequence[AnyItem]:
         """What stays."""
         ...
 
 
-def no_pruning(items: Sequence[Item], /) -> Sequence[Item]:
+def no_pruning(items: Sequence[AnyItem], /) -> Sequence[AnyItem]:
     """Keep everything."""
     return items
 
@@ -38,7 +38,7 @@ def keep_last_n_steps(n: int) -> Strategy:
     """
     _check(n=n)
 
-    def keep(items: Sequence[Item], /) -> Sequence[Item]:
+    def keep(items: Sequence[AnyItem], /) -> Sequence[AnyItem]:
         actions = [at for at, item in enumerate(items) if item.kind == "action"]
         if n >= len(actions):
             return items
@@ -56,7 +56,7 @@ def keep_system_and_recent(n: int) -> Strategy:
     """
     _check(n=n)
 
-    def keep(items: Sequence[Item], /) -> Sequence[Item]:
+    def keep(items: Sequence[AnyItem], /) -> Sequence[AnyItem]:
         return _with_pinned(items, range(max(len(items) - n, 0), len(items)))
 
     return keep
@@ -70,7 +70,7 @@ def prune_old_observations(keep: int = 3, max_chars: int = 200) -> Strategy:
     """
     _check(keep=keep, max_chars=max_chars)
 
-    def shorten(items: Sequence[Item], /) -> Sequence[Item]:
+    def shorten(items: Sequence[AnyItem], /) -> Sequence[AnyItem]:
         actions = [at for at, item in enumerate(items) if item.kind == "action"]
         old = set(actions[: max(len(actions) - keep, 0)])
         return [item.shortened(max_chars) if at in old else item for at, item in enumerate(items)]
@@ -90,7 +90,7 @@ class TokenBudget:
         """The same budget, counting as the memory has learned, unless it was told otherwise."""
         return self if self.is_fixed else replace(self, estimate=estimate)
 
-    def __call__(self, items: Sequence[Item], /) -> Sequence[Item]:
+    def __call__(self, items: Sequence[AnyItem], /) -> Sequence[AnyItem]:
         """Keep the newest items that fit; the newest of all is cut rather than dropped.
 
         Old images go before anything else does.
@@ -128,7 +128,7 @@ def token_budget(max_tokens: int, *, chars_per_token: float | None = None) -> To
     return TokenBudget(max_tokens, TokenEstimate(chars_per_token), is_fixed=True)
 
 
-def _without_old_images(items: Sequence[Item], room: int) -> Sequence[Item]:
+def _without_old_images(items: Sequence[AnyItem], room: int) -> Sequence[AnyItem]:
     """The items with images put into words, oldest first, until the rest fits or none is left."""
     excess = sum(item.size for item in items) - room
     lighter = list(items)
@@ -140,7 +140,7 @@ def _without_old_images(items: Sequence[Item], room: int) -> Sequence[Item]:
     return lighter
 
 
-def _fit(item: Item, room: int) -> Item:
+def _fit(item: AnyItem, room: int) -> AnyItem:
     """The item, its observation cut as far as `room` demands, if that is possible at all."""
     if item.size <= room:
         return item
@@ -149,7 +149,7 @@ def _fit(item: Item, room: int) -> Item:
     return item.shortened(max(fitting - 1, 0))
 
 
-def _with_pinned(items: Sequence[Item], positions: Iterable[int]) -> Sequence[Item]:
+def _with_pinned(items: Sequence[AnyItem], positions: Iterable[int]) -> Sequence[AnyItem]:
     return [items[at] for at in sorted(pinned(items).union(positions))]
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from reprlib import Repr
 from typing import Any, Literal
 
-from tinyagent.core.text import cut_middle
+from tinyagent.core.untrusted import cut_middle
 
 _LINE_CHARS = 500
 _HEADER = "Your notes so far, oldest first:"

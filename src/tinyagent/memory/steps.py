@@ -9,13 +9,12 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Self
 
-from tinyagent.core.items import ItemKind
 from tinyagent.core.messages import Content, Message, parts_from_list
 from tinyagent.core.parts import Document, Image, Reasoning, Text
-from tinyagent.core.replies import Spoken
 from tinyagent.core.signals import Signal
-from tinyagent.core.text import cut_middle
-from tinyagent.core.turns import count_characters
+from tinyagent.core.types import Spoken
+from tinyagent.core.untrusted import cut_middle
+from tinyagent.memory.items import ItemKind
 
 _BACKTICKS = re.compile(r"`{3,}")
 
@@ -33,7 +32,7 @@ class Step(ABC):
     @property
     def size(self) -> int:
         """How many characters the model is sent of it."""
-        return count_characters(self.to_messages())
+        return sum(message.size for message in self.to_messages())
 
     def shortened(self, max_chars: int, /) -> Self:
         """The same with its observation, if it has one, cut in the middle to `max_chars`."""

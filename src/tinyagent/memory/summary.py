@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from tinyagent.core.errors import ConfigurationError, ModelError
-from tinyagent.core.items import SUMMARY_MARK, Item, MemoryItem, pinned
 from tinyagent.core.logs import logger
 from tinyagent.core.messages import Message
-from tinyagent.core.text import cut_middle
 from tinyagent.core.types import ModelRequest, ModelResponse
+from tinyagent.core.untrusted import cut_middle
+from tinyagent.memory.items import SUMMARY_MARK, AnyItem, MemoryItem, pinned
 from tinyagent.memory.steps import ScratchpadStep
 
 _ITEM_CHARS = 2_000
@@ -41,7 +41,7 @@ class Summarize:
     max_chars: int
     input_chars: int
 
-    async def __call__(self, items: Sequence[Item], /) -> Sequence[Item | ScratchpadStep]:
+    async def __call__(self, items: Sequence[AnyItem], /) -> Sequence[AnyItem | ScratchpadStep]:
         """Replace what is old by its summary."""
         pins = pinned(items)
         free = [at for at in range(len(items)) if at not in pins]
@@ -52,7 +52,7 @@ class Summarize:
         summary = await self._ask(tasks, [items[at] for at in old])
         if summary is None:  # what an earlier summary holds is in no other place
             old = [at for at in old if not _is_summary(items[at])]
-        kept: list[Item | ScratchpadStep] = [
+        kept: list[AnyItem | ScratchpadStep] = [
             item for at, item in enumerate(items) if at not in set(old)
         ]
         if summary is not None:

@@ -12,8 +12,8 @@ from http import HTTPStatus
 from typing import Any
 
 from tinyagent.core.errors import ModelReplyError
-from tinyagent.core.json_shape import as_array, as_object, describe
 from tinyagent.core.types import ModelDelta, ModelRequest, ModelResponse, Usage
+from tinyagent.core.untrusted import as_array, as_object, describe
 from tinyagent.models.chat_messages import encode_messages
 from tinyagent.models.chat_parts import ReplyParts
 from tinyagent.models.encoding import Origin

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tinyagent.core.errors import ModelReplyError
-from tinyagent.core.json_shape import as_array, as_object
 from tinyagent.core.parts import Reasoning, Text
 from tinyagent.core.types import ModelDelta, RawToolCall, ReplyPart, needed_parts, split_reply
+from tinyagent.core.untrusted import as_array, as_object
 from tinyagent.models.chat_messages import THINK
 from tinyagent.models.encoding import Origin
 from tinyagent.models.thinking_tags import ThinkSplitter

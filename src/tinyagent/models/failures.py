@@ -18,7 +18,7 @@ from tinyagent.core.errors import (
     ModelServerError,
     ModelTimeout,
 )
-from tinyagent.core.json_shape import as_array, as_object
+from tinyagent.core.untrusted import as_array, as_object
 
 _SHOWN = 500
 _MAX_DEPTH = 8

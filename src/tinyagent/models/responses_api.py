@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tinyagent.core.errors import ModelError, ModelReplyError
-from tinyagent.core.json_shape import as_array, as_object, describe
 from tinyagent.core.parts import Reasoning, Text
 from tinyagent.core.types import (
     ModelDelta,
@@ -21,6 +20,7 @@ from tinyagent.core.types import (
     needed_parts,
     split_reply,
 )
+from tinyagent.core.untrusted import as_array, as_object, describe
 from tinyagent.models.encoding import Origin
 from tinyagent.models.failures import status_error
 

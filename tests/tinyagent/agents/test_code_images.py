@@ -24,7 +24,7 @@ from tinyagent import (
     prune_old_observations,
     token_budget,
 )
-from tinyagent.agents.code_images import MAX_BYTES, png_size, shown_to_model
+from tinyagent.agents.code_prompt import MAX_BYTES, png_size, shown_to_model
 from tinyagent.core.execution import Artifact
 from tinyagent.memory.steps import ActionStep, TaskStep
 from tinyagent.testing import StrictServer

@@ -12,7 +12,7 @@ from tinyagent import (
     ModelReplyError,
     ModelRequest,
     ModelResponse,
-    RunContext,
+    RunControl,
     ScriptedModel,
     TextDelta,
     Tool,
@@ -31,7 +31,7 @@ def hello() -> str:
 
 
 def _run(model: Model, events: list[Event], *, streaming: bool = False) -> Run[Memory]:
-    context = RunContext("go", 1, {}, emit=events.append)
+    context = RunControl("go", 1, {}, emit=events.append)
     tools = {"hello": Tool.from_function(hello)}
     return Run(model, tools, (), context, Memory(), streaming=streaming)
 

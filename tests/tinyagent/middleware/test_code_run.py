@@ -14,7 +14,7 @@ from tinyagent import (
     ExecutionResult,
     Middleware,
     NoProgress,
-    RunContext,
+    RunControl,
     ScriptedModel,
     TinyCodeAgent,
     ToolCall,
@@ -83,7 +83,7 @@ async def test_a_layer_may_end_the_run() -> None:
 
 
 async def test_blocks_are_compared_by_what_they_gave() -> None:
-    meter = UsageLimits(same_results=4).bind(RunContext("go", 1, {}))
+    meter = UsageLimits(same_results=4).steer(RunControl("go", 1, {}))
 
     async def run(code: str, **result: object) -> ExecutionResult:
         async def give(_code: str) -> ExecutionResult:
@@ -105,7 +105,7 @@ async def test_blocks_are_compared_by_what_they_gave() -> None:
 
 
 async def test_calls_of_the_tools_count_again_when_the_block_is_over() -> None:
-    meter = UsageLimits().bind(RunContext("go", 1, {}))
+    meter = UsageLimits().steer(RunControl("go", 1, {}))
     call = ToolCall("1", "look")
 
     async def look(call: ToolCall) -> ToolResult:

@@ -21,7 +21,7 @@ from tinyagent import (
     Usage,
     keep_last_n_steps,
 )
-from tinyagent.core.replies import remembered
+from tinyagent.core.types import remembered
 from tinyagent.models.encoding import Origin
 from tinyagent.models.messages_api import StreamAssembler, decode_response
 from tinyagent.models.messages_request import encode_request, prefix_of

@@ -31,7 +31,7 @@ from tinyagent import (
     Usage,
     get_model,
 )
-from tinyagent.core.replies import remembered
+from tinyagent.core.types import remembered
 from tinyagent.models.providers import PROVIDERS
 from tinyagent.models.responses_api import StreamAssembler, decode_response
 from tinyagent.models.responses_request import encode_request, responses_origin

@@ -26,7 +26,7 @@ from tinyagent import (
     ToolCall,
     get_model,
 )
-from tinyagent.core.replies import remembered
+from tinyagent.core.types import remembered
 from tinyagent.models import encoding
 from tinyagent.models.chat_completions import StreamAssembler, decode_response, encode_request
 from tinyagent.models.providers import LENIENT, PROVIDERS, Provider, find_provider

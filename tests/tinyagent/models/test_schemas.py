@@ -20,7 +20,7 @@ from tinyagent import (
     RequestFormat,
     Tool,
 )
-from tinyagent.adapters.actions import action_schema
+from tinyagent.adapters.structured import action_schema
 from tinyagent.models.chat_completions import encode_request
 from tinyagent.models.messages_request import encode_request as encode_messages
 from tinyagent.models.providers import PROVIDERS

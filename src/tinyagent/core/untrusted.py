@@ -1,14 +1,38 @@
-"""Texts of bounded length: cut in the middle, and of values of any kind."""
+"""Untrusted values: JSON of unknown shape, and texts of unknown length."""
 
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, cast
 
 _NOTICE = re.compile(
     r"\n?\[\.\.\. ([\d,]{1,20}) (?:of [\d,]{1,20} )?characters are left out here"
     r"(; [^\]\n]{1,200})? \.\.\.\]\n?"
 )
+
+
+def as_object(value: object) -> dict[str, Any] | None:
+    """The value if it is a JSON object, otherwise None."""
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else None
+
+
+def as_array(value: object) -> list[Any] | None:
+    """The value if it is a JSON array, otherwise None."""
+    if not isinstance(value, list):
+        return None
+    items: list[Any] = value  # pyright: ignore[reportUnknownVariableType]
+    return items
+
+
+def describe(value: object) -> str:
+    """The kind of a value, without quoting it: it may be long or secret."""
+    if value is None:
+        return "null"
+    entries = as_object(value)
+    if entries is not None:
+        keys = ", ".join(sorted(entries)[:8])
+        return f"an object with the keys: {keys or 'none'}"
+    return f"a {type(value).__name__}"
 
 
 def cut_middle(text: str, max_chars: int) -> str:
@@ -42,3 +66,10 @@ def short_repr(value: Any, max_chars: int) -> str:
 
 def _notice(missing: int, hint: str) -> str:
     return f"\n[... {missing:,} characters are left out here{hint} ...]\n"
+
+
+def without_thoughts(text: str) -> str:
+    """The text after the `<think>` block with which some models begin; drafts are not searched."""
+    if not text.lstrip().startswith("<think>"):
+        return text
+    return text.partition("</think>")[2]
