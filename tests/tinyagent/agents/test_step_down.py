@@ -18,7 +18,7 @@ from tinyagent import (
     ReactAgent,
     RunResult,
 )
-from tinyagent.adapters import ToolCallingMode
+from tinyagent.adapters.choose import ToolCallingMode
 from tinyagent.testing import MockServer, Reply, error_reply
 
 Ask = Callable[[ReactAgent[Any]], Awaitable[RunResult[Any]]]

@@ -93,7 +93,7 @@ async def test_a_model_that_takes_too_long_is_cut_off() -> None:
         await asyncio.Event().wait()
         raise AssertionError("not reached")
 
-    with pytest.raises(UsageLimitReached, match=r"0\.05 s were over while waiting for the model"):
+    with pytest.raises(UsageLimitReached, match=r"0\.05 s had passed while waiting for the model"):
         await meter.model_call(REQUEST, never)
 
 
@@ -168,7 +168,7 @@ async def test_the_third_time_the_model_is_told_beside_the_result() -> None:
     assert {result.content for result in results} == {"nothing"}
     assert [bool(result.note) for result in results] == [False, False, True, False, False]
     assert results[2].note == (
-        "[This very call of look has given this very result 3 times. Do something else, or give"
+        "[The same call of look has given the same result 3 times. Do something else, or give"
         " your answer.]"
     )
 
@@ -190,7 +190,7 @@ async def test_a_model_that_goes_round_in_circles_is_told_and_then_stopped() -> 
     assert isinstance(result.error, NoProgress)
     assert len(model.requests) == UsageLimits().same_results
     told = [m.content for m in result.memory.messages if m.role == "tool"]
-    assert [text.startswith("counted 1\n[This very call of count") for text in told] == [
+    assert [text.startswith("counted 1\n[The same call of count") for text in told] == [
         False, False, True, False, False, False,
     ]  # fmt: skip
     assert told[-1] == "Error: not finished: the run ended"
