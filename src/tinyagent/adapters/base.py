@@ -23,43 +23,45 @@ class ToolCallingAdapter(Protocol):
     ) -> RequestFormat:
         """What to add to each request so that the model can call `tools`.
 
-        `output_schema` is the JSON Schema of the answer, where one is wanted. `answer_only` keeps
-        the model from calling them in this request.
+        Args:
+            tools: the available tools.
+            output_schema: JSON Schema of the answer, if it has a type.
+            answer_only: whether to keep the model from calling tools in this request.
         """
         ...
 
     def format_messages(self, messages: Sequence[Message]) -> Sequence[Message]:
-        """The conversation in the form that the model is used to."""
+        """The conversation in the form that the model understands."""
         ...
 
     def extract_tool_calls(
         self, response: ModelResponse, tools: Sequence[ToolSpec]
     ) -> tuple[ToolCall, ...]:
-        """The calls in an answer, in their order and with ids of their own; none: an answer.
+        """The calls in a reply, in their order and with unique ids; none if it is an answer.
 
         Raises:
-            MalformedReply: it is neither a call nor an answer; the message is for the model.
+            MalformedReply: it is neither; the message is for the model.
         """
         ...
 
     def extract_answer(self, response: ModelResponse) -> str:
-        """The text of an answer that has no calls; JSON where the answer is not a text.
+        """The text of a reply without calls; JSON if the answer is not text.
 
         Raises:
-            MalformedReply: there is none.
+            MalformedReply: there is no answer.
         """
         ...
 
     def text_beside_calls(self, response: ModelResponse) -> str:
-        """What to remember of the text of an answer that has calls."""
+        """The text to remember for a reply with calls."""
         ...
 
 
 class ValidatedAdapter:
     """Turns a call with wrong arguments into an error that the model can act on.
 
-    The call keeps its place, with a `fault` that says field, what was expected, what came; the
-    tool and the middleware before it never see wrong arguments.
+    The call gets a `fault` that names the field, what was expected and what was sent; the tool and
+    its middleware never see wrong arguments.
     """
 
     def __init__(self, base: ToolCallingAdapter) -> None:
@@ -72,27 +74,27 @@ class ValidatedAdapter:
         *,
         answer_only: bool = False,
     ) -> RequestFormat:
-        """As the wrapped adapter."""
+        """Like the wrapped adapter."""
         return self._base.format_request(tools, output_schema, answer_only=answer_only)
 
     def format_messages(self, messages: Sequence[Message]) -> Sequence[Message]:
-        """As the wrapped adapter."""
+        """Like the wrapped adapter."""
         return self._base.format_messages(messages)
 
     def extract_tool_calls(
         self, response: ModelResponse, tools: Sequence[ToolSpec]
     ) -> tuple[ToolCall, ...]:
-        """The calls, each checked; raises as the wrapped adapter."""
+        """The calls, each checked; raises like the wrapped adapter."""
         known = {tool.name: tool for tool in tools}
         calls = self._base.extract_tool_calls(response, tools)
         return tuple(_checked(call, known.get(call.name)) for call in calls)
 
     def extract_answer(self, response: ModelResponse) -> str:
-        """As the wrapped adapter."""
+        """Like the wrapped adapter."""
         return self._base.extract_answer(response)
 
     def text_beside_calls(self, response: ModelResponse) -> str:
-        """As the wrapped adapter."""
+        """Like the wrapped adapter."""
         return self._base.text_beside_calls(response)
 
 

@@ -9,7 +9,8 @@ from typing import Any, Literal, Protocol, get_args
 from tinyagent.adapters.base import ToolCallingAdapter, ValidatedAdapter
 from tinyagent.adapters.native import NativeToolAdapter
 from tinyagent.adapters.structured import OpenAIStructuredAdapter, ParsedAdapter
-from tinyagent.core.errors import ConfigurationError
+from tinyagent.core.errors import ConfigurationError, ModelFormatRefused
+from tinyagent.core.logs import logger
 from tinyagent.core.types import RequestFormat, ToolSpec
 
 ToolCallingMode = Literal["auto", "native", "structured", "validated", "parsed"]
@@ -99,13 +100,14 @@ class ToolOffers:
         self._may_step_down = may_step_down
         self.current = self._offer(adapter)
 
-    def refuse(self, refused: ToolOffer) -> bool:
+    def refuse(self, refused: ToolOffer, reason: ModelFormatRefused) -> bool:
         """Learn that the server refuses an offer; False if there is no other to try."""
         lower = step_down(refused.adapter) if self._may_step_down else None
         if lower is None:
             return False
         if self.current is refused:  # otherwise a concurrent run has stepped down already
             self.current = self._offer(lower)
+            logger.info("%s; continuing with %s", reason, type(lower).__name__)
         return True
 
     def _offer(self, adapter: ToolCallingAdapter) -> ToolOffer:

@@ -38,11 +38,11 @@ ONLY_A_CALL = (
     " cannot be read or names no tool that there is. Call the function through the tool interface,"
     " or give your answer in words."
 )
-"""What a model is told whose reply is nothing but a call that cannot be run."""
+"""Shown to a model whose reply is nothing but a call that cannot be run."""
 
 
 class NativeToolAdapter:
-    """Declares the tools as functions; several calls in one answer are run side by side."""
+    """Declares the tools as functions; several calls in one answer run concurrently."""
 
     def format_request(
         self,
@@ -104,10 +104,10 @@ def _read_native(call: RawToolCall) -> ToolCall:
 
 
 def read_call(call_id: str, name: str, arguments: str) -> ToolCall:
-    """A call with its arguments read, or with the `fault` that kept them from being read.
+    """A call with its arguments read, or with a `fault` if they cannot be read.
 
-    Only whole JSON objects count. A cut-off one is never completed by guessing: half an argument
-    may be a valid and wrong one.
+    Only complete JSON objects count. A cut-off one is never completed by guessing: half an argument
+    may be valid and wrong.
     """
     try:
         value: Any = json.loads(arguments) if arguments.strip() else {}
@@ -125,7 +125,7 @@ def read_call(call_id: str, name: str, arguments: str) -> ToolCall:
 
 
 def _check(value: object, depth: int = 0) -> None:
-    """Refuse what Python's reader takes and other readers of the conversation would not."""
+    """Refuse what Python's parser accepts and other parsers of the conversation would not."""
     if depth > _MAX_DEPTH:
         raise RecursionError
     if isinstance(value, float) and not math.isfinite(value):
@@ -144,7 +144,7 @@ def _reason(error: Exception, text: str) -> str:
 
 
 def with_own_ids(calls: Iterable[ToolCall]) -> tuple[ToolCall, ...]:
-    """The calls, each with an id that no other of them has; missing ids are made up."""
+    """The calls with unique ids; missing and repeated ids are replaced."""
     seen: set[str] = set()
     out: list[ToolCall] = []
     for call in calls:
@@ -160,7 +160,7 @@ def find_text_calls(text: str, names: Collection[str]) -> tuple[ToolCall, ...]:
     """The calls written into `text`; none when it is an answer.
 
     Raises:
-        MalformedReply: a `<tool_call>` tag holds something that is no call.
+        MalformedReply: a `<tool_call>` tag holds something that is not a call.
     """
     if not names:
         return ()
@@ -175,7 +175,7 @@ def find_text_calls(text: str, names: Collection[str]) -> tuple[ToolCall, ...]:
 
 
 def without_text_calls(text: str) -> str:
-    """What stands before the first call that is written into `text`."""
+    """The text before the first call that is written into `text`."""
     tagged = _TAGGED.search(text) or _FENCED.search(text)
     return text[: tagged.start()].strip() if tagged else ""
 
@@ -183,7 +183,7 @@ def without_text_calls(text: str) -> str:
 def is_only_calls(text: str, names: Collection[str]) -> bool:
     """Whether `text` is nothing but calls, whether or not they can be read.
 
-    Words beside a call may make it a quotation; a reply without any is never an answer.
+    Words next to a call may make it a quotation; a reply without any words is never an answer.
     """
     text = without_thoughts(text).strip()
     if text.startswith("<tool_call>"):

@@ -30,7 +30,7 @@ WANTED_ANSWER = (
 
 
 class OpenAIStructuredAdapter:
-    """Sends `response_format` with a schema that admits only the given tools and an answer."""
+    """Sends `response_format` with a schema that allows only the given tools and an answer."""
 
     def format_request(
         self,
@@ -60,14 +60,14 @@ class OpenAIStructuredAdapter:
         """The call, if the action is one.
 
         Raises:
-            MalformedReply: the text is no action.
+            MalformedReply: the text is not an action.
         """
         del tools
         call = read_action(_action(response))
         return () if call is None else with_own_ids([call])
 
     def extract_answer(self, response: ModelResponse) -> str:
-        """The action's answer; raises `MalformedReply` where it is empty."""
+        """The action's answer; raises `MalformedReply` if it is empty."""
         return answer_text(_action(response))
 
     def text_beside_calls(self, response: ModelResponse) -> str:
@@ -76,7 +76,7 @@ class OpenAIStructuredAdapter:
 
 
 class ParsedAdapter(OpenAIStructuredAdapter):
-    """Asks for the JSON form in the prompt only, and reads it however it comes."""
+    """Asks for the JSON form only in the prompt, and tolerates deviations from it."""
 
     def format_request(
         self,
@@ -93,7 +93,7 @@ class ParsedAdapter(OpenAIStructuredAdapter):
 def action_schema(
     tools: Sequence[ToolSpec], output_schema: Mapping[str, Any] | None
 ) -> dict[str, Any]:
-    """JSON Schema that admits a call of one of `tools` with its arguments, or an answer."""
+    """JSON Schema that allows a call of one of `tools` with its arguments, or an answer."""
     definitions: dict[str, Any] = {}
     options: list[dict[str, Any]] = []
     for tool in tools:
@@ -115,7 +115,7 @@ def describe_tools(tools: Sequence[ToolSpec]) -> str:
 
 
 def read_action(action: Mapping[str, Any]) -> ToolCall | None:
-    """The call that an action is; None when it is an answer.
+    """The call of an action; None if it is an answer.
 
     Raises:
         MalformedReply: it is neither.
@@ -133,7 +133,7 @@ def read_action(action: Mapping[str, Any]) -> ToolCall | None:
 
 
 def answer_text(action: Mapping[str, Any]) -> str:
-    """The answer of an action as text; JSON where it is not a text.
+    """The answer of an action as text; JSON if it is not text.
 
     Raises:
         MalformedReply: it is empty.
@@ -175,7 +175,7 @@ def _plain(messages: Sequence[Message]) -> Iterator[Message]:
 
 
 def _without_calls(message: Message) -> Message:
-    """What the model had written: its own text, or the calls as it should have written them."""
+    """The text of the model, or the calls in the format that it is asked for."""
     said = message.text
     if as_object(_parsed(said)) is not None:
         kept = (part for part in message.parts if not isinstance(part, ToolCall))
@@ -213,7 +213,7 @@ def _with_definitions(
 ) -> dict[str, Any]:
     """The schema with its `$defs` moved to the root, where its references point to.
 
-    They get names of their own where another tool has other definitions of the same names.
+    They are renamed if another tool has different definitions with the same names.
     """
     own: Mapping[str, Any] = schema.get("$defs", {})
     if any(definitions.get(name, part) != part for name, part in own.items()):
@@ -228,7 +228,7 @@ def _with_definitions(
 
 
 def _action(response: ModelResponse) -> Mapping[str, Any]:
-    """The action in the text of a reply; strict JSON, fences and words around it aside."""
+    """The action in the text of a reply, ignoring fences and words around it."""
     text = response.content or ""
     found = find_object(text)
     if found is not None:

@@ -15,7 +15,6 @@ from tinyagent.agents.options import AgentOptions
 from tinyagent.agents.run import Run
 from tinyagent.core.context import RunControl
 from tinyagent.core.errors import MalformedReply, ModelFormatRefused
-from tinyagent.core.logs import logger
 from tinyagent.core.messages import Content, Message, ToolCall
 from tinyagent.core.parts import Text
 from tinyagent.core.results import ReactStep
@@ -119,10 +118,8 @@ class ReactAgent(LoopAgent[ReactRun, Memory, ReactStep, T]):
                 if run.control.answer_only:  # the server may refuse this, and not the tools
                     run.control.answer_only = False
                     continue
-                if not self._offers.refuse(run.offer):
+                if not self._offers.refuse(run.offer, refused):
                     raise
-                adapter = type(self._offers.current.adapter).__name__
-                logger.info("%s; continuing with %s", refused, adapter)
 
     async def act(self, run: ReactRun, response: ModelResponse) -> None:
         """Run the calls of the reply concurrently; a reply without calls is the final answer."""

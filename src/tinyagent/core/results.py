@@ -18,7 +18,7 @@ RunState = Literal["completed", "step_limit_reached", "usage_limit_reached", "ca
 
 @dataclass(frozen=True, slots=True)
 class ReactStep:
-    """One step of a `ReactAgent`: what the model said and what its calls gave."""
+    """One step of a `ReactAgent`: the text of the model and the results of its calls."""
 
     number: int
     content: str
@@ -41,7 +41,7 @@ else:
 
 @dataclass(frozen=True, slots=True)
 class FinalAnswer:
-    """The one answer of a run; `source` says how it was given (`"text"`)."""
+    """The one answer of a run; `source` says how it was given: `"text"` or `"final_answer"`."""
 
     value: Any
     source: str
@@ -85,12 +85,23 @@ class Finalizer:
 
 @dataclass(frozen=True, slots=True)
 class RunResult(Generic[T_co, M_co, S_co]):
-    """What a run came to.
+    """The result of a run.
 
-    `output` is the answer, typed by the agent's `output_type`; it is None unless `state` is
-    `"completed"`, and then `error` says why. `memory` (a `Memory`, or a code agent's
-    `MemoryManager`) can be passed to the next run of the same agent to go on. `steps` are
-    `ReactStep` or `ActionStep`; `signals` and `artifacts` are a code agent's.
+    Attributes:
+        output: the answer, typed by the agent's `output_type`; None unless `state` is
+            `"completed"`.
+        state: how the run ended.
+        steps_taken: the number of steps.
+        duration_seconds: how long the run worked.
+        usage: model requests and tokens.
+        memory: a `Memory`, or a code agent's `MemoryManager`; pass it to the next run of the same
+            agent to continue the conversation.
+        final_answer: the answer and how it was given.
+        steps: `ReactStep` or `ActionStep` objects.
+        signals: of a code agent.
+        artifacts: files and figures that a code agent's code created.
+        error: why there is no answer.
+        uses: the tokens of each model request.
     """
 
     output: T_co
@@ -115,7 +126,7 @@ class RunResult(Generic[T_co, M_co, S_co]):
 
     @property
     def cost(self) -> Cost:
-        """What the run's model requests cost, by list prices; calls of agents as tools included.
+        """The cost of the run's model requests by list prices, agents as tools included.
 
         Raises:
             ConfigurationError: the package `genai-prices` is not installed (extra `prices`).

@@ -1,7 +1,4 @@
-"""What travels through a run: messages, tool calls, requests, responses, results.
-
-All types are frozen. What outlives a run, its memory and usage, has a JSON form.
-"""
+"""Requests to models and tools, and their responses. All types are frozen."""
 
 from __future__ import annotations
 
@@ -18,7 +15,7 @@ ReasoningWish = Literal["off", "low", "medium", "high"] | int
 
 
 class ToolSpec(Protocol):
-    """What adapters and middleware need to know of a tool."""
+    """What adapters and middleware need to know about a tool."""
 
     @property
     def name(self) -> str:
@@ -27,7 +24,7 @@ class ToolSpec(Protocol):
 
     @property
     def description(self) -> str:
-        """What it does, as told to the model."""
+        """What it does, for the model."""
         ...
 
     @property
@@ -37,12 +34,12 @@ class ToolSpec(Protocol):
 
     @property
     def validate(self) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-        """Reads a model's arguments; raises `ToolArgumentsError` naming each fault."""
+        """Reads a model's arguments; raises `ToolArgumentsError` naming each error."""
         ...
 
     @property
     def requires_approval(self) -> bool:
-        """Whether a call waits for a yes."""
+        """Whether a call needs approval."""
         ...
 
     @property
@@ -52,13 +49,13 @@ class ToolSpec(Protocol):
 
     @property
     def is_agent(self) -> bool:
-        """Whether its calls are those of a run of its own."""
+        """Whether each call starts a run of another agent."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What the model calls of a run cost: requests made and tokens counted by the server.
+    """Model requests of a run, and their tokens as the server counts them.
 
     `cached_tokens` (read from the provider's cache) and `cache_write_tokens` (written to it) are
     part of the input; `reasoning_tokens` are part of the output.
@@ -87,7 +84,7 @@ class Usage:
         )
 
     def to_dict(self) -> dict[str, int]:
-        """The JSON form; counts that only some providers give are left out where they are 0."""
+        """The JSON form; counts that only some providers report are left out if they are 0."""
         counts = {
             "requests": self.requests,
             "input_tokens": self.input_tokens,
@@ -105,8 +102,8 @@ class Usage:
 class RequestFormat:
     """What an adapter adds to a request so that the model can call tools.
 
-    `tools` (function declarations), `tool_choice` and `response_format` are what chat completions
-    takes by these names; `instructions` are added to the system prompt.
+    `tools` (function declarations), `tool_choice` and `response_format` are as in the chat
+    completions API; `instructions` are added to the system prompt.
     """
 
     tools: tuple[Mapping[str, Any], ...] = ()
@@ -119,8 +116,8 @@ class RequestFormat:
 class ModelRequest:
     """One request to a model: the conversation so far and how to answer.
 
-    `reasoning` is how much the model is to think before it answers: `"off"`, `"low"`, `"medium"`,
-    `"high"`, or about how many tokens; None leaves it to the provider.
+    `reasoning` is how much the model should think before it answers: `"off"`, `"low"`,
+    `"medium"`, `"high"`, or about how many tokens; None leaves it to the provider.
     """
 
     messages: Sequence[Message]
@@ -141,14 +138,14 @@ class RawToolCall:
 
 
 ReplyPart = Text | Reasoning | RawToolCall
-"""What a model's answer is made of."""
+"""The parts of a model's answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelDelta:
     """A piece of a streamed answer.
 
-    `restart` means: the connection broke, what was streamed of this answer is void.
+    `restart` means that the connection broke: discard what was streamed of this answer.
     """
 
     text: str
@@ -157,12 +154,12 @@ class ModelDelta:
 
 @dataclass(frozen=True, slots=True)
 class ModelResponse:
-    """One whole answer of a model. `content` is None when it sent no text at all.
+    """One complete answer of a model. `content` is None if it sent no text at all.
 
-    `parts` are its pieces in the order in which they were sent. They are there where `content` and
-    `tool_calls` do not say it all: there is reasoning, opaque data, or text behind a call. Where
-    `content` or `tool_calls` are replaced, the parts follow. `provider` is who served it, by the
-    name that begins its models' names (`anthropic`).
+    `parts` are its parts in the order in which they were sent. They are only present if `content`
+    and `tool_calls` are not everything: if there is reasoning, opaque data, or text after a call.
+    If `content` or `tool_calls` are replaced, the parts are updated. `provider` is the provider
+    that served it, by the prefix of its models' names (`anthropic`).
     """
 
     content: str | None
@@ -183,7 +180,7 @@ class ModelResponse:
 
     @property
     def use(self) -> ModelUse:
-        """The tokens that it took, and whose they are."""
+        """The tokens that it used, and its model."""
         used = self.usage
         return ModelUse(
             self.provider,
@@ -196,20 +193,20 @@ class ModelResponse:
 
     @property
     def reasoning(self) -> str:
-        """What the model showed of its reasoning."""
+        """The reasoning that the model showed."""
         thoughts = (part.text for part in self.parts if isinstance(part, Reasoning))
         return "\n\n".join(text for text in thoughts if text)
 
 
 def split_reply(parts: Sequence[ReplyPart]) -> tuple[str | None, tuple[RawToolCall, ...]]:
-    """The text and the calls among the parts of an answer; None where there is no text."""
+    """The text and the calls among the parts of an answer; None if there is no text."""
     texts = [part.text for part in parts if isinstance(part, Text)]
     calls = tuple(part for part in parts if isinstance(part, RawToolCall))
     return "".join(texts) if texts else None, calls
 
 
 def needed_parts(parts: Sequence[ReplyPart]) -> tuple[ReplyPart, ...]:
-    """The parts; none where the text and the calls behind it are all there is to know."""
+    """The parts; none if the answer is fully described by its text followed by its calls."""
     for at, part in enumerate(parts):
         if part.opaque is not None or not (isinstance(part, RawToolCall) or at == 0):
             return tuple(parts)
@@ -220,8 +217,8 @@ def needed_parts(parts: Sequence[ReplyPart]) -> tuple[ReplyPart, ...]:
 class ToolResult:
     """The result of one tool call: `content` is its text, `note` a remark on it for the model.
 
-    `parts` are there where the tool gave images or documents; `content` then describes them in
-    words. Code that called the tool is given `value`, what it returned, or has `error` raised.
+    `parts` are present if the tool returned images or documents; `content` then describes them in
+    words. Code that called the tool receives `value`, or `error` is raised in it.
     """
 
     call: ToolCall
@@ -234,15 +231,12 @@ class ToolResult:
     parts: tuple[ContentPart, ...] = ()
 
 
-Spoken = Reasoning | Text
-
-
 def remembered(response: ModelResponse, text: str, calls: Sequence[ToolCall]) -> Content:
-    """The content of the message that keeps an answer: its parts in their order.
+    """The content of the message that records an answer: its parts in their order.
 
     Args:
         response: the answer.
-        text: what is kept of its text.
+        text: the text to record for it.
         calls: its calls as they were read.
     """
     if not response.parts:
@@ -251,36 +245,31 @@ def remembered(response: ModelResponse, text: str, calls: Sequence[ToolCall]) ->
         left = iter(calls)
         parts = [next(left) if isinstance(part, RawToolCall) else part for part in response.parts]
         return plain_content((*parts, *left))  # calls that were read from the text come last
-    said = (Text(text),) if text else ()
-    return plain_content((*thoughts_of(response), *said, *calls))
+    texts = (Text(text),) if text else ()
+    return plain_content((*_reasoning(response), *texts, *calls))
 
 
-def thoughts_of(response: ModelResponse) -> tuple[Reasoning, ...]:
-    """The reasoning among the parts of an answer."""
-    return tuple(part for part in response.parts if isinstance(part, Reasoning))
-
-
-def spoken_parts(response: ModelResponse, text: str) -> tuple[Spoken, ...]:
-    """The reasoning and the text of an answer; none where there is only plain text.
+def spoken_parts(response: ModelResponse, text: str) -> tuple[Reasoning | Text, ...]:
+    """The reasoning and the text of an answer; none if there is only plain text.
 
     Args:
         response: the answer.
-        text: what is kept of its text. It takes the place of the answer's own, but for reasoning
-            between texts: that is only valid where it stood.
+        text: replaces the text of the answer, unless there is reasoning between its texts: such
+            reasoning is only valid in its place.
     """
-    said = tuple(part for part in response.parts if not isinstance(part, RawToolCall))
-    texts = [part for part in said if isinstance(part, Text)]
-    if len(texts) == len(said) and all(part.opaque is None for part in texts):
+    parts = tuple(part for part in response.parts if not isinstance(part, RawToolCall))
+    texts = [part for part in parts if isinstance(part, Text)]
+    if len(texts) == len(parts) and all(part.opaque is None for part in texts):
         return ()
     is_same = "".join(part.text for part in texts).strip() == text.strip()
-    if is_same or any(isinstance(part, Reasoning) for part in said[_first_text(said) :]):
-        return said
-    return (*thoughts_of(response), Text(text, texts[0].opaque if len(texts) == 1 else None))
+    first_text = next((at for at, part in enumerate(parts) if isinstance(part, Text)), len(parts))
+    if is_same or any(isinstance(part, Reasoning) for part in parts[first_text:]):
+        return parts
+    return (*_reasoning(response), Text(text, texts[0].opaque if len(texts) == 1 else None))
 
 
-def _first_text(parts: Sequence[Spoken]) -> int:
-    places = (at for at, part in enumerate(parts) if isinstance(part, Text))
-    return next(places, len(parts))
+def _reasoning(response: ModelResponse) -> tuple[Reasoning, ...]:
+    return tuple(part for part in response.parts if isinstance(part, Reasoning))
 
 
 def reply_to_list(parts: Iterable[ReplyPart]) -> list[dict[str, Any]]:
@@ -289,7 +278,7 @@ def reply_to_list(parts: Iterable[ReplyPart]) -> list[dict[str, Any]]:
 
 
 def reply_from_list(data: object) -> tuple[ReplyPart, ...]:
-    """Read it back; raises ValueError for a missing or wrong part."""
+    """Read the JSON form of parts; raises ValueError for a missing or wrong part."""
     entries = as_array(data)
     if entries is None:
         raise ValueError(f"'parts' is {describe(data)}, not a list")
@@ -326,4 +315,4 @@ def _reply_part(data: object) -> ReplyPart:
                 pass
     except KeyError as error:
         raise ValueError(f"a part has no {error}") from None
-    raise ValueError("a part of an answer is no text, reasoning or call")
+    raise ValueError("a part of an answer is not text, reasoning or a call")

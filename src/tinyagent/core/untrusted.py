@@ -36,17 +36,17 @@ def describe(value: object) -> str:
 
 
 def cut_middle(text: str, max_chars: int) -> str:
-    """The text in at most `max_chars` characters: its beginning and end, the gap told in between.
+    """The text in at most `max_chars` characters: its beginning and end, with a notice between.
 
-    The notice itself (about 50 characters) is always there when something is left out, so a smaller
-    `max_chars` gives the notice alone. A notice of an earlier cut is counted in, and what it says
-    on how to read the rest is kept. A text that would not become shorter is given back as it is.
+    The notice (about 50 characters) is always there if something is left out, so a smaller
+    `max_chars` gives only the notice. A notice of an earlier cut is counted in, and its hint on how
+    to read the rest is kept. A text that would not become shorter is returned unchanged.
     """
     if len(text) <= max_chars:
         return text
     earlier = list(_NOTICE.finditer(text))
-    hidden = sum(int(found[1].replace(",", "")) - len(found[0]) for found in earlier)
-    hint = next((found[2] for found in earlier if found[2]), "")
+    hidden = sum(int(notice[1].replace(",", "")) - len(notice[0]) for notice in earlier)
+    hint = next((notice[2] for notice in earlier if notice[2]), "")
     kept = max(max_chars - len(_notice(len(text) + hidden, hint)), 0)
     tail = kept // 2
     head = kept - tail
@@ -56,10 +56,10 @@ def cut_middle(text: str, max_chars: int) -> str:
 
 
 def short_repr(value: Any, max_chars: int) -> str:
-    """The repr of any value, cut at its end; one that fails is replaced by the type's name."""
+    """The repr of any value, cut at its end; the type's name if the repr fails."""
     try:
         text = repr(value)
-    except Exception as error:  # noqa: BLE001 - an integer of 5,000 digits has none, nor may others
+    except Exception as error:  # noqa: BLE001 - an integer of 5,000 digits has no repr
         return f"<{type(value).__name__} that cannot be shown: {type(error).__name__}>"
     return text if len(text) <= max_chars else f"{text[:max_chars]}… ({len(text)} characters)"
 

@@ -90,12 +90,12 @@ _Value = str | int | float | bool | list[str]
 
 
 class Spans:
-    """What all runs of an agent share: where spans go and what a middleware cannot see.
+    """What all runs of an agent share: the tracer, and names that a middleware cannot see.
 
     Args:
         agent, provider: names; an empty one is left out.
-        max_chars: how much of each text is recorded; None records none.
-        tracer_provider: None is the program's global one.
+        max_chars: how many characters of each text are recorded; None records none.
+        tracer_provider: None means the program's global one.
     """
 
     def __init__(
@@ -113,26 +113,26 @@ class Spans:
 
 
 class ContentWriter:
-    """Writes content in the shape of the GenAI conventions.
+    """Writes content in the format of the GenAI conventions.
 
     Args:
-        max_chars: how long a text may be before its middle is left out. Of a conversation the
-            newest 50 messages are written.
+        max_chars: longer texts are cut in the middle. Only the newest 50 messages of a
+            conversation are written.
     """
 
     def __init__(self, max_chars: int) -> None:
         self._max_chars = max_chars
 
     def messages(self, messages: Sequence[Message]) -> str:
-        """What went to the model."""
+        """The messages of a request."""
         return json.dumps(
             [self._message(message) for message in messages[-_MAX_MESSAGES:]], ensure_ascii=False
         )
 
     def response(self, response: ModelResponse) -> str:
-        """What the model answered."""
-        said = [Text(response.content)] if response.content else []
-        parts = [self._part(part) for part in response.parts or (*said, *response.tool_calls)]
+        """The model's answer."""
+        texts = [Text(response.content)] if response.content else []
+        parts = [self._part(part) for part in response.parts or (*texts, *response.tool_calls)]
         return json.dumps([{"role": "assistant", "parts": parts}], ensure_ascii=False)
 
     def arguments(self, arguments: Mapping[str, Any]) -> str:
@@ -140,7 +140,7 @@ class ContentWriter:
         return self.text(json.dumps(dict(arguments), ensure_ascii=False, default=str))
 
     def text(self, text: str) -> str:
-        """A text, cut in the middle where it is too long."""
+        """A text, cut in the middle if it is too long."""
         return cut_middle(text, self._max_chars)
 
     def _message(self, message: Message) -> dict[str, Any]:
@@ -164,7 +164,7 @@ class ContentWriter:
 
 
 class RunTrace(Middleware):
-    """Begins and ends the spans of one run."""
+    """Starts and ends the spans of one run."""
 
     def __init__(self, spans: Spans, run: RunContext) -> None:
         self._names = spans
@@ -177,7 +177,7 @@ class RunTrace(Middleware):
         self._unanswered: tuple[Span, float] | None = None
 
     def on_event(self, event: Event) -> None:
-        """Begin and end the run's span; note when the first piece of an answer came."""
+        """Start and end the run's span; record when the first piece of an answer arrives."""
         match event:
             case RunStarted():
                 self._begin()
@@ -208,7 +208,7 @@ class RunTrace(Middleware):
                 span.set_attribute(INPUT_MESSAGES, self._writer.messages(request.messages))
             self._unanswered = (span, time.monotonic())
             response = await call_next(request)
-            self._tell_answer(span, response)
+            self._record_answer(span, response)
             return response
 
     async def tool_call(self, call: ToolCall, call_next: ToolCallHandler) -> ToolResult:
@@ -234,7 +234,7 @@ class RunTrace(Middleware):
             return result
 
     async def code_run(self, code: str, call_next: CodeRun) -> ExecutionResult:
-        """A span around one block of code; its tool calls lie within."""
+        """A span around one block of code and its tool calls."""
         attributes: dict[str, _Value] = {OPERATION_NAME: EXECUTE_CODE}
         with self._child(EXECUTE_CODE, SpanKind.INTERNAL, attributes) as span:
             if self._writer is not None:
@@ -287,7 +287,7 @@ class RunTrace(Middleware):
             self._mark_failed(span, kind, str(result.error or ""))
         span.end()
 
-    def _tell_answer(self, span: Span, response: ModelResponse) -> None:
+    def _record_answer(self, span: Span, response: ModelResponse) -> None:
         span.set_attributes(
             _present(
                 {
@@ -310,8 +310,8 @@ class RunTrace(Middleware):
         self, name: str, kind: SpanKind, attributes: Mapping[str, _Value]
     ) -> Generator[Span]:
         """A span under the run's, current for whatever is called inside."""
-        # The run's span is named as the parent, not found as the current one: calls of one answer
-        # run in tasks of their own, and a middleware may run them anywhere.
+        # The parent is passed and not taken from the current context because calls of one
+        # answer run in separate tasks, and a middleware may run them anywhere.
         span = self._tracer.start_span(name, self._parent, kind, attributes)
         with use_span(
             span, end_on_exit=True, record_exception=False, set_status_on_exception=False

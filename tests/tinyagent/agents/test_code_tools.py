@@ -223,7 +223,7 @@ async def test_the_same_block_again_and_again_is_told_and_then_ends_the_run(
     assert len(model.requests) == 6
     assert observed(model, 3).startswith("0\n")
     assert "[The same block of code has given the same result 3 times." in observed(model, 3)
-    assert "Give your answer now, by final_answer(...)" in observed(model, 4)
+    assert "Give your answer now with final_answer(...)" in observed(model, 4)
 
 
 @each_level
