@@ -1,7 +1,8 @@
 """Measures as exact numbers: what binary floats print, and what is not a finite number.
 
-A binary float counts as the shortest decimal that it prints, so 0.1 is 0.1, and sums depend on no
-order. Beside each number there may be a code for what no decimal holds: NaN, or an infinity.
+A binary float counts as the shortest decimal that reads back as it, so 0.1 is 0.1, and sums do not
+depend on the order. Next to each number there may be a code for what no decimal holds: NaN, or an
+infinity.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
