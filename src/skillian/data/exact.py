@@ -1,7 +1,8 @@
 """Measures as exact numbers: what binary floats print, and what is not a finite number.
 
-A binary float counts as the shortest decimal that it prints, so 0.1 is 0.1, and sums depend on no
-order. Beside each number there may be a code for what no decimal holds: NaN, or an infinity.
+A binary float counts as the shortest decimal that reads back as it, so 0.1 is 0.1, and sums do not
+depend on the order. Next to each number there may be a code for what no decimal holds: NaN, or an
+infinity.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,11 +27,20 @@ _CODES = {"nan": NAN, "inf": 1, "infinity": 1, "-inf": -1, "-infinity": -1}
 _NUMBERS = {NAN: Decimal("NaN"), 1: Decimal("Infinity"), -1: Decimal("-Infinity")}
 _DIALECTS = frozenset({"duckdb", "postgres", "spark"})
 """Where a float prints all of the digits that tell it from others."""
+_NARROW = frozenset({"float", "real"})
+"""What databases call a float of 32 bits."""
 
 
 def number_of(value: Decimal | None, code: object) -> Decimal | None:
     """Return the number that a decimal and a code stand for."""
     return value if code is None else _NUMBERS[int(str(code))]
+
+
+def _printed(value: exp.Expr, kind: ColumnType) -> exp.Expr:
+    """Return the shortest text that reads back as a float; its type tells dialects the width."""
+    value = value.copy()
+    value.type = exp.DataType.build("FLOAT" if kind.sql.lower() in _NARROW else "DOUBLE")
+    return exp.cast(value, "TEXT")
 
 
 async def exact_measures(
@@ -67,7 +77,7 @@ async def _decimal_of(
     parameters = sql.Parameters()
     rows = filtered_rows(source, {"value": term.value}, where, parameters)
     value = sql.bare("value")
-    finite = sql.is_null(_code(value, term.type))
+    finite = sql.is_null(_code(value))
     found = exp.Select(
         expressions=[
             sql.named(exp.Max(this=exp.case().when(finite, part, copy=False)), name)
@@ -90,7 +100,7 @@ async def _decimal_of(
             f" {sql.MAX_DIGITS} of a decimal; declare how to round them in a sources.yaml:"
             f" `expression: CAST({column} AS DECIMAL(38,{max(sql.MAX_DIGITS - whole - 6, 0)}))`"
         )
-    code = _code(term.value, term.type)
+    code = _code(term.value)
     exact = sql.decimal(_printed(term.value, term.type), fraction)
     return replace(
         term,
@@ -101,15 +111,8 @@ async def _decimal_of(
     )
 
 
-def _printed(value: exp.Expr, kind: ColumnType) -> exp.Expr:
-    """Return the text of a float; its type is there for dialects that print it otherwise."""
-    value = value.copy()
-    value.type = exp.DataType.build("FLOAT" if kind.sql.lower() == "float" else "DOUBLE")
-    return exp.cast(value, "TEXT")
-
-
-def _code(value: exp.Expr, kind: ColumnType) -> exp.Expr:
-    text = exp.Lower(this=_printed(value, kind))
+def _code(value: exp.Expr) -> exp.Expr:
+    text = exp.Lower(this=sql.as_text(value.copy()))
     case = exp.case()
     for written, code in _CODES.items():
         case = case.when(sql.is_text(text, written), exp.Literal.number(code), copy=False)

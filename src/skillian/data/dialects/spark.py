@@ -7,11 +7,10 @@ from typing import Any
 from sqlglot import exp
 
 from skillian.data import sql
+from skillian.data.dialects import floats
 from skillian.errors import QueryError
 
 _Type = exp.DataType.Type
-# With how many digits a float may be printed that has fewer than it takes at most.
-_DIGITS = {_Type.DOUBLE: ((15,), 16), _Type.FLOAT: ((6, 7), 8)}
 # strftime's codes and Java's patterns for them.
 _PATTERNS = {
     "%Y": "yyyy",
@@ -47,39 +46,8 @@ def _cast(node: exp.Cast) -> exp.Expr:
         return _as(_inner(node.this), "DECIMAL(38, 0)")
     if goal == _Type.TEXT and given is not None and given.this == _Type.TIMESTAMPTZ:
         return exp.DPipe(this=exp.cast(_inner(node.this), "TEXT"), expression=_text("+00"))
-    if goal == _Type.TEXT and given is not None and given.this in _DIGITS:
-        return _shortest(_inner(node.this), given.this)
-    return node
-
-
-def _shortest(value: exp.Expr, kind: Any) -> exp.Expr:
-    """Return the shortest text that reads as a float, which Java has only from version 19 on."""
-    few, many = _DIGITS[kind]
-    printed = exp.Cast(this=value, to=exp.DataType.build("TEXT"))
-    case = exp.case().when(sql.is_null(value), exp.null())
-    for digits in few:
-        text, same = _rounded(value, kind, digits)
-        case = case.when(same, text)
-    # Of two texts that are equally near and short, Java prints the even one.
-    mantissa = exp.Anonymous(
-        this="SPLIT_PART", expressions=[printed.copy(), _text("E"), exp.Literal.number(1)]
-    )
-    length = exp.Length(
-        this=exp.Anonymous(
-            this="REGEXP_REPLACE", expressions=[mantissa, _text("[^0-9]"), _text("")]
-        )
-    )
-    case = case.when(exp.LTE(this=length, expression=exp.Literal.number(many)), printed)
-    text, same = _rounded(value, kind, many)
-    return exp.Paren(this=case.when(same, text).else_(printed.copy()))
-
-
-def _rounded(value: exp.Expr, kind: Any, digits: int) -> tuple[exp.Expr, exp.Expr]:
-    """Return the text of so many digits, and whether it reads as the same float."""
-    pattern = _text(f"%.{digits - 1}e")
-    text = exp.Anonymous(this="FORMAT_STRING", expressions=[pattern, value.copy()])
-    read = exp.Cast(this=text.copy(), to=exp.DataType.build(kind))
-    return text, exp.EQ(this=read, expression=value.copy())
+    float_kind = floats.printed(node)
+    return floats.shortest(_inner(node.this), float_kind, "spark") if float_kind else node
 
 
 def _int_div(node: exp.IntDiv) -> exp.Expr:
