@@ -13,7 +13,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from tinyagent.models.chat_completions import encode_request
+from tinyagent.models.wire.chat_request import encode_request
 
 from tinyagent import Model, OpenAIModel, ReactAgent, RecordedModel, tool
 from tinyagent.core.types import ModelRequest

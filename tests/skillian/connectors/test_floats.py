@@ -19,7 +19,7 @@ from tests.support.postgres import Database
 
 from skillian.connectors import Connector, connect
 from skillian.connectors.dialects import compile_sql
-from skillian.connectors.postgres import PostgresConnector
+from skillian.connectors.postgres.connector import PostgresConnector
 from skillian.data import sql
 
 pytestmark = [

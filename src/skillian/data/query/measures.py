@@ -2,8 +2,8 @@
 
 A sum of whole numbers is a decimal without fraction; an average is a quotient of whole numbers,
 rounded half away from zero to `AVERAGE_DIGITS` digits more than its values have. A binary float
-counts as the shortest decimal that reads back as it, so 0.1 is 0.1, and sums do not depend on the order.
-Next to each number there may be a code for what a decimal cannot hold: NaN, or an infinity.
+counts as the shortest decimal that reads back as it, so 0.1 is 0.1, and sums do not depend on the
+order. Next to each number there may be a code for what a decimal cannot hold: NaN, or an infinity.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

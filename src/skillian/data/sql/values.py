@@ -137,7 +137,7 @@ _COERCIONS: dict[Kind, Callable[[object], Value]] = {
 
 
 def python_rows(table: ArrowTable | ArrowBatch) -> list[dict[str, Any]]:
-    """Return the python_rows; raises `QueryError` for a date that Python has no value for."""
+    """Return the rows as Python values; raises `QueryError` for a date that Python has no value for."""
     try:
         return table.to_pylist()
     except (OverflowError, ValueError):
