@@ -21,7 +21,7 @@ from typing import NamedTuple
 from executors import STEP, median_of
 from peer_table import ENVIRONMENTS, HERE, python_of
 
-from tinyagent import LocalExecutor, ProcessExecutor, SandboxUnavailable, TrustLevel
+from tinyagent import ProcessExecutor, SandboxUnavailable, TrustLevel
 from tinyagent.execution.engines import ENGINES
 from tinyagent.execution.protocol import Executor
 from tinyagent.execution.templates import close_templates
@@ -59,7 +59,7 @@ def rows() -> Iterator[str]:
 def _cases() -> dict[str, Callable[[], Figures]]:
     return {
         "`exec` in this process (no boundary)": _plain,
-        "LOCAL (RestrictedPython; no boundary)": lambda: _ours(LocalExecutor),
+        "LOCAL (no boundary), each step in a fork": lambda: _ours(lambda: ProcessExecutor("local")),
         "ISOLATED, each step in a fork": lambda: _ours(ProcessExecutor),
         "ISOLATED, without checkpoints": lambda: _ours(lambda: ProcessExecutor(checkpoints=0)),
         "SANDBOXED by bubblewrap": lambda: _engine("bubblewrap"),

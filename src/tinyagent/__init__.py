@@ -94,7 +94,6 @@ if TYPE_CHECKING:
     )
     from tinyagent.execution.choose import get_executor
     from tinyagent.execution.limits import ExecutionLimits, TrustLevel
-    from tinyagent.execution.local import LocalExecutor
     from tinyagent.execution.process import ProcessExecutor
     from tinyagent.execution.protocol import Executor, Guarantee
     from tinyagent.memory.manager import MemoryManager
@@ -180,7 +179,6 @@ else:
         ),
         "tinyagent.execution.choose": "get_executor",
         "tinyagent.execution.limits": "ExecutionLimits TrustLevel",
-        "tinyagent.execution.local": "LocalExecutor",
         "tinyagent.execution.process": "ProcessExecutor",
         "tinyagent.execution.protocol": "Executor Guarantee",
         "tinyagent.memory.manager": "MemoryManager",
@@ -254,7 +252,6 @@ __all__ = [
     "Guarantee",
     "Image",
     "InvalidFinalAnswer",
-    "LocalExecutor",
     "MalformedReply",
     "Memory",
     "MemoryItem",

@@ -34,13 +34,11 @@ BLIND = {
     "src/tinyagent/core/text.py": "a repr may be the code's own",
     "src/tinyagent/core/threads.py": "a thread's failure is raised where it is awaited",
     "src/tinyagent/execution/calls.py": "a tool's failure is raised in the code that called it",
-    "src/tinyagent/execution/local/figures.py": "a figure is drawn by code of any kind",
-    "src/tinyagent/execution/local/step.py": "what the code raises is its result",
     "src/tinyagent/execution/worker/artifacts.py": "a figure is drawn by code of any kind",
     "src/tinyagent/execution/worker/reprs.py": "a repr may be the code's own",
     "src/tinyagent/execution/worker/step.py": "what the code raises is its result",
     "src/tinyagent/execution/worker/tracebacks.py": "an error's message may be the code's own",
-    "src/tinyagent/execution/worker/waiting.py": "a session's failure is told to the host",
+    "src/tinyagent/execution/worker/template.py": "a session's failure is told to the host",
     "src/tinyagent/tools/calling.py": "a tool's failure is what the model reads",
 }
 

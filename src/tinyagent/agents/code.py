@@ -289,11 +289,12 @@ class TinyCodeAgent(LoopAgent[CodeRun, MemoryManager, ActionStep, T]):
         if given is not None:
             return (given(), True) if callable(given) else (given, False)
         level = TrustLevel(options.get("trust_level", TrustLevel.ISOLATED))
-        sandbox: ProcessOptions = {"limits": self._limits(), "extra_imports": self._extra}
-        if level is not TrustLevel.LOCAL:
-            sandbox["checkpoints"] = _CHECKPOINTS
-        if self._files:
-            sandbox["files"] = self._files
+        sandbox: ProcessOptions = {
+            "limits": self._limits(),
+            "extra_imports": self._extra,
+            "files": self._files,
+            "checkpoints": _CHECKPOINTS,
+        }
         if without := options.get("without"):
             sandbox["without"] = without
         if require := options.get("require"):

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tinyagent.execution.doctor import Examination
 
 _MEANINGS = {
-    TrustLevel.LOCAL: "a guard against accidents, no boundary",
+    TrustLevel.LOCAL: "a process without locks: a guard against accidents, not a boundary",
     TrustLevel.ISOLATED: "all that can be enforced here",
     TrustLevel.SANDBOXED: "a whole boundary, or it does not run",
 }

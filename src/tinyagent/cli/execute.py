@@ -88,12 +88,8 @@ def execute(  # noqa: PLR0913 - one for each option of the command
     try:
         code = _read(script)
         options = _options(timeout, memory, engine)
+        options |= {"checkpoints": 0, "without": without or (), "require": require or ()}
         options["extra_imports"] = allow or ()
-        if trust is TrustLevel.LOCAL:
-            named = {"--without": without, "--require": require}
-            _refuse_at_local({"--memory": memory, "--artifacts": artifacts, **named})
-        else:
-            options |= {"checkpoints": 0, "without": without or (), "require": require or ()}
         if file:
             options["files"] = file
         result = tinyagent_commands.run(_execute(code, trust, options, screen))
@@ -118,12 +114,6 @@ def _options(timeout: float, memory: int | None, engine: str | None) -> ProcessO
     if engine is not None:
         options["engine"] = engine
     return options
-
-
-def _refuse_at_local(options: dict[str, object]) -> None:
-    for name, value in options.items():
-        if value is not None:
-            raise typer.BadParameter(f"{name} needs a process of its own: --trust isolated")
 
 
 async def _execute(

@@ -29,7 +29,7 @@ def advise(examinations: Sequence[Examination], settings: Path = _SYSCTL) -> lis
         settings: the kernel's settings, as `/proc/sys`.
     """
     if sys.platform != "linux":
-        return ["local is all there is here: run the program in a Linux container or machine"]
+        return ["isolated and sandboxed need Linux: run the program in a Linux container or in WSL"]
     return [
         *_about_filters(),
         *_about_landlock(),

@@ -15,7 +15,7 @@ from tinyagent.execution.canaries import Canaries
 from tinyagent.execution.choose import get_executor
 from tinyagent.execution.engines import ENGINES
 from tinyagent.execution.limits import ExecutionLimits, TrustLevel
-from tinyagent.execution.local_probes import LOCAL_PROBES
+from tinyagent.execution.local_probes import LOCAL_PROBES, NEEDED_IMPORTS
 from tinyagent.execution.probes import PROBES
 from tinyagent.execution.process import ProcessOptions
 from tinyagent.execution.protocol import Executor, Guarantee
@@ -69,17 +69,15 @@ Tell = Callable[[str], None]
 async def examine_all(tell: Tell) -> list[Examination]:
     """Try every level and engine; `tell` is called with what is tried now.
 
-    What runs in processes of its own is tried at the same time, for it mostly waits: for code to
-    reach its time limit, for containers to start. Environment variables of the canaries are set
-    meanwhile.
+    All are tried at the same time, because trying mostly waits: for code to reach its time limit,
+    for containers to start. Environment variables of the canaries are set meanwhile.
     """
-    local, *others = levels_and_engines()
     with ExitStack() as stack:
-        canaries = {which: stack.enter_context(Canaries()) for which in (local, *others)}
-        # Alone: its code runs in this process, and would delay the others.
-        first = await examine(*local, canaries[local], tell)
-        tried = [examine(*which, canaries[which], tell) for which in others]
-        return [first, *await asyncio.gather(*tried)]
+        tried = [
+            examine(level, engine, stack.enter_context(Canaries()), tell)
+            for level, engine in levels_and_engines()
+        ]
+        return await asyncio.gather(*tried)
 
 
 def levels_and_engines() -> Iterator[tuple[TrustLevel, str | None]]:
@@ -96,9 +94,9 @@ async def examine(
     """Try each promise of one level, each in a fresh session."""
 
     def open_executor(limits: ExecutionLimits) -> Executor:
-        options: ProcessOptions = {"limits": limits}
-        if level is not TrustLevel.LOCAL:
-            options["extra_imports"] = ("*",)  # what is tried is not the list of imports
+        # Behind locks, the list of imports is not what is tried.
+        imports = NEEDED_IMPORTS if level is TrustLevel.LOCAL else ("*",)
+        options: ProcessOptions = {"limits": limits, "extra_imports": imports}
         if engine is not None:
             options["engine"] = engine
         return get_executor(level, **options)

@@ -29,7 +29,14 @@ PROMISES = {
     "S21": "no other process is signalled",
     "S22": "not the name of the host",
 }
-"""What a process of its own is promised, by the ids of docs/security.md."""
+"""What a sandbox is promised, by the ids of docs/security.md."""
+
+_LOCAL_PROMISES = {
+    "S9": "killed by the host",
+    "S17": "cut in the process and again on the host",
+    "S18": "checked in the syntax tree and at import; a guard against accidents",
+}
+_OTHERS = {"S17": "output limit", "S18": "imports from a list"}
 
 # Without these, code reads or changes what is the host's. What ISOLATED may lack (names of files,
 # limits of all processes and files together) is lacking in most containers.
@@ -68,7 +75,11 @@ def needed_promises(
     Raises:
         ConfigurationError: there is no such promise, or one is in both lists.
     """
-    needed = _AT_ISOLATED if level is TrustLevel.ISOLATED else frozenset(PROMISES)
+    needed = {
+        TrustLevel.LOCAL: frozenset[str](),
+        TrustLevel.ISOLATED: _AT_ISOLATED,
+        TrustLevel.SANDBOXED: frozenset(PROMISES),
+    }[level]
     if not checkpoints:
         needed -= {_OF_CHECKPOINTS}
     dropped, wanted = promise_ids(without), promise_ids(require)
@@ -86,6 +97,23 @@ def lacking(guarantees: Sequence[Guarantee], needed: frozenset[str]) -> str:
     names = ", ".join(f"{each.id} ({each.promise})" for each in missing)
     ids = ", ".join(repr(each.id) for each in missing)
     return f"it cannot keep {names}; to run without, name them: without=[{ids}]"
+
+
+def describe_local(checkpoints: int) -> tuple[Guarantee, ...]:
+    """What a process without locks promises, and what it does not."""
+    kept = dict(_LOCAL_PROMISES)
+    if checkpoints:
+        kept[_OF_CHECKPOINTS] = _states(checkpoints)
+    names = {**PROMISES, **_OTHERS}
+    others = {key: "nothing here" for key in PROMISES if key not in kept}
+    return tuple(
+        Guarantee(names[key], enforced=key in kept, by=how, id=key)
+        for key, how in {**kept, **others}.items()
+    )
+
+
+def _states(checkpoints: int) -> str:
+    return f"each step in a fork, {checkpoints} states kept"
 
 
 def describe_guarantees(
@@ -127,7 +155,7 @@ def describe_guarantees(
         ),
         (
             "S15",
-            f"each step in a fork, {checkpoints} states kept" if checkpoints else nothing,
+            _states(checkpoints) if checkpoints else nothing,
         ),
         ("S22", by("a name of its own" if apart else outside)),
         ("S16", "process namespace" if apart else "parent-death signal"),

@@ -2,23 +2,10 @@
 
 from __future__ import annotations
 
-from tinyagent.execution.worker.imports import (
-    Refused,
-    allowed,
-    check_imports,
-    is_needless,
-    refusal,
-)
+from collections.abc import Iterable
 
-__all__ = [
-    "ISOLATED_IMPORTS",
-    "LOCAL_IMPORTS",
-    "Refused",
-    "allowed",
-    "check_imports",
-    "is_needless",
-    "refusal",
-]
+from tinyagent.core.errors import ConfigurationError
+from tinyagent.execution.limits import TrustLevel
 
 LOCAL_IMPORTS = frozenset(
     """
@@ -28,9 +15,9 @@ LOCAL_IMPORTS = frozenset(
     string struct textwrap time types typing unicodedata urllib.parse uuid zlib zoneinfo
     """.split()  # noqa: SIM905 - a list to read, not a column
 )
-"""At LOCAL: what computes and cannot reach files, the network or the interpreter.
+"""At LOCAL: what computes and has no use for files, the network or the interpreter.
 
-The code does not get these modules but facades with their harmless names (`local/modules.py`).
+A guard against accidents: these modules reach others, which no check holds back.
 """
 
 # Left out of the list below, though the kernel holds all of it back:
@@ -63,3 +50,20 @@ ISOLATED_IMPORTS = LOCAL_IMPORTS | frozenset(
 
 A library that is not installed gives an ordinary ModuleNotFoundError.
 """
+
+
+def imports_at(level: TrustLevel, extra: Iterable[str]) -> frozenset[str]:
+    """What code may import at this level, with what its caller adds.
+
+    Raises:
+        ConfigurationError: LOCAL is to allow everything.
+    """
+    names = frozenset([extra] if isinstance(extra, str) else extra)
+    if level is not TrustLevel.LOCAL:
+        return ISOLATED_IMPORTS | names
+    if "*" in names:
+        raise ConfigurationError(
+            "extra_imports=\"*\" would undo trust level 'local': name the modules, or use"
+            " TrustLevel.ISOLATED"
+        )
+    return LOCAL_IMPORTS | names

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Mapping
 from dataclasses import replace
 
 from tinyagent.core.threads import run_in_thread
@@ -62,15 +61,15 @@ _LOOPS = {
 NAME_ITSELF = "import ctypes; ctypes.CDLL(None).prctl(15, MARK.encode(), 0, 0, 0)"
 
 
-async def time_limit(bench: Bench, loops: Mapping[str, str] = _LOOPS) -> Finding:
+async def time_limit(bench: Bench) -> Finding:
     """Loop for ever, in Python and in C."""
     began = time.monotonic()
-    runs = [bench.steps(code, limits=SHORT) for code in loops.values()]
+    runs = [bench.steps(code, limits=SHORT) for code in _LOOPS.values()]
     results = [result for results in await asyncio.gather(*runs) for result in results]
     took = time.monotonic() - began
     told = [
         f"{name}: {'ended' if result.timed_out else 'not ended'}"
-        for name, result in zip(loops, results, strict=True)
+        for name, result in zip(_LOOPS, results, strict=True)
     ]
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
     crowd = max(1.0, load / (os.cpu_count() or 1))  # the host waits for its turn too

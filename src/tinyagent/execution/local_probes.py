@@ -1,4 +1,4 @@
-"""The probes of trust level LOCAL, whose code runs in the host's own process."""
+"""The probes of trust level LOCAL, whose code runs in a process without locks."""
 
 from __future__ import annotations
 
@@ -7,21 +7,16 @@ from dataclasses import replace
 
 from tinyagent.execution.bench import LIMITS, Bench, Finding, Probe
 from tinyagent.execution.limit_probes import time_limit
+from tinyagent.execution.probes import failed_steps
 
+NEEDED_IMPORTS = ("ctypes", "os")
+"""What the probes import that is not on the list of LOCAL."""
 _IMPORTS = {
-    "import os": "import os",
-    "from os": "from os import path",
-    "by function": "__builtins__['__import__']('os')",
-    "by attribute": "json.codecs.open(FILE)",
-    "by getattr": "getattr(json, 'codecs')",
-    "open": "open(FILE)",
+    "import": "import subprocess",
+    "from ... import": "from subprocess import run",
+    "by function": "__import__('subprocess')",
 }
 _OUTPUT = replace(LIMITS, max_output_bytes=10_000)
-
-
-async def local_time_limit(bench: Bench) -> Finding:
-    """Loop for ever in Python; what loops in C is not promised to end."""
-    return await time_limit(bench, {"a loop": "while True: pass"})
 
 
 async def output_limit(bench: Bench) -> Finding:
@@ -32,17 +27,18 @@ async def output_limit(bench: Bench) -> Finding:
 
 
 async def imports(bench: Bench) -> Finding:
-    """Come to modules that are not on the list."""
+    """Import a module that is not on the list."""
     for name, code in _IMPORTS.items():
-        (result,) = await bench.steps(f"import json\n{code}")
+        (result,) = await bench.steps(code)
         if result.error is None:
             return Finding(held=False, tried=f"went through: {name}")
     return Finding(held=True, tried=f"{', '.join(_IMPORTS)}: refused")
 
 
 LOCAL_PROBES: Mapping[str, Probe] = {
-    "time limit": local_time_limit,
+    "time limit": time_limit,
     "output limit": output_limit,
     "imports from a list": imports,
+    "a step that fails loses only itself": failed_steps,
 }
-"""The probes, by the promise that each tries; what else LOCAL says of itself is no promise."""
+"""The probes, by the promise that each tries."""

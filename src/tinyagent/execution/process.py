@@ -16,8 +16,13 @@ from tinyagent.core.threads import run_in_thread
 from tinyagent.execution.advice import how_to_get
 from tinyagent.execution.calls import Reply, answer_call
 from tinyagent.execution.engines import engines_for
-from tinyagent.execution.guarantees import describe_guarantees, lacking, needed_promises
-from tinyagent.execution.imports import ISOLATED_IMPORTS
+from tinyagent.execution.guarantees import (
+    describe_guarantees,
+    describe_local,
+    lacking,
+    needed_promises,
+)
+from tinyagent.execution.imports import imports_at
 from tinyagent.execution.limits import ExecutionLimits, TrustLevel
 from tinyagent.execution.preload import modules_for
 from tinyagent.execution.protocol import ExecutionResult, Guarantee, check_name
@@ -40,7 +45,6 @@ class ProcessOptions(TypedDict, total=False):
     files: Iterable[str | Path]
     checkpoints: int
     engine: str | None
-    keep_ready: bool
     without: Iterable[str]
     require: Iterable[str]
 
@@ -51,17 +55,17 @@ class ProcessExecutor:
     What a tool takes beyond 2 ms is not counted as the code's time; the session stands still then.
 
     Args:
-        trust_level: `TrustLevel.ISOLATED` uses each lock that this kernel has, and refuses to run
-            where code could reach the host's files; at `TrustLevel.SANDBOXED` each promise that
-            is not enforced refuses the run.
+        trust_level: `TrustLevel.LOCAL` uses no lock; `TrustLevel.ISOLATED` uses each lock that this
+            kernel has, and refuses to run where code could reach the host's files; at
+            `TrustLevel.SANDBOXED` each promise that is not enforced refuses the run.
         limits: what the code may use.
-        extra_imports: modules that it may import besides the usual ones; `"*"` allows all.
+        extra_imports: modules that it may import besides the usual ones; `"*"` allows all, except
+            at LOCAL.
         files: copied into its working folder.
         checkpoints: how many earlier states are kept for `rewind`. Each step then runs in a fork,
             and one that fails badly loses only itself. 0: steps run in the session itself.
         engine: what SANDBOXED uses (`"kernel"`, `"bubblewrap"`, `"podman"`, `"docker"`); by default
             the first of these that is there.
-        keep_ready: keep one more session forked and waiting, for the next executor like this.
         without: promises to do without where they are not enforced, by their ids or names as in
             `guarantees`, such as `"S1"`.
         require: promises that must be enforced besides those of the trust level.
@@ -75,17 +79,16 @@ class ProcessExecutor:
         trust_level: TrustLevel | str = TrustLevel.ISOLATED,
         **options: Unpack[ProcessOptions],
     ) -> None:
-        self.trust_level = TrustLevel(trust_level)
-        if self.trust_level is TrustLevel.LOCAL:
-            raise ConfigurationError("LOCAL code runs in LocalExecutor (or use get_executor)")
+        self.trust_level = _level(trust_level)
+        self._refuse_locks(options)
         self.limits = options.get("limits", ExecutionLimits())
-        self._extra = tuple(options.get("extra_imports", ()))
-        self._imports = sorted(ISOLATED_IMPORTS | frozenset(self._extra))
+        extra = options.get("extra_imports", ())
+        self._extra = (extra,) if isinstance(extra, str) else tuple(extra)
+        self._imports = sorted(imports_at(self.trust_level, self._extra))
         self._files = [_existing(path) for path in options.get("files", ())]
         self._checkpoints = options.get("checkpoints", 8)
         if self._checkpoints < 0:
             raise ConfigurationError(f"checkpoints must be 0 or more, got {self._checkpoints}")
-        self._keep_ready = options.get("keep_ready", False)
         self._needed = needed_promises(
             self.trust_level,
             options.get("without", ()),
@@ -101,6 +104,15 @@ class ProcessExecutor:
         self._kills = 0
         self._is_running = False
         self._finalizer = weakref.finalize(self, _nothing)
+
+    def _refuse_locks(self, options: ProcessOptions) -> None:
+        if self.trust_level is not TrustLevel.LOCAL:
+            return
+        for name in ("engine", "without", "require"):
+            if options.get(name):
+                raise ConfigurationError(
+                    f"trust level 'local' has no locks, so it has no option {name}"
+                )
 
     @property
     def guarantees(self) -> Sequence[Guarantee]:
@@ -242,7 +254,7 @@ class ProcessExecutor:
             },
             "imports": self._imports,
         }
-        number, sock = template.spawn(order, keep_ready=self._keep_ready)
+        number, sock = template.spawn(order)
         session = Session(template, number, sock, self.limits, checkpoints)
         self._finalizer = weakref.finalize(self, session.close)
         try:
@@ -281,6 +293,8 @@ class ProcessExecutor:
 
     def _lacking(self, template: Template) -> str:
         """What keeps the template from running this code, and how to get it; "" for nothing."""
+        if self.trust_level is TrustLevel.LOCAL:
+            return ""
         engine, report = template.spec.engine.name, template.report
         reason = lacking(self._described(template), self._needed)
         one_lock = not report["landlock"] and engine == "kernel"
@@ -295,15 +309,27 @@ class ProcessExecutor:
 
     def _described(self, template: Template) -> Sequence[Guarantee]:
         kept = self._kept(template)
+        if self.trust_level is TrustLevel.LOCAL:
+            return describe_local(kept)
         return describe_guarantees(template.spec.engine.name, template.report, kept)
 
     def _kept(self, template: Template) -> int:
-        """Steps in forks need a process namespace: else nothing could end what they start.
+        """How many earlier states a session of this template can keep.
 
-        And they need the kernel to ask before each fork: else nothing would limit their memory.
+        Behind locks, steps in forks need a process namespace, or nothing could end what they start.
+        They also need the kernel to ask before each fork, or nothing would limit their memory.
         """
         report = template.report
-        return self._checkpoints if report["namespaces"] and report["forks"] else 0
+        are_bounded = report["namespaces"] and report["forks"]
+        return self._checkpoints if are_bounded or self.trust_level is TrustLevel.LOCAL else 0
+
+
+def _level(name: TrustLevel | str) -> TrustLevel:
+    try:
+        return TrustLevel(name)
+    except ValueError:
+        levels = ", ".join(TrustLevel)
+        raise ConfigurationError(f"trust level {name!r} is none of {levels}") from None
 
 
 def _nothing() -> None:

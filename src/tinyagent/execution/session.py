@@ -248,7 +248,8 @@ class Session:
             self._broken = 0 if follower.pid else self._broken
             # One that was stopped and woken meanwhile may not wait for the next step's wake.
             has_ended_well = _has_ended_well(ending, turn, follower)
-            self._waits_for_wake = has_ended_well and not follower.was_paused
+            stands_still = self._template.report["namespaces"]  # else nothing stops its processes
+            self._waits_for_wake = has_ended_well and stands_still and not follower.was_paused
             if has_ended_well:
                 known = holder.known | order.brings
                 self._chain.append(Holder(step, follower.pid, known))

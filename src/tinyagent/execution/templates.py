@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import atexit
 import itertools
-import json
 import os
 import select
 import socket
 import subprocess
+import sys
 import threading
 from contextlib import suppress
 from dataclasses import dataclass
@@ -17,10 +17,10 @@ from typing import Any
 from tinyagent.core.errors import SandboxUnavailable
 from tinyagent.execution.engines.base import Engine, last_words
 from tinyagent.execution.worker.folders import remove_folder
+from tinyagent.execution.worker.wire import Frame, FrameReader, Kind, pack
 
 _START_SECONDS = 60.0
-_MAX_MESSAGE = 1 << 16
-_MAX_READY = 4
+_CHUNK = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,6 @@ class Template:
     def __init__(self, spec: Spec) -> None:
         self.spec = spec
         self._ids = itertools.count(1)
-        self._ready: dict[str, tuple[int, socket.socket]] = {}
         self._lock = threading.Lock()
         self._process, self._control = spec.engine.start()
         self.report: dict[str, Any] = {}
@@ -59,28 +58,15 @@ class Template:
             self._control.close()
             raise
 
-    def spawn(self, order: dict[str, Any], *, keep_ready: bool) -> tuple[int, socket.socket]:
+    def spawn(self, order: dict[str, Any]) -> tuple[int, socket.socket]:
         """Ask for a session; gives its number and the host's end of its socket.
 
         Args:
             order: its limits and imports.
-            keep_ready: ask for a second one too, which the next like it will be given.
 
         Raises:
             OSError: the template is gone.
         """
-        if not keep_ready:
-            return self._spawn(order)
-        key = json.dumps(order)
-        given = self._ready.pop(key, None) or self._spawn(order)
-        if len(self._ready) >= _MAX_READY:
-            number, sock = self._ready.pop(next(iter(self._ready)))
-            sock.close()
-            self.kill(number)
-        self._ready[key] = self._spawn(order)
-        return given
-
-    def _spawn(self, order: dict[str, Any]) -> tuple[int, socket.socket]:
         ours, theirs = socket.socketpair()
         number = next(self._ids)
         try:
@@ -114,8 +100,6 @@ class Template:
     def close(self) -> None:
         """End it, and all its sessions."""
         self._control.close()
-        for _, sock in self._ready.values():
-            sock.close()
         try:
             self._process.wait(5)
         except subprocess.TimeoutExpired:
@@ -129,36 +113,41 @@ class Template:
     def forget(self) -> None:
         """In a forked copy of the host: let go of it without ending it."""
         self._control.close()
-        for _, sock in self._ready.values():
-            sock.close()
         self._process.returncode = 0  # not this process's child
 
-    def _send(self, message: dict[str, Any], descriptor: socket.socket | None = None) -> None:
-        data = json.dumps(message).encode()
+    def _send(self, body: dict[str, Any], descriptor: socket.socket | None = None) -> None:
+        data = pack(Frame(Kind.ORDER, body))
         with self._lock:
-            if descriptor is None:
-                self._control.send(data)
-            else:
-                socket.send_fds(self._control, [data], [descriptor.fileno()])
+            sent = 0
+            if descriptor is not None:
+                sent = socket.send_fds(self._control, [data], [descriptor.fileno()])
+            self._control.sendall(data[sent:])
 
     def _first_report(self, spec: Spec) -> dict[str, Any]:
-        order = {"preload": spec.preload, "without": sorted(spec.without)}
+        order = {
+            "locks": spec.engine.locks,
+            "preload": spec.preload,
+            "without": sorted(spec.without),
+            "path": [os.path.abspath(place) for place in sys.path],  # noqa: PTH100 - also of ""
+        }
         self._control.settimeout(_START_SECONDS)
+        frames: list[Frame] = []
+        reader = FrameReader()
         try:
             self._send(order)
-            data = self._control.recv(_MAX_MESSAGE)
+            while not frames and (data := self._control.recv(_CHUNK)):
+                frames = reader.feed(data)
         except OSError:  # too late, or it has ended already
-            data = b""
+            pass
         self._control.settimeout(None)
-        report: dict[str, Any] = json.loads(data) if data else {}
-        if not data or "failed" in report:
-            self._control.close()
-            reason = report.get("failed") or last_words(self._process)
-            self.close()
-            raise SandboxUnavailable(
-                f"the sandbox's {spec.engine.name} engine does not start: {reason}"
-            )
-        return report
+        if frames and frames[0].kind is Kind.REPORT:
+            return frames[0].body
+        self._control.close()
+        reason = frames[0].body["error"] if frames else last_words(self._process)
+        self.close()
+        raise SandboxUnavailable(
+            f"the sandbox's {spec.engine.name} engine does not start: {reason}"
+        )
 
 
 _templates: dict[tuple[Engine, tuple[str, ...]], Template] = {}
@@ -191,7 +180,7 @@ def template_for(engine: Engine, preload: tuple[str, ...]) -> Template:
         try:
             template = Template(Spec(engine, preload, without))
         except SandboxUnavailable:
-            if without:
+            if without or not engine.locks:
                 raise
             template = Template(Spec(engine, preload, frozenset({"namespaces"})))
         _templates[key] = template

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.support.execution import within
@@ -9,33 +8,20 @@ from tests.support.execution import within
 from tinyagent.core.errors import ConfigurationError
 from tinyagent.execution.choose import get_executor
 from tinyagent.execution.limits import TrustLevel
-from tinyagent.execution.local import LocalExecutor
 from tinyagent.execution.process import ProcessExecutor
 
 
-def test_each_level_has_its_executor() -> None:
-    default = get_executor()
-    assert isinstance(default, ProcessExecutor)
-    assert default.trust_level is TrustLevel.ISOLATED
-    sandboxed = get_executor("sandboxed")
-    assert isinstance(sandboxed, ProcessExecutor)
-    assert sandboxed.trust_level is TrustLevel.SANDBOXED
-    assert isinstance(get_executor("local"), LocalExecutor)
-    assert isinstance(get_executor(TrustLevel.LOCAL), LocalExecutor)
+@pytest.mark.parametrize("level", TrustLevel)
+def test_the_level_is_the_executors(level: TrustLevel) -> None:
+    executor = get_executor(str(level))
+    assert isinstance(executor, ProcessExecutor)
+    assert executor.trust_level is level
+    assert get_executor().trust_level is TrustLevel.ISOLATED  # type: ignore[attr-defined]
 
 
 def test_a_level_that_is_none_is_said() -> None:
     with pytest.raises(ConfigurationError, match="'safe' is none of local, isolated, sandboxed"):
         get_executor("safe")
-
-
-@pytest.mark.parametrize(
-    "options",
-    [{"files": []}, {"checkpoints": 1}, {"engine": "kernel"}, {"keep_ready": True}],
-)
-def test_local_refuses_the_options_of_processes(options: dict[str, Any]) -> None:
-    with pytest.raises(ConfigurationError, match=next(iter(options))):
-        get_executor("local", **options)
 
 
 @pytest.mark.parametrize("level", list(TrustLevel))

@@ -18,9 +18,8 @@ from tinyagent.execution.doctor import Examination, Trial, Verdict, examine
 from tinyagent.execution.engines import ENGINES
 from tinyagent.execution.engines.base import ENVIRONMENT, Engine
 from tinyagent.execution.engines.kernel import KernelEngine
-from tinyagent.execution.guarantees import describe_guarantees
+from tinyagent.execution.guarantees import describe_guarantees, describe_local
 from tinyagent.execution.limits import ExecutionLimits, TrustLevel
-from tinyagent.execution.local import LocalExecutor
 from tinyagent.execution.local_probes import LOCAL_PROBES
 from tinyagent.execution.probes import PROBES
 from tinyagent.execution.process import ProcessExecutor
@@ -93,7 +92,7 @@ def test_each_promise_has_a_probe_and_each_probe_a_promise() -> None:
     promised = describe_guarantees("kernel", EVERY_LOCK, 8)
     assert all(guarantee.enforced for guarantee in promised)
     assert {guarantee.promise for guarantee in promised} == set(PROBES)
-    local = {g.promise for g in LocalExecutor().guarantees if g.enforced}
+    local = {g.promise for g in describe_local(8) if g.enforced}
     assert local == set(LOCAL_PROBES)
 
 

@@ -5,8 +5,9 @@ import importlib
 import pytest
 from tests.support.execution import isolated, value_of
 
-from tinyagent.execution.imports import ISOLATED_IMPORTS, allowed
+from tinyagent.execution.imports import ISOLATED_IMPORTS
 from tinyagent.execution.preload import ALWAYS, modules_for
+from tinyagent.execution.worker.imports import allowed
 
 
 def test_what_is_always_loaded_exists_and_may_be_imported() -> None:

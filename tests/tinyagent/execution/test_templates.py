@@ -91,7 +91,7 @@ def test_the_same_kind_is_started_once() -> None:
 
 def test_a_session_is_forked_killed_and_collected(own: Template) -> None:
     before = descendants(own._process.pid)
-    number, sock = own.spawn(ORDER, keep_ready=False)
+    number, sock = own.spawn(ORDER)
     sock.settimeout(10)
     link = Link(sock)
     assert link.receive().kind is Kind.READY
@@ -107,13 +107,13 @@ def test_a_session_is_forked_killed_and_collected(own: Template) -> None:
 
 def test_a_session_ends_with_its_socket(own: Template) -> None:
     before = descendants(own._process.pid)
-    _number, sock = own.spawn(ORDER, keep_ready=False)
+    _number, sock = own.spawn(ORDER)
     sock.close()
     until(lambda: descendants(own._process.pid) == before)
 
 
 def test_closing_ends_all_sessions(own: Template) -> None:
-    socks = [own.spawn(ORDER, keep_ready=True)[1] for _ in range(3)]
+    socks = [own.spawn(ORDER)[1] for _ in range(3)]
     until(lambda: len(descendants(own._process.pid)) == 5)
     processes = descendants(own._process.pid)
     own.close()
@@ -122,14 +122,14 @@ def test_closing_ends_all_sessions(own: Template) -> None:
     own.close()
     own.kill(1)
     with pytest.raises(OSError, match=r"Bad file|Broken pipe"):
-        own.spawn(ORDER, keep_ready=False)
+        own.spawn(ORDER)
     for sock in socks:
         sock.close()
 
 
 def test_impossible_limits_are_told_by_the_session(own: Template) -> None:
     limits = {**ORDER["limits"], "max_file_bytes": -1}  # type: ignore[dict-item]
-    _number, sock = own.spawn({**ORDER, "limits": limits}, keep_ready=False)
+    _number, sock = own.spawn({**ORDER, "limits": limits})
     sock.settimeout(10)
     link = Link(sock)
     frame = link.receive()

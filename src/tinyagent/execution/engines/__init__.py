@@ -6,7 +6,7 @@ from tinyagent.core.errors import ConfigurationError
 from tinyagent.execution.engines.base import Engine
 from tinyagent.execution.engines.bubblewrap import BubblewrapEngine
 from tinyagent.execution.engines.container import ContainerEngine
-from tinyagent.execution.engines.kernel import KernelEngine
+from tinyagent.execution.engines.kernel import KernelEngine, PlainEngine
 from tinyagent.execution.limits import TrustLevel
 
 _ALL: tuple[Engine, ...] = (
@@ -26,6 +26,8 @@ def engines_for(trust_level: TrustLevel, name: str | None) -> tuple[Engine, ...]
     Raises:
         ConfigurationError: no engine has this name.
     """
+    if trust_level is TrustLevel.LOCAL:
+        return (PlainEngine(),)
     if name is not None:
         if name not in ENGINES:
             raise ConfigurationError(f"engine {name!r} is none of {', '.join(ENGINES)}")

@@ -52,6 +52,11 @@ class Engine(Protocol):
         """What `engine=` calls it."""
         ...
 
+    @property
+    def locks(self) -> bool:
+        """Whether the template puts the kernel's locks on each session."""
+        ...
+
     def missing(self) -> str:
         """What has to be installed before it can be used; "" when nothing is missing."""
         ...
@@ -101,7 +106,7 @@ def start_with_socket(command: Callable[[int], list[str]]) -> Started:
     Raises:
         SandboxUnavailable: the program cannot be run.
     """
-    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    ours, theirs = socket.socketpair()
     with theirs:
         line = command(theirs.fileno())
         try:

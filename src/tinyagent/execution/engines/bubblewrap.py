@@ -37,6 +37,7 @@ class BubblewrapEngine:
     """The kernel's locks, and around them those of bubblewrap; needs no daemon and no root."""
 
     name: str = "bubblewrap"
+    locks: bool = True
 
     def missing(self) -> str:
         """Whether there is a `bwrap`."""

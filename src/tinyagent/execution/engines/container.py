@@ -44,7 +44,7 @@ _DIAL = f"""
 import os, socket, sys
 if sys.version_info[:2] != {_VERSION}:
     sys.exit("the image has Python " + sys.version + "; this one is {_VERSION[0]}.{_VERSION[1]}")
-control = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+control = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
 control.connect("{_PLACE}/shared/{_SOCKET}")
 control.set_inheritable(True)
 line = [sys.executable, "-I", "-c", {BOOT!r}, "{_PLACE}", str(control.fileno())]
@@ -63,6 +63,7 @@ class ContainerEngine:
 
     name: str
     options: tuple[str, ...] = ()
+    locks: bool = True
 
     def missing(self) -> str:
         """Whether the program is there, its engine runs and the image has been pulled."""
@@ -131,7 +132,7 @@ def _listening() -> Generator[tuple[socket.socket, Path]]:
         folder.mkdir()
         folder.chmod(0o755)
         held = os.open(folder, os.O_PATH | os.O_CLOEXEC)
-        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
             listener.bind(f"/proc/self/fd/{held}/{_SOCKET}")  # its own path may be too long
             os.close(held)
             (folder / _SOCKET).chmod(0o666)

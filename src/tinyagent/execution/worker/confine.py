@@ -11,25 +11,10 @@ from typing import NamedTuple
 
 from . import landlock, linux, mounts, namespaces, seccomp
 from .forks import MAX_STACK
+from .processes import Limits
 
 _SPARE_ADDRESSES = 2**30  # address space that libraries reserve and never use
 _OPEN_FILES = 256
-
-
-class Limits(NamedTuple):
-    """What the code may use, as in `ExecutionLimits`.
-
-    Args:
-        cpu_seconds: of one process.
-        checkpoints: how many earlier states are kept; 0 where steps do not run in forks.
-    """
-
-    cpu_seconds: int
-    max_output_bytes: int
-    max_memory_bytes: int
-    max_processes: int
-    max_file_bytes: int
-    checkpoints: int
 
 
 class Cell(NamedTuple):

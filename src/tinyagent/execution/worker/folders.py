@@ -1,12 +1,28 @@
-"""Removing what code may have left in a folder of the host."""
+"""Working folders on the host: making them, and removing what code has left in them."""
 
 from __future__ import annotations
 
 import itertools
 import os
+import tempfile
 from contextlib import suppress
 
 _MOST_LEVELS = 1_000_000
+
+
+def enter_folder(base: str, number: int) -> str:
+    """Make the working folder of a session, and go there; gives its path."""
+    folder = os.path.join(base, str(number))
+    os.mkdir(folder, 0o700)
+    make_home(folder)
+    os.chdir(folder)
+    return folder
+
+
+def make_home(folder: str) -> None:
+    """Have everything that looks for a place to write find this folder."""
+    os.environ.update({"HOME": folder, "TMPDIR": folder, "MPLCONFIGDIR": f"{folder}/.config"})
+    tempfile.tempdir = folder
 
 
 def remove_folder(path: str) -> None:

@@ -84,8 +84,3 @@ def readable(descriptors: list[int], seconds: float | None) -> list[int]:
         poll.register(descriptor, select.POLLIN)
     wait = None if seconds is None else max(0, int(seconds * 1000))
     return [descriptor for descriptor, _ in poll.poll(wait)]
-
-
-def watch_process(pid: int) -> int:
-    """A descriptor that can be read once the process has ended."""
-    return os.pidfd_open(pid)

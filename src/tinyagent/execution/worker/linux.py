@@ -9,6 +9,7 @@ import os
 import random
 import resource
 import struct
+import sys
 
 from . import syscalls
 
@@ -30,6 +31,7 @@ MNT_DETACH = 2
 _PR_SET_PDEATHSIG = 1
 _PR_SET_DUMPABLE = 4
 _PR_SET_NAME = 15
+_PR_SET_CHILD_SUBREAPER = 36
 _PR_SET_NO_NEW_PRIVS = 38
 _PR_CAP_AMBIENT = 47
 _PR_CAP_AMBIENT_CLEAR_ALL = 4
@@ -81,7 +83,7 @@ def fork() -> int:
     Raises:
         OSError: there can be no more processes.
     """
-    if not _thread._count():  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
+    if sys.platform == "linux" and not _thread._count():  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
         return checked(_with_the_lock().fork(), "fork")
     drawn = random.getstate()
     pid = os.fork()
@@ -164,6 +166,11 @@ def set_hostname(name: str) -> None:
 def set_parent_death_signal(signal_number: int) -> None:
     """Get this signal when the thread that forked this process ends."""
     prctl("PR_SET_PDEATHSIG", _PR_SET_PDEATHSIG, signal_number)
+
+
+def adopt_orphans() -> None:
+    """Become the parent of descendants whose own parent ends."""
+    prctl("PR_SET_CHILD_SUBREAPER", _PR_SET_CHILD_SUBREAPER, 1)
 
 
 def drop_capabilities() -> None:

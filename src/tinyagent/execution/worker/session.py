@@ -16,12 +16,12 @@ from contextlib import suppress
 from typing import Any
 
 from . import linux
-from .link import HostGone, Link, readable, watch_process
+from .link import HostGone, Link, readable
+from .processes import TICK_SECONDS, StepProcesses, watch_process
 from .step import Namespace, Rules, run_step
 from .warden import Warden
 from .wire import Frame, Kind, pack
 
-_TICK_SECONDS = 0.02
 _FORK_TRIES = 10
 _STOP_SECONDS = 1.0  # within which the warden has surely stopped a process whose step has ended
 
@@ -42,7 +42,7 @@ class Session:
         link: Link,
         rules: Rules,
         harden: Callable[[socket.socket | None], None],
-        warden: Warden | None,
+        warden: Warden | StepProcesses | None,
     ) -> None:
         self._link = link
         self._rules = rules
@@ -51,11 +51,12 @@ class Session:
         self._warden = warden
         self._namespace = Namespace(rules)
         self._children: dict[int, int] = {}
-        self._is_swept = warden is not None
+        self._is_stopped = warden is not None and warden.stops_states
+        self._announce = warden.announce if isinstance(warden, StepProcesses) else _nothing
 
     def serve(self) -> None:
         """Do what the host asks, until it is gone."""
-        if self._is_swept:
+        if self._is_stopped:
             signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCONT})
         self._link.send(Kind.READY, {})
         with suppress(HostGone, OSError):
@@ -85,8 +86,10 @@ class Session:
         own = self._link.sock.fileno()
         while not self._link.waits():
             watching = self._warden is not None and self._warden.watching
-            asking = [] if self._warden is None else self._warden.descriptors
-            ready = readable([own, *self._children, *asking], _TICK_SECONDS if watching else None)
+            asking = () if self._warden is None else self._warden.descriptors
+            watches = [watch for watch in self._children.values() if watch >= 0]
+            ticks = watching or len(watches) < len(self._children)
+            ready = readable([own, *watches, *asking], TICK_SECONDS if ticks else None)
             for descriptor in set(asking).intersection(ready):
                 self._attend(descriptor)
             if watching and self._warden is not None and self._warden.relieve():
@@ -107,11 +110,14 @@ class Session:
                 pid, status = os.waitpid(-1, os.WNOHANG)
                 if not pid:
                     return
-                for watch, child in list(self._children.items()):
-                    if child == pid:
-                        os.close(watch)
-                        del self._children[watch]
-                        self._link.send(Kind.EXITED, {"pid": pid, "status": status})
+                if pid in self._children:
+                    self._unwatch(pid)
+                    self._link.send(Kind.EXITED, {"pid": pid, "status": status})
+
+    def _unwatch(self, pid: int) -> None:
+        watch = self._children.pop(pid)
+        if watch >= 0:
+            os.close(watch)
 
     def _run(self, frame: Frame) -> None:
         order = {**frame.body, "blob": frame.blob}
@@ -129,11 +135,13 @@ class Session:
             with suppress(OSError):  # the host has given the step up
                 os.write(descriptor, pack(Frame(Kind.FORKED, {"pid": pid})))
             os.close(descriptor)
-            self._children[watch_process(pid)] = pid
+            self._children[pid] = watch_process(pid)
             return
         self._become_holder(descriptor)
         self._run_here(order)
-        if self._is_swept:  # the next order may be here before the warden has stopped this process
+        if (
+            self._is_stopped
+        ):  # the next order may be here before the warden has stopped this process
             signal.sigtimedwait({signal.SIGCONT}, _STOP_SECONDS)
 
     def _fork(self) -> int:
@@ -141,18 +149,18 @@ class Session:
         for _ in range(_FORK_TRIES):
             with suppress(BlockingIOError):
                 return linux.fork()
-            time.sleep(_TICK_SECONDS)
+            time.sleep(TICK_SECONDS)
             self._collect()
         return linux.fork()
 
     def _become_holder(self, descriptor: int) -> None:
         self._link.move(descriptor)
-        for watch in self._children:
-            os.close(watch)
-        self._children.clear()
+        for pid in list(self._children):
+            self._unwatch(pid)
         if self._warden is not None:
             self._handover = self._warden.leave()
             self._warden = None
+        self._announce()
 
     def _run_here(self, order: dict[str, Any]) -> None:
         if self._harden is not None:
@@ -169,3 +177,7 @@ class Session:
         with open(path, "ab" if frame.body["append"] else "wb") as file:
             file.write(frame.blob)
         self._namespace.files.know_all()
+
+
+def _nothing() -> None:
+    """The warden finds all processes itself."""

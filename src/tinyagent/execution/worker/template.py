@@ -1,106 +1,56 @@
 """The template: a warm interpreter, one a host, that forks a session at each request.
 
-It loads what sessions will need, moves into namespaces and a root of its own where the kernel lets
-it, and then only forks, kills and collects. It never runs a model's code and ends with its host.
-One process is forked ahead and waits: a request makes it a session, and the next one is forked.
+It loads what sessions will need, locks itself up as far as the kernel lets it, and then only forks,
+kills and collects. It never runs a model's code and ends with its host. One process is forked ahead
+and waits: a request makes it a session, and the next one is forked.
 """
 
 from __future__ import annotations
 
-import array
 import gc
-import importlib
-import json
 import os
+import random
 import select
 import signal
 import socket
 import sys
-import tempfile
-from collections.abc import Callable
 from contextlib import suppress
-from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
-from . import landlock, linux, mounts, namespaces, seccomp
-from .adapt import copy_without_modes
-from .confine import Cell
 from .folders import remove_folder
-from .link import watch_process
-from .waiting import MAX_MESSAGE, make_home, tell_failure, wait_for_order
+from .link import HostGone, Link
+from .locks import KernelLocks
+from .processes import (
+    TICK_SECONDS,
+    Limits,
+    NoLocks,
+    close_all_but,
+    name_process,
+    watch_process,
+)
+from .session import Session
+from .step import Namespace, Rules
 from .warmup import warm_up
+from .wire import Frame, Kind, pack
 
 _PAUSE_MS = 5  # without a request: until then, the session that was asked for needs the processor
-_INT = array.array("i").itemsize
+_TICK_MS = int(TICK_SECONDS * 1000)
+
+Locks = KernelLocks | NoLocks
 
 
 def main(control: socket.socket) -> None:
-    """Serve the host until it closes `control`, a socket of packets, each a JSON object."""
-    order = json.loads(control.recv(MAX_MESSAGE))
-    try:
-        template = Template(control, _prepare(order))
-    except OSError as error:
-        control.send(json.dumps({"failed": str(error)}).encode())
-        return
-    control.send(json.dumps(template.report(order["preload"])).encode())
-    template.serve()
-
-
-def _prepare(order: dict[str, Any]) -> Cell:
-    """Load what is asked for, and lock the template up as far as it is wanted."""
+    """Serve the host over `control` until it closes it."""
+    link = Link(control)
+    order = link.receive().body
     sys.dont_write_bytecode = True
-    copy_without_modes()
-    without = frozenset[str](order["without"])
-    stack = seccomp.stack_floor()
-    apart = "namespaces" not in without
-    if apart:
-        namespaces.enter()
-        namespaces.fork_inside()
-    for name in order["preload"]:
-        with suppress(ImportError):
-            importlib.import_module(name)
-    paths = mounts.python_paths()
-    if apart:
-        mounts.keep_to_ourselves()
-        trees = mounts.hold(paths)
-        namespaces.drop_root()
-        mounts.enter_root(trees)
-        paths = ["/", "/dev/null"]  # which may be written, too
-    files = 0 if "landlock" in without else landlock.abi()
-    if not apart and not files and os.geteuid() == 0 and _can(namespaces.become_nobody):
-        namespaces.become_nobody()
-    return Cell(
-        proc=mounts.open_proc(),
-        namespaces=apart,
-        readable=tuple(os.open(path, os.O_PATH | os.O_CLOEXEC) for path in paths),
-        landlock=files,
-        filters=None if "seccomp" in without else _filters(stack),
-    )
-
-
-def _filters(stack: int) -> tuple[bytes, bytes] | None:
-    """The system-call filters without and with `fork`; None where the kernel takes none."""
     try:
-        filters = (
-            seccomp.program(forks=False, stack=stack),
-            seccomp.program(forks=True, stack=stack),
-        )
-    except OSError:  # a machine whose system calls are not known
-        return None
-    for each in (*filters, seccomp.fork_requests()):
-        seccomp.prepare(each)
-    return filters if _can(partial(seccomp.install, filters[1])) else None
-
-
-def _can(lock: Callable[[], object]) -> bool:
-    """Whether a process can lock itself up like this; tried in a child."""
-    child = os.fork()
-    if child == 0:
-        with suppress(OSError):
-            lock()
-            os._exit(0)
-        os._exit(1)
-    return os.waitpid(child, 0)[1] == 0
+        template = Template(link, KernelLocks(order) if order["locks"] else NoLocks(order))
+    except OSError as error:
+        link.send(Kind.FAILED, {"error": str(error)})
+        return
+    link.send(Kind.REPORT, template.report(order["preload"]))
+    template.serve()
 
 
 class Waiting(NamedTuple):
@@ -111,23 +61,25 @@ class Waiting(NamedTuple):
 
 
 class Template:
-    """Forks sessions, kills them when it is told to, and collects them when they have ended."""
+    """Forks sessions, kills them when it is told to, and collects them when they have ended.
 
-    def __init__(self, control: socket.socket, cell: Cell) -> None:
-        self._control = control
-        self._cell = cell
+    Args:
+        link: to the host.
+        locks: what each session puts on.
+    """
+
+    def __init__(self, link: Link, locks: Locks) -> None:
+        self._link = link
+        self._locks = locks
         self._sessions: dict[int, int] = {}
         self._watched: dict[int, int] = {}
-        self._own_pids = os.open("self/ns/pid", os.O_RDONLY, dir_fd=cell.proc)
-        if cell.namespaces:
-            make_home(mounts.SANDBOX)
-        self._null = os.open("/dev/null", os.O_RDWR | os.O_CLOEXEC)
         self._poll = select.poll()
-        self._poll.register(control, select.POLLIN)
-        linux.set_name("template")
+        self._poll.register(link.sock, select.POLLIN)
+        name_process("template")
         warm_up()
-        self._base = "" if cell.namespaces else tempfile.mkdtemp(prefix="tinyagent-")
-        os.dup2(self._null, 2)
+        null = os.open("/dev/null", os.O_RDWR | os.O_CLOEXEC)
+        os.dup2(null, 2)
+        os.close(null)
         gc.collect()
         gc.freeze()
         self._waiting: Waiting | None = self._fork_ahead()
@@ -136,11 +88,8 @@ class Template:
     def report(self, preload: list[str]) -> dict[str, Any]:
         """What is in force for each session."""
         return {
-            "namespaces": self._cell.namespaces,
-            "landlock": self._cell.landlock,
-            "seccomp": self._cell.filters is not None,
-            "forks": self._cell.filters is not None and _can(seccomp.listen_to_forks),
-            "folder": self._base,
+            **self._locks.report(),
+            "folder": self._locks.folder,
             "user": os.geteuid(),
             "preloaded": [name for name in preload if name in sys.modules],
         }
@@ -148,87 +97,141 @@ class Template:
     def serve(self) -> None:
         """Do what the host asks, until it is gone."""
         while True:
-            ready = self._poll.poll(_PAUSE_MS if self._may_fork_ahead else None)
-            if not ready:
+            ready = [descriptor for descriptor, _ in self._poll.poll(self._patience())]
+            if not ready and self._may_fork_ahead:
                 self._may_fork_ahead = False
                 with suppress(OSError):  # the next request tries again, and tells
                     self._waiting = self._fork_ahead()
-            for descriptor, _ in ready:
-                if descriptor != self._control.fileno():
-                    self._collect(descriptor)
-                elif not self._obey():
+            self._collect(ready)
+            if self._link.sock.fileno() in ready:
+                try:
+                    self._obey(self._link.receive())
+                    while self._link.waits():
+                        self._obey(self._link.receive())
+                except (HostGone, OSError):
                     self._end()
                     return
 
-    def _obey(self) -> bool:
-        room = socket.CMSG_SPACE(_INT)
-        message, ancillary, _flags, _address = self._control.recvmsg(MAX_MESSAGE, room)
-        descriptors = array.array("i")
-        for _level, _kind, payload in ancillary:
-            descriptors.frombytes(payload[: len(payload) - len(payload) % _INT])
-        if not message:
-            return False
-        order = json.loads(message)
+    def _patience(self) -> int | None:
+        """How many milliseconds to wait for a request; None for any time."""
+        if self._may_fork_ahead:
+            return _PAUSE_MS
+        return _TICK_MS if -1 in self._watched.values() else None
+
+    def _obey(self, frame: Frame) -> None:
+        order = frame.body
         if "kill" in order:
             pid = self._sessions.get(order["kill"])
             if pid is not None:
-                os.kill(pid, signal.SIGKILL)
+                self._locks.kill(pid)
         elif "pause" in order:
             pid = self._sessions.get(order["pause"])
             if pid is not None:
                 os.kill(pid, signal.SIGSTOP if order["stop"] else signal.SIGCONT)
         else:
-            self._spawn(order["id"], message, descriptors[0])
-        return True
+            self._spawn(order, self._link.descriptors.popleft())
 
-    def _spawn(self, number: int, message: bytes, descriptor: int) -> None:
+    def _spawn(self, order: dict[str, Any], descriptor: int) -> None:
         try:
             waiting = self._waiting or self._fork_ahead()
             self._waiting, self._may_fork_ahead = None, True
-            self._sessions[number] = waiting.pid
+            self._sessions[order["id"]] = waiting.pid
             with waiting.orders:
-                socket.send_fds(waiting.orders, [message], [descriptor])
+                socket.send_fds(waiting.orders, [pack(Frame(Kind.ORDER, order))], [descriptor])
         except OSError as error:
-            tell_failure(descriptor, error)
+            _report_failure(descriptor, error)
         finally:
             os.close(descriptor)
 
     def _fork_ahead(self) -> Waiting:
         parent = os.getpid()
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        ours, theirs = socket.socketpair()
         with theirs:
-            try:
-                if self._cell.namespaces:
-                    linux.unshare(linux.CLONE_NEWPID)
-                pid = linux.fork()
-                if pid == 0:
-                    wait_for_order(theirs, self._cell, self._base, parent)
-            finally:
-                if self._cell.namespaces:
-                    linux.setns(self._own_pids, linux.CLONE_NEWPID)
+            pid = self._locks.fork()
+            if pid == 0:
+                _wait_for_order(Link(theirs), self._locks, parent)
         watch = watch_process(pid)
-        self._poll.register(watch, select.POLLIN)
-        self._watched[watch] = pid
+        if watch >= 0:
+            self._poll.register(watch, select.POLLIN)
+        self._watched[pid] = watch
         return Waiting(pid, ours)
 
-    def _collect(self, watch: int) -> None:
+    def _collect(self, ready: list[int]) -> None:
+        """Collect the processes that have ended."""
+        for pid, watch in list(self._watched.items()):
+            if watch in ready:
+                self._locks.kill(pid)  # what the session has left running
+            if (watch in ready or watch < 0) and os.waitpid(pid, os.WNOHANG)[0]:
+                self._forget(pid)
+
+    def _forget(self, pid: int) -> None:
         """A process has ended: nothing of it stays."""
-        self._poll.unregister(watch)
-        os.close(watch)
-        pid = self._watched.pop(watch)
-        os.waitpid(pid, 0)
+        watch = self._watched.pop(pid)
+        if watch >= 0:
+            self._poll.unregister(watch)
+            os.close(watch)
         if self._waiting is not None and pid == self._waiting.pid:
             self._waiting.orders.close()
             self._waiting = None
         for number in [number for number, owner in self._sessions.items() if owner == pid]:
             del self._sessions[number]
-            if self._base:
-                remove_folder(os.path.join(self._base, str(number)))
+            if self._locks.folder:
+                remove_folder(os.path.join(self._locks.folder, str(number)))
 
     def _end(self) -> None:
-        for pid in self._watched.values():
-            os.kill(pid, signal.SIGKILL)
-        for watch in list(self._watched):
-            self._collect(watch)
-        if self._base:
-            remove_folder(self._base)
+        for pid in list(self._watched):
+            self._locks.kill(pid)
+            os.waitpid(pid, 0)
+            self._forget(pid)
+        if self._locks.folder:
+            remove_folder(self._locks.folder)
+
+
+def _wait_for_order(orders: Link, locks: Locks, parent: int) -> NoReturn:
+    """Do what depends on no order, wait for one, and serve as it says; never returns.
+
+    Args:
+        orders: gives one order, and with it the session's end of its socket to the host.
+        locks: what the template has prepared.
+        parent: the template.
+    """
+    try:
+        close_all_but({orders.sock.fileno(), *locks.descriptors})
+        _seed_random_numbers()
+        locks.enter(parent)
+        Namespace(Rules("", frozenset("*"), 0))  # the pages that the real one will write to
+        order = orders.receive().body
+        link = Link(socket.socket(fileno=orders.descriptors[0]))
+        name_process("session")
+        _start_session(order, link, locks).serve()
+    except BaseException as error:  # noqa: BLE001 - told to the host, there is nobody else
+        with suppress(HostGone):  # the template is gone
+            if not orders.descriptors:
+                orders.receive()
+            _report_failure(orders.descriptors[0], error)
+    finally:
+        os._exit(0)
+
+
+def _start_session(order: dict[str, Any], link: Link, locks: Locks) -> Session:
+    limits = Limits(**order["limits"])
+    folder = locks.lock_up(limits, order["id"])
+    close_all_but({link.sock.fileno(), *locks.kept_descriptors})
+    rules = Rules(folder, frozenset(order["imports"]), limits.max_output_bytes)
+    return Session(link, rules, locks.harden, locks.warden(limits))
+
+
+def _report_failure(descriptor: int, error: BaseException) -> None:
+    """Tell the host, over its socket, why there is no session."""
+    link = Link(socket.socket(fileno=os.dup(descriptor)))
+    with suppress(OSError):
+        link.send(Kind.FAILED, {"error": f"{type(error).__name__}: {error}"})
+    link.close()
+
+
+def _seed_random_numbers() -> None:
+    """No two sessions have the same random numbers."""
+    random.seed()
+    numpy_random: Any = sys.modules.get("numpy.random")
+    if numpy_random is not None:
+        numpy_random.seed(None)

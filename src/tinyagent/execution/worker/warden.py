@@ -29,6 +29,9 @@ class Warden:
         max_bytes: the memory of all its processes together.
     """
 
+    stops_states = True
+    """Whether processes that hold states stand still between steps."""
+
     def __init__(self, proc: int, max_bytes: int) -> None:
         self.proc = proc
         self._max_bytes = max_bytes

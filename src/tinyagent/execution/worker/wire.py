@@ -35,6 +35,7 @@ class Kind(IntEnum):
     FILE = 3
     END = 4
     PAUSE = 5
+    ORDER = 6
     READY = 16
     FORKED = 17
     OUTPUT = 18
@@ -45,6 +46,7 @@ class Kind(IntEnum):
     EXITED = 23
     SWEPT = 24
     FAILED = 25
+    REPORT = 26
 
 
 _KINDS = {kind.value: kind for kind in Kind}

@@ -63,7 +63,7 @@ def test_the_template_outlives_the_thread_that_started_it() -> None:
     thread.start()
     thread.join()
     (template,) = started
-    number, sock = template.spawn({"limits": {}, "imports": []}, keep_ready=False)
+    number, sock = template.spawn({"limits": {}, "imports": []})
     sock.setblocking(True)  # noqa: FBT003 - the socket module's own signature
     assert sock.recv(1)  # it answers, if only that these are no limits
     sock.close()

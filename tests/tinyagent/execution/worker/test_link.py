@@ -9,7 +9,8 @@ from collections.abc import Generator
 
 import pytest
 
-from tinyagent.execution.worker.link import HostGone, Link, readable, watch_process
+from tinyagent.execution.worker.link import HostGone, Link, readable
+from tinyagent.execution.worker.processes import watch_process
 from tinyagent.execution.worker.wire import MAX_BLOB, Frame, Kind, WireError, pack
 
 

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import os
 import signal
 import socket
@@ -17,12 +16,13 @@ from tests.support.waits import until as wait_until
 from tests.tinyagent.execution.worker.serving import WORKERS, until, value_of
 
 from tinyagent.execution.worker.link import Link
-from tinyagent.execution.worker.wire import Frame, Kind
+from tinyagent.execution.worker.wire import Frame, Kind, pack
 
 _START = (
     "import sys, socket; sys.path.insert(0, sys.argv[1]); from worker.template import main;"
     " del sys.path[0]; main(socket.socket(fileno=int(sys.argv[2])))"
 )
+NO_LOCKS = "all"
 _LIMITS = {
     "cpu_seconds": 20,
     "max_output_bytes": 1000,
@@ -42,7 +42,7 @@ class Running(NamedTuple):
     links: list[Link]
 
     def send(self, **order: Any) -> None:
-        self.control.send(json.dumps(order).encode())
+        self.control.sendall(pack(Frame(Kind.ORDER, order)))
 
     def spawn(self, number: int, **limits: int) -> Link:
         """A session, ready."""
@@ -56,7 +56,8 @@ class Running(NamedTuple):
         ours.settimeout(20)
         order = {"id": number, "limits": {**_LIMITS, **limits}, "imports": ["*"]}
         with theirs:
-            socket.send_fds(self.control, [json.dumps(order).encode()], [theirs.fileno()])
+            data = pack(Frame(Kind.ORDER, order))
+            socket.send_fds(self.control, [data], [theirs.fileno()])
         self.links.append(Link(ours))
         return self.links[-1]
 
@@ -69,14 +70,17 @@ def start(request: pytest.FixtureRequest) -> Start:
     """Starts a template without some locks."""
 
     def run(*without: str, preload: tuple[str, ...] = ("json",)) -> Running:
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        ours, theirs = socket.socketpair()
         ours.settimeout(20)
         with theirs:
             command = [sys.executable, "-I", "-c", _START, WORKERS, str(theirs.fileno())]
             process = subprocess.Popen(command, pass_fds=[theirs.fileno()])
-        order = {"preload": preload, "without": without}
-        ours.send(json.dumps(order).encode())
-        running = Running(ours, process, json.loads(ours.recv(1 << 16)), [])
+        locks = NO_LOCKS not in without
+        order = {"locks": locks, "preload": preload, "without": without, "path": sys.path}
+        ours.sendall(pack(Frame(Kind.ORDER, order)))
+        report = Link(ours).receive()
+        assert report.kind is Kind.REPORT
+        running = Running(ours, process, report.body, [])
         request.addfinalizer(lambda: end(running))
         return running
 
@@ -97,7 +101,10 @@ def run(link: Link, code: str) -> Any:
     return value_of(until(link, Kind.DONE))
 
 
-@pytest.fixture(params=[(), ("namespaces",)], ids=["all locks", "without namespaces"])
+@pytest.fixture(
+    params=[(), ("namespaces",), (NO_LOCKS,)],
+    ids=["all locks", "without namespaces", "no locks"],
+)
 def template(request: pytest.FixtureRequest, start: Start) -> Running:
     return start(*request.param)
 

@@ -1,4 +1,4 @@
-"""At LOCAL: what would harm the process that the code shares with its host."""
+"""At LOCAL: code that ends its process, that does not end, and that prints without end."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tests.tinyagent.execution.attacks.cases import Attack, Proof, attack, group
 
 
 def _changes(proof: Proof = Proof.RUNS, /, **codes: str) -> Iterator[Attack]:
-    """One attack a piece of code that changes what host and code share; the host looks itself."""
+    """One attack a piece of code."""
     for name, code in codes.items():
         yield attack(name.replace("_", " "), code, proof=proof, imports=())
 
@@ -17,42 +17,6 @@ def _endless(**codes: str) -> Iterator[Attack]:
     for name, code in codes.items():
         yield attack(name.replace("_", " "), code, proof=Proof.HANGS, imports=())
 
-
-SHARED = group(
-    "local shared objects",
-    _changes(
-        a_constant="import math\nmath.pi = 3",
-        a_function_of_a_module="import json\njson.dumps = lambda *a, **k: 'forged'",
-        a_function_by_setattr="import json\nsetattr(json, 'dumps', None)",
-        a_function_deleted="import json\ndel json.loads",
-        a_class_of_a_module="import fractions\nfractions.Fraction.forged = 1",
-        a_method_of_a_class="import string\nstring.Formatter.format = None",
-        a_text_of_a_module="import string\nstring.digits = 'forged'",
-        a_registry="import copyreg\ncopyreg.dispatch_table.clear()",
-        the_precision="import decimal\ndecimal.getcontext().prec = 1\n"
-        "decimal.DefaultContext.prec = 1",
-        the_dice="import random\nrandom.seed(0)",
-        print_itself="import builtins\nbuiltins.print = None",
-        a_built_in="def len(x): return 0",
-        the_limit_of_recursion="import sys\nsys.setrecursionlimit(60)",
-        standard_output="import sys\nsys.stdout = None",
-        the_modules="import sys\nsys.modules['json'] = None",
-        the_folder="import os\nos.chdir('/')",
-        the_environment="import os\nos.environ['SANDBOX_CANARY'] = 'forged'",
-        the_warnings="import warnings\nwarnings.simplefilter('ignore')",
-        a_tool="lookup.forged = 1",
-        an_abstract_class="import numbers\nnumbers.Number.register(str)",
-        a_zone_s_folders="import zoneinfo\nzoneinfo.reset_tzpath(['/nowhere'])",
-        a_csv_dialect="import csv\ncsv.register_dialect('excel', delimiter='!')\n"
-        "csv.field_size_limit(1)",
-    ),
-    _changes(
-        Proof.NONE,
-        the_helpers="final_answer = None\necho = None",
-        a_trace="import sys\nsys.settrace(lambda *a: None)\nsys.setprofile(lambda *a: 1 / 0)",
-        the_locale="import locale\nlocale.setlocale(locale.LC_ALL, 'C')",
-    ),
-)
 
 ENDING = group(
     "local ends",
