@@ -26,8 +26,8 @@ from pathlib import Path
 from pairs import Row
 
 from tinyagent import ProcessExecutor
-from tinyagent.execution.engines.base import ENVIRONMENT, WORKER_FOLDER
-from tinyagent.execution.preload import ALWAYS
+from tinyagent.execution.sandbox.engines.base import ENVIRONMENT, WORKER_FOLDER
+from tinyagent.execution.sandbox.preload import ALWAYS
 
 ROUNDS = 9
 STEP = "x = 1"

@@ -94,8 +94,8 @@ if TYPE_CHECKING:
     )
     from tinyagent.execution.choose import get_executor
     from tinyagent.execution.limits import ExecutionLimits, TrustLevel
-    from tinyagent.execution.process import ProcessExecutor
     from tinyagent.execution.protocol import Executor, Guarantee
+    from tinyagent.execution.sandbox.executor import ProcessExecutor
     from tinyagent.memory.manager import MemoryManager
     from tinyagent.memory.pruning import (
         Strategy,
@@ -179,7 +179,7 @@ else:
         ),
         "tinyagent.execution.choose": "get_executor",
         "tinyagent.execution.limits": "ExecutionLimits TrustLevel",
-        "tinyagent.execution.process": "ProcessExecutor",
+        "tinyagent.execution.sandbox.executor": "ProcessExecutor",
         "tinyagent.execution.protocol": "Executor Guarantee",
         "tinyagent.memory.manager": "MemoryManager",
         "tinyagent.memory.pruning": (

@@ -33,12 +33,12 @@ BLIND = {
     "src/skillian/storage/sqlite.py": "a write's failure is raised where it is awaited",
     "src/tinyagent/core/text.py": "a repr may be the code's own",
     "src/tinyagent/core/threads.py": "a thread's failure is raised where it is awaited",
-    "src/tinyagent/execution/calls.py": "a tool's failure is raised in the code that called it",
-    "src/tinyagent/execution/worker/artifacts.py": "a figure is drawn by code of any kind",
-    "src/tinyagent/execution/worker/reprs.py": "a repr may be the code's own",
-    "src/tinyagent/execution/worker/step.py": "what the code raises is its result",
-    "src/tinyagent/execution/worker/tracebacks.py": "an error's message may be the code's own",
-    "src/tinyagent/execution/worker/template.py": "a session's failure is told to the host",
+    "src/tinyagent/execution/sandbox/calls.py": "raised in the code that called the tool",
+    "src/tinyagent/execution/sandbox/worker/session/artifacts.py": "a figure may be any code's",
+    "src/tinyagent/execution/sandbox/worker/codec/reprs.py": "a repr may be the code's own",
+    "src/tinyagent/execution/sandbox/worker/session/step.py": "what the code raises is its result",
+    "src/tinyagent/execution/sandbox/worker/session/tracebacks.py": "a message may be the code's",
+    "src/tinyagent/execution/sandbox/worker/template.py": "a session's failure is told to the host",
     "src/tinyagent/tools/calling.py": "a tool's failure is what the model reads",
 }
 

@@ -36,8 +36,8 @@ from tinyagent.core.types import ModelRequest, ModelResponse, ToolResult
 from tinyagent.execution.choose import get_executor
 from tinyagent.execution.imports import ISOLATED_IMPORTS, LOCAL_IMPORTS
 from tinyagent.execution.limits import ExecutionLimits, TrustLevel
-from tinyagent.execution.process import ProcessOptions
 from tinyagent.execution.protocol import Executor
+from tinyagent.execution.sandbox.executor import ProcessOptions
 from tinyagent.memory.manager import MemoryManager
 from tinyagent.memory.scratchpad import AgentMemory
 from tinyagent.memory.steps import ActionStep, TaskStep

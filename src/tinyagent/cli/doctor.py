@@ -20,7 +20,7 @@ from tinyagent.cli.notes import notes
 from tinyagent.execution.limits import TrustLevel
 
 if TYPE_CHECKING:
-    from tinyagent.execution.doctor import Examination
+    from tinyagent.execution.doctor.examine import Examination
 
 _MEANINGS = {
     TrustLevel.LOCAL: "a process without locks: a guard against accidents, not a boundary",
@@ -37,7 +37,7 @@ def doctor(
     Exit codes: 0 all that is enforced held, 1 something did not, or could not be tried.
     """
     from tinyagent.execution.advice import advise
-    from tinyagent.execution.doctor import examine_all
+    from tinyagent.execution.doctor.examine import examine_all
 
     try:
         with notes.status("trying what is promised") as status:
@@ -66,7 +66,7 @@ def _about_here() -> dict[str, str]:
 
 
 def _as_json(examinations: Sequence[Examination], advice: list[str]) -> dict[str, object]:
-    from tinyagent.execution.doctor import as_json
+    from tinyagent.execution.doctor.examine import as_json
 
     return {
         "here": _about_here(),
@@ -109,7 +109,7 @@ def _absence(examination: Examination) -> str:
 
 
 def _table(alike: Sequence[Examination]) -> Table:
-    from tinyagent.execution.doctor import Verdict
+    from tinyagent.execution.doctor.examine import Verdict
 
     styles = {
         Verdict.HELD: "green",

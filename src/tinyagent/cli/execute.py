@@ -15,8 +15,8 @@ from tinyagent.core.errors import CallerError, SandboxUnavailable
 from tinyagent.execution.limits import ExecutionLimits, TrustLevel
 
 if TYPE_CHECKING:
-    from tinyagent.execution.process import ProcessOptions
     from tinyagent.execution.protocol import ExecutionResult
+    from tinyagent.execution.sandbox.executor import ProcessOptions
 
 _MAX_OUTPUT_BYTES = 1_000_000
 _MAX_ARTIFACT_NAMES = 1_000

@@ -17,8 +17,8 @@ from tinyagent.core.execution import Artifact, ExecutionResult
 from tinyagent.core.messages import ToolCall
 from tinyagent.core.replies import content_from_list, reply_from_list, reply_to_list
 from tinyagent.core.types import ModelResponse, RawToolCall, ToolResult, Usage, split_reply
-from tinyagent.execution.worker.values import decode, encode
-from tinyagent.execution.worker.wire import WireError
+from tinyagent.execution.sandbox.worker.codec.values import decode, encode
+from tinyagent.execution.sandbox.worker.codec.wire import WireError
 
 Record = dict[str, Any]
 

@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tinyagent.execution.engines import ENGINES
 from tinyagent.execution.limits import TrustLevel
+from tinyagent.execution.sandbox.engines import ENGINES
 
 if TYPE_CHECKING:
-    from tinyagent.execution.doctor import Examination
+    from tinyagent.execution.doctor.examine import Examination
 
 _SYSCTL = Path("/proc/sys")
 _LATEST_LANDLOCK = 6
@@ -58,7 +58,8 @@ def how_to_get(report: Mapping[str, Any], settings: Path = _SYSCTL) -> list[str]
 
 
 def _about_landlock() -> Iterator[str]:
-    from tinyagent.execution.worker import landlock  # noqa: PLC0415 - it loads on Linux only
+    # It loads on Linux only.
+    from tinyagent.execution.sandbox.worker.kernel import landlock  # noqa: PLC0415
 
     version = landlock.abi()
     if version == 0:
@@ -71,7 +72,8 @@ def _about_landlock() -> Iterator[str]:
 
 
 def _about_filters() -> Iterator[str]:
-    from tinyagent.execution.worker import syscalls  # noqa: PLC0415 - as above
+    # As above.
+    from tinyagent.execution.sandbox.worker.kernel import syscalls  # noqa: PLC0415
 
     try:
         syscalls.machine()

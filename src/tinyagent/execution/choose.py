@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Unpack
 
 from tinyagent.execution.limits import TrustLevel
-from tinyagent.execution.process import ProcessExecutor, ProcessOptions
 from tinyagent.execution.protocol import Executor
+from tinyagent.execution.sandbox.executor import ProcessExecutor, ProcessOptions
 
 
 def get_executor(

@@ -8,7 +8,7 @@ from tests.support.execution import within
 from tinyagent.core.errors import ConfigurationError
 from tinyagent.execution.choose import get_executor
 from tinyagent.execution.limits import TrustLevel
-from tinyagent.execution.process import ProcessExecutor
+from tinyagent.execution.sandbox.executor import ProcessExecutor
 
 
 @pytest.mark.parametrize("level", TrustLevel)

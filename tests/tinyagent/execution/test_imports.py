@@ -5,7 +5,12 @@ import ast
 import pytest
 
 from tinyagent.execution.imports import ISOLATED_IMPORTS, LOCAL_IMPORTS
-from tinyagent.execution.worker.imports import Refused, allowed, check_imports, refusal
+from tinyagent.execution.sandbox.worker.session.imports import (
+    Refused,
+    allowed,
+    check_imports,
+    refusal,
+)
 
 ALLOW = frozenset({"math", "urllib.parse", "collections"})
 

@@ -20,12 +20,13 @@ from tests.support.processes import descendants, is_running
 from tests.support.waits import soon
 
 from tinyagent.core.errors import CallerError, ConfigurationError
-from tinyagent.execution import templates
 from tinyagent.execution.choose import get_executor
-from tinyagent.execution.engines import kernel
 from tinyagent.execution.limits import ExecutionLimits, TrustLevel
-from tinyagent.execution.process import ProcessExecutor, ProcessOptions
 from tinyagent.execution.protocol import ExecutionResult
+from tinyagent.execution.sandbox import templates
+from tinyagent.execution.sandbox.engines import kernel
+from tinyagent.execution.sandbox.engines.base import BOOT
+from tinyagent.execution.sandbox.executor import ProcessExecutor, ProcessOptions
 
 SHORT_SECONDS = 0.2
 
@@ -307,7 +308,7 @@ async def test_a_session_ends_with_a_host_that_is_killed() -> None:
 
 async def test_it_works_without_descriptors_of_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     """As on macOS, where the ends of children are found by looking after them."""
-    monkeypatch.setattr(kernel, "BOOT", f"import os; del os.pidfd_open; {kernel.BOOT}")
+    monkeypatch.setattr(kernel, "BOOT", f"import os; del os.pidfd_open; {BOOT}")
     monkeypatch.setattr(templates, "_templates", {})
     async with await ready(extra_imports=["os"]) as executor:
         assert (await executor.run("while True: pass")).timed_out
@@ -321,10 +322,11 @@ _WITHOUT = """
 import asyncio, os, signal, socket, sys
 for name in ("fcntl", "resource"):
     sys.modules[name] = None
-for module, name in ((os, "fork"), (os, "register_at_fork"), (socket, "send_fds"), (socket, "AF_UNIX")):
+for module, name in ((os, "fork"), (os, "register_at_fork"), (socket, "send_fds")):
     delattr(module, name)
+sys.platform = "nowhere"
 import tinyagent
-from tinyagent.execution.doctor import examine_all
+from tinyagent.execution.doctor.examine import examine_all
 
 async def main():
     async with tinyagent.get_executor("local") as executor:

@@ -9,7 +9,7 @@ from tests.tinyagent.execution.attacks.confined import limits_of, run_confined
 from tests.tinyagent.execution.attacks.everything import LOCAL
 
 from tinyagent.execution.limits import TrustLevel
-from tinyagent.execution.process import ProcessExecutor
+from tinyagent.execution.sandbox.executor import ProcessExecutor
 
 
 @pytest.mark.parametrize("attack", LOCAL, ids=lambda attack: attack.id)

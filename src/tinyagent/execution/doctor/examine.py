@@ -1,0 +1,164 @@
+"""The doctor: tries on this machine what each trust level promises."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from contextlib import AsyncExitStack, ExitStack
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from tinyagent.core.errors import SandboxUnavailable
+from tinyagent.execution.choose import get_executor
+from tinyagent.execution.doctor.bench import Bench, Probe, ProbeFailed
+from tinyagent.execution.doctor.canaries import Canaries
+from tinyagent.execution.doctor.local_probes import LOCAL_PROBES, NEEDED_IMPORTS
+from tinyagent.execution.doctor.probes import PROBES
+from tinyagent.execution.limits import ExecutionLimits, TrustLevel
+from tinyagent.execution.protocol import Executor, Guarantee
+from tinyagent.execution.sandbox.engines import ENGINES
+from tinyagent.execution.sandbox.executor import ProcessOptions
+
+_TRIES = 2  # a probe that does not come to its end shows nothing: a session may be lost under load
+
+
+class Verdict(StrEnum):
+    """What came of trying a promise."""
+
+    HELD = "held"
+    BROKEN = "NOT HELD"
+    UNTRIED = "NOT TRIED"
+    NOT_PROMISED = "not promised here"
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A promise, what is to keep it here, and what came of trying it."""
+
+    guarantee: Guarantee
+    verdict: Verdict
+    tried: str
+
+
+@dataclass(frozen=True, slots=True)
+class Examination:
+    """One trust level by one engine; `unavailable` says why it cannot run here, if it cannot."""
+
+    trust_level: TrustLevel
+    engine: str | None
+    trials: tuple[Trial, ...] = ()
+    unavailable: str = ""
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether everything that is enforced here held."""
+        bad = {Verdict.BROKEN, Verdict.UNTRIED}
+        return not any(trial.verdict in bad for trial in self.trials)
+
+    def enforces(self, promise: str) -> bool:
+        """Whether a promise is kept, by what the level itself says."""
+        return any(
+            trial.guarantee.promise == promise and trial.guarantee.enforced for trial in self.trials
+        )
+
+
+Tell = Callable[[str], None]
+
+
+async def examine_all(tell: Tell) -> list[Examination]:
+    """Try every level and engine; `tell` is called with what is tried now.
+
+    All are tried at the same time, because trying mostly waits: for code to reach its time limit,
+    for containers to start. Environment variables of the canaries are set meanwhile.
+    """
+    with ExitStack() as stack:
+        tried = [
+            examine(level, engine, stack.enter_context(Canaries()), tell)
+            for level, engine in levels_and_engines()
+        ]
+        return await asyncio.gather(*tried)
+
+
+def levels_and_engines() -> Iterator[tuple[TrustLevel, str | None]]:
+    """What there is to examine, weakest first."""
+    yield TrustLevel.LOCAL, None
+    yield TrustLevel.ISOLATED, None
+    for name in ENGINES:
+        yield TrustLevel.SANDBOXED, name
+
+
+async def examine(
+    level: TrustLevel, engine: str | None, canaries: Canaries, tell: Tell
+) -> Examination:
+    """Try each promise of one level, each in a fresh session."""
+
+    def open_executor(limits: ExecutionLimits) -> Executor:
+        # Behind locks, the list of imports is not what is tried.
+        imports = NEEDED_IMPORTS if level is TrustLevel.LOCAL else ("*",)
+        options: ProcessOptions = {"limits": limits, "extra_imports": imports}
+        if engine is not None:
+            options["engine"] = engine
+        return get_executor(level, **options)
+
+    bench = Bench(level, engine, canaries, open_executor)
+    tell(_name(level, engine))
+    try:
+        async with AsyncExitStack() as stack:
+            executor = await stack.enter_async_context(open_executor(ExecutionLimits()))
+            guarantees = tuple(executor.guarantees)
+    except SandboxUnavailable as error:
+        return Examination(level, engine, unavailable=str(error))
+    trials: list[Trial] = []
+    for guarantee in guarantees:
+        tell(f"{_name(level, engine)}: {guarantee.promise}")
+        trials.append(await _try(guarantee, bench))
+    return Examination(level, engine, tuple(trials))
+
+
+async def _try(guarantee: Guarantee, bench: Bench) -> Trial:
+    if not guarantee.enforced:
+        return Trial(guarantee, Verdict.NOT_PROMISED, "")
+    probe = probe_for(guarantee, bench.trust_level)
+    if probe is None:
+        return Trial(guarantee, Verdict.UNTRIED, "no probe tries it")
+    told = ""
+    for _ in range(_TRIES):
+        try:
+            held, tried = await probe(bench)
+        except (ProbeFailed, SandboxUnavailable) as fault:
+            told = str(fault)
+        else:
+            return Trial(guarantee, Verdict.HELD if held else Verdict.BROKEN, tried)
+    return Trial(guarantee, Verdict.UNTRIED, told)
+
+
+def probe_for(guarantee: Guarantee, level: TrustLevel) -> Probe | None:
+    """What tries this promise at this level."""
+    probes = LOCAL_PROBES if level is TrustLevel.LOCAL else PROBES
+    return probes.get(guarantee.promise)
+
+
+def _name(level: TrustLevel, engine: str | None) -> str:
+    return f"{level} by {engine}" if engine else str(level)
+
+
+def as_json(examination: Examination) -> dict[str, Any]:
+    """The examination for machines."""
+    return {
+        "trust_level": str(examination.trust_level),
+        "engine": examination.engine,
+        "unavailable": examination.unavailable or None,
+        "sound": examination.is_sound,
+        "promises": [
+            {
+                "id": trial.guarantee.id or None,
+                "promise": trial.guarantee.promise,
+                "enforced": trial.guarantee.enforced,
+                "by": trial.guarantee.by,
+                "verdict": str(trial.verdict),
+                "tried": trial.tried,
+            }
+            for trial in examination.trials
+        ],
+    }

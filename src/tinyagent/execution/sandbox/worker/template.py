@@ -1,0 +1,237 @@
+"""The template: a warm interpreter, one a host, that forks a session at each request.
+
+It loads what sessions will need, locks itself up as far as the kernel lets it, and then only forks,
+kills and collects. It never runs a model's code and ends with its host. One process is forked ahead
+and waits: a request makes it a session, and the next one is forked.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import random
+import select
+import signal
+import socket
+import sys
+from contextlib import suppress
+from typing import Any, NamedTuple, NoReturn
+
+from .codec.wire import Frame, Kind, pack
+from .folders import remove_folder
+from .kernel.locks import KernelLocks
+from .processes import (
+    TICK_SECONDS,
+    Limits,
+    NoLocks,
+    close_all_but,
+    name_process,
+    watch_process,
+)
+from .session.link import HostGone, Link
+from .session.session import Session
+from .session.step import Namespace, Rules
+from .session.warmup import warm_up
+
+_PAUSE_MS = 5  # without a request: until then, the session that was asked for needs the processor
+_TICK_MS = int(TICK_SECONDS * 1000)
+
+Locks = KernelLocks | NoLocks
+
+
+def main(control: socket.socket) -> None:
+    """Serve the host over `control` until it closes it."""
+    link = Link(control)
+    order = link.receive().body
+    sys.dont_write_bytecode = True
+    try:
+        template = Template(link, KernelLocks(order) if order["locks"] else NoLocks(order))
+    except OSError as error:
+        link.send(Kind.FAILED, {"error": str(error)})
+        return
+    link.send(Kind.REPORT, template.report(order["preload"]))
+    template.serve()
+
+
+class Waiting(NamedTuple):
+    """A process that has been forked ahead, and the socket to tell it what session to become."""
+
+    pid: int
+    orders: socket.socket
+
+
+class Template:
+    """Forks sessions, kills them when it is told to, and collects them when they have ended.
+
+    Args:
+        link: to the host.
+        locks: what each session puts on.
+    """
+
+    def __init__(self, link: Link, locks: Locks) -> None:
+        self._link = link
+        self._locks = locks
+        self._sessions: dict[int, int] = {}
+        self._watched: dict[int, int] = {}
+        self._poll = select.poll()
+        self._poll.register(link.sock, select.POLLIN)
+        name_process("template")
+        warm_up()
+        null = os.open("/dev/null", os.O_RDWR | os.O_CLOEXEC)
+        os.dup2(null, 2)
+        os.close(null)
+        gc.collect()
+        gc.freeze()
+        self._waiting: Waiting | None = self._fork_ahead()
+        self._may_fork_ahead = False
+
+    def report(self, preload: list[str]) -> dict[str, Any]:
+        """What is in force for each session."""
+        return {
+            **self._locks.report(),
+            "folder": self._locks.folder,
+            "user": os.geteuid(),
+            "preloaded": [name for name in preload if name in sys.modules],
+        }
+
+    def serve(self) -> None:
+        """Do what the host asks, until it is gone."""
+        while True:
+            ready = [descriptor for descriptor, _ in self._poll.poll(self._patience())]
+            if not ready and self._may_fork_ahead:
+                self._may_fork_ahead = False
+                with suppress(OSError):  # the next request tries again, and tells
+                    self._waiting = self._fork_ahead()
+            self._collect(ready)
+            if self._link.sock.fileno() in ready:
+                try:
+                    self._obey(self._link.receive())
+                    while self._link.waits():
+                        self._obey(self._link.receive())
+                except (HostGone, OSError):
+                    self._end()
+                    return
+
+    def _patience(self) -> int | None:
+        """How many milliseconds to wait for a request; None for any time."""
+        if self._may_fork_ahead:
+            return _PAUSE_MS
+        return _TICK_MS if -1 in self._watched.values() else None
+
+    def _obey(self, frame: Frame) -> None:
+        order = frame.body
+        if "kill" in order:
+            pid = self._sessions.get(order["kill"])
+            if pid is not None:
+                self._locks.kill(pid)
+        elif "pause" in order:
+            pid = self._sessions.get(order["pause"])
+            if pid is not None:
+                os.kill(pid, signal.SIGSTOP if order["stop"] else signal.SIGCONT)
+        else:
+            self._spawn(order, self._link.descriptors.popleft())
+
+    def _spawn(self, order: dict[str, Any], descriptor: int) -> None:
+        try:
+            waiting = self._waiting or self._fork_ahead()
+            self._waiting, self._may_fork_ahead = None, True
+            self._sessions[order["id"]] = waiting.pid
+            with waiting.orders:
+                socket.send_fds(waiting.orders, [pack(Frame(Kind.ORDER, order))], [descriptor])
+        except OSError as error:
+            _report_failure(descriptor, error)
+        finally:
+            os.close(descriptor)
+
+    def _fork_ahead(self) -> Waiting:
+        parent = os.getpid()
+        ours, theirs = socket.socketpair()
+        with theirs:
+            pid = self._locks.fork()
+            if pid == 0:
+                _wait_for_order(Link(theirs), self._locks, parent)
+        watch = watch_process(pid)
+        if watch >= 0:
+            self._poll.register(watch, select.POLLIN)
+        self._watched[pid] = watch
+        return Waiting(pid, ours)
+
+    def _collect(self, ready: list[int]) -> None:
+        """Collect the processes that have ended."""
+        for pid, watch in list(self._watched.items()):
+            if watch in ready:
+                self._locks.kill(pid)  # what the session has left running
+            if (watch in ready or watch < 0) and os.waitpid(pid, os.WNOHANG)[0]:
+                self._forget(pid)
+
+    def _forget(self, pid: int) -> None:
+        """A process has ended: nothing of it stays."""
+        watch = self._watched.pop(pid)
+        if watch >= 0:
+            self._poll.unregister(watch)
+            os.close(watch)
+        if self._waiting is not None and pid == self._waiting.pid:
+            self._waiting.orders.close()
+            self._waiting = None
+        for number in [number for number, owner in self._sessions.items() if owner == pid]:
+            del self._sessions[number]
+            if self._locks.folder:
+                remove_folder(os.path.join(self._locks.folder, str(number)))
+
+    def _end(self) -> None:
+        for pid in list(self._watched):
+            self._locks.kill(pid)
+            os.waitpid(pid, 0)
+            self._forget(pid)
+        if self._locks.folder:
+            remove_folder(self._locks.folder)
+
+
+def _wait_for_order(orders: Link, locks: Locks, parent: int) -> NoReturn:
+    """Do what depends on no order, wait for one, and serve as it says; never returns.
+
+    Args:
+        orders: gives one order, and with it the session's end of its socket to the host.
+        locks: what the template has prepared.
+        parent: the template.
+    """
+    try:
+        close_all_but({orders.sock.fileno(), *locks.descriptors})
+        _seed_random_numbers()
+        locks.enter(parent)
+        Namespace(Rules("", frozenset("*"), 0))  # the pages that the real one will write to
+        order = orders.receive().body
+        link = Link(socket.socket(fileno=orders.descriptors[0]))
+        name_process("session")
+        _start_session(order, link, locks).serve()
+    except BaseException as error:  # noqa: BLE001 - told to the host, there is nobody else
+        with suppress(HostGone):  # the template is gone
+            if not orders.descriptors:
+                orders.receive()
+            _report_failure(orders.descriptors[0], error)
+    finally:
+        os._exit(0)
+
+
+def _start_session(order: dict[str, Any], link: Link, locks: Locks) -> Session:
+    limits = Limits(**order["limits"])
+    folder = locks.lock_up(limits, order["id"])
+    close_all_but({link.sock.fileno(), *locks.kept_descriptors})
+    rules = Rules(folder, frozenset(order["imports"]), limits.max_output_bytes)
+    return Session(link, rules, locks.harden, locks.warden(limits))
+
+
+def _report_failure(descriptor: int, error: BaseException) -> None:
+    """Tell the host, over its socket, why there is no session."""
+    link = Link(socket.socket(fileno=os.dup(descriptor)))
+    with suppress(OSError):
+        link.send(Kind.FAILED, {"error": f"{type(error).__name__}: {error}"})
+    link.close()
+
+
+def _seed_random_numbers() -> None:
+    """No two sessions have the same random numbers."""
+    random.seed()
+    numpy_random: Any = sys.modules.get("numpy.random")
+    if numpy_random is not None:
+        numpy_random.seed(None)
