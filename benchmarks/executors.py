@@ -27,7 +27,7 @@ from pairs import Row
 
 from tinyagent import ProcessExecutor
 from tinyagent.execution.sandbox.engines.base import ENVIRONMENT, WORKER_FOLDER
-from tinyagent.execution.sandbox.preload import ALWAYS
+from tinyagent.execution.sandbox.templates import ALWAYS
 
 ROUNDS = 9
 STEP = "x = 1"

@@ -92,10 +92,9 @@ if TYPE_CHECKING:
         ToolResult,
         Usage,
     )
-    from tinyagent.execution.choose import get_executor
     from tinyagent.execution.limits import ExecutionLimits, TrustLevel
     from tinyagent.execution.protocol import Executor, Guarantee
-    from tinyagent.execution.sandbox.executor import ProcessExecutor
+    from tinyagent.execution.sandbox.executor import ProcessExecutor, get_executor
     from tinyagent.memory.manager import MemoryManager
     from tinyagent.memory.pruning import (
         Strategy,
@@ -177,9 +176,8 @@ else:
             "FinalAnswer ModelDelta ModelRequest ModelResponse RawToolCall ReactStep "
             "RequestFormat RunResult ToolResult Usage"
         ),
-        "tinyagent.execution.choose": "get_executor",
         "tinyagent.execution.limits": "ExecutionLimits TrustLevel",
-        "tinyagent.execution.sandbox.executor": "ProcessExecutor",
+        "tinyagent.execution.sandbox.executor": "ProcessExecutor get_executor",
         "tinyagent.execution.protocol": "Executor Guarantee",
         "tinyagent.memory.manager": "MemoryManager",
         "tinyagent.memory.pruning": (

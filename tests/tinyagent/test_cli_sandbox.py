@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tinyagent.execution.doctor.canaries import processes_called
+from tinyagent.execution.doctor.bench import processes_called
 
 COMMAND = Path(sys.executable).with_name("tinyagent")
 PROCESS = pytest.mark.skipif(sys.platform != "linux", reason="needs a process with kernel locks")

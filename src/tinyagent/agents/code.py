@@ -33,11 +33,10 @@ from tinyagent.core.parts import Document, Image, Text
 from tinyagent.core.replies import spoken_parts
 from tinyagent.core.signals import Signal
 from tinyagent.core.types import ModelRequest, ModelResponse, ToolResult
-from tinyagent.execution.choose import get_executor
 from tinyagent.execution.imports import ISOLATED_IMPORTS, LOCAL_IMPORTS
 from tinyagent.execution.limits import ExecutionLimits, TrustLevel
 from tinyagent.execution.protocol import Executor
-from tinyagent.execution.sandbox.executor import ProcessOptions
+from tinyagent.execution.sandbox.executor import ProcessOptions, get_executor
 from tinyagent.memory.manager import MemoryManager
 from tinyagent.memory.scratchpad import AgentMemory
 from tinyagent.memory.steps import ActionStep, TaskStep

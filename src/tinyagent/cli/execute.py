@@ -119,7 +119,7 @@ def _options(timeout: float, memory: int | None, engine: str | None) -> ProcessO
 async def _execute(
     code: str, trust: TrustLevel, options: ProcessOptions, screen: _Screen
 ) -> ExecutionResult:
-    from tinyagent.execution.choose import get_executor
+    from tinyagent.execution.sandbox.executor import get_executor
 
     async with get_executor(trust, **options) as executor:
         return await executor.run(code, on_output=screen.show)

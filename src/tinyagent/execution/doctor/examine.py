@@ -10,15 +10,12 @@ from enum import StrEnum
 from typing import Any
 
 from tinyagent.core.errors import SandboxUnavailable
-from tinyagent.execution.choose import get_executor
-from tinyagent.execution.doctor.bench import Bench, Probe, ProbeFailed
-from tinyagent.execution.doctor.canaries import Canaries
-from tinyagent.execution.doctor.local_probes import LOCAL_PROBES, NEEDED_IMPORTS
-from tinyagent.execution.doctor.probes import PROBES
+from tinyagent.execution.doctor.bench import Bench, Canaries, Probe, ProbeFailed
+from tinyagent.execution.doctor.probes import LOCAL_PROBES, NEEDED_IMPORTS, PROBES
 from tinyagent.execution.limits import ExecutionLimits, TrustLevel
 from tinyagent.execution.protocol import Executor, Guarantee
 from tinyagent.execution.sandbox.engines import ENGINES
-from tinyagent.execution.sandbox.executor import ProcessOptions
+from tinyagent.execution.sandbox.executor import ProcessOptions, get_executor
 
 _TRIES = 2  # a probe that does not come to its end shows nothing: a session may be lost under load
 

@@ -8,8 +8,7 @@ import time
 from dataclasses import replace
 
 from tinyagent.core.threads import run_in_thread
-from tinyagent.execution.doctor.bench import LIMITS, Bench, Finding, ProbeFailed
-from tinyagent.execution.doctor.canaries import processes_called
+from tinyagent.execution.doctor.bench import LIMITS, Bench, Finding, ProbeFailed, processes_called
 from tinyagent.execution.protocol import ExecutionResult
 
 SHORT = replace(LIMITS, timeout_seconds=0.3)

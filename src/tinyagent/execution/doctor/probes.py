@@ -1,4 +1,4 @@
-"""One probe for each promise: code that would succeed, were the promise not kept."""
+"""One probe for each promise: code that would succeed if the promise were not kept."""
 
 from __future__ import annotations
 
@@ -9,10 +9,17 @@ import sys
 import time
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 
 from tinyagent.core.threads import run_in_thread
-from tinyagent.execution.doctor.bench import LIMITS, Bench, Finding, Probe, ProbeFailed
-from tinyagent.execution.doctor.canaries import processes_called
+from tinyagent.execution.doctor.bench import (
+    LIMITS,
+    Bench,
+    Finding,
+    Probe,
+    ProbeFailed,
+    processes_called,
+)
 from tinyagent.execution.doctor.limit_probes import (
     NAME_ITSELF,
     SHORT,
@@ -49,7 +56,7 @@ def lock_of_null():
 """
 _HOLD = """
 import asyncio, sys
-from tinyagent.execution.choose import get_executor
+from tinyagent.execution.sandbox.executor import get_executor
 
 async def hold(level, engine, mark):
     options = {} if engine == "-" else {"engine": engine}
@@ -301,5 +308,40 @@ PROBES: Mapping[str, Probe] = {
     "sessions are hidden from each other": sessions,
     "a step that fails loses only itself": failed_steps,
     "ends with its host": end_of_host,
+}
+"""The probes, by the promise that each tries."""
+
+
+NEEDED_IMPORTS = ("ctypes", "os")
+"""What the probes import that is not on the list of LOCAL."""
+_IMPORTS = {
+    "import": "import subprocess",
+    "from ... import": "from subprocess import run",
+    "by function": "__import__('subprocess')",
+}
+_OUTPUT = replace(LIMITS, max_output_bytes=10_000)
+
+
+async def output_limit(bench: Bench) -> Finding:
+    """Print much more than is kept."""
+    (result,) = await bench.steps("for _ in range(1000): print('x' * 1000)", limits=_OUTPUT)
+    kept = len(result.output)
+    return Finding(kept < 2 * _OUTPUT.max_output_bytes, f"1,001,000 bytes printed: {kept:,} kept")
+
+
+async def imports(bench: Bench) -> Finding:
+    """Import a module that is not on the list."""
+    for name, code in _IMPORTS.items():
+        (result,) = await bench.steps(code)
+        if result.error is None:
+            return Finding(held=False, tried=f"went through: {name}")
+    return Finding(held=True, tried=f"{', '.join(_IMPORTS)}: refused")
+
+
+LOCAL_PROBES: Mapping[str, Probe] = {
+    "time limit": time_limit,
+    "output limit": output_limit,
+    "imports from a list": imports,
+    "a step that fails loses only itself": failed_steps,
 }
 """The probes, by the promise that each tries."""

@@ -1,4 +1,4 @@
-"""ProcessExecutor: code in a process of its own, under the kernel's locks."""
+"""ProcessExecutor: code in a process of its own, at each trust level."""
 
 from __future__ import annotations
 
@@ -22,12 +22,16 @@ from tinyagent.execution.promises import (
     lacking,
     needed_promises,
 )
-from tinyagent.execution.protocol import ExecutionResult, Guarantee, check_name
+from tinyagent.execution.protocol import ExecutionResult, Executor, Guarantee, check_name
 from tinyagent.execution.sandbox.calls import Reply, answer_call
 from tinyagent.execution.sandbox.engines import engines_for
-from tinyagent.execution.sandbox.preload import modules_for
 from tinyagent.execution.sandbox.session import Order, Session
-from tinyagent.execution.sandbox.templates import Template, running_template, template_for
+from tinyagent.execution.sandbox.templates import (
+    Template,
+    modules_for,
+    running_template,
+    template_for,
+)
 from tinyagent.execution.sandbox.turn import Turn
 from tinyagent.execution.sandbox.worker.codec.values import encode
 from tinyagent.execution.sandbox.worker.codec.wire import Frame, WireError
@@ -356,3 +360,18 @@ async def _send(session: Session, path: Path) -> None:
         await session.write(path.name, piece, append=False)
         while piece := file.read(_PIECE):
             await session.write(path.name, piece, append=True)
+
+
+def get_executor(
+    trust_level: TrustLevel | str = TrustLevel.ISOLATED, **options: Unpack[ProcessOptions]
+) -> Executor:
+    """The executor of a trust level.
+
+    Args:
+        trust_level: `"local"`, `"isolated"` or `"sandboxed"`.
+        options: as `ProcessExecutor` takes them.
+
+    Raises:
+        ConfigurationError: no such level, or an option that it does not have.
+    """
+    return ProcessExecutor(trust_level, **options)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import atexit
 import itertools
 import os
+import re
 import select
 import socket
 import subprocess
 import sys
 import threading
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +20,29 @@ from tinyagent.core.errors import SandboxUnavailable
 from tinyagent.execution.sandbox.engines.base import Engine, last_words
 from tinyagent.execution.sandbox.worker.codec.wire import Frame, FrameReader, Kind, pack
 from tinyagent.execution.sandbox.worker.folders import remove_folder
+
+ALWAYS = (
+    "ast", "base64", "bisect", "calendar", "collections.abc", "copy", "csv", "dataclasses",
+    "datetime", "decimal", "enum", "fractions", "functools", "hashlib", "heapq", "io", "itertools",
+    "json", "math", "operator", "os.path", "pathlib", "pprint", "random", "re", "statistics",
+    "string", "struct", "tempfile", "textwrap", "threading", "time", "traceback", "typing",
+    "unicodedata", "uuid", "zoneinfo",
+)  # fmt: skip
+_DATA = ("numpy", "pandas")
+_WANTS_DATA = re.compile(r"^\s*(?:import|from)\s+(?:numpy|pandas|matplotlib)\b", re.MULTILINE)
+
+
+def modules_for(extra_imports: Iterable[str], first_code: str) -> tuple[str, ...]:
+    """What is worth loading before the fork: NumPy and pandas only where they will be used.
+
+    Args:
+        extra_imports: what the caller allowed by name.
+        first_code: of the session; what only a later step imports is loaded then.
+    """
+    extra = tuple(sorted({name for name in extra_imports if name != "*"}))
+    data = _DATA if _WANTS_DATA.search(first_code) or set(_DATA) & set(extra) else ()
+    return (*ALWAYS, *data, *(name for name in extra if name not in data))
+
 
 _START_SECONDS = 60.0
 _CHUNK = 1 << 16

@@ -12,11 +12,16 @@ import pytest
 
 from tinyagent.execution.advice import advise
 from tinyagent.execution.doctor import examine as doctor
-from tinyagent.execution.doctor.bench import Bench, Finding, Probe, ProbeFailed
-from tinyagent.execution.doctor.canaries import Canaries, processes_called
+from tinyagent.execution.doctor.bench import (
+    Bench,
+    Canaries,
+    Finding,
+    Probe,
+    ProbeFailed,
+    processes_called,
+)
 from tinyagent.execution.doctor.examine import Examination, Trial, Verdict, examine
-from tinyagent.execution.doctor.local_probes import LOCAL_PROBES
-from tinyagent.execution.doctor.probes import PROBES
+from tinyagent.execution.doctor.probes import LOCAL_PROBES, PROBES
 from tinyagent.execution.limits import ExecutionLimits, TrustLevel
 from tinyagent.execution.promises import describe_guarantees, describe_local
 from tinyagent.execution.protocol import Guarantee

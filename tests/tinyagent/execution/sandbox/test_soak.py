@@ -25,8 +25,7 @@ from tests.support.waits import soon, until
 
 from tinyagent.execution.sandbox import templates
 from tinyagent.execution.sandbox.engines.kernel import KernelEngine
-from tinyagent.execution.sandbox.preload import modules_for
-from tinyagent.execution.sandbox.templates import Spec, Template
+from tinyagent.execution.sandbox.templates import Spec, Template, modules_for
 
 IN_ONE_TEST = 100
 SIDE_BY_SIDE = 50
@@ -128,7 +127,7 @@ HOST = """
     import asyncio, sys
     from tinyagent.execution.sandbox import templates
     from tinyagent.execution.sandbox.engines.kernel import KernelEngine
-    from tinyagent.execution.sandbox.preload import modules_for
+    from tinyagent.execution.sandbox.templates import modules_for
     from tinyagent.execution.sandbox.executor import ProcessExecutor
 
     preload = modules_for((), "")

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import importlib
 import os
 import signal
 import subprocess
@@ -16,12 +17,13 @@ from tests.support.processes import descendants, is_running
 from tests.support.waits import soon, until
 
 from tinyagent.core.errors import SandboxUnavailable
+from tinyagent.execution.imports import ISOLATED_IMPORTS
 from tinyagent.execution.sandbox import templates
 from tinyagent.execution.sandbox.engines.kernel import KernelEngine
 from tinyagent.execution.sandbox.executor import ProcessExecutor
-from tinyagent.execution.sandbox.preload import ALWAYS, modules_for
-from tinyagent.execution.sandbox.templates import Spec, Template, template_for
+from tinyagent.execution.sandbox.templates import ALWAYS, Spec, Template, modules_for, template_for
 from tinyagent.execution.sandbox.worker.codec.wire import Kind
+from tinyagent.execution.sandbox.worker.session.imports import allowed
 from tinyagent.execution.sandbox.worker.session.link import Link
 
 ORDER = {
@@ -295,3 +297,40 @@ async def test_sandboxed_runs_where_all_locks_are_there() -> None:
         assert await value_of(executor, "n = 1") is None
         assert await value_of(executor, "n") == 1
         assert all(item.enforced for item in executor.guarantees)
+
+
+def test_what_is_always_loaded_exists_and_may_be_imported() -> None:
+    for name in ALWAYS:
+        importlib.import_module(name)
+        assert allowed(name, ISOLATED_IMPORTS)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import numpy as np",
+        "x = 1\nfrom pandas import DataFrame",
+        "def f():\n    import matplotlib.pyplot as plt",
+    ],
+)
+def test_numpy_and_pandas_are_loaded_where_the_code_begins_with_them(code: str) -> None:
+    assert modules_for((), code) == (*ALWAYS, "numpy", "pandas")
+
+
+@pytest.mark.parametrize("code", ["", "print('import numpy')", "import numpyro", "# import pandas"])
+def test_they_are_not_loaded_for_other_code(code: str) -> None:
+    assert modules_for((), code) == ALWAYS
+
+
+def test_extra_imports_are_loaded_in_one_order() -> None:
+    assert modules_for(["socket", "ctypes"], "") == (*ALWAYS, "ctypes", "socket")
+    assert modules_for(iter(["ctypes", "socket"]), "") == (*ALWAYS, "ctypes", "socket")
+    assert modules_for(["*"], "") == ALWAYS
+    assert modules_for(["pandas", "*"], "") == (*ALWAYS, "numpy", "pandas")
+
+
+async def test_what_is_not_loaded_before_is_loaded_when_it_is_imported() -> None:
+    async with isolated() as executor:
+        assert await value_of(executor, "1") == 1
+        code = "import numpy, pandas, sqlite3\nint(pandas.Series(numpy.arange(4)).sum())"
+        assert await value_of(executor, code) == 6

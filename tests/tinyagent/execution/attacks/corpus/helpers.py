@@ -247,7 +247,7 @@ HELPERS = group(
     ),
     patches(
         "worker's output limit",
-        "modules['output'].OutputSink.write = lambda self, data: self._send('x' * 10_000_000) or 1",
+        "modules['door'].OutputSink.write = lambda self, data: self._send('x' * 10_000_000) or 1",
     ),
     patches(
         "worker's refusal of imports",

@@ -10,13 +10,10 @@ from math import isfinite
 from typing import Any
 
 from . import scalars
-from .budget import MAX_DEPTH, Budget
-from .foreign import as_python
-from .members import build_dict, build_set
+from .budget import MAX_DEPTH, Budget, build_dict, build_set
 from .reprs import REPR_ONLY, attempt, bounded_repr
-from .table_reader import read_table
-from .table_writer import write_table
-from .tables import Layout, is_table
+from .scalars import as_python
+from .tables import Layout, is_table, read_table, write_table
 from .wire import WireError, kind_of
 
 _DICT: Any = dict  # its own methods, not those of a subclass

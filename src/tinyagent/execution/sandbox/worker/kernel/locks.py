@@ -3,20 +3,153 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import socket
 import tempfile
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..folders import enter_folder, make_home
 from ..processes import Limits, load
-from . import confine, landlock, linux, mounts, namespaces, seccomp
+from . import landlock, linux, mounts, namespaces, seccomp
 from .adapt import copy_without_modes, pipes_for_sockets
-from .confine import Cell
+from .forks import MAX_STACK
 from .warden import Warden
+
+_SPARE_ADDRESSES = 2**30  # address space that libraries reserve and never use
+_OPEN_FILES = 256
+
+
+class Cell(NamedTuple):
+    """What the template has prepared for its sessions.
+
+    Args:
+        proc: a descriptor of a /proc that the template and its sessions are in.
+        namespaces: whether there are namespaces, and a root with nothing but Python in it.
+        readable: descriptors of the folders that Landlock leaves readable.
+        landlock: the version of Landlock; 0 for none.
+        filters: the system-call filters, without and with `fork`; None where there are none.
+    """
+
+    proc: int
+    namespaces: bool
+    readable: tuple[int, ...]
+    landlock: int
+    filters: tuple[bytes, bytes] | None
+
+
+def part_from_others() -> int:
+    """Enter an own mount namespace; gives the warden's own /proc.
+
+    The process namespace is there already: the template forked this process into it.
+    """
+    linux.unshare(linux.CLONE_NEWNS)
+    return mounts.open_own_proc()
+
+
+def settle_in(cell: Cell, limits: Limits) -> None:
+    """Make the working folder, in memory, and enter an own user namespace: no mount comes after."""
+    mounts.make_working_folder(limits.max_file_bytes)
+    namespaces.enter_own_users(cell.proc)
+
+
+def limit_resources(cell: Cell, limits: Limits) -> None:
+    """Kernel limits of each process of the session, counted from what it uses already."""
+    size, data = _memory_in_use(cell.proc)
+    for kind, most in (
+        (resource.RLIMIT_DATA, data + limits.max_memory_bytes),
+        (resource.RLIMIT_AS, size + limits.max_memory_bytes + _SPARE_ADDRESSES),
+        # A process that runs all steps uses up its share of CPU however well-behaved they are.
+        (resource.RLIMIT_CPU, limits.cpu_seconds if limits.checkpoints else resource.RLIM_INFINITY),
+        (resource.RLIMIT_FSIZE, limits.max_file_bytes),
+        (resource.RLIMIT_NPROC, _processes(cell, limits)),
+        (resource.RLIMIT_NOFILE, _OPEN_FILES),
+        (resource.RLIMIT_STACK, MAX_STACK),
+        # With 0, the kernel still starts a program that takes core dumps, if there is one.
+        (resource.RLIMIT_CORE, 1),
+        (resource.RLIMIT_MEMLOCK, 0),
+        (resource.RLIMIT_MSGQUEUE, 0),
+    ):
+        _lower(kind, most)
+
+
+def lock(cell: Cell, folder: str, own_proc: int | None) -> None:
+    """Give up all privileges, and all files but Python's and the working folder's, for good.
+
+    `own_proc` is the warden's view of /proc, which it reads on; no path leads there.
+    """
+    linux.set_no_new_privs()
+    linux.drop_capabilities()
+    linux.set_dumpable(True)  # the warden, of the same user, reads how much memory is in use
+    if cell.landlock:
+        own = os.open(folder, os.O_PATH | os.O_CLOEXEC)
+        seen = () if own_proc is None else (own_proc,)
+        landlock.restrict((*cell.readable, *seen), (own,))
+        os.close(own)
+
+
+def filter_calls(cell: Cell, warden: socket.socket | None) -> None:
+    """The last lock: only the system calls that plain Python needs.
+
+    Args:
+        cell: what the template has prepared.
+        warden: where to send the descriptor by which forks are granted; None: there are none.
+    """
+    if cell.filters is None:
+        return
+    if warden is not None:
+        listener = seccomp.listen_to_forks()
+        socket.send_fds(warden, [b"."], [listener])
+        os.close(listener)
+    seccomp.install(cell.filters[warden is not None])
+
+
+def stand_alone(proc: int) -> None:
+    """Share no open file with other sessions, and be the first that the kernel ends for memory.
+
+    Args:
+        proc: a descriptor of a /proc in which this process is.
+    """
+    own = os.open("/dev/null", os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        os.dup2(own, descriptor)
+    os.close(own)
+    with suppress(OSError):  # a container may have its /proc read-only
+        score = os.open("self/oom_score_adj", os.O_WRONLY, dir_fd=proc)
+        os.write(score, b"1000")
+        os.close(score)
+
+
+def die_with_parent(parent: int) -> None:
+    """Be killed when the template ends, however it ends."""
+    linux.set_parent_death_signal(signal.SIGKILL)
+    if os.getppid() not in {0, parent}:  # 0: it is outside the process namespace
+        os._exit(0)
+
+
+def _processes(cell: Cell, limits: Limits) -> int:
+    """Counted within the session's own user namespace; elsewhere all of the user's would count."""
+    if not cell.namespaces:
+        return resource.RLIM_INFINITY
+    return limits.max_processes + limits.checkpoints + 3
+
+
+def _memory_in_use(proc: int) -> tuple[int, int]:
+    """Address space and writable data of this process, in bytes."""
+    descriptor = os.open("self/statm", os.O_RDONLY, dir_fd=proc)
+    pages = [int(word) for word in os.read(descriptor, 200).split()]
+    os.close(descriptor)
+    return pages[0] * resource.getpagesize(), pages[5] * resource.getpagesize()
+
+
+def _lower(kind: int, most: int) -> None:
+    hard = resource.getrlimit(kind)[1]
+    if hard != resource.RLIM_INFINITY and not 0 <= most <= hard:
+        most = hard
+    resource.setrlimit(kind, (most, most))
 
 
 class KernelLocks:
@@ -72,25 +205,25 @@ class KernelLocks:
 
     def enter(self, parent: int) -> None:
         """Share nothing with other sessions, and end with the template."""
-        confine.stand_alone(self.cell.proc)
+        stand_alone(self.cell.proc)
         if self.cell.namespaces:
-            self._own_proc = confine.part_from_others()
+            self._own_proc = part_from_others()
         else:
-            confine.die_with_parent(parent)  # else it ends with the template's process namespace
+            die_with_parent(parent)  # else it ends with the template's process namespace
 
     def lock_up(self, limits: Limits, number: int) -> str:
         """Make and enter the working folder, and lock everything else away; gives the folder."""
         if self.cell.namespaces:
             folder = mounts.SANDBOX
-            confine.settle_in(self.cell, limits)
+            settle_in(self.cell, limits)
             os.chdir(folder)
         else:
             folder = enter_folder(self.folder, number)
         pipes_for_sockets()
         if not limits.checkpoints:
             self._own_proc = None
-        confine.limit_resources(self.cell, limits)
-        confine.lock(self.cell, folder, self._own_proc)
+        limit_resources(self.cell, limits)
+        lock(self.cell, folder, self._own_proc)
         return folder
 
     @property
@@ -106,7 +239,7 @@ class KernelLocks:
 
     def harden(self, warden: socket.socket | None) -> None:
         """The last lock, before the code runs: the system-call filter."""
-        confine.filter_calls(self.cell, warden)
+        filter_calls(self.cell, warden)
 
 
 def _prepare(order: dict[str, Any]) -> Cell:

@@ -18,10 +18,9 @@ from ..codec.values import decode, encode
 from ..codec.wire import Kind, WireError
 from .artifacts import WorkingFolder, watch_figures
 from .door import Door, FinalAnswerGiven
-from .hints import hint
 from .imports import allowed, check_imports, is_needless, refusal
 from .link import HostGone, Link
-from .tracebacks import describe
+from .tracebacks import describe, hint
 
 MAX_VALUE_TEXT = 10_000
 _OF_PYTHON = frozenset({"_strptime"})  # what Python's own C code imports in the code's name

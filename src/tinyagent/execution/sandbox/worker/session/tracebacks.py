@@ -1,13 +1,15 @@
-"""What went wrong in the code, told by the code's own lines."""
+"""What went wrong in the code: its own lines, and names that may have been meant."""
 
 from __future__ import annotations
 
+import builtins
+import difflib
 import itertools
 import linecache
 import re
 import traceback
-from collections.abc import Iterator
-from types import TracebackType
+from collections.abc import Iterable, Iterator
+from types import ModuleType, TracebackType
 from typing import NamedTuple, cast
 
 MAX_MESSAGE = 4_000
@@ -151,3 +153,31 @@ def _cut(text: str, limit: int) -> str:
         return text
     half = limit // 2
     return f"{text[:half]}[... {len(text) - 2 * half:,} characters ...]{text[-half:]}"
+
+
+def hint(error: BaseException, variables: Iterable[str]) -> str:
+    """Names near to the one that is not there, as `Did you mean ...?` and a line end; or nothing.
+
+    Args:
+        error: what the code raised.
+        variables: the names that it could have used.
+    """
+    if isinstance(error, NameError) and isinstance(error.name, str):
+        known = [name for name in variables if not name.startswith("__")]
+        return _near(error.name, [*known, *dir(builtins)])
+    if isinstance(error, AttributeError) and isinstance(error.name, str):
+        public = [name for name in _attributes(error.obj) if not name.startswith("_")]
+        return _near(error.name, public)
+    return ""
+
+
+def _attributes(value: object) -> list[str]:
+    """Of its type, or of a module: found without asking the object, which may be anyone's."""
+    names = vars(value) if type(value) is ModuleType else type.__dir__(type(value))
+    return list(names)
+
+
+def _near(name: str, known: list[str]) -> str:
+    names = [item for item in known if type(item) is str]
+    found = difflib.get_close_matches(name[:100], names[:5000], n=3, cutoff=0.6)
+    return f"Did you mean {' or '.join(dict.fromkeys(found))}?\n" if found else ""

@@ -1,12 +1,13 @@
 # ruff: noqa: E501 - programs are kept as they are
 from __future__ import annotations
 
+import math
 import re
 from textwrap import dedent
 
 import pytest
 
-from tinyagent.execution.sandbox.worker.session.tracebacks import MAX_MESSAGE, describe
+from tinyagent.execution.sandbox.worker.session.tracebacks import MAX_MESSAGE, describe, hint
 
 FILENAME = "<step 2>"
 
@@ -166,3 +167,30 @@ def test_what_the_code_wrote_is_not_asked_for_names_that_may_have_been_meant(
 
 def test_an_error_without_lines_of_the_code_is_its_message() -> None:
     assert describe(ImportError("no"), "", FILENAME) == "ImportError: no\n"
+
+
+def _error(code: str, **names: object) -> BaseException:
+    with pytest.raises(Exception) as caught:  # noqa: PT011 - whatever the code raises
+        eval(code, dict(names))  # noqa: S307 - the code stands here
+    return caught.value
+
+
+def test_a_name_that_is_nearly_there() -> None:
+    assert hint(_error("totl"), ["total", "other"]) == "Did you mean total?\n"
+
+
+def test_a_built_in_name() -> None:
+    assert "sorted" in hint(_error("sort([2, 1])"), [])
+
+
+def test_an_attribute_of_an_object_and_of_a_module() -> None:
+    assert "append" in hint(_error("[].apend(1)"), [])
+    assert "floor" in hint(_error("math.flor(1)", math=math), [])
+
+
+def test_nothing_is_near() -> None:
+    assert hint(_error("qqqqzzzz"), ["total"]) == ""
+
+
+def test_other_errors_have_no_hint() -> None:
+    assert hint(_error("1 / 0"), ["total"]) == ""

@@ -6,9 +6,8 @@ import pytest
 from tests.support.execution import within
 
 from tinyagent.core.errors import ConfigurationError
-from tinyagent.execution.choose import get_executor
 from tinyagent.execution.limits import TrustLevel
-from tinyagent.execution.sandbox.executor import ProcessExecutor
+from tinyagent.execution.sandbox.executor import ProcessExecutor, get_executor
 
 
 @pytest.mark.parametrize("level", TrustLevel)

@@ -13,12 +13,12 @@ from tinyagent.execution.sandbox.worker.kernel import landlock
 
 CELL = """
     import ctypes, json, os, resource, signal
-    from worker.kernel import confine, landlock, linux, mounts, seccomp
-    limits = confine.Limits(
+    from worker.kernel import locks, landlock, linux, mounts, seccomp
+    limits = locks.Limits(
         cpu_seconds=7, max_output_bytes=1000, max_memory_bytes=64 << 20, max_processes=3,
         max_file_bytes=1 << 20, checkpoints=2)
     paths = [*mounts.python_paths()]
-    cell = confine.Cell(
+    cell = locks.Cell(
         proc=mounts.open_proc(),
         namespaces=False,
         readable=tuple(os.open(path, os.O_PATH) for path in paths),
@@ -42,7 +42,7 @@ def found(code: str) -> Any:
 def test_processes_are_counted_only_where_the_session_has_users_of_its_own() -> None:
     answer = found("""
     before = resource.getrlimit(resource.RLIMIT_NPROC)
-    confine.limit_resources(cell, limits)
+    locks.limit_resources(cell, limits)
     print(json.dumps([before, resource.getrlimit(resource.RLIMIT_NPROC)]))
     """)
     assert answer[0] == answer[1]
@@ -51,7 +51,7 @@ def test_processes_are_counted_only_where_the_session_has_users_of_its_own() -> 
 def test_limits_are_set_hard_and_counted_from_what_is_in_use() -> None:
     answer = found("""
     cell = cell._replace(namespaces=True)
-    confine.limit_resources(cell, limits)
+    locks.limit_resources(cell, limits)
     names = ("CPU", "FSIZE", "NPROC", "CORE", "NOFILE", "MEMLOCK")
     hard = {name: resource.getrlimit(getattr(resource, f"RLIMIT_{name}")) for name in names}
     with open("/proc/self/status") as status:
@@ -73,7 +73,7 @@ def test_limits_are_set_hard_and_counted_from_what_is_in_use() -> None:
 def test_a_limit_that_is_lower_already_stays() -> None:
     answer = found("""
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
-    confine.limit_resources(cell, limits)
+    locks.limit_resources(cell, limits)
     print(json.dumps(resource.getrlimit(resource.RLIMIT_FSIZE)))
     """)
     assert answer == [1000, 1000]
@@ -82,7 +82,7 @@ def test_a_limit_that_is_lower_already_stays() -> None:
 def test_a_file_stops_at_its_limit_with_an_error(tmp_path: Path) -> None:
     answer = found(f"""
     os.chdir({str(tmp_path)!r})
-    confine.limit_resources(cell, limits)
+    locks.limit_resources(cell, limits)
     def fill():
         with open("file", "wb", buffering=0) as file:
             while True: assert file.write(bytes(65536))
@@ -97,7 +97,7 @@ def test_locked_up_it_has_its_folder_and_python_and_no_rights(tmp_path: Path) ->
     (tmp_path / "other").write_text("other")
     answer = found(f"""
     os.chdir({str(tmp_path / "own")!r})
-    confine.lock(cell, ".", None)
+    locks.lock(cell, ".", None)
     with open(os.open("self/status", os.O_RDONLY, dir_fd=cell.proc)) if False else open("x", "w"):
         pass
     print(json.dumps({{
@@ -129,7 +129,7 @@ def test_only_the_wardens_view_of_proc_stays_readable(tmp_path: Path) -> None:
         answer = found(
             f"""
         os.chdir({str(tmp_path)!r})
-        confine.lock(cell, ".", {given})
+        locks.lock(cell, ".", {given})
         print(json.dumps(outcome(lambda: os.open("1/stat", os.O_RDONLY, dir_fd=cell.proc))))
         """.replace("\n        ", "\n    ")
         )
@@ -138,7 +138,7 @@ def test_only_the_wardens_view_of_proc_stays_readable(tmp_path: Path) -> None:
 
 def test_without_a_warden_nothing_forks() -> None:
     answer = found("""
-    confine.filter_calls(cell, None)
+    locks.filter_calls(cell, None)
     def fork():
         if os.fork() == 0: os._exit(0)
     print(json.dumps([outcome(fork), outcome(os.execv, "/bin/true", ["true"])]))
@@ -152,7 +152,7 @@ def test_the_warden_is_handed_what_forks_are_granted_by() -> None:
     warden, handed = socket.socketpair()
     child = os.fork()
     if child == 0:
-        confine.filter_calls(cell, handed)
+        locks.filter_calls(cell, handed)
         try:
             os.fork()
         except OSError as error:
@@ -170,7 +170,7 @@ def test_each_process_has_descriptors_of_its_own_and_is_ended_first() -> None:
     null = os.open("/dev/null", os.O_RDWR)
     for number in (0, 2): os.dup2(null, number)
     before, said = os.dup(2), os.dup(1)
-    confine.stand_alone(cell.proc)
+    locks.stand_alone(cell.proc)
     os.dup2(said, 1)
     fcntl.fcntl(2, fcntl.F_SETFL, os.O_NONBLOCK)
     shared = fcntl.fcntl(before, fcntl.F_GETFL) & os.O_NONBLOCK
@@ -184,8 +184,8 @@ def test_a_cell_without_these_locks_leaves_them_out(tmp_path: Path) -> None:
     answer = found(f"""
     os.chdir({str(tmp_path)!r})
     cell = cell._replace(landlock=0, filters=None)
-    confine.lock(cell, ".", None)
-    confine.filter_calls(cell, None)
+    locks.lock(cell, ".", None)
+    locks.filter_calls(cell, None)
     print(json.dumps([outcome(open, "/etc/passwd"), outcome(os.kill, os.getpid(), 0)]))
     """)
     assert answer == ["done", "done"]
@@ -194,13 +194,13 @@ def test_a_cell_without_these_locks_leaves_them_out(tmp_path: Path) -> None:
 def test_it_dies_with_its_parent() -> None:
     code = """
     import os, select, signal
-    from worker.kernel import confine
+    from worker.kernel import locks
     read, write = os.pipe()
     middle = os.fork()
     if middle == 0:
         parent = os.getpid()
         if os.fork() == 0:
-            confine.die_with_parent(parent)
+            locks.die_with_parent(parent)
             os.write(write, b"x")
             while True: signal.pause()
         while True: signal.pause()
@@ -216,10 +216,10 @@ def test_it_dies_with_its_parent() -> None:
 def test_it_ends_at_once_if_its_parent_has_ended_already() -> None:
     code = """
     import os
-    from worker.kernel import confine
+    from worker.kernel import locks
     pid = os.fork()
     if pid == 0:
-        confine.die_with_parent(999_999_999)
+        locks.die_with_parent(999_999_999)
         os._exit(5)
     print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
     """

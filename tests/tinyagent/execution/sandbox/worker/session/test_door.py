@@ -3,7 +3,7 @@ from __future__ import annotations
 import hypothesis
 from hypothesis import strategies as st
 
-from tinyagent.execution.sandbox.worker.session.output import OutputSink, open_output
+from tinyagent.execution.sandbox.worker.session.door import OutputSink, open_output
 
 
 def test_lines_are_sent_as_they_end() -> None:

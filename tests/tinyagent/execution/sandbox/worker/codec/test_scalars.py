@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tinyagent.execution.sandbox.worker.codec.foreign import as_python
+from tinyagent.execution.sandbox.worker.codec.scalars import as_python
 from tinyagent.execution.sandbox.worker.codec.values import decode, encode
 
 np = pytest.importorskip("numpy")

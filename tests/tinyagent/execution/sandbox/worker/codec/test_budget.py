@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tinyagent.execution.sandbox.worker.codec.members import build_dict, build_set
+from tinyagent.execution.sandbox.worker.codec.budget import build_dict, build_set
 from tinyagent.execution.sandbox.worker.codec.wire import WireError
 
 MODULUS = 2**61 - 1  # whole numbers are hashed modulo this
