@@ -109,13 +109,13 @@ def _absence(examination: Examination) -> str:
 
 
 def _table(alike: Sequence[Examination]) -> Table:
-    from tinyagent.execution.doctor.examine import Verdict
+    from tinyagent.execution.doctor.examine import ProbeVerdict
 
     styles = {
-        Verdict.HELD: "green",
-        Verdict.BROKEN: "bold red",
-        Verdict.UNTRIED: "yellow",
-        Verdict.NOT_PROMISED: "dim",
+        ProbeVerdict.HELD: "green",
+        ProbeVerdict.BROKEN: "bold red",
+        ProbeVerdict.UNTRIED: "yellow",
+        ProbeVerdict.NOT_PROMISED: "dim",
     }
     title = "\n".join(map(_title, alike))
     table = Table(title=title, title_justify="left", title_style="bold")

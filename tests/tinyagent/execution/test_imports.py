@@ -6,7 +6,7 @@ import pytest
 
 from tinyagent.execution.imports import ISOLATED_IMPORTS, LOCAL_IMPORTS
 from tinyagent.execution.sandbox.worker.session.imports import (
-    Refused,
+    RefusedImport,
     allowed,
     check_imports,
     refusal,
@@ -55,16 +55,20 @@ def test_a_long_list_is_not_told_to_the_end() -> None:
         ("import math, collections.abc", []),
         ("from __future__ import annotations", []),
         ("from urllib import parse", []),
-        ("from urllib import parse, request", [Refused(1, "urllib")]),
-        ("import math\ndef f():\n    import os.path as p", [Refused(3, "os.path")]),
-        ("from . import math", [Refused(1, ".")]),
-        ("from .math import sqrt", [Refused(1, ".math")]),
+        ("from urllib import parse, request", [RefusedImport(1, "urllib")]),
+        ("import math\ndef f():\n    import os.path as p", [RefusedImport(3, "os.path")]),
+        ("from . import math", [RefusedImport(1, ".")]),
+        ("from .math import sqrt", [RefusedImport(1, ".math")]),
         ("try:\n    from os import path\nexcept ImportError: import sys", None),
     ],
 )
-def test_imports_are_found_wherever_they_stand(code: str, expected: list[Refused] | None) -> None:
+def test_imports_are_found_wherever_they_stand(
+    code: str, expected: list[RefusedImport] | None
+) -> None:
     found = check_imports(ast.parse(code), ALLOW)
-    assert found == (expected if expected is not None else [Refused(2, "os"), Refused(3, "sys")])
+    assert found == (
+        expected if expected is not None else [RefusedImport(2, "os"), RefusedImport(3, "sys")]
+    )
 
 
 def test_the_isolated_list_holds_the_local_one() -> None:

@@ -166,7 +166,7 @@ def attempt(name, act):
 """
 
 
-class Finding(NamedTuple):
+class ProbeResult(NamedTuple):
     """What came of trying a promise: whether it held, and what was done, in words."""
 
     held: bool
@@ -203,7 +203,7 @@ class Bench:
                 executor.inject(name, value)
             return [await executor.run(code) for code in codes]
 
-    async def attempts(self, acts: Mapping[str, str], setup: str = "") -> Finding:
+    async def attempts(self, acts: Mapping[str, str], setup: str = "") -> ProbeResult:
         """Whether all of these are refused.
 
         Args:
@@ -222,8 +222,8 @@ class Bench:
         harm = self.canaries.harm()
         succeeded = [name for name in acts if not outcomes.get(name)]
         if succeeded or harm:
-            return Finding(held=False, tried=f"went through: {', '.join([*succeeded, *harm])}")
-        return Finding(held=True, tried=f"{', '.join(acts)}: refused")
+            return ProbeResult(held=False, tried=f"went through: {', '.join([*succeeded, *harm])}")
+        return ProbeResult(held=True, tried=f"{', '.join(acts)}: refused")
 
 
-Probe = Callable[[Bench], Awaitable[Finding]]
+Probe = Callable[[Bench], Awaitable[ProbeResult]]

@@ -20,7 +20,7 @@ from tinyagent.execution.sandbox.executor import ProcessOptions, get_executor
 _TRIES = 2  # a probe that does not come to its end shows nothing: a session may be lost under load
 
 
-class Verdict(StrEnum):
+class ProbeVerdict(StrEnum):
     """What came of trying a promise."""
 
     HELD = "held"
@@ -34,7 +34,7 @@ class Trial:
     """A promise, what is to keep it here, and what came of trying it."""
 
     guarantee: Guarantee
-    verdict: Verdict
+    verdict: ProbeVerdict
     tried: str
 
 
@@ -50,7 +50,7 @@ class Examination:
     @property
     def is_sound(self) -> bool:
         """Whether everything that is enforced here held."""
-        bad = {Verdict.BROKEN, Verdict.UNTRIED}
+        bad = {ProbeVerdict.BROKEN, ProbeVerdict.UNTRIED}
         return not any(trial.verdict in bad for trial in self.trials)
 
     def enforces(self, promise: str) -> bool:
@@ -115,10 +115,10 @@ async def examine(
 
 async def _try(guarantee: Guarantee, bench: Bench) -> Trial:
     if not guarantee.enforced:
-        return Trial(guarantee, Verdict.NOT_PROMISED, "")
+        return Trial(guarantee, ProbeVerdict.NOT_PROMISED, "")
     probe = probe_for(guarantee, bench.trust_level)
     if probe is None:
-        return Trial(guarantee, Verdict.UNTRIED, "no probe tries it")
+        return Trial(guarantee, ProbeVerdict.UNTRIED, "no probe tries it")
     told = ""
     for _ in range(_TRIES):
         try:
@@ -126,8 +126,8 @@ async def _try(guarantee: Guarantee, bench: Bench) -> Trial:
         except (ProbeFailed, SandboxUnavailable) as fault:
             told = str(fault)
         else:
-            return Trial(guarantee, Verdict.HELD if held else Verdict.BROKEN, tried)
-    return Trial(guarantee, Verdict.UNTRIED, told)
+            return Trial(guarantee, ProbeVerdict.HELD if held else ProbeVerdict.BROKEN, tried)
+    return Trial(guarantee, ProbeVerdict.UNTRIED, told)
 
 
 def probe_for(guarantee: Guarantee, level: TrustLevel) -> Probe | None:

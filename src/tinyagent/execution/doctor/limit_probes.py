@@ -8,7 +8,13 @@ import time
 from dataclasses import replace
 
 from tinyagent.core.threads import run_in_thread
-from tinyagent.execution.doctor.bench import LIMITS, Bench, Finding, ProbeFailed, processes_called
+from tinyagent.execution.doctor.bench import (
+    LIMITS,
+    Bench,
+    ProbeFailed,
+    ProbeResult,
+    processes_called,
+)
 from tinyagent.execution.protocol import ExecutionResult
 
 SHORT = replace(LIMITS, timeout_seconds=0.3)
@@ -60,7 +66,7 @@ _LOOPS = {
 NAME_ITSELF = "import ctypes; ctypes.CDLL(None).prctl(15, MARK.encode(), 0, 0, 0)"
 
 
-async def time_limit(bench: Bench) -> Finding:
+async def time_limit(bench: Bench) -> ProbeResult:
     """Loop for ever, in Python and in C."""
     began = time.monotonic()
     runs = [bench.steps(code, limits=SHORT) for code in _LOOPS.values()]
@@ -73,10 +79,10 @@ async def time_limit(bench: Bench) -> Finding:
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
     crowd = max(1.0, load / (os.cpu_count() or 1))  # the host waits for its turn too
     held = all(result.timed_out for result in results) and took < SHORT.timeout_seconds + crowd
-    return Finding(held, f"{'; '.join(told)} after {took:.1f} s")
+    return ProbeResult(held, f"{'; '.join(told)} after {took:.1f} s")
 
 
-async def memory_limit(bench: Bench) -> Finding:
+async def memory_limit(bench: Bench) -> ProbeResult:
     """Take more memory than there may be: at once, and piece by piece."""
     acts = {
         "at once": "bytearray(4 * 2**26)",
@@ -93,10 +99,10 @@ async def memory_limit(bench: Bench) -> Finding:
     filled: int = result.value if isinstance(result.value, int) else 0
     held = filled * _PART <= _MOST_TIMES * LIMITS.max_memory_bytes
     told = f"{filled} of 8 processes got {_PART >> 20} MiB, limit {LIMITS.max_memory_bytes >> 20}"
-    return Finding(held, f"{finding.tried}; {told}")
+    return ProbeResult(held, f"{finding.tried}; {told}")
 
 
-async def process_limit(bench: Bench) -> Finding:
+async def process_limit(bench: Bench) -> ProbeResult:
     """Start processes and threads until it is refused; the next step must find none left."""
     forks = f"""
 import os, signal
@@ -131,15 +137,15 @@ count
         left = len(await run_in_thread(processes_called, mark=bench.canaries.mark))
     held = max(counts) <= _FEW.max_processes + _FORK_SPARE and not left
     told = f"limit {_FEW.max_processes}: {counts[0]} forks, {counts[1]} threads"
-    return Finding(held, f"{told}; left after the step: {left}")
+    return ProbeResult(held, f"{told}; left after the step: {left}")
 
 
-async def file_limit(bench: Bench) -> Finding:
+async def file_limit(bench: Bench) -> ProbeResult:
     """Write one file that is too large."""
     return await bench.attempts({"2 MiB of 1 MiB": "open('large', 'wb').write(bytes(2**21))"})
 
 
-async def disk_limit(bench: Bench) -> Finding:
+async def disk_limit(bench: Bench) -> ProbeResult:
     """Write files that are too large together."""
     setup = """
 def fill():

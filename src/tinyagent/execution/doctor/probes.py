@@ -15,9 +15,9 @@ from tinyagent.core.threads import run_in_thread
 from tinyagent.execution.doctor.bench import (
     LIMITS,
     Bench,
-    Finding,
     Probe,
     ProbeFailed,
+    ProbeResult,
     processes_called,
 )
 from tinyagent.execution.doctor.limit_probes import (
@@ -69,7 +69,7 @@ asyncio.run(hold(*sys.argv[1:]))
 """
 
 
-async def reading(bench: Bench) -> Finding:
+async def reading(bench: Bench) -> ProbeResult:
     """Read what a file of the host holds."""
     acts = {
         "open": "open(FILE).read()",
@@ -81,7 +81,7 @@ async def reading(bench: Bench) -> Finding:
     return await bench.attempts(acts, "import os")
 
 
-async def naming(bench: Bench) -> Finding:
+async def naming(bench: Bench) -> ProbeResult:
     """See that a file of the host is there."""
     acts = {
         "stat": "os.stat(FILE)",
@@ -92,7 +92,7 @@ async def naming(bench: Bench) -> Finding:
     return await bench.attempts(acts, "import os")
 
 
-async def writing(bench: Bench) -> Finding:
+async def writing(bench: Bench) -> ProbeResult:
     """Change a file of the host, or Python's own."""
     acts = {
         "make a file": "open(FOLDER + '/new', 'w')",
@@ -108,7 +108,7 @@ async def writing(bench: Bench) -> Finding:
     return await bench.attempts(acts, "import os\nPLANTED = LIBRARY + '/tinyagent_canary.py'")
 
 
-async def network(bench: Bench) -> Finding:
+async def network(bench: Bench) -> ProbeResult:
     """Reach listeners of this machine, which are the nearest there are."""
     setup = """
 import socket
@@ -128,7 +128,7 @@ def reach(family, kind, address):
     return await bench.attempts(acts, setup)
 
 
-async def programs(bench: Bench) -> Finding:
+async def programs(bench: Bench) -> ProbeResult:
     """Start a program: this Python itself."""
     acts = {
         "subprocess": "subprocess.run([sys.executable, '-c', ''], check=True)",
@@ -139,7 +139,7 @@ async def programs(bench: Bench) -> Finding:
     return await bench.attempts(acts, "import os, subprocess, sys")
 
 
-async def processes(bench: Bench) -> Finding:
+async def processes(bench: Bench) -> ProbeResult:
     """See a process of the same user."""
     acts = {
         "read /proc": "open(f'/proc/{VICTIM}/cmdline').read()",
@@ -149,7 +149,7 @@ async def processes(bench: Bench) -> Finding:
     return await bench.attempts(acts, "import os")
 
 
-async def signals(bench: Bench) -> Finding:
+async def signals(bench: Bench) -> ProbeResult:
     """Signal a process of the same user."""
     acts = {
         "signal 0": "os.kill(VICTIM, 0)",
@@ -159,7 +159,7 @@ async def signals(bench: Bench) -> Finding:
     return await bench.attempts(acts, "import os")
 
 
-async def privileges(bench: Bench) -> Finding:
+async def privileges(bench: Bench) -> ProbeResult:
     """Make system calls that computing has no use for."""
     numbers = syscalls.machine().numbers
     setup = """
@@ -184,7 +184,7 @@ def call(number, *arguments):
     return await bench.attempts(acts, setup)
 
 
-async def environment(bench: Bench) -> Finding:
+async def environment(bench: Bench) -> ProbeResult:
     """Find what the host has in its environment."""
     acts = {
         "os.environ": "os.environ[NAME]",
@@ -196,7 +196,7 @@ async def environment(bench: Bench) -> Finding:
     return await bench.attempts(acts, "import ctypes, os")
 
 
-async def name_of_host(bench: Bench) -> Finding:
+async def name_of_host(bench: Bench) -> ProbeResult:
     """Find how the host is called."""
     acts = {
         "uname": "os.uname().nodename == HOSTNAME or fail()",
@@ -205,7 +205,7 @@ async def name_of_host(bench: Bench) -> Finding:
     return await bench.attempts(acts, "import os, socket")
 
 
-async def sessions(bench: Bench) -> Finding:
+async def sessions(bench: Bench) -> ProbeResult:
     """Find the file and the process of another session that is open."""
     async with bench.open(LIMITS) as other:
         lock = f"{_NULL}\nfcntl.lockf(null, fcntl.LOCK_EX)"
@@ -222,10 +222,10 @@ async def sessions(bench: Bench) -> Finding:
         if not finding.held:
             return finding
         left = whole(await other.run("import os\nos.path.exists('mine')")).value
-    return finding if left else Finding(held=False, tried="the other session's file was lost")
+    return finding if left else ProbeResult(held=False, tried="the other session's file was lost")
 
 
-async def failed_steps(bench: Bench) -> Finding:
+async def failed_steps(bench: Bench) -> ProbeResult:
     """Lose three steps, and look whether the variables are as before."""
     losses = {
         "an exit": "x = 0\nimport os\nos._exit(3)",
@@ -236,11 +236,11 @@ async def failed_steps(bench: Bench) -> Finding:
     *_, last = await bench.steps(*codes, limits=SHORT)
     tried = f"after {', '.join(losses)}: "
     if last.value == 42:  # noqa: PLR2004 - what the steps compute
-        return Finding(held=True, tried=f"{tried}the variables are as before")
-    return Finding(held=False, tried=f"{tried}the variables are gone")
+        return ProbeResult(held=True, tried=f"{tried}the variables are as before")
+    return ProbeResult(held=False, tried=f"{tried}the variables are gone")
 
 
-async def end_of_host(bench: Bench) -> Finding:
+async def end_of_host(bench: Bench) -> ProbeResult:
     """Kill a host with SIGKILL while its session works."""
     mark = bench.canaries.mark
     running: list[int] = await run_in_thread(_kill_host, bench=bench)
@@ -248,7 +248,7 @@ async def end_of_host(bench: Bench) -> Finding:
         raise ProbeFailed("the other host's session did not start")
     left: list[int] = await run_in_thread(_wait_for_end, mark=mark, running=running)
     told = "still runs" if left else "has ended"
-    return Finding(not left, f"host killed: its session's process {told}")
+    return ProbeResult(not left, f"host killed: its session's process {told}")
 
 
 def _kill_host(bench: Bench) -> list[int]:
@@ -322,20 +322,22 @@ _IMPORTS = {
 _OUTPUT = replace(LIMITS, max_output_bytes=10_000)
 
 
-async def output_limit(bench: Bench) -> Finding:
+async def output_limit(bench: Bench) -> ProbeResult:
     """Print much more than is kept."""
     (result,) = await bench.steps("for _ in range(1000): print('x' * 1000)", limits=_OUTPUT)
     kept = len(result.output)
-    return Finding(kept < 2 * _OUTPUT.max_output_bytes, f"1,001,000 bytes printed: {kept:,} kept")
+    return ProbeResult(
+        kept < 2 * _OUTPUT.max_output_bytes, f"1,001,000 bytes printed: {kept:,} kept"
+    )
 
 
-async def imports(bench: Bench) -> Finding:
+async def imports(bench: Bench) -> ProbeResult:
     """Import a module that is not on the list."""
     for name, code in _IMPORTS.items():
         (result,) = await bench.steps(code)
         if result.error is None:
-            return Finding(held=False, tried=f"went through: {name}")
-    return Finding(held=True, tried=f"{', '.join(_IMPORTS)}: refused")
+            return ProbeResult(held=False, tried=f"went through: {name}")
+    return ProbeResult(held=True, tried=f"{', '.join(_IMPORTS)}: refused")
 
 
 LOCAL_PROBES: Mapping[str, Probe] = {

@@ -30,7 +30,7 @@ _SMALL_TEXT = 10_000
 Parts = tuple[bytes, bytes | bytearray]
 
 
-class Reply(NamedTuple):
+class ToolReply(NamedTuple):
     """The answer to a call, as the parts of its frame, and how long the tool itself took."""
 
     parts: Parts
@@ -57,7 +57,7 @@ class _Outcome:
             self.seconds += time.monotonic() - began
 
 
-async def answer_call(tools: Mapping[str, Callable[..., Any]], call: Frame) -> Reply:
+async def answer_call(tools: Mapping[str, Callable[..., Any]], call: Frame) -> ToolReply:
     """The answer to a CALL whose arguments are decoded: the tool's result, or what it raised.
 
     Raises:
@@ -66,7 +66,7 @@ async def answer_call(tools: Mapping[str, Callable[..., Any]], call: Frame) -> R
     number, name = call.body["id"], call.body["name"]
     tool = tools.get(name)
     if tool is None:
-        return Reply(_failed(number, NameError(f"there is no tool {name!r}")))
+        return ToolReply(_failed(number, NameError(f"there is no tool {name!r}")))
     outcome = _Outcome()
     if _is_async(tool):
         with outcome.watched():
@@ -76,7 +76,7 @@ async def answer_call(tools: Mapping[str, Callable[..., Any]], call: Frame) -> R
         if inspect.isawaitable(outcome.value):
             with outcome.watched():
                 outcome.value = await outcome.value
-    return Reply(await _packed(number, name, outcome), outcome.seconds)
+    return ToolReply(await _packed(number, name, outcome), outcome.seconds)
 
 
 def _is_async(tool: Callable[..., Any]) -> bool:

@@ -23,16 +23,16 @@ from tinyagent.execution.promises import (
     needed_promises,
 )
 from tinyagent.execution.protocol import ExecutionResult, Executor, Guarantee, check_name
-from tinyagent.execution.sandbox.calls import Reply, answer_call
+from tinyagent.execution.sandbox.calls import ToolReply, answer_call
+from tinyagent.execution.sandbox.collector import StepCollector
 from tinyagent.execution.sandbox.engines import engines_for
-from tinyagent.execution.sandbox.session import Order, Session
+from tinyagent.execution.sandbox.session import SandboxSession, StepOrder
 from tinyagent.execution.sandbox.templates import (
-    Template,
+    TemplateHandle,
     modules_for,
     running_template,
     template_for,
 )
-from tinyagent.execution.sandbox.turn import Turn
 from tinyagent.execution.sandbox.worker.codec.values import encode
 from tinyagent.execution.sandbox.worker.codec.wire import Frame, WireError
 
@@ -103,7 +103,7 @@ class ProcessExecutor:
         self._tools: dict[str, Callable[..., Any]] = {}
         self._values: dict[str, tuple[int, Any]] = {}
         self._injections = 0
-        self._session: Session | None = None
+        self._session: SandboxSession | None = None
         self._steps = 0
         self._kills = 0
         self._is_running = False
@@ -223,23 +223,23 @@ class ProcessExecutor:
         self._steps += 1
         try:
             order = self._order(code, session.known)
-            turn = Turn(self.limits, on_output, order.token)
+            turn = StepCollector(self.limits, on_output, order.token)
             return await session.run(order, turn, self._answer)
         except WireError as fault:
             raise ConfigurationError(f"the step is too large to cross: {fault}") from None
 
-    def _order(self, code: str, known: frozenset[tuple[str, int]]) -> Order:
+    def _order(self, code: str, known: frozenset[tuple[str, int]]) -> StepOrder:
         blobs = bytearray()
         new = {name: item for name, item in self._values.items() if (name, item[0]) not in known}
         values = {name: _encoded(name, value, blobs) for name, (_, value) in new.items()}
         brings = frozenset((name, number) for name, (number, _) in new.items())
         token = secrets.token_hex(8)
-        return Order(self._steps, code, tuple(self._tools), values, bytes(blobs), brings, token)
+        return StepOrder(self._steps, code, tuple(self._tools), values, bytes(blobs), brings, token)
 
-    async def _answer(self, call: Frame) -> Reply:
+    async def _answer(self, call: Frame) -> ToolReply:
         return await answer_call(self._tools, call)
 
-    async def _open(self, code: str) -> Session:
+    async def _open(self, code: str) -> SandboxSession:
         """A session of a template that has loaded what the code will want."""
         preload = modules_for(self._extra, code)
         template = self._running(preload)
@@ -259,7 +259,7 @@ class ProcessExecutor:
             "imports": self._imports,
         }
         number, sock = template.spawn(order)
-        session = Session(template, number, sock, self.limits, checkpoints)
+        session = SandboxSession(template, number, sock, self.limits, checkpoints)
         self._finalizer = weakref.finalize(self, session.close)
         try:
             for path in self._files:
@@ -269,14 +269,14 @@ class ProcessExecutor:
             raise
         return session
 
-    def _running(self, preload: tuple[str, ...]) -> Template | None:
+    def _running(self, preload: tuple[str, ...]) -> TemplateHandle | None:
         """The template that `_start` would give, if that takes no time to know."""
         template = running_template(self._engines[0], preload)
         if template is None or self._lacking(template):
             return None
         return template
 
-    def _start(self, preload: tuple[str, ...]) -> Template:
+    def _start(self, preload: tuple[str, ...]) -> TemplateHandle:
         """The template of the first engine that can give what the trust level promises."""
         reasons: list[str] = []
         for engine in self._engines:
@@ -295,7 +295,7 @@ class ProcessExecutor:
             f"nothing here can run code at {self.trust_level}: " + "; ".join(reasons)
         )
 
-    def _lacking(self, template: Template) -> str:
+    def _lacking(self, template: TemplateHandle) -> str:
         """What keeps the template from running this code, and how to get it; "" for nothing."""
         if self.trust_level is TrustLevel.LOCAL:
             return ""
@@ -311,13 +311,13 @@ class ProcessExecutor:
             )
         return f"{reason}; to have it: {'; '.join(how_to_get(report))}" if reason else ""
 
-    def _described(self, template: Template) -> Sequence[Guarantee]:
+    def _described(self, template: TemplateHandle) -> Sequence[Guarantee]:
         kept = self._kept(template)
         if self.trust_level is TrustLevel.LOCAL:
             return describe_local(kept)
         return describe_guarantees(template.spec.engine.name, template.report, kept)
 
-    def _kept(self, template: Template) -> int:
+    def _kept(self, template: TemplateHandle) -> int:
         """How many earlier states a session of this template can keep.
 
         Behind locks, steps in forks need a process namespace, or nothing could end what they start.
@@ -354,7 +354,7 @@ def _existing(path: str | Path) -> Path:
     return found
 
 
-async def _send(session: Session, path: Path) -> None:
+async def _send(session: SandboxSession, path: Path) -> None:
     with path.open("rb") as file:
         piece = file.read(_PIECE)
         await session.write(path.name, piece, append=False)

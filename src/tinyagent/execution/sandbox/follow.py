@@ -11,10 +11,10 @@ from enum import Enum, auto
 from typing import NamedTuple
 
 from tinyagent.core.threads import run_in_thread
-from tinyagent.execution.sandbox.calls import Reply
+from tinyagent.execution.sandbox.calls import ToolReply
 from tinyagent.execution.sandbox.channel import Channel
+from tinyagent.execution.sandbox.collector import StepCollector
 from tinyagent.execution.sandbox.frames import read
-from tinyagent.execution.sandbox.turn import Turn
 from tinyagent.execution.sandbox.worker.codec.wire import Frame, Kind, Packet, WireError
 
 FORK_SECONDS = 3.0
@@ -28,10 +28,10 @@ _TICK_SECONDS = 0.02
 _SMALL = 1 << 13  # bytes of a frame that is read at once; a larger one is read in a thread
 _TABLE = b'"frame"'
 
-Answer = Callable[[Frame], Awaitable[Reply]]
+Answer = Callable[[Frame], Awaitable[ToolReply]]
 
 
-class Service(NamedTuple):
+class HostService(NamedTuple):
     """What the host does for the code while it runs.
 
     Args:
@@ -80,8 +80,8 @@ class Follower:
 
     def __init__(
         self,
-        turn: Turn,
-        service: Service,
+        turn: StepCollector,
+        service: HostService,
         step: Channel,
         holder: Channel | None = None,
     ) -> None:

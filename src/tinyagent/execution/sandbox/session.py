@@ -17,6 +17,7 @@ from tinyagent.core.errors import SandboxUnavailable
 from tinyagent.execution.limits import ExecutionLimits
 from tinyagent.execution.protocol import ExecutionResult
 from tinyagent.execution.sandbox.channel import Channel
+from tinyagent.execution.sandbox.collector import StepCollector
 from tinyagent.execution.sandbox.follow import (
     FORK_SECONDS,
     SPARE_SECONDS,
@@ -24,10 +25,9 @@ from tinyagent.execution.sandbox.follow import (
     Bounds,
     Ending,
     Follower,
-    Service,
+    HostService,
 )
-from tinyagent.execution.sandbox.templates import Template
-from tinyagent.execution.sandbox.turn import Turn
+from tinyagent.execution.sandbox.templates import TemplateHandle
 from tinyagent.execution.sandbox.worker.codec.wire import Frame, Kind, Packet, pack
 
 _READY_SECONDS = 30.0
@@ -40,7 +40,7 @@ _AS_BEFORE = "the variables are as they were before this step"
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class StepOrder:
     """One step: its number, its code, and what the code is to find.
 
     Args:
@@ -91,7 +91,7 @@ class Holder:
     waited: float = 0.0
 
 
-class Session:
+class SandboxSession:
     """The processes of one session, as the host sees them.
 
     Args:
@@ -104,7 +104,7 @@ class Session:
 
     def __init__(
         self,
-        template: Template,
+        template: TemplateHandle,
         number: int,
         sock: socket.socket,
         limits: ExecutionLimits,
@@ -160,7 +160,7 @@ class Session:
         self._chain[0].channel.send(pack(Frame(Kind.FILE, {"name": name, "append": append}, data)))
         await self._chain[0].channel.drain()
 
-    async def run(self, order: Order, turn: Turn, answer: Answer) -> ExecutionResult:
+    async def run(self, order: StepOrder, turn: StepCollector, answer: Answer) -> ExecutionResult:
         """Run one step to whatever end.
 
         Raises:
@@ -196,7 +196,9 @@ class Session:
             for holder in self._chain:
                 holder.channel.close()
 
-    async def _run_here(self, order: Order, turn: Turn, answer: Answer) -> ExecutionResult:
+    async def _run_here(
+        self, order: StepOrder, turn: StepCollector, answer: Answer
+    ) -> ExecutionResult:
         first = self._chain[0]
         if self._is_ready and not self._forget_frames(first.channel):
             return self._lose(turn, "the session does not stop sending")
@@ -219,7 +221,7 @@ class Session:
         return any(channel.take() is None for _ in range(_MOST_STALE))
 
     async def _run_in_fork(
-        self, order: Order, turn: Turn, answer: Answer
+        self, order: StepOrder, turn: StepCollector, answer: Answer
     ) -> ExecutionResult | None:
         """The result; None if the newest process could not begin."""
         holder = self._chain[-1]
@@ -275,8 +277,8 @@ class Session:
         until, patience = self._bounds(holder)[1:]
         return min(patience, until - asyncio.get_running_loop().time())
 
-    def _service(self, order: Order, answer: Answer) -> Service:
-        return Service(answer, frozenset(order.tools), self._pause)
+    def _service(self, order: StepOrder, answer: Answer) -> HostService:
+        return HostService(answer, frozenset(order.tools), self._pause)
 
     def _pause(self, stop: bool) -> None:  # noqa: FBT001 - a callback
         """Stop all processes of the session while a tool runs, or let them go on."""
@@ -285,7 +287,9 @@ class Session:
         else:
             self._template.pause(self._number, stop=stop)
 
-    async def _tell(self, ending: Ending, follower: Follower, turn: Turn) -> ExecutionResult | None:
+    async def _tell(
+        self, ending: Ending, follower: Follower, turn: StepCollector
+    ) -> ExecutionResult | None:
         if ending is Ending.DONE and turn.ran_out_of_memory:
             error = f"{turn.result().error}; {_AS_BEFORE}"
             return turn.result(error, out_of_memory=True, undone=True)
@@ -374,7 +378,7 @@ class Session:
         finally:
             channel.unlisten()
 
-    def _lose(self, turn: Turn, reason: str, **ending: Any) -> ExecutionResult:
+    def _lose(self, turn: StepCollector, reason: str, **ending: Any) -> ExecutionResult:
         self.close()
         return turn.result(f"{reason}; all variables are lost", state_lost=True, **ending)
 
@@ -382,7 +386,7 @@ class Session:
         return f"the step was stopped after {self._limits.timeout_seconds:g} s"
 
 
-def _has_ended_well(ending: Ending, turn: Turn, follower: Follower) -> bool:
+def _has_ended_well(ending: Ending, turn: StepCollector, follower: Follower) -> bool:
     """Whether the variables are from now on those of the fork."""
     is_whole = turn.is_done and not turn.ran_out_of_memory
     return ending is Ending.DONE and is_whole and bool(follower.pid)

@@ -64,7 +64,7 @@ class Spec:
     without: frozenset[str] = frozenset()
 
 
-class Template:
+class TemplateHandle:
     """One running template process.
 
     Raises:
@@ -175,17 +175,17 @@ class Template:
         )
 
 
-_templates: dict[tuple[Engine, tuple[str, ...]], Template] = {}
+_templates: dict[tuple[Engine, tuple[str, ...]], TemplateHandle] = {}
 _starting = threading.Lock()
 
 
-def running_template(engine: Engine, preload: tuple[str, ...]) -> Template | None:
+def running_template(engine: Engine, preload: tuple[str, ...]) -> TemplateHandle | None:
     """The template of this kind, if it runs already."""
     template = _templates.get((engine, preload))
     return template if template is not None and template.is_alive else None
 
 
-def template_for(engine: Engine, preload: tuple[str, ...]) -> Template:
+def template_for(engine: Engine, preload: tuple[str, ...]) -> TemplateHandle:
     """The running template of this kind, started if need be (0.1 s; 0.5 s with pandas).
 
     Where the kernel refuses namespaces, it is one without; its report says so.
@@ -203,11 +203,11 @@ def template_for(engine: Engine, preload: tuple[str, ...]) -> Template:
             without = template.spec.without
             template.close()
         try:
-            template = Template(Spec(engine, preload, without))
+            template = TemplateHandle(Spec(engine, preload, without))
         except SandboxUnavailable:
             if without or not engine.locks:
                 raise
-            template = Template(Spec(engine, preload, frozenset({"namespaces"})))
+            template = TemplateHandle(Spec(engine, preload, frozenset({"namespaces"})))
         _templates[key] = template
         return template
 

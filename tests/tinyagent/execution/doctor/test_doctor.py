@@ -15,12 +15,12 @@ from tinyagent.execution.doctor import examine as doctor
 from tinyagent.execution.doctor.bench import (
     Bench,
     Canaries,
-    Finding,
     Probe,
     ProbeFailed,
+    ProbeResult,
     processes_called,
 )
-from tinyagent.execution.doctor.examine import Examination, Trial, Verdict, examine
+from tinyagent.execution.doctor.examine import Examination, ProbeVerdict, Trial, examine
 from tinyagent.execution.doctor.probes import LOCAL_PROBES, PROBES
 from tinyagent.execution.limits import ExecutionLimits, TrustLevel
 from tinyagent.execution.promises import describe_guarantees, describe_local
@@ -30,7 +30,7 @@ from tinyagent.execution.sandbox.engines import ENGINES
 from tinyagent.execution.sandbox.engines.base import ENVIRONMENT, Engine
 from tinyagent.execution.sandbox.engines.kernel import KernelEngine
 from tinyagent.execution.sandbox.executor import ProcessExecutor
-from tinyagent.execution.sandbox.templates import Spec, Template
+from tinyagent.execution.sandbox.templates import Spec, TemplateHandle
 from tinyagent.execution.sandbox.worker.kernel import landlock, syscalls
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="needs the kernel's locks")
@@ -65,7 +65,7 @@ def canaries() -> Generator[Canaries]:
 def without_locks(monkeypatch: pytest.MonkeyPatch, canaries: Canaries) -> Generator[None]:
     """Sessions are ordinary processes: what the kernel would hold back succeeds."""
     monkeypatch.setitem(ENVIRONMENT, canaries.name, "known")
-    made = Template(Spec(KernelEngine(), (), NO_LOCK))
+    made = TemplateHandle(Spec(KernelEngine(), (), NO_LOCK))
     monkeypatch.setattr(process, "template_for", lambda *_: made)
     monkeypatch.setattr(process, "running_template", lambda *_: made)
     monkeypatch.setattr(ProcessExecutor, "_lacking", lambda *_: "")
@@ -89,9 +89,9 @@ async def test_what_is_enforced_on_this_machine_holds(
     found = await examine(level, engine, canaries, tell_nobody)
     if level is TrustLevel.SANDBOXED and found.unavailable:
         pytest.skip(found.unavailable)
-    broken = [t for t in found.trials if t.verdict in {Verdict.BROKEN, Verdict.UNTRIED}]
+    broken = [t for t in found.trials if t.verdict in {ProbeVerdict.BROKEN, ProbeVerdict.UNTRIED}]
     assert (broken, found.is_sound) == ([], True)
-    assert any(trial.verdict is Verdict.HELD for trial in found.trials)
+    assert any(trial.verdict is ProbeVerdict.HELD for trial in found.trials)
 
 
 def test_each_promise_has_a_probe_and_each_probe_a_promise() -> None:
@@ -123,23 +123,23 @@ async def test_a_program_that_is_started_is_noticed(canaries: Canaries) -> None:
 @pytest.mark.parametrize(
     ("enforced", "probe", "verdict"),
     [
-        (False, Finding(held=False, tried="it"), Verdict.NOT_PROMISED),
-        (True, Finding(held=True, tried="it"), Verdict.HELD),
-        (True, Finding(held=False, tried="it"), Verdict.BROKEN),
-        (True, ProbeFailed("it"), Verdict.UNTRIED),
-        (True, None, Verdict.UNTRIED),
+        (False, ProbeResult(held=False, tried="it"), ProbeVerdict.NOT_PROMISED),
+        (True, ProbeResult(held=True, tried="it"), ProbeVerdict.HELD),
+        (True, ProbeResult(held=False, tried="it"), ProbeVerdict.BROKEN),
+        (True, ProbeFailed("it"), ProbeVerdict.UNTRIED),
+        (True, None, ProbeVerdict.UNTRIED),
     ],
 )
 async def test_the_verdict_says_what_came_of_the_probe(
     *,
     enforced: bool,
-    probe: Finding | ProbeFailed | None,
-    verdict: Verdict,
+    probe: ProbeResult | ProbeFailed | None,
+    verdict: ProbeVerdict,
     canaries: Canaries,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    async def tried(_: Bench) -> Finding:
-        if isinstance(probe, Finding):
+    async def tried(_: Bench) -> ProbeResult:
+        if isinstance(probe, ProbeResult):
             return probe
         raise probe or AssertionError
 
@@ -151,7 +151,7 @@ async def test_the_verdict_says_what_came_of_the_probe(
     found = await examine(TrustLevel.ISOLATED, None, canaries, tell_nobody)
     (trial,) = found.trials
     assert trial.verdict is verdict
-    assert found.is_sound is (verdict in {Verdict.HELD, Verdict.NOT_PROMISED})
+    assert found.is_sound is (verdict in {ProbeVerdict.HELD, ProbeVerdict.NOT_PROMISED})
     said: dict[str, Any] = doctor.as_json(found)
     assert said["sound"] is found.is_sound
     assert said["promises"][0]["verdict"] == verdict
@@ -195,7 +195,7 @@ async def test_every_level_and_engine_is_examined(monkeypatch: pytest.MonkeyPatc
 
 def isolated(*, namespaces: bool) -> Examination:
     guarantee = Guarantee("not even the names of host files", enforced=namespaces, by="-")
-    return Examination(TrustLevel.ISOLATED, None, (Trial(guarantee, Verdict.HELD, ""),))
+    return Examination(TrustLevel.ISOLATED, None, (Trial(guarantee, ProbeVerdict.HELD, ""),))
 
 
 def setting(folder: Path, name: str, value: str) -> None:

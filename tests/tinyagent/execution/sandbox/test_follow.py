@@ -22,11 +22,11 @@ from tests.support.standstill import shortest
 from tests.support.waits import soon
 
 from tinyagent.execution.limits import ExecutionLimits
-from tinyagent.execution.sandbox.calls import Reply
+from tinyagent.execution.sandbox.calls import ToolReply
 from tinyagent.execution.sandbox.channel import Channel
+from tinyagent.execution.sandbox.collector import StepCollector
 from tinyagent.execution.sandbox.executor import ProcessExecutor
-from tinyagent.execution.sandbox.follow import Bounds, Ending, Follower, Service
-from tinyagent.execution.sandbox.turn import Turn
+from tinyagent.execution.sandbox.follow import Bounds, Ending, Follower, HostService
 from tinyagent.execution.sandbox.worker.codec.wire import Frame, Kind
 from tinyagent.execution.sandbox.worker.session.link import Link
 
@@ -269,8 +269,8 @@ class Forked:
     def __init__(self) -> None:
         self._channels: list[Channel] = []
         self.step, self.holder = self._end(), self._end()
-        self.turn = Turn(ExecutionLimits(), None)
-        service = Service(self._answer, frozenset(), lambda _stop: None)
+        self.turn = StepCollector(ExecutionLimits(), None)
+        service = HostService(self._answer, frozenset(), lambda _stop: None)
         self.follower = Follower(self.turn, service, *self._channels)
 
     def end_of_step(self) -> None:
@@ -290,7 +290,7 @@ class Forked:
         self._channels.append(Channel(ours))
         return Link(theirs)
 
-    async def _answer(self, call: Frame) -> Reply:
+    async def _answer(self, call: Frame) -> ToolReply:
         raise AssertionError(call)
 
 

@@ -25,7 +25,7 @@ from tests.support.waits import soon, until
 
 from tinyagent.execution.sandbox import templates
 from tinyagent.execution.sandbox.engines.kernel import KernelEngine
-from tinyagent.execution.sandbox.templates import Spec, Template, modules_for
+from tinyagent.execution.sandbox.templates import Spec, TemplateHandle, modules_for
 
 IN_ONE_TEST = 100
 SIDE_BY_SIDE = 50
@@ -59,7 +59,7 @@ def belongings() -> Belongings:
 def locks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Generator[None]:
     """Sessions are of a template of the test's own."""
     preload = modules_for((), "")
-    template = Template(Spec(KernelEngine(), preload, LOCKS[request.param]))
+    template = TemplateHandle(Spec(KernelEngine(), preload, LOCKS[request.param]))
     monkeypatch.setitem(templates._templates, (KernelEngine(), preload), template)
     yield
     template.close()
@@ -132,7 +132,7 @@ HOST = """
 
     preload = modules_for((), "")
     spec = templates.Spec(KernelEngine(), preload, frozenset(sys.argv[1:]))
-    templates._templates[(spec.engine, preload)] = templates.Template(spec)
+    templates._templates[(spec.engine, preload)] = templates.TemplateHandle(spec)
 
     async def main():
         running = asyncio.Semaphore(0)

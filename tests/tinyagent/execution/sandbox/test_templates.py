@@ -21,7 +21,13 @@ from tinyagent.execution.imports import ISOLATED_IMPORTS
 from tinyagent.execution.sandbox import templates
 from tinyagent.execution.sandbox.engines.kernel import KernelEngine
 from tinyagent.execution.sandbox.executor import ProcessExecutor
-from tinyagent.execution.sandbox.templates import ALWAYS, Spec, Template, modules_for, template_for
+from tinyagent.execution.sandbox.templates import (
+    ALWAYS,
+    Spec,
+    TemplateHandle,
+    modules_for,
+    template_for,
+)
 from tinyagent.execution.sandbox.worker.codec.wire import Kind
 from tinyagent.execution.sandbox.worker.session.imports import allowed
 from tinyagent.execution.sandbox.worker.session.link import Link
@@ -40,9 +46,9 @@ ORDER = {
 
 
 @pytest.fixture
-def own() -> Generator[Template]:
+def own() -> Generator[TemplateHandle]:
     """A template of the test's own, which it may end."""
-    template = Template(Spec(KernelEngine(), ("json", "no_such_module")))
+    template = TemplateHandle(Spec(KernelEngine(), ("json", "no_such_module")))
     yield template
     template.close()
 
@@ -51,10 +57,12 @@ ABOUT_FILES = ("S1", "S3", "S14")
 
 
 @pytest.fixture(params=[("namespaces",), ("namespaces", "landlock")], ids="-".join)
-def weak(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Generator[Template]:
+def weak(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> Generator[TemplateHandle]:
     """A template as on kernels that lack these, used by the executors of the test."""
     preload = modules_for((), "")
-    template = Template(Spec(KernelEngine(), preload, frozenset(request.param)))
+    template = TemplateHandle(Spec(KernelEngine(), preload, frozenset(request.param)))
     if not (template.report["landlock"] or template.report["user"]):
         template.close()
         pytest.skip("code of root would run as root here: it is refused (test_missing_locks.py)")
@@ -64,7 +72,7 @@ def weak(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Gen
     template.close()
 
 
-def working_folders(template: Template) -> set[Path]:
+def working_folders(template: TemplateHandle) -> set[Path]:
     """Of its sessions, as the host sees them."""
     processes = {template._process.pid, *descendants(template._process.pid)}
     found: set[Path] = set()
@@ -74,7 +82,7 @@ def working_folders(template: Template) -> set[Path]:
     return {path for path in found if path.is_relative_to(tempfile.gettempdir())}
 
 
-def test_it_reports_what_is_in_force(own: Template) -> None:
+def test_it_reports_what_is_in_force(own: TemplateHandle) -> None:
     assert own.report["namespaces"] is True
     assert own.report["seccomp"] is True
     assert own.report["landlock"] >= 1
@@ -91,7 +99,7 @@ def test_the_same_kind_is_started_once() -> None:
     assert template_for(engine, ALWAYS) is not one
 
 
-def test_a_session_is_forked_killed_and_collected(own: Template) -> None:
+def test_a_session_is_forked_killed_and_collected(own: TemplateHandle) -> None:
     before = descendants(own._process.pid)
     number, sock = own.spawn(ORDER)
     sock.settimeout(10)
@@ -107,14 +115,14 @@ def test_a_session_is_forked_killed_and_collected(own: Template) -> None:
     assert own.is_alive
 
 
-def test_a_session_ends_with_its_socket(own: Template) -> None:
+def test_a_session_ends_with_its_socket(own: TemplateHandle) -> None:
     before = descendants(own._process.pid)
     _number, sock = own.spawn(ORDER)
     sock.close()
     until(lambda: descendants(own._process.pid) == before)
 
 
-def test_closing_ends_all_sessions(own: Template) -> None:
+def test_closing_ends_all_sessions(own: TemplateHandle) -> None:
     socks = [own.spawn(ORDER)[1] for _ in range(3)]
     until(lambda: len(descendants(own._process.pid)) == 5)
     processes = descendants(own._process.pid)
@@ -129,7 +137,7 @@ def test_closing_ends_all_sessions(own: Template) -> None:
         sock.close()
 
 
-def test_impossible_limits_are_told_by_the_session(own: Template) -> None:
+def test_impossible_limits_are_told_by_the_session(own: TemplateHandle) -> None:
     limits = {**ORDER["limits"], "max_file_bytes": -1}  # type: ignore[dict-item]
     _number, sock = own.spawn({**ORDER, "limits": limits})
     sock.settimeout(10)
@@ -149,7 +157,7 @@ def test_what_does_not_start_is_told_with_the_reason(
     program.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(program))
     with pytest.raises(SandboxUnavailable, match="kernel engine does not start: out of luck"):
-        Template(Spec(KernelEngine(), ()))
+        TemplateHandle(Spec(KernelEngine(), ()))
 
 
 @pytest.mark.parametrize("which", ["the first process", "the one inside"])
@@ -228,7 +236,7 @@ def test_a_fork_of_the_host_starts_its_own() -> None:
     assert (done.stdout, done.returncode) == ("both\n", 0), done.stderr
 
 
-async def test_without_namespaces_steps_run_in_the_session_itself(weak: Template) -> None:
+async def test_without_namespaces_steps_run_in_the_session_itself(weak: TemplateHandle) -> None:
     async with isolated(without=ABOUT_FILES) as executor:
         assert await value_of(executor, "n = 1\nopen('file', 'w').write('text')") == 4
         assert await value_of(executor, "n + 1") == 2
@@ -249,7 +257,7 @@ async def test_without_namespaces_steps_run_in_the_session_itself(weak: Template
     assert not folder.parent.exists()
 
 
-async def test_without_namespaces_the_other_locks_hold(weak: Template) -> None:
+async def test_without_namespaces_the_other_locks_hold(weak: TemplateHandle) -> None:
     async with isolated(extra_imports="*", without=ABOUT_FILES) as executor:
         for code in (
             "import os\nos.fork()",
@@ -267,7 +275,7 @@ async def test_without_namespaces_the_other_locks_hold(weak: Template) -> None:
                 assert "PermissionError" in ((await executor.run(code)).error or "")
 
 
-async def test_what_is_missing_is_told_and_sandboxed_is_refused(weak: Template) -> None:
+async def test_what_is_missing_is_told_and_sandboxed_is_refused(weak: TemplateHandle) -> None:
     kept = {item.promise: item for item in isolated(without=ABOUT_FILES).guarantees}
     assert not kept["not even the names of host files"].enforced
     assert not kept["a step that fails loses only itself"].enforced

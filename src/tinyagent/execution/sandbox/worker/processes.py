@@ -27,7 +27,7 @@ _ON_LINUX = sys.platform == "linux"
 _PID = struct.Struct("i")
 
 
-class Limits(NamedTuple):
+class SessionLimits(NamedTuple):
     """What the code may use, as in `ExecutionLimits`.
 
     Args:
@@ -119,7 +119,7 @@ class NoLocks:
         if os.getppid() != parent:
             os._exit(0)
 
-    def lock_up(self, limits: Limits, number: int) -> str:
+    def lock_up(self, limits: SessionLimits, number: int) -> str:
         """Make and enter the working folder; on Linux, bound the memory of each process."""
         if _ON_LINUX:
             with open("/proc/self/statm", encoding="ascii") as file:
@@ -130,7 +130,7 @@ class NoLocks:
             resource.setrlimit(resource.RLIMIT_DATA, (most, most))
         return enter_folder(self.folder, number)
 
-    def warden(self, limits: Limits) -> StepProcesses | None:
+    def warden(self, limits: SessionLimits) -> StepProcesses | None:
         """What ends the processes of steps; None where steps do not run in forks."""
         return StepProcesses() if limits.checkpoints else None
 

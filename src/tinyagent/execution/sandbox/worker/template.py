@@ -23,14 +23,14 @@ from .folders import remove_folder
 from .kernel.locks import KernelLocks
 from .processes import (
     TICK_SECONDS,
-    Limits,
     NoLocks,
+    SessionLimits,
     close_all_but,
     name_process,
     watch_process,
 )
 from .session.link import HostGone, Link
-from .session.session import Session
+from .session.session import SessionProcess
 from .session.step import Namespace, Rules, run_step
 
 _PAUSE_MS = 5  # without a request: until then, the session that was asked for needs the processor
@@ -53,7 +53,7 @@ def main(control: socket.socket) -> None:
     template.serve()
 
 
-class Waiting(NamedTuple):
+class ReadyProcess(NamedTuple):
     """A process that has been forked ahead, and the socket to tell it what session to become."""
 
     pid: int
@@ -82,7 +82,7 @@ class Template:
         os.close(null)
         gc.collect()
         gc.freeze()
-        self._waiting: Waiting | None = self._fork_ahead()
+        self._waiting: ReadyProcess | None = self._fork_ahead()
         self._may_fork_ahead = False
 
     def report(self, preload: list[str]) -> dict[str, Any]:
@@ -143,7 +143,7 @@ class Template:
         finally:
             os.close(descriptor)
 
-    def _fork_ahead(self) -> Waiting:
+    def _fork_ahead(self) -> ReadyProcess:
         parent = os.getpid()
         ours, theirs = socket.socketpair()
         with theirs:
@@ -154,7 +154,7 @@ class Template:
         if watch >= 0:
             self._poll.register(watch, select.POLLIN)
         self._watched[pid] = watch
-        return Waiting(pid, ours)
+        return ReadyProcess(pid, ours)
 
     def _collect(self, ready: list[int]) -> None:
         """Collect the processes that have ended."""
@@ -213,12 +213,12 @@ def _wait_for_order(orders: Link, locks: Locks, parent: int) -> NoReturn:
         os._exit(0)
 
 
-def _start_session(order: dict[str, Any], link: Link, locks: Locks) -> Session:
-    limits = Limits(**order["limits"])
+def _start_session(order: dict[str, Any], link: Link, locks: Locks) -> SessionProcess:
+    limits = SessionLimits(**order["limits"])
     folder = locks.lock_up(limits, order["id"])
     close_all_but({link.sock.fileno(), *locks.kept_descriptors})
     rules = Rules(folder, frozenset(order["imports"]), limits.max_output_bytes)
-    return Session(link, rules, locks.harden, locks.warden(limits))
+    return SessionProcess(link, rules, locks.harden, locks.warden(limits))
 
 
 def _report_failure(descriptor: int, error: BaseException) -> None:

@@ -259,7 +259,8 @@ HELPERS = group(
     patches(
         "worker's objects by the collector",
         "import gc\nfor thing in gc.get_objects():\n"
-        "    if type(thing).__name__ in ('Session', 'Link', 'Warden', 'Namespace', 'Rules'):\n"
+        "    if type(thing).__name__ in"
+        " ('SessionProcess', 'Link', 'Warden', 'Namespace', 'Rules'):\n"
         "        for name in list(getattr(thing, '__dict__', ())):\n"
         "            try: setattr(thing, name, None)\n"
         "            except Exception: pass",

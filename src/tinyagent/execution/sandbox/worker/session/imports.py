@@ -12,7 +12,7 @@ from typing import NamedTuple
 _SHOWN = 60
 
 
-class Refused(NamedTuple):
+class RefusedImport(NamedTuple):
     """An import that is not allowed, and its line."""
 
     line: int
@@ -55,10 +55,10 @@ def is_needless(node: ast.stmt, helpers: frozenset[str]) -> bool:
     return all(alias.name in helpers and alias.asname in {None, alias.name} for alias in node.names)
 
 
-def check_imports(tree: ast.AST, allow: frozenset[str]) -> list[Refused]:
+def check_imports(tree: ast.AST, allow: frozenset[str]) -> list[RefusedImport]:
     """The imports anywhere in the code that are not allowed, in the order of their lines."""
     found = [
-        Refused(node.lineno, module)
+        RefusedImport(node.lineno, module)
         for node in ast.walk(tree)
         if isinstance(node, ast.Import | ast.ImportFrom)
         for module in _refused(node, allow)

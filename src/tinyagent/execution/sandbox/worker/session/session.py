@@ -26,7 +26,7 @@ _FORK_TRIES = 10
 _STOP_SECONDS = 1.0  # within which the warden has surely stopped a process whose step has ended
 
 
-class Session:
+class SessionProcess:
     """One process of a session.
 
     Args:

@@ -23,7 +23,7 @@ _DIRECTLY = "\nThe above was the direct cause of this:\n\n"
 _MEANWHILE = "\nWhile the above was handled, this happened:\n\n"
 
 
-class _Line(NamedTuple):
+class _CodeLine(NamedTuple):
     filename: str
     number: int
     function: str
@@ -79,14 +79,14 @@ def _frames(trace: TracebackType | None, source: str, filename: str) -> Iterator
             yield f"  [... the same {count - _REPEATS} more times ...]\n"
 
 
-def _own(trace: TracebackType | None, filename: str) -> Iterator[_Line]:
+def _own(trace: TracebackType | None, filename: str) -> Iterator[_CodeLine]:
     for frame, number in traceback.walk_tb(trace):
         code = frame.f_code
         if code.co_filename == filename or _STEP.fullmatch(code.co_filename):
-            yield _Line(code.co_filename, number or 0, code.co_name)
+            yield _CodeLine(code.co_filename, number or 0, code.co_name)
 
 
-def _show(line: _Line, lines: list[str], filename: str) -> str:
+def _show(line: _CodeLine, lines: list[str], filename: str) -> str:
     where = f"line {line.number}"
     if line.function != "<module>":
         where += f", in {line.function}"

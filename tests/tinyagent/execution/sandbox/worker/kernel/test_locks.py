@@ -18,7 +18,7 @@ CELL = """
         cpu_seconds=7, max_output_bytes=1000, max_memory_bytes=64 << 20, max_processes=3,
         max_file_bytes=1 << 20, checkpoints=2)
     paths = [*mounts.python_paths()]
-    cell = locks.Cell(
+    cell = locks.PreparedLocks(
         proc=mounts.open_proc(),
         namespaces=False,
         readable=tuple(os.open(path, os.O_PATH) for path in paths),

@@ -1,4 +1,4 @@
-"""Turn: what one step of code gives, while it gives it."""
+"""StepCollector: what one step of code gives, while it gives it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MAX_ARTIFACTS = 256
 _MAX_ARTIFACT_BYTES = 64 << 20
 
 
-class Turn:
+class StepCollector:
     """Collects the frames of one step into its result; trusts none of them.
 
     Args:

@@ -8,7 +8,7 @@ import pytest
 from tests.support.execution import ended_well, hurry, isolated, value_of, within
 
 from tinyagent.execution.limits import ExecutionLimits
-from tinyagent.execution.sandbox.turn import Turn
+from tinyagent.execution.sandbox.collector import StepCollector
 from tinyagent.execution.sandbox.worker.codec.wire import Frame, Kind
 
 DONE: dict[str, Any] = {
@@ -33,7 +33,7 @@ def final(value: Any) -> Frame:
 
 def test_more_text_than_the_limit_is_neither_kept_nor_told() -> None:
     told: list[str] = []
-    turn = Turn(ExecutionLimits(max_output_bytes=5), told.append)
+    turn = StepCollector(ExecutionLimits(max_output_bytes=5), told.append)
     for text in ("abc", "äö", "more"):
         turn.take(printed(text))
     turn.take(Frame(Kind.DONE, DONE))
@@ -42,7 +42,7 @@ def test_more_text_than_the_limit_is_neither_kept_nor_told() -> None:
 
 
 def test_only_the_first_final_answer_is_taken() -> None:
-    turn = Turn(ExecutionLimits(), None)
+    turn = StepCollector(ExecutionLimits(), None)
     assert not turn.is_final
     turn.take(final(1))
     turn.take(final(2))
@@ -53,12 +53,12 @@ def test_only_the_first_final_answer_is_taken() -> None:
 
 
 def test_no_more_artifacts_are_kept_than_fit() -> None:
-    turn = Turn(ExecutionLimits(), None)
+    turn = StepCollector(ExecutionLimits(), None)
     body = {"name": "a", "media_type": "text/plain"}
     for _ in range(300):
         turn.take(Frame(Kind.ARTIFACT, body, b"x"))
     assert len(turn.result().artifacts) == 256
-    turn = Turn(ExecutionLimits(), None)
+    turn = StepCollector(ExecutionLimits(), None)
     for _ in range(5):
         turn.take(Frame(Kind.ARTIFACT, body, bytes(20 << 20)))
     assert len(turn.result().artifacts) == 3
