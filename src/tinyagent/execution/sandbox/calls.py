@@ -1,4 +1,4 @@
-"""Doing on the host what the code asks for: a call of a tool."""
+"""Tool calls of the code, done on the host."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tinyagent.execution.sandbox.worker.codec.wire import (
 )
 
 MAX_ERROR = 20_000
-"""Characters of an error that the code gets to see."""
+"""Characters of an error that the code sees at most."""
 _MAX_ARGS = 10
 _INT_BITS = 64
 _SMALL_TEXT = 10_000
@@ -31,7 +31,7 @@ Parts = tuple[bytes, bytes | bytearray]
 
 
 class ToolReply(NamedTuple):
-    """The answer to a call, as the parts of its frame, and how long the tool itself took."""
+    """The answer to a call, as the parts of its frame, and the seconds that the tool took."""
 
     parts: Parts
     seconds: float = 0.0
@@ -39,7 +39,7 @@ class ToolReply(NamedTuple):
 
 @dataclass(slots=True)
 class _Outcome:
-    """What a function gave or raised, and how long it took itself."""
+    """What a function returned or raised, and how many seconds it took."""
 
     value: Any = None
     error: Exception | None = None
@@ -47,7 +47,7 @@ class _Outcome:
 
     @contextmanager
     def watched(self) -> Generator[None]:
-        """Note what happens inside."""
+        """Record errors and time of the block."""
         began = time.monotonic()
         try:
             yield
@@ -61,7 +61,7 @@ async def answer_call(tools: Mapping[str, Callable[..., Any]], call: Frame) -> T
     """The answer to a CALL whose arguments are decoded: the tool's result, or what it raised.
 
     Raises:
-        BaseException: what a tool raised that is no `Exception`, such as a cancellation.
+        BaseException: a tool raised something other than an `Exception`, as on cancellation.
     """
     number, name = call.body["id"], call.body["name"]
     tool = tools.get(name)
@@ -114,22 +114,22 @@ def _returned(number: int, value: Any) -> Parts:
 
 
 def _failed(number: int, error: Exception) -> Parts:
-    """The error as the code sees it: bounded, as it may repeat all that the tool was given."""
+    """The error as the code sees it: bounded, because it may repeat the tool's arguments."""
     message = _text_of(error)
     args: list[Any] = [_shortened(item) for item in error.args]
     if len(args) > _MAX_ARGS or not all(map(_is_plain, args)):
         args = [message]
     blobs = bytearray()
-    told = {"type": type(error).__name__, "args": encode(args, blobs), "message": message}
-    return pack_parts(Kind.RETURN, {"id": number, "error": told}, blobs)
+    report = {"type": type(error).__name__, "args": encode(args, blobs), "message": message}
+    return pack_parts(Kind.RETURN, {"id": number, "error": report}, blobs)
 
 
 def _text_of(error: Exception) -> str:
     text = _Outcome()
     with text.watched():
         text.value = str(error)
-    said: str = "an error whose text cannot be had" if text.error else text.value
-    return cut_middle(said, MAX_ERROR)
+    message: str = "an error whose text cannot be shown" if text.error else text.value
+    return cut_middle(message, MAX_ERROR)
 
 
 def _shortened(item: Any) -> Any:

@@ -16,12 +16,12 @@ from tinyagent.execution.sandbox.worker.codec.wire import (
     WireError,
 )
 
-_CHUNK = 1 << 16  # at most some thousand frames are cut apart before others have their turn
+_CHUNK = 1 << 16  # at most some thousand frames are split before other tasks get their turn
 _SENDS_AT_ONCE = 16
 
 
 class Channel:
-    """Frames to and from one process that is not to be trusted.
+    """Frames to and from one process, which is not trusted.
 
     Args:
         sock: connected and non-blocking.
@@ -40,7 +40,7 @@ class Channel:
         """What was wrong with what the other side sent."""
 
     def send(self, *parts: bytes | bytearray) -> None:
-        """Send the parts of a packed frame; what cannot go yet waits here, uncopied."""
+        """Send the parts of a packed frame; what does not fit yet waits here, without a copy."""
         if not self.is_open:
             return
         is_waiting = bool(self._unsent)
@@ -67,20 +67,20 @@ class Channel:
                 return
 
     async def _room(self) -> None:
-        """Wait until the socket takes something again."""
+        """Wait until the socket accepts data again."""
         self._drained = asyncio.Event()
         asyncio.get_running_loop().add_writer(self._sock.fileno(), self._stop_sending)
         await self._drained.wait()
 
     async def drain(self) -> None:
-        """Wait until all has been sent; the other side may never read it."""
+        """Wait until everything is sent; the other side may never read it."""
         if self._drained is not None:
             await self._drained.wait()
 
     def take(self) -> Frame | Packet | None:
-        """A frame that has arrived, if there is one; never waits.
+        """A frame that has arrived, or None; never waits.
 
-        One that carries values of the code is a packet, for `frames.read`, which may take a while.
+        A frame with values of the code comes as a packet, because `frames.read` may take a while.
         """
         if not self._packets and self.is_open:
             self._read()
@@ -111,7 +111,7 @@ class Channel:
         if self.is_open:
             self._loop = asyncio.get_running_loop()
             self._loop.add_reader(self._sock.fileno(), wake)
-        if self._packets or not self.is_open:  # what came with an earlier frame is not told again
+        if self._packets or not self.is_open:  # frames that came with an earlier one
             wake()
 
     def unlisten(self) -> None:
@@ -122,7 +122,7 @@ class Channel:
         self._loop = None
 
     def close(self) -> None:
-        """Hang up; the process at the other end ends by itself if it still listens."""
+        """Close the socket; the process at the other end then ends if it still listens."""
         wake = self._wake
         self.is_open = False
         self._packets.clear()

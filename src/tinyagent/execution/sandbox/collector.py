@@ -1,4 +1,4 @@
-"""StepCollector: what one step of code gives, while it gives it."""
+"""StepCollector: collects the output, files and answer of one step as they come."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class StepCollector:
     Args:
         limits: of the session.
         on_output: called with each piece of printed text.
-        token: what the frame that ends the step must repeat.
+        token: the frame that ends the step must repeat it.
     """
 
     def __init__(
@@ -48,16 +48,16 @@ class StepCollector:
 
     @property
     def is_done(self) -> bool:
-        """Whether the code has ended by itself."""
+        """Whether the code has ended without being stopped."""
         return self._done is not None
 
     @property
     def ran_out_of_memory(self) -> bool:
-        """Whether the code ended for want of memory: what it filled, it still holds."""
+        """Whether the code ran out of memory: its process still holds all that it took."""
         return self._done is not None and bool(self._done.body["out_of_memory"])
 
     def take(self, frame: Frame) -> None:
-        """Note what the frame says, whose values are decoded.
+        """Take in a frame whose values are decoded.
 
         Raises:
             WireError: it is the end of another step.
@@ -70,11 +70,11 @@ class StepCollector:
             self._final = frame.body["value"], frame.body["metadata"]
         elif frame.kind is Kind.DONE:
             if frame.body["token"] != self._token:
-                raise WireError("an end of the step that is not the step's own")
+                raise WireError("the end of another step")
             self._done = frame
 
     def result(self, error: str | None = None, **ending: Any) -> ExecutionResult:
-        """What the step came to; `error` and `ending` say how it ended otherwise than by itself."""
+        """The result of the step; `error` and `ending` say how it was stopped, if it was."""
         done = self._done.body if self._done is not None else {}
         fields: dict[str, Any] = {
             "output": self._output(done),
@@ -106,7 +106,7 @@ class StepCollector:
             self._artifacts.append(artifact)
 
     def _output(self, done: Mapping[str, Any]) -> str:
-        """What was printed: whole, or its beginning and end with the gap told in between."""
+        """What was printed: all of it, or its beginning and end with the size of the gap."""
         text = "".join(self._printed)
         tail, skipped = done.get("tail", ""), done.get("skipped", 0)
         if tail:

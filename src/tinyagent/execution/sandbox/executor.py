@@ -1,4 +1,4 @@
-"""ProcessExecutor: code in a process of its own, at each trust level."""
+"""ProcessExecutor: runs code in a separate process, at each trust level."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _PIECE = 1 << 20
 
 
 class ProcessOptions(TypedDict, total=False):
-    """What `ProcessExecutor` can be told besides its trust level."""
+    """The options of `ProcessExecutor`, besides its trust level."""
 
     limits: ExecutionLimits
     extra_imports: Iterable[str]
@@ -54,28 +54,28 @@ class ProcessOptions(TypedDict, total=False):
 
 
 class ProcessExecutor:
-    """Runs code in a session of its own: a process forked from a warm template.
+    """Runs code in its own session: a process forked from a warm template.
 
-    What a tool takes beyond 2 ms is not counted as the code's time; the session stands still then.
+    Time in a tool beyond 2 ms does not count as the code's time; the session is stopped meanwhile.
 
     Args:
         trust_level: `TrustLevel.LOCAL` uses no lock; `TrustLevel.ISOLATED` uses each lock that this
             kernel has, and refuses to run where code could reach the host's files; at
             `TrustLevel.SANDBOXED` each promise that is not enforced refuses the run.
-        limits: what the code may use.
+        limits: time, memory, processes, files and output that the code may use.
         extra_imports: modules that it may import besides the usual ones; `"*"` allows all, except
             at LOCAL.
         files: copied into its working folder.
-        checkpoints: how many earlier states are kept for `rewind`. Each step then runs in a fork,
-            and one that fails badly loses only itself. 0: steps run in the session itself.
+        checkpoints: how many earlier states to keep for `rewind`. Each step then runs in a fork,
+            and one whose process is lost loses only itself. 0: steps run in the session itself.
         engine: what SANDBOXED uses (`"kernel"`, `"bubblewrap"`, `"podman"`, `"docker"`); by default
-            the first of these that is there.
-        without: promises to do without where they are not enforced, by their ids or names as in
-            `guarantees`, such as `"S1"`.
-        require: promises that must be enforced besides those of the trust level.
+            the first of these that is available.
+        without: promises that may be missing, by their ids or names as in `guarantees`, such as
+            `"S1"`.
+        require: promises that must be enforced in addition to those of the trust level.
 
     Raises:
-        ConfigurationError: an option is wrong, or a file is not there.
+        ConfigurationError: an option is wrong, or a file does not exist.
     """
 
     def __init__(
@@ -120,22 +120,22 @@ class ProcessExecutor:
 
     @property
     def guarantees(self) -> Sequence[Guarantee]:
-        """What is enforced here, and by what; starts the sandbox's template if need be.
+        """What is enforced here, and by what; starts the template if it does not run yet.
 
         Raises:
-            SandboxUnavailable: this machine cannot give what the trust level promises.
+            SandboxUnavailable: this machine cannot keep what the trust level promises.
         """
         return self._described(self._start(()))
 
     def inject(self, name: str, value: Any) -> None:
-        """Make `value` known to the code as `name`, from the next step on.
+        """Make `value` available to the code as `name`, from the next step on.
 
-        A callable is called on the host, sync or async, while the code waits; all else crosses as
-        data.
+        A callable, sync or async, is called on the host while the code waits. Any other value
+        crosses as data.
 
         Raises:
-            ConfigurationError: the name is no identifier or is reserved, or the value is too large
-                to cross.
+            ConfigurationError: the name is not an identifier or is reserved, or the value is too
+                large to cross.
         """
         check_name(name)
         self._tools.pop(name, None)
@@ -150,14 +150,14 @@ class ProcessExecutor:
     async def run(
         self, code: str, *, on_output: Callable[[str], None] | None = None
     ) -> ExecutionResult:
-        """Run one step. What the code does wrong is in the result, never raised.
+        """Run one step. An error of the code is in the result, never raised.
 
         Raises:
-            SandboxUnavailable: this machine cannot give what the trust level promises.
+            SandboxUnavailable: this machine cannot keep what the trust level promises.
             CallerError: another step is running.
         """
         if self._is_running:
-            raise CallerError("this executor runs a step already; use one for each run")
+            raise CallerError("this executor already runs a step; use one executor for each run")
         self._is_running = True
         try:
             return await self._run(code, on_output)
@@ -168,21 +168,23 @@ class ProcessExecutor:
         """Go back to the variables as they were `steps` steps ago. Files stay as they are.
 
         Raises:
-            CallerError: so many steps back are not kept, or a step is running.
+            CallerError: that many earlier states are not kept, or a step is running.
         """
         session = self._session
-        kept = session.kept if session is not None and session.is_open else 0
-        if self._is_running or not 0 < steps <= kept:
-            raise CallerError(f"cannot rewind {steps} steps: {kept} are kept, and no step may run")
+        count = session.kept if session is not None and session.is_open else 0
+        if self._is_running or not 0 < steps <= count:
+            raise CallerError(
+                f"cannot rewind {steps} steps: {count} are kept, and no step may be running"
+            )
         if session is not None:
             session.rewind(steps)
 
     async def reset(self) -> None:
-        """Forget all variables and files of the code; what was injected stays."""
+        """Forget all variables and files of the code; injected values and tools stay."""
         self.kill()
 
     def kill(self) -> None:
-        """End what runs now, at once, and forget all variables."""
+        """End the running step at once, and forget all variables."""
         self._steps = 0
         self._kills += 1
         if self._session is not None:
@@ -190,7 +192,7 @@ class ProcessExecutor:
             self._finalizer.detach()
 
     async def aclose(self) -> None:
-        """End the session and give everything back."""
+        """End the session and release everything; a later `run` starts a new one."""
         self.kill()
         self._session = None
 
@@ -240,7 +242,7 @@ class ProcessExecutor:
         return await answer_call(self._tools, call)
 
     async def _open(self, code: str) -> SandboxSession:
-        """A session of a template that has loaded what the code will want."""
+        """A session of a template that has loaded the modules that the code starts with."""
         preload = modules_for(self._extra, code)
         template = self._running(preload)
         if template is None:
@@ -270,14 +272,14 @@ class ProcessExecutor:
         return session
 
     def _running(self, preload: tuple[str, ...]) -> TemplateHandle | None:
-        """The template that `_start` would give, if that takes no time to know."""
+        """The template that `_start` would return, if it runs already."""
         template = running_template(self._engines[0], preload)
         if template is None or self._lacking(template):
             return None
         return template
 
     def _start(self, preload: tuple[str, ...]) -> TemplateHandle:
-        """The template of the first engine that can give what the trust level promises."""
+        """The template of the first engine that can keep what the trust level promises."""
         reasons: list[str] = []
         for engine in self._engines:
             reason = engine.missing()
@@ -296,20 +298,20 @@ class ProcessExecutor:
         )
 
     def _lacking(self, template: TemplateHandle) -> str:
-        """What keeps the template from running this code, and how to get it; "" for nothing."""
+        """Why the template cannot run this code, and how to change that; "" if it can."""
         if self.trust_level is TrustLevel.LOCAL:
             return ""
         engine, report = template.spec.engine.name, template.report
         reason = lacking(self._described(template), self._needed)
         one_lock = not report["landlock"] and engine == "kernel"
         if not reason and one_lock and self.trust_level is TrustLevel.SANDBOXED:
-            reason = "this kernel gives no Landlock; use another engine"
+            reason = "this kernel has no Landlock; use another engine"
         if not reason and not (report["namespaces"] or report["landlock"] or report["user"]):
             return (
                 "code of root runs as nobody here, who may not read Python's files: install Python"
                 " where all users may read it, or start as an ordinary user"
             )
-        return f"{reason}; to have it: {'; '.join(how_to_get(report))}" if reason else ""
+        return f"{reason}; to get it: {'; '.join(how_to_get(report))}" if reason else ""
 
     def _described(self, template: TemplateHandle) -> Sequence[Guarantee]:
         kept = self._kept(template)
@@ -337,7 +339,7 @@ def _level(name: TrustLevel | str) -> TrustLevel:
 
 
 def _nothing() -> None:
-    """There is no session to close."""
+    """Do nothing: there is no session to close."""
 
 
 def _encoded(name: str, value: Any, blobs: bytearray) -> Any:
@@ -348,10 +350,10 @@ def _encoded(name: str, value: Any, blobs: bytearray) -> Any:
 
 
 def _existing(path: str | Path) -> Path:
-    found = Path(path)
-    if not found.is_file():
-        raise ConfigurationError(f"files: there is no file {str(found)!r}")
-    return found
+    file = Path(path)
+    if not file.is_file():
+        raise ConfigurationError(f"files: there is no file {str(file)!r}")
+    return file
 
 
 async def _send(session: SandboxSession, path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Following one step: its frames, its tool calls, its deadline, and how it ended."""
+"""Following one step: its frames, its tool calls, its deadline, and how it ends."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from tinyagent.execution.sandbox.worker.codec.wire import Frame, Kind, Packet, W
 
 FORK_SECONDS = 3.0
 SPARE_SECONDS = 0.4
-"""After its time limit, a step has ended in all."""
-_FINAL_SECONDS = 2.0  # after `final_answer`: for its files and figures to come
-_FREE_SECONDS = 0.002  # what a tool takes beyond that is not the code's time
-_LAST_SECONDS = 0.2  # for what a process sent before it died
-_SLICE_SECONDS = 0.005  # on the frames of one step before others have their turn
+"""How long after its time limit a step has ended in any case."""
+_FINAL_SECONDS = 2.0  # after `final_answer`: time for its files and figures
+_FREE_SECONDS = 0.002  # time in a tool beyond this is not the code's time
+_LAST_SECONDS = 0.2  # to read what a process sent before it died
+_SLICE_SECONDS = 0.005  # on the frames of one step before other tasks get their turn
 _TICK_SECONDS = 0.02
 _SMALL = 1 << 13  # bytes of a frame that is read at once; a larger one is read in a thread
 _TABLE = b'"frame"'
@@ -46,11 +46,11 @@ class HostService(NamedTuple):
 
 
 class Bounds(NamedTuple):
-    """What time a step has, on the clock of the event loop where it is a moment.
+    """How much time a step has; moments are on the clock of the event loop.
 
     Args:
-        seconds: that the code may take, tool calls apart.
-        until: when it has to be over, tool calls apart, however long the fork takes.
+        seconds: that the code may take, tool calls not counted.
+        until: when it must have ended, tool calls not counted, however long the fork takes.
         patience: how long the fork may take.
     """
 
@@ -72,7 +72,7 @@ class Follower:
     """Follows the step that runs in the process behind `step`.
 
     Args:
-        turn: what collects its frames.
+        turn: collects its frames.
         service: what the code may ask for.
         step: the process that runs the code.
         holder: the process that forks it, where it runs in a fork.
@@ -94,24 +94,24 @@ class Follower:
         self._loop = asyncio.get_running_loop()
         self._ticked = self._deadline = 0.0
         self.waited = 0.0
-        """How long the fork was waited for, not counting that the host itself was held up."""
+        """How many seconds it took to get the fork, without delays of the host itself."""
         self._is_paused = False
         self.was_paused = False
         """Whether its processes were stopped while a tool ran."""
         self.pid = 0
-        """Of the fork, as its parent says, which may be later than what the fork itself says."""
+        """Of the fork, as its parent reports it, possibly after the first frames of the fork."""
         self.status: int | None = None
         """The wait status of the fork, once it has died."""
         self._last_exit = -1, 0
         self.fault = ""
-        """Why the step never started, or what was wrong with what it sent."""
+        """Why the step never started, or what was wrong with a frame."""
         self.out_of_memory = False
 
     async def follow(self, bounds: Bounds) -> Ending:
-        """Until the step has ended, or its time is over.
+        """Follow the step until it has ended or its time is over.
 
         Raises:
-            BaseException: what a tool raised that is no failure, such as the end of the run.
+            BaseException: a tool raised something other than an `Exception`, to end the run.
         """
         self._bounds = bounds
         self._ticked = self._loop.time()  # now that the session is ready
@@ -132,22 +132,22 @@ class Follower:
     def how_it_died(self) -> str:
         """What ended the process, in words."""
         if self.fault:
-            return f"the step's process was ended: it sent what it must not ({self.fault})"
+            return f"the step's process was ended: it sent a forbidden message ({self.fault})"
         try:
             code = os.waitstatus_to_exitcode(-1 if self.status is None else self.status)
             name = "" if code >= 0 else signal.Signals(-code).name
-        except ValueError:  # not known, or no status that a process can have
+        except ValueError:  # not known, or not a status that a process can have
             return "the step's process ended before the code did"
         if name:
             return f"the step's process was killed by {name}"
         return f"the step's process ended itself (exit code {code})"
 
     def _ends(self) -> float:
-        """When the code has to end that starts now."""
+        """When code that starts now must have ended."""
         return min(self._loop.time() + self._bounds.seconds, self._bounds.until)
 
     async def _take_frames(self) -> Ending | None:
-        """Deal with what has arrived; now and then others must have their turn."""
+        """Handle the frames that have arrived, for a short time at most."""
         began = self._loop.time()
         while (arrived := self._step.take()) is not None:
             try:
@@ -164,7 +164,7 @@ class Follower:
         return None
 
     async def _take(self, arrived: Frame | Packet) -> bool:
-        """Deal with a frame; False: the time was over before it was read."""
+        """Handle a frame; False: the time was over before it was read."""
         frame = await self._read(arrived) if isinstance(arrived, Packet) else arrived
         if frame is None:
             return False
@@ -181,7 +181,7 @@ class Follower:
         return True
 
     async def _read(self, packet: Packet) -> Frame | None:
-        """The frame, read in the code's time; None if that is over before."""
+        """The frame, read in the code's time; None if that time is over first."""
         tools = self._service.tools
         if len(packet.raw) + len(packet.blob) <= _SMALL and _TABLE not in packet.raw:
             return read(packet, tools)
@@ -193,7 +193,7 @@ class Follower:
             return None
 
     async def _call(self, frame: Frame) -> None:
-        """Answer a call. Meanwhile the session's processes stand still, and so does its clock."""
+        """Answer a tool call. Meanwhile the session's processes and its clock are stopped."""
         if self._step.has_unsent():
             raise WireError("a tool call before the last answer was read")
         timer = self._loop.call_later(_FREE_SECONDS, self._pause)
@@ -207,7 +207,7 @@ class Follower:
         if self._step.has_call():
             raise WireError("a tool call before the last one was answered")
         self._step.send(*reply.parts)
-        # Were each call free, code that only calls would never come to its end.
+        # If each call were free, code that does nothing but call tools would never end.
         free = max(0.0, reply.seconds - _FREE_SECONDS)
         self._deadline += free
         self._bounds = self._bounds._replace(until=self._bounds.until + free)
@@ -217,7 +217,7 @@ class Follower:
         self._service.pause(True)  # noqa: FBT003 - a callback
 
     async def _state(self) -> Ending | None:
-        """How things stand beside the frames of the step."""
+        """How the step has ended as far as its frames do not show it; None: it has not."""
         if self._holder is not None:
             self._hear_holder(self._holder)
             if self.status is not None:
@@ -233,31 +233,31 @@ class Follower:
         return Ending.DONE if self._turn.is_final else Ending.TIMED_OUT
 
     def _is_last_word(self) -> bool:
-        """Whether nobody is left who could tell how the process ended."""
+        """Whether no process is left that could report how this one ended."""
         return self._holder is None or not self._holder.is_open or bool(self._step.fault)
 
     def _hear_holder(self, holder: Channel) -> None:
         began = self._loop.time()
         while (frame := holder.take()) is not None:
             if isinstance(frame, Packet):
-                pass  # nothing that a holder has to say
+                pass  # not a frame that a holder sends
             elif frame.kind is Kind.EXITED:
                 self._last_exit = frame.body["pid"], frame.body["status"]
             elif frame.kind is Kind.FAILED:
                 self.fault = frame.body["error"]
             elif frame.kind is Kind.SWEPT and frame.body["memory"]:
                 self.out_of_memory = True
-            if self._loop.time() - began > _SLICE_SECONDS:  # others must have their turn
+            if self._loop.time() - began > _SLICE_SECONDS:  # other tasks get their turn
                 self._wake.set()
                 break
-        # The end of an earlier step that was killed may be told this late.
+        # The end of an earlier step that was killed may be reported this late.
         if self._last_exit[0] == self.pid:
             self.status = self._last_exit[1]
         if not holder.is_open:
             self.fault = self.fault or "the process that holds the variables is gone"
 
     def _without_fork(self) -> Ending | None:
-        """How things stand as long as no process has been forked."""
+        """How the step has ended before its process was forked; None: it has not."""
         now = self._loop.time()
         self.waited += min(now - self._ticked, 2 * _TICK_SECONDS)
         self._ticked = now
@@ -266,7 +266,7 @@ class Follower:
         return Ending.TIMED_OUT if now >= self._bounds.until else None
 
     async def _last_frames(self) -> Ending:
-        """The step's process has died: what it sent before is still there."""
+        """The step's process has died: read what it sent before that."""
         late = min(self._loop.time(), self._deadline) + _LAST_SECONDS
         self._deadline = late
         try:

@@ -1,4 +1,4 @@
-"""What a session may tell the host: each field of each frame, checked before it is believed."""
+"""What a session may send to the host: each field of each frame is checked."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ENCODED: dict[Kind, tuple[str, ...]] = {
     Kind.FINAL: ("value", "metadata"),
     Kind.DONE: ("value",),
 }
-"""The fields that are values of the code, in the order in which their parts are in the blob."""
+"""The fields that hold values of the code, in the order of their parts in the blob."""
 
 _MAX_JSON = 1 << 20  # of the other kinds: they are read on the event loop
 
@@ -38,11 +38,11 @@ Test = Callable[[Any], bool]
 
 
 def read(packet: Packet, tools: Collection[str] | None = None) -> Frame:
-    """The frame, checked, with the values of the code decoded.
+    """Check the frame and decode the values of the code in it.
 
     Args:
         packet: from a session.
-        tools: a call of any other is not decoded.
+        tools: known names; a call of another tool is not decoded.
 
     Raises:
         WireError: a session may not send it.
@@ -60,13 +60,13 @@ def read(packet: Packet, tools: Collection[str] | None = None) -> Frame:
 
 
 def check(frame: Frame) -> None:
-    """See that a session may send this: its kind, its fields and their types and sizes.
+    """Check that a session may send this: its kind, its fields, and their types and sizes.
 
-    Encoded values are left to `decode`; `args` is a list then, and `kwargs` and `metadata` are
-    objects whose keys are identifiers.
+    Encoded values are left to `decode`, except that `args` must be a list, and `kwargs` and
+    `metadata` objects whose keys are identifiers.
 
     Raises:
-        WireError: it may not; names the frame and the field.
+        WireError: it may not; the message names the frame and the field.
     """
     kind, body, blob = frame
     fields = _FIELDS.get(kind)

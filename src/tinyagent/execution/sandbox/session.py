@@ -1,7 +1,7 @@
 """One session on the host: the processes that hold its variables, newest last.
 
 The first process is the pristine session. With checkpoints, each step is run by a fork of the
-newest one; if it ends well, the fork is the newest from then on, and those before it are the
+newest one. If it ends well, the fork is the newest from then on, and those before it are the
 checkpoints.
 """
 
@@ -41,13 +41,13 @@ _AS_BEFORE = "the variables are as they were before this step"
 
 @dataclass(frozen=True, slots=True)
 class StepOrder:
-    """One step: its number, its code, and what the code is to find.
+    """One step: its number, its code, and the tools and data it gets.
 
     Args:
         tools: names of functions that are called on the host.
         values: names of data, as encoded; their binary parts are in `blob`.
-        brings: what the variables hold of the injected data once the step has run.
-        token: what the last frame must repeat: a frame that the code itself sends will not.
+        brings: the injected data that the variables hold once the step has run.
+        token: the last frame must repeat it; a frame that the code itself sends does not.
     """
 
     step: int
@@ -59,7 +59,7 @@ class StepOrder:
     token: str
 
     def packed(self, *, fork: bool) -> bytes:
-        """What the session is sent.
+        """The frame that the session gets.
 
         Raises:
             WireError: it is too large.
@@ -82,7 +82,7 @@ class Holder:
     Args:
         pid: as the session itself counts; 0 for the first.
         known: the injected data that it has.
-        waited: how long it has been waited for in vain, to fork a step.
+        waited: how many seconds it has taken so far to fork a step, in vain.
     """
 
     channel: Channel
@@ -120,10 +120,10 @@ class SandboxSession:
         self._memory_ran_out = False
         self._forgot = False
         self._broken = 0
-        """How many processes that held variables broke down since a step was last started."""
+        """How many processes that held variables have failed since a step was last started."""
         self._is_ready = False
         self._until = math.inf
-        """When the step that runs has to be over, tool calls apart."""
+        """When the running step must have ended, tool calls not counted."""
         self.is_open = True
 
     @property
@@ -137,7 +137,7 @@ class SandboxSession:
         return len(self._chain) - (2 if self._forgot else 1)
 
     async def _wait_until_ready(self) -> None:
-        """Wait until it has locked itself up; what it is to do has been sent already.
+        """Wait until the session has put on its locks; its first order has been sent already.
 
         Raises:
             SandboxUnavailable: it could not.
@@ -149,7 +149,7 @@ class SandboxSession:
             return
         if frame is None or frame.kind is not Kind.READY:
             self.close()
-            reason = "it ended"
+            reason = "its process ended"
             if isinstance(frame, Frame):
                 reason = frame.body.get("error", reason)
             raise SandboxUnavailable(f"a sandbox session does not start: {reason}")
@@ -161,7 +161,7 @@ class SandboxSession:
         await self._chain[0].channel.drain()
 
     async def run(self, order: StepOrder, turn: StepCollector, answer: Answer) -> ExecutionResult:
-        """Run one step to whatever end.
+        """Run one step until it ends, however it ends.
 
         Raises:
             SandboxUnavailable: the session does not start.
@@ -178,11 +178,11 @@ class SandboxSession:
             self._broken += 1
             if len(self._chain) == 1 or self._broken > _MOST_BROKEN:
                 break
-            self._drop_newest()  # an earlier step broke the process that holds its variables
-        return self._lose(turn, "the session broke down")
+            self._drop_newest()  # an earlier step has damaged the process that holds its variables
+        return self._lose(turn, "the session failed")
 
     def rewind(self, steps: int) -> None:
-        """Go back to the variables as they were `steps` steps ago, of those `kept`."""
+        """Go back to the variables as they were `steps` steps ago; at most `kept`."""
         for _ in range(steps):
             self._drop_newest()
         self._waits_for_wake = False
@@ -217,20 +217,20 @@ class SandboxSession:
         return self._lose(turn, follower.how_it_died())
 
     def _forget_frames(self, channel: Channel) -> bool:
-        """Drop what came before the order: it is no answer to it. Says whether that had an end."""
+        """Drop the frames that came before the order; returns whether there was an end to them."""
         return any(channel.take() is None for _ in range(_MOST_STALE))
 
     async def _run_in_fork(
         self, order: StepOrder, turn: StepCollector, answer: Answer
     ) -> ExecutionResult | None:
-        """The result; None if the newest process could not begin."""
+        """The result; None if the newest process could not start the step."""
         holder = self._chain[-1]
         self._memory_ran_out = False
         message = order.packed(fork=True)
         ours, theirs = socket.socketpair()
         ours.setblocking(False)  # noqa: FBT003 - the socket module's own signature
         step = Channel(ours)
-        # Most steps have ended before any could have taken too much memory.
+        # Most steps end before they could have taken too much memory.
         watch = asyncio.get_running_loop().call_later(_WATCH_AFTER_SECONDS, self._watch_memory)
         follower = Follower(turn, self._service(order, answer), step, holder.channel)
         ending = Ending.NEVER_STARTED
@@ -264,14 +264,14 @@ class SandboxSession:
         return await self._tell(ending, follower, turn)
 
     def _bounds(self, holder: Holder) -> Bounds:
-        """The time of a step that starts now, or of another try to start it."""
+        """The time of a step that starts now, or of another attempt to start it."""
         seconds = self._limits.timeout_seconds
         now = asyncio.get_running_loop().time()
         self._until = min(self._until, now + seconds + SPARE_SECONDS)
         return Bounds(seconds, self._until, max(0.0, FORK_SECONDS - holder.waited))
 
     def _patience(self, holder: Holder) -> float:
-        """How long the newest process may take to take the order."""
+        """How many seconds the newest process may take to accept the order."""
         if not self._is_ready:
             return _PASS_SECONDS
         until, patience = self._bounds(holder)[1:]
@@ -281,7 +281,7 @@ class SandboxSession:
         return HostService(answer, frozenset(order.tools), self._pause)
 
     def _pause(self, stop: bool) -> None:  # noqa: FBT001 - a callback
-        """Stop all processes of the session while a tool runs, or let them go on."""
+        """Stop all processes of the session while a tool runs, or let them continue."""
         if self._checkpoints:
             self._chain[0].channel.send(pack(Frame(Kind.PAUSE, {"stop": stop})))
         else:
@@ -327,7 +327,7 @@ class SandboxSession:
         self._send_end(watch=True)
 
     def _end_all_others(self) -> None:
-        """Have every process of the session ended that holds no state that is kept."""
+        """End every process of the session that holds no kept state."""
         self._send_end(sweep=True)
         self._sweeps_due += 1
 
@@ -338,19 +338,20 @@ class SandboxSession:
         )
 
     async def _wake(self) -> bool:
-        """Let the newest process go on once all that had to end has ended; False: it is closed.
+        """Let the newest process continue, once all others have ended; False: it is closed.
 
-        One that has just ended a step does nothing until it is woken, so its order need not wait.
+        A process that has just ended a step does nothing until it is woken, so it can be sent its
+        next order without waiting.
         """
         if self._chain[-1].pid:
             self._send_end(wake=True)
         return await self._settle(1 if self._waits_for_wake else 0)
 
     async def _settle(self, sweeps: int = 0) -> bool:
-        """Wait until all that had to end has ended; if it does not, close the session: False.
+        """Wait until all processes that had to end have ended; if not, close the session: False.
 
         Args:
-            sweeps: how many may still be under way.
+            sweeps: how many sweeps may still be running.
         """
         while self.is_open and self._sweeps_due > sweeps:
             frame = await self._receive(_SWEEP_SECONDS)
@@ -363,7 +364,7 @@ class SandboxSession:
         return self.is_open
 
     async def _receive(self, seconds: float) -> Frame | Packet | None:
-        """The next frame of the first process; None if it sends none in time, or never will."""
+        """The next frame of the first process; None if it sends none in time, or is gone."""
         channel = self._chain[0].channel
         wake = asyncio.Event()
         channel.listen(wake.set)

@@ -33,11 +33,11 @@ _WANTS_DATA = re.compile(r"^\s*(?:import|from)\s+(?:numpy|pandas|matplotlib)\b",
 
 
 def modules_for(extra_imports: Iterable[str], first_code: str) -> tuple[str, ...]:
-    """What is worth loading before the fork: NumPy and pandas only where they will be used.
+    """The modules to load before the fork: NumPy and pandas only if they will be used.
 
     Args:
-        extra_imports: what the caller allowed by name.
-        first_code: of the session; what only a later step imports is loaded then.
+        extra_imports: modules that the caller allows by name.
+        first_code: the session's first step; what a later step imports is loaded then.
     """
     extra = tuple(sorted({name for name in extra_imports if name != "*"}))
     data = _DATA if _WANTS_DATA.search(first_code) or set(_DATA) & set(extra) else ()
@@ -50,13 +50,13 @@ _CHUNK = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """What a template is like: the same spec, the same template.
+    """What a template is like; sessions with the same spec share a template.
 
     Args:
         engine: what starts it.
         preload: modules that it imports before it forks sessions.
-        without: locks that are not to be used (`"namespaces"`, `"landlock"`, `"seccomp"`), for
-            kernels that have none of them.
+        without: locks that are not used (`"namespaces"`, `"landlock"`, `"seccomp"`), for kernels
+            that lack them.
     """
 
     engine: Engine
@@ -84,7 +84,7 @@ class TemplateHandle:
             raise
 
     def spawn(self, order: dict[str, Any]) -> tuple[int, socket.socket]:
-        """Ask for a session; gives its number and the host's end of its socket.
+        """Start a session; returns its number and the host's end of its socket.
 
         Args:
             order: its limits and imports.
@@ -104,12 +104,12 @@ class TemplateHandle:
         return number, ours
 
     def kill(self, number: int) -> None:
-        """End a session with all its processes; nothing happens if it has ended."""
+        """End a session with all its processes, if it has not ended."""
         with suppress(OSError):  # the template is gone, and with it the session
             self._send({"kill": number})
 
     def pause(self, number: int, *, stop: bool) -> None:
-        """Stop a session of one process, or let it go on; nothing happens if it has ended."""
+        """Stop a session of one process or let it continue, if it has not ended."""
         with suppress(OSError):  # as above
             self._send({"pause": number, "stop": stop})
 
@@ -118,7 +118,7 @@ class TemplateHandle:
         """Whether it still serves."""
         if self._control.fileno() < 0 or self._process.poll() is not None:
             return False
-        hung_up = select.poll()  # what stands for it may end later than the template itself
+        hung_up = select.poll()  # an engine's process may end later than the template inside
         hung_up.register(self._control, 0)
         return not hung_up.poll(0)
 
@@ -132,11 +132,11 @@ class TemplateHandle:
             self._process.wait()
         if self._process.stderr is not None:
             self._process.stderr.close()
-        if self.report.get("folder"):  # had it been killed, it could not have done so itself
+        if self.report.get("folder"):  # a template that was killed has left it
             remove_folder(self.report["folder"])
 
     def forget(self) -> None:
-        """In a forked copy of the host: let go of it without ending it."""
+        """In a fork of the host: close it without ending the template."""
         self._control.close()
         self._process.returncode = 0  # not this process's child
 
@@ -186,9 +186,9 @@ def running_template(engine: Engine, preload: tuple[str, ...]) -> TemplateHandle
 
 
 def template_for(engine: Engine, preload: tuple[str, ...]) -> TemplateHandle:
-    """The running template of this kind, started if need be (0.1 s; 0.5 s with pandas).
+    """The running template of this kind; starts it if needed (0.1 s; 0.5 s with pandas).
 
-    Where the kernel refuses namespaces, it is one without; its report says so.
+    If the kernel refuses namespaces, the template has none, and its report says so.
 
     Raises:
         SandboxUnavailable: it does not start.
@@ -220,7 +220,7 @@ def close_templates() -> None:
 
 
 def _forget_templates() -> None:
-    """A fork of the host starts templates of its own: two hosts must not share one."""
+    """A fork of the host starts its own templates: two hosts must not share one."""
     global _starting  # noqa: PLW0603 - another thread of the parent may have held it
     _starting = threading.Lock()
     while _templates:

@@ -159,7 +159,7 @@ async def test_two_runs_at_once_are_refused() -> None:
         executor.inject("tool", tool)
         first = asyncio.create_task(executor.run("tool()"))
         await waiting.wait()
-        with pytest.raises(CallerError, match="runs a step already"):
+        with pytest.raises(CallerError, match="already runs a step"):
             await executor.run("1")
         with pytest.raises(CallerError, match="rewind"):
             executor.rewind()

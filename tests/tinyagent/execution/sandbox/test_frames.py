@@ -117,4 +117,4 @@ def test_a_refusal_stays_short() -> None:
 
 
 def test_every_kind_is_known() -> None:
-    assert {kind for kind, _ in VALID} == {kind for kind in Kind if kind >= 16}
+    assert {kind for kind, _ in VALID} == {kind for kind in Kind if kind >= 16} - {Kind.REPORT}

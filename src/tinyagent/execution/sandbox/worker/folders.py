@@ -20,13 +20,13 @@ def enter_folder(base: str, number: int) -> str:
 
 
 def make_home(folder: str) -> None:
-    """Have everything that looks for a place to write find this folder."""
+    """Make this the folder in which programs look for a place to write."""
     os.environ.update({"HOME": folder, "TMPDIR": folder, "MPLCONFIGDIR": f"{folder}/.config"})
     tempfile.tempdir = folder
 
 
 def remove_folder(path: str) -> None:
-    """Remove the folder with all that is in it, however deep that is nested.
+    """Remove the folder with its content, however deeply nested.
 
     `shutil.rmtree` calls itself for each level, and code may have made more levels than Python can
     go down: here, what lies in a sub-folder is moved up, level by level.

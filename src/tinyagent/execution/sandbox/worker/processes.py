@@ -22,7 +22,7 @@ from .folders import enter_folder
 from .kernel import linux
 
 TICK_SECONDS = 0.02
-"""How often children are looked after where no descriptor shows their end."""
+"""How often children are checked where no descriptor shows their end."""
 _ON_LINUX = sys.platform == "linux"
 _PID = struct.Struct("i")
 
@@ -44,7 +44,7 @@ class SessionLimits(NamedTuple):
 
 
 def load(modules: Iterable[str]) -> None:
-    """Import what there is of these modules."""
+    """Import those of these modules that are installed."""
     for name in modules:
         with suppress(ImportError):
             importlib.import_module(name)

@@ -1,8 +1,8 @@
-"""The template: a warm interpreter, one a host, that forks a session at each request.
+"""The template: a warm interpreter that forks a session at each request of its host.
 
-It loads what sessions will need, locks itself up as far as the kernel lets it, and then only forks,
-kills and collects. It never runs a model's code and ends with its host. One process is forked ahead
-and waits: a request makes it a session, and the next one is forked.
+It loads the modules that sessions need, puts on the locks that the kernel offers, and from then on
+only forks, kills and collects processes. It never runs a model's code, and ends with its host. One
+process is forked ahead and waits: a request makes it a session, and the next one is forked.
 """
 
 from __future__ import annotations
@@ -54,14 +54,14 @@ def main(control: socket.socket) -> None:
 
 
 class ReadyProcess(NamedTuple):
-    """A process that has been forked ahead, and the socket to tell it what session to become."""
+    """A process that was forked ahead, and the socket for the order that makes it a session."""
 
     pid: int
     orders: socket.socket
 
 
 class Template:
-    """Forks sessions, kills them when it is told to, and collects them when they have ended.
+    """Forks sessions, kills them on request, and collects them when they have ended.
 
     Args:
         link: to the host.
@@ -100,7 +100,7 @@ class Template:
             ready = [descriptor for descriptor, _ in self._poll.poll(self._patience())]
             if not ready and self._may_fork_ahead:
                 self._may_fork_ahead = False
-                with suppress(OSError):  # the next request tries again, and tells
+                with suppress(OSError):  # the next request tries again, and reports a failure
                     self._waiting = self._fork_ahead()
             self._collect(ready)
             if self._link.sock.fileno() in ready:
@@ -165,7 +165,7 @@ class Template:
                 self._forget(pid)
 
     def _forget(self, pid: int) -> None:
-        """A process has ended: nothing of it stays."""
+        """Remove everything that belonged to a process that has ended."""
         watch = self._watched.pop(pid)
         if watch >= 0:
             self._poll.unregister(watch)
@@ -188,10 +188,10 @@ class Template:
 
 
 def _wait_for_order(orders: Link, locks: Locks, parent: int) -> NoReturn:
-    """Do what depends on no order, wait for one, and serve as it says; never returns.
+    """Prepare for any order, wait for one, and serve as it says; never returns.
 
     Args:
-        orders: gives one order, and with it the session's end of its socket to the host.
+        orders: delivers one order, and with it the session's end of its socket to the host.
         locks: what the template has prepared.
         parent: the template.
     """
@@ -199,12 +199,12 @@ def _wait_for_order(orders: Link, locks: Locks, parent: int) -> NoReturn:
         close_all_but({orders.sock.fileno(), *locks.descriptors})
         _seed_random_numbers()
         locks.enter(parent)
-        Namespace(Rules("", frozenset("*"), 0))  # the pages that the real one will write to
+        Namespace(Rules("", frozenset("*"), 0))  # touches the pages that the real one will write to
         order = orders.receive().body
         link = Link(socket.socket(fileno=orders.descriptors[0]))
         name_process("session")
         _start_session(order, link, locks).serve()
-    except BaseException as error:  # noqa: BLE001 - told to the host, there is nobody else
+    except BaseException as error:  # noqa: BLE001 - reported to the host
         with suppress(HostGone):  # the template is gone
             if not orders.descriptors:
                 orders.receive()
@@ -222,7 +222,7 @@ def _start_session(order: dict[str, Any], link: Link, locks: Locks) -> SessionPr
 
 
 def _report_failure(descriptor: int, error: BaseException) -> None:
-    """Tell the host, over its socket, why there is no session."""
+    """Report to the host, over its socket, why there is no session."""
     link = Link(socket.socket(fileno=os.dup(descriptor)))
     with suppress(OSError):
         link.send(Kind.FAILED, {"error": f"{type(error).__name__}: {error}"})
@@ -230,7 +230,7 @@ def _report_failure(descriptor: int, error: BaseException) -> None:
 
 
 def _seed_random_numbers() -> None:
-    """No two sessions have the same random numbers."""
+    """Make sure that no two sessions have the same random numbers."""
     random.seed()
     numpy_random: Any = sys.modules.get("numpy.random")
     if numpy_random is not None:

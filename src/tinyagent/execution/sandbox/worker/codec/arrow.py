@@ -105,13 +105,13 @@ def _survey(part: bytes | memoryview, budget: Budget) -> int:
     try:
         messages = [(kind, *_batch(meta, kind, header)) for kind, meta, header in _messages(part)]
     except (struct.error, ValueError):
-        raise WireError("a data frame that is no Arrow stream") from None
+        raise WireError("a data frame that is not an Arrow stream") from None
     kinds = [kind for kind, _, _ in messages]
     if kinds != [SCHEMA, *[DICTIONARY] * (len(kinds) - 2), BATCH]:
         raise WireError("a data frame that is not one batch")
     identities = [identity for kind, _, identity in messages if kind == DICTIONARY]
     if len(set(identities)) < len(identities):
-        raise WireError("a data frame with categories told twice")
+        raise WireError("a data frame with repeated categories")
     lengths = [length for kind, length, _ in messages if kind == DICTIONARY]
     check_indexed(max(lengths, default=0), "a column of categories")
     budget.take_cells(sum(lengths))

@@ -50,7 +50,7 @@ class Budget:
             )
 
     def check_text(self, size: int) -> None:
-        """See that a text is not too large.
+        """Check that a text is not too large.
 
         Raises:
             WireError: it is.
@@ -89,7 +89,7 @@ class Budget:
 
 
 def check_indexed(count: int, what: str) -> None:
-    """See that what has to be hashed in one go is not too much.
+    """Check that what must be hashed at once is not too much.
 
     Raises:
         WireError: it is.
@@ -101,8 +101,8 @@ def check_indexed(count: int, what: str) -> None:
         )
 
 
-# How many members may share a hash, by how deep sets stand in them. As -1 and -2 share one, so do
-# the 64 tuples of six of them. Telling sets of colliding sets apart takes quadratic time.
+# How many members may share a hash, by how deeply sets are nested in them. As -1 and -2 share one,
+# so do the 64 tuples of six of them. Comparing sets of colliding sets takes quadratic time.
 _MAX_ALIKE = (64, 8, 1)
 
 
@@ -138,7 +138,7 @@ def build_dict(items: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
 
 
 def _sets_in(key: Any) -> int:
-    """How deep sets stand in it; 2 for deeper, too."""
+    """How deeply sets are nested in it, at most 2."""
     kind = kind_of(key)
     if kind not in (frozenset, tuple):
         return 0

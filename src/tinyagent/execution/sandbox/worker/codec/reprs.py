@@ -1,4 +1,4 @@
-"""The repr of what cannot cross: bounded, and safe to ask for."""
+"""The repr of a value that cannot cross: bounded and safe."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _SHORT.maxlevel = 3
 
 
 def bounded_repr(value: Any) -> str:
-    """Its repr in UTF-8, cut at 2,000 characters; one that fails is said to fail."""
-    # That of containers grows without bounds where one is very deep or shared by many.
+    """Its repr in UTF-8, cut at 2,000 characters; if it fails, a text that says so."""
+    # The repr of a container grows without bounds if it is very deep or shared by many.
     is_container = issubclass(type(value), list | tuple | dict | set | frozenset)
     text = attempt(_SHORT.repr if is_container else repr, value)
     if text is None:
@@ -26,7 +26,7 @@ def bounded_repr(value: Any) -> str:
 
 
 def attempt(write: Callable[[Any], Any], value: Any) -> Any:
-    """What `write` makes of the value; None if it fails: a repr, a time zone may be anyone's."""
+    """The result of `write`; None if it fails: a repr or a time zone may be the code's own."""
     try:
         return write(value)
     except Exception:  # noqa: BLE001 - whatever it raises, the value is then only described

@@ -25,7 +25,7 @@ _LEAST_INT, _MOST_INT = -(2**63), 2**64
 _MAX_BITS = int(MAX_DIGITS * math.log2(10))
 _MAX_HEX = _MAX_BITS // 4 + 4
 _MAX_DECIMAL = MAX_DIGITS + 20  # its digits, a sign, a point and the exponent
-# Of its own: what the running program has set for its thread changes neither text nor refusals.
+# Separate, so that the settings of the running thread change neither text nor refusals.
 _DECIMALS = Context(traps=[InvalidOperation], capitals=1)
 
 

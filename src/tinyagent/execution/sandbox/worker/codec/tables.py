@@ -1,4 +1,4 @@
-"""Data frames: columns as an Arrow stream, and a layout with what the stream does not hold."""
+"""Data frames: columns as an Arrow stream, and a layout for what the stream does not hold."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .reprs import REPR_ONLY, attempt, bounded_repr
 from .scalars import as_python, loaded
 from .wire import WireError, kind_of
 
-# The types of pandas that a column's Arrow type does not tell; they stand for themselves.
+# The types of pandas that a column's Arrow type does not show; they go by their names.
 NAMED_DTYPES = frozenset(
     {f"{sign}Int{bits}" for sign in ("", "U") for bits in (8, 16, 32, 64)}
     | {"Float32", "Float64", "boolean", "string"}
@@ -104,7 +104,7 @@ def _levels(frame: Any) -> list[Any]:
     index = frame.index
     is_range = type(index) is loaded("pandas", "RangeIndex")
     is_default = is_range and index.start == 0 and index.step == 1 and index.name is None
-    if is_default and frame.shape[1]:  # without a column it is the index that tells the length
+    if is_default and frame.shape[1]:  # without a column, the index has the length
         return []
     return [index.get_level_values(level) for level in range(index.nlevels)]
 
@@ -114,8 +114,8 @@ def _of_pandas(frame: Any, levels: list[Any]) -> _Columns:
     columns += [frame.iloc[:, place] for place in range(frame.shape[1])]
     labels = [*(level.name for level in levels), *frame.columns]
     dtypes = [str(column.dtype) for column in columns]
-    told = [name if name in NAMED_DTYPES or name == OBJECTS else OTHER for name in dtypes]
-    return _Columns(columns, labels, list(frame.columns.names), told)
+    shown_dtypes = [name if name in NAMED_DTYPES or name == OBJECTS else OTHER for name in dtypes]
+    return _Columns(columns, labels, list(frame.columns.names), shown_dtypes)
 
 
 def _of(table: Any) -> _Columns:

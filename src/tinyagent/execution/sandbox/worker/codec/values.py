@@ -67,7 +67,7 @@ class _Encoder:
         self._blobs = blobs
         self._budget = budget
         self._around: set[int] = set()
-        """The containers that what is being encoded stands in, by identity."""
+        """The containers around the value that is being encoded, by identity."""
 
     def value(self, value: Any, depth: int) -> Any:
         # What there is most of comes first, and costs no call.
@@ -227,7 +227,7 @@ class _Decoder:
     def _part(self, data: dict[str, Any]) -> memoryview:
         start, size = data["at"], data["n"]
         if type(start) is not int or type(size) is not int:
-            raise WireError("a part of the data whose place is no number")
+            raise WireError("a part of the data whose position is not a number")
         if not (self._used <= start and size >= 0 and start + size <= len(self._blob)):
             raise WireError("a part of the data outside of it, or used before")
         self._used = start + size
@@ -241,7 +241,7 @@ def _characters(raw: memoryview) -> Iterator[memoryview]:
         end = min(start + _PIECE, len(raw))
         while start < end < len(raw) and raw[end] & _CONTINUES[0] == _CONTINUES[1]:
             end -= 1
-        end = end if end > start else len(raw)  # no character is that long: it is no UTF-8
+        end = end if end > start else len(raw)  # no character is that long, so this is not UTF-8
         yield raw[start:end]
         start = end
 
@@ -313,7 +313,7 @@ _WRITERS: dict[type, _Write] = {
 def _described_text(_decoder: _Decoder, data: dict[str, Any], _depth: int) -> str:
     text = data["v"]
     if type(text) is not str:
-        raise WireError("a repr that is no text")
+        raise WireError("a repr that is not text")
     return REPR_ONLY + text
 
 

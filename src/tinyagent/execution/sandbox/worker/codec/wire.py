@@ -1,4 +1,4 @@
-"""Frames: what the host and a session say to each other over a stream."""
+"""Frames: the messages between the host and a session, over a stream."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _LONGEST_INT = 20  # digits of 64 bits, or one less and a sign: what is larger g
 
 
 class Kind(IntEnum):
-    """What a frame says: to the session below 16, to the host from there on."""
+    """What a frame means: below 16 it goes to the session, from 16 on to the host."""
 
     RUN = 1
     RETURN = 2
@@ -61,7 +61,7 @@ class Frame(NamedTuple):
 
 
 class Packet(NamedTuple):
-    """A frame whose JSON has yet to be read."""
+    """A frame whose JSON is not read yet."""
 
     kind: Kind
     raw: bytes
@@ -69,14 +69,14 @@ class Packet(NamedTuple):
 
 
 class WireError(Exception):
-    """The other side sent what no frame can be, or what is to be sent fits into none."""
+    """The other side sent something that is not a frame, or a value does not fit into a frame."""
 
 
 def pack(frame: Frame) -> bytes:
     r"""The frame as bytes. Lone surrogates in its texts become their escapes (`\udc80`).
 
     Raises:
-        WireError: it is too large, or its body is no JSON.
+        WireError: it is too large, or its body is not JSON.
     """
     return b"".join(pack_parts(*frame))
 
@@ -84,15 +84,15 @@ def pack(frame: Frame) -> bytes:
 def pack_parts(
     kind: Kind, body: dict[str, Any], blob: bytes | bytearray
 ) -> tuple[bytes, bytes | bytearray]:
-    """What `pack` gives, without a copy of the blob.
+    """What `pack` returns, without a copy of the blob.
 
     Raises:
-        WireError: it is too large, or its body is no JSON.
+        WireError: it is too large, or its body is not JSON.
     """
     try:
         text = _ENCODER.encode(body)
     except (TypeError, ValueError, RecursionError) as error:
-        raise WireError(f"the body of a {kind.name} frame is no JSON: {error}") from error
+        raise WireError(f"the body of a {kind.name} frame is not JSON: {error}") from error
     try:
         raw = text.encode()
     except UnicodeEncodeError:
@@ -108,7 +108,7 @@ def pack_parts(
 
 
 class FrameReader:
-    """Frames out of a stream of bytes; holds no more than one frame that has yet to end.
+    """Splits a stream of bytes into frames; holds at most one incomplete frame.
 
     Args:
         max_json: bytes of JSON in one frame.
@@ -126,10 +126,10 @@ class FrameReader:
         self._fault = ""
 
     def feed(self, data: bytes) -> list[Frame]:
-        """The frames that end within `data`; what comes after them waits for more.
+        """The frames that end within `data`; the rest waits for more.
 
         Raises:
-            WireError: this is no frame, now or in an earlier call: end the session.
+            WireError: this is not a frame, now or in an earlier call: end the session.
         """
         packets = self.split(data)
         try:
@@ -139,10 +139,10 @@ class FrameReader:
             raise
 
     def split(self, data: bytes) -> list[Packet]:
-        """What `feed` gives, before any JSON is read. A large blob is never copied as a whole.
+        """What `feed` returns, before any JSON is read. A large blob is never copied as a whole.
 
         Raises:
-            WireError: this is no frame, now or in an earlier call: end the session.
+            WireError: this is not a frame, now or in an earlier call: end the session.
         """
         if self._fault:
             raise WireError(self._fault)
@@ -159,7 +159,7 @@ class FrameReader:
         return packets
 
     def _fill_blob(self, data: bytes, packets: list[Packet]) -> bytes:
-        """Add to the blob that is on its way; gives back what comes after it."""
+        """Add to the incomplete blob; returns what comes after it."""
         if self._head is None:
             return data
         part = data[: self._missing]
@@ -171,7 +171,7 @@ class FrameReader:
         return data[len(part) :]
 
     def _cut(self, view: memoryview, packets: list[Packet]) -> int:
-        """Append all whole frames; gives back where the rest starts."""
+        """Append all complete frames; returns where the rest starts."""
         start = 0
         size = len(view)
         while start + _HEADER.size <= size:
@@ -203,7 +203,7 @@ def parse(packet: Packet) -> Frame:
     """Read the JSON.
 
     Raises:
-        WireError: it is none, or no object.
+        WireError: it cannot be read, or is not an object.
     """
     kind, raw, blob = packet
     try:
@@ -216,7 +216,7 @@ def parse(packet: Packet) -> Frame:
     except (ValueError, RecursionError) as error:
         raise WireError(f"the JSON of a {kind.name} frame cannot be read: {error}") from None
     if kind_of(body) is not dict or end != len(text):
-        raise WireError(f"the JSON of a {kind.name} frame is no object, or more than one")
+        raise WireError(f"the JSON of a {kind.name} frame is not an object, or more than one")
     return Frame(kind, body, blob)
 
 
@@ -248,7 +248,7 @@ def _escape(found: re.Match[str]) -> str:
 
 
 def _refuse_constant(text: str) -> NoReturn:
-    raise ValueError(f"{text} is no JSON")
+    raise ValueError(f"{text} is not JSON")
 
 
 def _parse_int(text: str) -> int:

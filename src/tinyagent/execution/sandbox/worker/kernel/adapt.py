@@ -1,4 +1,4 @@
-"""What of the standard library is told that some system calls are refused here."""
+"""Changes to the standard library for system calls that are refused here."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any, NoReturn, Self
 
 
 def copy_without_modes() -> None:
-    """Have `shutil.copy` and its like copy the file where its mode and times cannot be set."""
+    """Make `shutil.copy` and similar functions work where modes and times cannot be set."""
     shutil.copymode = _tolerant(shutil.copymode)
     shutil.copystat = _tolerant(shutil.copystat)
 
@@ -37,7 +37,7 @@ class PipeEnd:
         self._file = io.FileIO(descriptor, mode)
 
     def fileno(self) -> int:
-        """The descriptor; -1 when it is closed."""
+        """The descriptor; -1 if it is closed."""
         return -1 if self._file.closed else self._file.fileno()
 
     def setblocking(self, flag: bool) -> None:  # noqa: FBT001 - as a socket has it
@@ -71,7 +71,7 @@ class PipeEnd:
 
 
 def pipes_for_sockets() -> None:
-    """Have `socket.socketpair` give the two ends of a pipe: asyncio wakes itself by such a pair."""
+    """Make `socket.socketpair` return the ends of a pipe, with which asyncio wakes itself."""
 
     def socketpair(*_args: Any, **_options: Any) -> tuple[PipeEnd, PipeEnd]:
         read, write = os.pipe()

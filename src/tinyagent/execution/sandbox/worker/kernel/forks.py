@@ -1,8 +1,8 @@
-"""Forks that the code asks for: the processes of a step share one budget of memory.
+"""Forks by the code: the processes of a step share one budget of memory.
 
-Each process is held to its own limit by the kernel (RLIMIT_DATA). The system-call filter has the
-warden asked before a process forks, so that parent and child get new limits while there is only
-the parent: the limits of all running processes together never exceed that of a single one.
+The kernel holds each process to its own limit (RLIMIT_DATA). The system-call filter asks the warden
+before a process forks, so that parent and child get new limits while only the parent exists: the
+limits of all running processes together never exceed that of a single one.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 MAX_STACK = 2**23
-"""What a main stack may take: RLIMIT_DATA does not count it."""
+"""Bytes of a main stack, which RLIMIT_DATA does not count."""
 
 _RECEIVE, _SEND = 0xC050_2100, 0xC018_2101  # SECCOMP_IOCTL_NOTIF_...
 _REQUEST_BYTES = 80
@@ -27,7 +27,7 @@ _PAGE = resource.getpagesize()
 
 
 class Grant(NamedTuple):
-    """A fork that was let pass, and may not have happened yet.
+    """A fork that was granted, and may not have happened yet.
 
     Args:
         pid: the process that forks.
@@ -52,22 +52,22 @@ class Forks:
         self._seen: set[int] = set()
 
     def forget(self) -> None:
-        """What was granted has happened or never will: every process has been stopped."""
+        """Drop all grants: every process is stopped, so they have been used or never will be."""
         self._granted.clear()
 
     def restore(self, pid: int) -> None:
-        """Give a process its first limit back, which forks have lowered."""
+        """Restore the first limit of a process, which forks have lowered."""
         with suppress(ProcessLookupError):
             hard = resource.prlimit(pid, resource.RLIMIT_DATA)[1]
             resource.prlimit(pid, resource.RLIMIT_DATA, (hard, hard))
 
     def answer(self, listener: int, states: list[int]) -> bool:
-        """Answer a request; False when nobody can make any more.
+        """Answer a request; False if no process can make one any more.
 
         Args:
             listener: what `seccomp.listen_to_forks` gave.
-            states: processes that hold the variables of earlier steps, the newest last. It forks
-                to run a step; the others are stopped.
+            states: processes that hold the variables of earlier steps, the newest last, which
+                forks to run a step; the others are stopped.
         """
         poll = select.poll()
         poll.register(listener, select.POLLIN)
@@ -75,7 +75,7 @@ class Forks:
         if not events & select.POLLIN:
             return not events & (select.POLLHUP | select.POLLERR)
         request = bytearray(_REQUEST_BYTES)
-        with suppress(FileNotFoundError):  # a signal came, and it has not waited
+        with suppress(FileNotFoundError):  # a signal interrupted the request
             fcntl.ioctl(listener, _RECEIVE, request)
             number, thread = struct.unpack_from("=QI", request)
             try:
@@ -87,7 +87,7 @@ class Forks:
         return True
 
     def _decide(self, thread: int, states: list[int]) -> int:
-        """0 if the thread may fork, else the error that it gets."""
+        """0 if the thread may fork, otherwise the number of the error that it gets."""
         pid = self._number(thread, b"Tgid:")
         self._settle(thread)
         running = self._running(states)
@@ -96,7 +96,7 @@ class Forks:
         )
         if pid in states:
             if free < self._whole:
-                return errno.EAGAIN  # it has forked for this step already
+                return errno.EAGAIN  # it has already forked for this step
             self._granted[thread] = Grant(pid, self._whole)
             return 0
         own = running.get(pid, self._whole)
@@ -113,13 +113,13 @@ class Forks:
         return 0
 
     def _settle(self, asking: int) -> None:
-        """Drop the grants of threads that are past their fork: they ask again, or have ended."""
+        """Drop the grants of threads that have forked: they ask again, or have ended."""
         for thread in list(self._granted):
             if thread == asking or not os.access(f"{thread}", os.F_OK, dir_fd=self._proc):
                 del self._granted[thread]
 
     def _running(self, states: list[int]) -> dict[int, int]:
-        """What each process that is running may take; a new one settles a grant of its parent's."""
+        """What each running process may take; a new process settles a grant of its parent."""
         names = [name for name in os.listdir(self._proc) if name.isdigit()]
         running: dict[int, int] = {}
         for pid in {int(name) for name in names} - {1, *states}:
@@ -140,7 +140,7 @@ class Forks:
             del self._granted[max(grants)[1]]
 
     def _used(self, pid: int) -> int:
-        """The memory that the process may write to, as if its stack had its full size."""
+        """The process's writable memory, with a stack of full size."""
         return int(self._read(f"{pid}/statm").split()[5]) * _PAGE + MAX_STACK
 
     def _number(self, pid: int, field: bytes) -> int:

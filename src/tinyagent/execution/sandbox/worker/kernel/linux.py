@@ -1,4 +1,4 @@
-"""Linux calls that Python's library lacks, by ctypes. Each raises OSError with the call's name."""
+"""Linux calls that Python's library lacks, by ctypes. Each raises OSError with its name."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _PR_CAP_AMBIENT_CLEAR_ALL = 4
 _CAPABILITY_VERSION_3 = 0x2008_0522
 
 HOSTNAME = "sandbox"
-"""What code finds as the name of its machine."""
+"""The name of the machine, as code sees it."""
 
 Path = str | bytes | os.PathLike[str]
 
@@ -53,7 +53,7 @@ def syscall(name: str, *arguments: int | bytes | None) -> int:
     """A system call by its name; bytes are passed as a pointer to them, None as NULL.
 
     Raises:
-        OSError: the call failed, or the machine is none that `syscalls` knows.
+        OSError: the call failed, or `syscalls` does not know the machine.
     """
     values = [
         value if isinstance(value, bytes) else ctypes.c_long(value or 0) for value in arguments
@@ -62,7 +62,7 @@ def syscall(name: str, *arguments: int | bytes | None) -> int:
 
 
 def checked(outcome: int, call: str) -> int:
-    """What the C function gave, unless that is its sign of failure (a negative number).
+    """The C function's result, unless it is a negative number, which means failure.
 
     Raises:
         OSError: it failed: `errno` says why.
@@ -74,14 +74,14 @@ def checked(outcome: int, call: str) -> int:
 
 
 def fork() -> int:
-    """`os.fork`, in a process of one thread without what it does for those of more.
+    """`os.fork`; in a process of one thread, without what it does for several threads.
 
-    What Python then mends in the child (locks that a thread may hold, the list of threads) writes
-    to hundreds of pages, and each is copied: it takes longer than the fork itself. The random
-    numbers go on in the child as they would in the parent.
+    What Python repairs in the child (locks that a thread may hold, the list of threads) writes to
+    hundreds of pages, and each is copied: it takes longer than the fork itself. Random numbers
+    continue in the child as they would in the parent.
 
     Raises:
-        OSError: there can be no more processes.
+        OSError: no more processes can be started.
     """
     if sys.platform == "linux" and not _thread._count():  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
         return checked(_with_the_lock().fork(), "fork")
@@ -94,7 +94,7 @@ def fork() -> int:
 
 @functools.cache
 def _with_the_lock() -> ctypes.CDLL:
-    """The C library, called without letting go of the interpreter's lock."""
+    """The C library, called without releasing the interpreter's lock."""
     return ctypes.PyDLL(None, use_errno=True)
 
 
@@ -127,7 +127,7 @@ def mount(
 
 
 def umount2(target: Path, flags: int = MNT_DETACH) -> None:
-    """Take a mount away; at once from sight, and for good when nobody uses it any longer."""
+    """Remove a mount from sight, and entirely once nothing uses it."""
     checked(libc().umount2(os.fsencode(target), flags), f"umount2 {os.fsdecode(target)}")
 
 
@@ -137,13 +137,13 @@ def pivot_root(new_root: Path, old_root: Path) -> None:
 
 
 def prctl(name: str, option: int, value: int = 0, more: int = 0) -> int:
-    """Set or read an attribute of this process; `name` is for the error."""
+    """Set or read an attribute of this process; the error shows `name`."""
     arguments = [ctypes.c_ulong(number) for number in (value, more, 0, 0)]
     return checked(libc().prctl(option, *arguments), f"prctl {name}")
 
 
 def set_no_new_privs() -> None:
-    """No program run from here on gains privileges; Landlock and seccomp ask for it."""
+    """Never gain privileges by running a program; Landlock and seccomp require this."""
     prctl("PR_SET_NO_NEW_PRIVS", _PR_SET_NO_NEW_PRIVS, 1)
 
 
@@ -158,13 +158,13 @@ def set_name(name: str) -> None:
 
 
 def set_hostname(name: str) -> None:
-    """Name the machine within this namespace of names; there is no name of a domain any more."""
+    """Set the machine's name within this namespace, and remove the name of the domain."""
     syscall("sethostname", name.encode(), len(name))
     syscall("setdomainname", b"(none)", 6)
 
 
 def set_parent_death_signal(signal_number: int) -> None:
-    """Get this signal when the thread that forked this process ends."""
+    """Receive this signal when the thread that forked this process ends."""
     prctl("PR_SET_PDEATHSIG", _PR_SET_PDEATHSIG, signal_number)
 
 
@@ -174,9 +174,9 @@ def adopt_orphans() -> None:
 
 
 def drop_capabilities() -> None:
-    """Give up every capability of this thread for good.
+    """Give up every capability of this thread, permanently.
 
-    What a program that is run could be given besides, `set_no_new_privs` keeps from it.
+    `set_no_new_privs` prevents programs from gaining others.
     """
     prctl("PR_CAP_AMBIENT", _PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL)
     header = struct.pack("=Ii", _CAPABILITY_VERSION_3, 0)
@@ -184,7 +184,7 @@ def drop_capabilities() -> None:
 
 
 def close_range(first: int, last: int = 2**32 - 1) -> None:
-    """Close the descriptors from `first` to `last`, both included, as far as they are open."""
+    """Close the open descriptors from `first` to `last`, both included."""
     try:
         syscall("close_range", first, last, 0)
     except OSError:  # before Linux 5.9, or refused by a container's filter

@@ -24,7 +24,7 @@ _OPEN_FILES = 256
 
 
 class PreparedLocks(NamedTuple):
-    """What the template has prepared for its sessions.
+    """What the template has prepared for its sessions' locks.
 
     Args:
         proc: a descriptor of a /proc that the template and its sessions are in.
@@ -42,16 +42,16 @@ class PreparedLocks(NamedTuple):
 
 
 def part_from_others() -> int:
-    """Enter an own mount namespace; gives the warden's own /proc.
+    """Enter a separate mount namespace; returns a /proc for the warden.
 
-    The process namespace is there already: the template forked this process into it.
+    The process namespace exists already: the template forked this process into it.
     """
     linux.unshare(linux.CLONE_NEWNS)
     return mounts.open_own_proc()
 
 
 def settle_in(cell: PreparedLocks, limits: SessionLimits) -> None:
-    """Make the working folder, in memory, and enter an own user namespace: no mount comes after."""
+    """Make the working folder in memory, and enter a user namespace: no mount comes after."""
     mounts.make_working_folder(limits.max_file_bytes)
     namespaces.enter_own_users(cell.proc)
 
@@ -77,9 +77,9 @@ def limit_resources(cell: PreparedLocks, limits: SessionLimits) -> None:
 
 
 def lock(cell: PreparedLocks, folder: str, own_proc: int | None) -> None:
-    """Give up all privileges, and all files but Python's and the working folder's, for good.
+    """Give up all privileges, and all files except Python's and the working folder's.
 
-    `own_proc` is the warden's view of /proc, which it reads on; no path leads there.
+    `own_proc` is the warden's /proc, which stays readable; no path leads there.
     """
     linux.set_no_new_privs()
     linux.drop_capabilities()
@@ -92,11 +92,11 @@ def lock(cell: PreparedLocks, folder: str, own_proc: int | None) -> None:
 
 
 def filter_calls(cell: PreparedLocks, warden: socket.socket | None) -> None:
-    """The last lock: only the system calls that plain Python needs.
+    """Put on the last lock, which allows only the system calls that plain Python needs.
 
     Args:
         cell: what the template has prepared.
-        warden: where to send the descriptor by which forks are granted; None: there are none.
+        warden: where to send the descriptor by which forks are granted; None: no forks.
     """
     if cell.filters is None:
         return
@@ -108,7 +108,7 @@ def filter_calls(cell: PreparedLocks, warden: socket.socket | None) -> None:
 
 
 def stand_alone(proc: int) -> None:
-    """Share no open file with other sessions, and be the first that the kernel ends for memory.
+    """Share no open file with other sessions, and be the first that runs out of memory.
 
     Args:
         proc: a descriptor of a /proc in which this process is.
@@ -124,14 +124,14 @@ def stand_alone(proc: int) -> None:
 
 
 def die_with_parent(parent: int) -> None:
-    """Be killed when the template ends, however it ends."""
+    """Be killed when the template ends."""
     linux.set_parent_death_signal(signal.SIGKILL)
     if os.getppid() not in {0, parent}:  # 0: it is outside the process namespace
         os._exit(0)
 
 
 def _processes(cell: PreparedLocks, limits: SessionLimits) -> int:
-    """Counted within the session's own user namespace; elsewhere all of the user's would count."""
+    """The limit of processes: without a user namespace, all processes of the user count."""
     if not cell.namespaces:
         return resource.RLIM_INFINITY
     return limits.max_processes + limits.checkpoints + 3
@@ -153,13 +153,13 @@ def _lower(kind: int, most: int) -> None:
 
 
 class KernelLocks:
-    """Namespaces, a root of its own, Landlock and a system-call filter, as far as they work here.
+    """Namespaces, a separate root, Landlock and a system-call filter, as far as they work here.
 
     Args:
-        order: modules to load (`preload`), and locks that are not to be used (`without`).
+        order: modules to load (`preload`), and locks not to use (`without`).
 
     Raises:
-        OSError: the kernel refuses a lock that is to be used.
+        OSError: the kernel refuses a lock.
     """
 
     def __init__(self, order: dict[str, Any]) -> None:
@@ -182,7 +182,7 @@ class KernelLocks:
         }
 
     def fork(self) -> int:
-        """Fork a process that may become a session, in a process namespace of its own."""
+        """Fork a process that may become a session, in a new process namespace."""
         if not self.cell.namespaces:
             return linux.fork()
         linux.unshare(linux.CLONE_NEWPID)
@@ -195,12 +195,12 @@ class KernelLocks:
         return pid
 
     def kill(self, pid: int) -> None:
-        """End a session: the first process of its process namespace takes the others along."""
+        """End a session: the processes of its namespace end with the first one."""
         os.kill(pid, signal.SIGKILL)
 
     @property
     def descriptors(self) -> set[int]:
-        """What a session needs until it is locked up."""
+        """The descriptors that a session needs until it is locked up."""
         return {self.cell.proc, *self.cell.readable}
 
     def enter(self, parent: int) -> None:
@@ -209,10 +209,10 @@ class KernelLocks:
         if self.cell.namespaces:
             self._own_proc = part_from_others()
         else:
-            die_with_parent(parent)  # else it ends with the template's process namespace
+            die_with_parent(parent)  # otherwise it ends with the template's process namespace
 
     def lock_up(self, limits: SessionLimits, number: int) -> str:
-        """Make and enter the working folder, and lock everything else away; gives the folder."""
+        """Enter a new working folder, and lock everything else away; returns the folder."""
         if self.cell.namespaces:
             folder = mounts.SANDBOX
             settle_in(self.cell, limits)
@@ -228,22 +228,22 @@ class KernelLocks:
 
     @property
     def kept_descriptors(self) -> set[int]:
-        """What a locked session still needs."""
+        """The descriptors that a locked session still needs."""
         return set() if self._own_proc is None else {self._own_proc}
 
     def warden(self, limits: SessionLimits) -> Warden | None:
-        """What watches the processes of steps; None where steps do not run in forks."""
+        """What watches the processes of steps; None if steps do not run in forks."""
         if self._own_proc is None:
             return None
         return Warden(self._own_proc, limits.max_memory_bytes * 2)
 
     def harden(self, warden: socket.socket | None) -> None:
-        """The last lock, before the code runs: the system-call filter."""
+        """Put on the last lock before the code runs: the system-call filter."""
         filter_calls(self.cell, warden)
 
 
 def _prepare(order: dict[str, Any]) -> PreparedLocks:
-    """Load what is asked for, and lock the template up as far as it is wanted."""
+    """Load the requested modules, and put the requested locks on the template."""
     without = frozenset[str](order["without"])
     stack = seccomp.stack_floor()
     apart = "namespaces" not in without
@@ -271,7 +271,7 @@ def _prepare(order: dict[str, Any]) -> PreparedLocks:
 
 
 def _filters(stack: int) -> tuple[bytes, bytes] | None:
-    """The system-call filters without and with `fork`; None where the kernel takes none."""
+    """The system-call filters without and with `fork`; None if the kernel accepts none."""
     try:
         filters = (
             seccomp.program(forks=False, stack=stack),
@@ -285,7 +285,7 @@ def _filters(stack: int) -> tuple[bytes, bytes] | None:
 
 
 def _can(lock: Callable[[], object]) -> bool:
-    """Whether a process can lock itself up like this; tried in a child."""
+    """Whether a process can put on this lock; tried in a child."""
     child = os.fork()
     if child == 0:
         with suppress(OSError):

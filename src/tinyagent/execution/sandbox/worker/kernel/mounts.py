@@ -1,4 +1,4 @@
-"""A root of its own for the template: nothing in it but what Python needs, read-only.
+"""A separate root for the template, which holds only what Python needs, read-only.
 
 The folders are attached with the kernel's file-descriptor mount calls (open_tree(2), move_mount(2),
 mount_setattr(2), fsopen(2)).
@@ -54,15 +54,15 @@ def python_paths() -> list[str]:
 
 def _outermost(paths: Iterable[str]) -> list[str]:
     """Without those that lie within another, parents first."""
-    found: list[str] = []
+    outermost: list[str] = []
     for path in sorted({os.path.normpath(path) for path in paths}):
-        if not any(path.startswith(parent + "/") for parent in found):
-            found.append(path)
-    return found
+        if not any(path.startswith(parent + "/") for parent in outermost):
+            outermost.append(path)
+    return outermost
 
 
 def hold(paths: Iterable[str]) -> list[Tree]:
-    """Take hold of the paths as the caller may reach them now."""
+    """Hold the paths by descriptors, with the caller's present rights."""
     flags = _OPEN_TREE_CLONE | os.O_CLOEXEC | _AT_RECURSIVE
     return [
         Tree(
@@ -75,12 +75,12 @@ def hold(paths: Iterable[str]) -> list[Tree]:
 
 
 def enter_root(trees: Iterable[Tree]) -> None:
-    """Make a root of the trees alone and leave the host's; everything in it is read-only."""
+    """Enter a new root that holds only the trees, all of them read-only."""
     stage = "/tmp"  # noqa: S108 - only a place that exists: an empty root is mounted over it
     linux.mount("tmpfs", stage, "tmpfs", _FILES, "size=1m,mode=755")
     os.chdir(stage)
     os.mkdir(SANDBOX[1:])
-    # Now, while the host's is there: the kernel gives no new view of /proc to who has lost the old.
+    # Before leaving the host's /proc: without one, the kernel allows no new one.
     linux.mount("proc", PROC[1:], "proc", _FILES | linux.MS_NOEXEC)
     for tree in trees:
         target = tree.path[1:]
@@ -99,17 +99,17 @@ def enter_root(trees: Iterable[Tree]) -> None:
 
 
 def keep_to_ourselves() -> None:
-    """No mount of ours reaches the host's namespace."""
+    """Keep the host's namespace free of mounts made here."""
     linux.mount(None, "/", None, linux.MS_REC | linux.MS_SLAVE)
 
 
 def open_proc() -> int:
-    """A descriptor of the /proc that is mounted."""
+    """A descriptor of the mounted /proc."""
     return os.open(PROC if os.path.ismount(PROC) else "/proc", _FOLDER)
 
 
 def open_own_proc() -> int:
-    """A descriptor of a /proc of the own process namespace, which is mounted nowhere."""
+    """A descriptor of a /proc of this process namespace, which is mounted nowhere."""
     context = linux.syscall("fsopen", b"proc", 0)
     with suppress(OSError):  # only processes, where the kernel can (5.8): that is quicker to list
         linux.syscall("fsconfig", context, _FSCONFIG_SET_STRING, b"subset", b"pid", 0)
@@ -124,7 +124,7 @@ def open_own_proc() -> int:
 def make_working_folder(max_bytes: int) -> None:
     """An empty folder in memory, of this size, at `SANDBOX`, over the template's /proc.
 
-    It is of the session's own mount namespace, and goes with it.
+    It belongs to the session's own mount namespace, and disappears with it.
     """
     names = max(max_bytes >> 12, 256)  # an empty file takes a kilobyte of the kernel's memory
     options = f"size={max_bytes},nr_inodes={names},mode=755"

@@ -22,30 +22,30 @@ _INSIDE = 1000  # the user that the code sees itself as
 
 
 def enter() -> None:
-    """Go on as the first process of namespaces of the template's own.
+    """Continue as the first process of new namespaces for the template.
 
     The process that was started stays outside, waits, and ends with the one inside. Inside, user 0
-    stands for the caller, or, where root calls, for nobody; `drop_root` makes that one effective.
+    stands for the caller, or for nobody if root calls; `drop_root` makes that user effective.
 
     Raises:
         OSError: the kernel refuses.
     """
-    told, tell = os.pipe()
+    go, start = os.pipe()
     done, finish = os.pipe()
     outside = os.readlink("/proc/self")  # which may be the /proc of an outer process namespace
     helper = os.fork()
     if helper == 0:
-        os.close(tell)
-        _map_from_outside(told, finish, outside)
+        os.close(start)
+        _map_from_outside(go, finish, outside)
     os.close(finish)
     try:
         linux.unshare(_ALL)
-        os.write(tell, b"y")
+        os.write(start, b"y")
         if os.read(done, 1) != b"y":
             raise PermissionError("no user can be mapped into the new user namespace")
         linux.set_hostname(linux.HOSTNAME)
     finally:
-        for descriptor in (told, tell, done):
+        for descriptor in (go, start, done):
             os.close(descriptor)
         os.waitpid(helper, 0)
 
@@ -61,10 +61,10 @@ def fork_inside() -> None:
 
 
 def become_nobody() -> None:
-    """Give root up, where there is no user namespace to do so in.
+    """Give up root's rights without a user namespace.
 
     Raises:
-        OSError: Python's own files could not be read any more; some of root's rights are gone.
+        OSError: Python's own files cannot be read any more; some of root's rights are given up.
     """
     os.setgroups([])
     os.setresgid(_NOBODY, _NOBODY, _NOBODY)
@@ -74,17 +74,17 @@ def become_nobody() -> None:
 
 
 def drop_root() -> None:
-    """Become the user that 0 stands for inside; no file is root's own any more."""
+    """Become the user that 0 stands for inside; root's files are no longer this user's."""
     with suppress(PermissionError):  # a caller without rights keeps its groups, and no more
         os.setgroups([])
     os.setresgid(0, 0, 0)
     os.setresuid(0, 0, 0)
-    linux.set_dumpable(True)  # else /proc/self belongs to root
+    linux.set_dumpable(True)  # otherwise /proc/self belongs to root
     linux.set_parent_death_signal(signal.SIGKILL)  # a change of user has cleared it
 
 
 def enter_own_users(proc: int) -> None:
-    """A user namespace for one session: what it counts and may do ends there.
+    """Enter a user namespace for one session, in which its processes are counted.
 
     Args:
         proc: a descriptor of a /proc in which this process is.
@@ -103,9 +103,9 @@ def enter_own_users(proc: int) -> None:
             os.close(descriptor)
 
 
-def _map_from_outside(told: int, finish: int, pid: str) -> None:
+def _map_from_outside(go: int, finish: int, pid: str) -> None:
     """Give the namespaces of `pid` their one user: the caller; for root, a user without rights."""
-    if os.read(told, 1) == b"y":
+    if os.read(go, 1) == b"y":
         as_root = os.geteuid() == 0
         user, group = (_NOBODY, _NOBODY) if as_root else (os.geteuid(), os.getegid())
         with suppress(OSError):

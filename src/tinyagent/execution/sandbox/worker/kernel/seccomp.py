@@ -74,7 +74,7 @@ def install(filter_program: bytes) -> None:
     header, _buffer = prepare(filter_program)
     outcome = linux.syscall("seccomp", _SET_MODE_FILTER, _FILTER_FLAG_TSYNC, header)
     if outcome > 0:
-        raise OSError(errno.EBUSY, f"seccomp: thread {outcome} has a filter of its own")
+        raise OSError(errno.EBUSY, f"seccomp: thread {outcome} has another filter")
 
 
 def listen_to_forks() -> int:
@@ -138,7 +138,7 @@ def program(
 
 
 def _rules(*, forks: bool, stack: int) -> dict[str, bpf.Block]:
-    """The calls whose verdict hangs on their arguments."""
+    """The calls whose verdict depends on their arguments."""
     sets_nothing = bpf.upper_is_zero(2, bpf.one_of(2, (0,), _ALLOW, _EPERM), _EPERM)
     return {
         "clone": _clone(forks=forks),

@@ -1,7 +1,7 @@
 """The warden of a session: the first process of its process namespace.
 
 It ends what a step leaves running, and watches how much memory all processes take together. It
-never runs the code, so the view of /proc that it holds cannot be reached from there.
+never runs the code, so the code cannot reach the /proc that it holds.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ import select
 import signal
 import socket
 from contextlib import suppress
-from socket import socketpair  # of its own: the code's gives a pipe
+from socket import socketpair  # before it is replaced: the code's version returns a pipe
 
 from .forks import Forks
 
 _SWEEP_SECONDS = 0.2
-_SHARE_OF_STATES = 0.2  # of the memory of all: what earlier states take beside the step's
+_SHARE_OF_STATES = 0.2  # the part of all memory that earlier states may take
 _OWN_FIELDS = (b"RssAnon:", b"RssShmem:")
 _SHARED_FIELDS = (b"Pss_Anon:", b"Pss_Shmem:")
 
@@ -45,11 +45,11 @@ class Warden:
 
     @property
     def descriptors(self) -> list[int]:
-        """What to call `attend` for once it can be read."""
+        """The descriptors for which `attend` is called once they can be read."""
         return [self._inbox.fileno(), *self._listeners]
 
     def attend(self, descriptor: int) -> None:
-        """Take in a listener that a step hands over, or answer a process that wants to fork."""
+        """Accept a listener that a step hands over, or answer a process that wants to fork."""
         if descriptor == self._inbox.fileno():
             self._listeners += socket.recv_fds(self._inbox, 1, 1)[1]
         elif not self._forks.answer(descriptor, self._keep):
@@ -57,9 +57,9 @@ class Warden:
             os.close(descriptor)
 
     def note(self, keep: list[int], *, watch: bool, wake: bool) -> None:
-        """Which processes are to be kept, oldest first, and whether to watch the memory.
+        """Set which processes to keep, oldest first, and whether to watch the memory.
 
-        `wake` lets the newest go on: it is to fork a step.
+        `wake` lets the newest continue, so that it forks a step.
         """
         self._dropped += [pid for pid in self._keep if pid not in keep]
         self._keep = keep
@@ -71,7 +71,7 @@ class Warden:
             self._wake_newest()
 
     def pause(self, *, stop: bool) -> None:
-        """Stop all processes while the host runs a tool for the step, or let them go on.
+        """Stop all processes while the host runs a tool for the step, or let them continue.
 
         Earlier states stay as they are: each is stopped since its step ended.
         """
@@ -82,7 +82,7 @@ class Warden:
             _kill(pid, signal.SIGCONT)
 
     def leave(self) -> socket.socket:
-        """In a child that is to run code: let go of all but the way to hand over a listener."""
+        """In a child that will run code: close all except the way to hand over a listener."""
         os.close(self.proc)
         self._inbox.close()
         for listener in self._listeners:
@@ -103,9 +103,9 @@ class Warden:
         _await(self._dying + ended)
 
     def relieve(self) -> bool:
-        """If too much memory is taken, end earlier states; none left, end the running step.
+        """If too much memory is taken, end earlier states, or the running step if none are left.
 
-        Gives back whether the step was ended.
+        Returns whether the step was ended.
         """
         if not self._is_over():
             return False
@@ -115,7 +115,7 @@ class Warden:
             self._keep = self._keep[-1:]
             return False
         ended = self.sweep()
-        self._wake_newest()  # it is to tell of the step's end
+        self._wake_newest()  # it reports the end of the step
         return ended > 0
 
     def _wake_newest(self) -> None:
@@ -123,11 +123,11 @@ class Warden:
             _kill(pid, signal.SIGCONT)
 
     def sweep(self) -> int:
-        """End all processes that are not to be kept; gives back how many a step has left.
+        """End all processes that are not kept; returns how many a step has left behind.
 
-        All are stopped first, so that none can fork meanwhile. Those that are kept stay so until
-        the next step: no thread and no timer of theirs does anything in between. Those that were
-        kept until now are killed, too, but only the next sweep waits for their end.
+        All are stopped first, so that none can fork meanwhile. Those that are kept stay stopped
+        until the next step: their threads and timers do nothing in between. Those that were kept
+        until now are killed as well, but only the next sweep waits for their end.
         """
         _kill(-1, signal.SIGSTOP)
         self._forks.forget()
@@ -148,7 +148,7 @@ class Warden:
         return ended
 
     def _strangers(self) -> list[int]:
-        """Living processes that are neither the warden nor to be kept nor killed already."""
+        """Living processes other than the warden, those that are kept, and those killed already."""
         known = {1, *self._keep, *self._dying}
         return [pid for pid in self._members() if pid not in known and not self._is_zombie(pid)]
 
@@ -163,13 +163,13 @@ class Warden:
         return self._take_more_than(self._max_bytes, self._members())
 
     def _take_more_than(self, most: int, pids: list[int]) -> bool:
-        """First by what the kernel counts anyway; then, exactly, with shared pages shared out."""
+        """Measured quickly first; then exactly, with shared pages divided among processes."""
         if sum(self._private(pid) for pid in pids) <= most:
             return False
         return sum(self._share(pid) for pid in pids) > most
 
     def _private(self, pid: int) -> int:
-        """Memory that stands for no file of the host, be it shared with its parent."""
+        """Memory that is not of a file, including what is shared with the parent."""
         lines = self._read(f"{pid}/status").splitlines()
         return sum(int(line.split()[1]) for line in lines if line.startswith(_OWN_FIELDS)) * 1024
 
@@ -178,7 +178,7 @@ class Warden:
         return sum(int(line.split()[1]) for line in lines if line.startswith(_SHARED_FIELDS)) * 1024
 
     def _read(self, path: str) -> bytes:
-        """The file of /proc; empty where its process has ended."""
+        """The content of the file in /proc; empty if its process has ended."""
         with suppress(FileNotFoundError, ProcessLookupError):
             descriptor = os.open(path, os.O_RDONLY, dir_fd=self.proc)
             with open(descriptor, "rb") as file:
@@ -187,9 +187,9 @@ class Warden:
 
 
 def _await(pids: list[int]) -> None:
-    """Wait for the end of processes that have been killed."""
+    """Wait until processes that were killed have ended."""
     for pid in pids:
-        with suppress(ChildProcessError):  # it is not the warden's to collect, or has been
+        with suppress(ChildProcessError):  # not a child of the warden, or collected already
             os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
 
 

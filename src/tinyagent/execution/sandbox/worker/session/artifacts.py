@@ -1,4 +1,4 @@
-"""What the code leaves behind: files of its working folder, open figures."""
+"""What the code leaves behind: files in its working folder and open figures."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Deliver = Callable[[str, str, bytes], None]
 
 
 def watch_figures() -> None:
-    """Have Matplotlib, where it is loaded, tell of the figures that it makes."""
+    """Make Matplotlib, if it is loaded, call `watch_figure` for each figure."""
     settings = getattr(sys.modules.get("matplotlib"), "rcParams", None)
     if settings is not None and _HOOK not in settings["figure.hooks"]:
         settings["figure.hooks"] = [*settings["figure.hooks"], _HOOK]
@@ -46,20 +46,20 @@ def _note_save(event: Any) -> None:
 
 
 class WorkingFolder:
-    """The code's working folder: what is in it, and what of that the host has."""
+    """The code's working folder: its files, and which of them the host has."""
 
     def __init__(self, path: str) -> None:
         self._path = path
         self._known: dict[str, Stamp] = {}
 
     def know_all(self) -> None:
-        """Take what is there now for known: the host put it there."""
+        """Mark all present files as known: the host has put them there."""
         self._known = _scan(self._path)
 
     def deliver(self, step: int, send: Send) -> list[str]:
         """Hand over the open figures, and the files that are new or changed.
 
-        Gives back the remarks on what could not be handed over.
+        Returns remarks on what could not be handed over.
         """
 
         def deliver(name: str, media_type: str, data: bytes) -> None:
@@ -69,7 +69,7 @@ class WorkingFolder:
             earlier = self._known
             remarks = self._deliver_files(deliver)
             _deliver_figures(deliver, step, has_files=self._known != earlier)
-        except Exception as error:  # noqa: BLE001 - a figure is drawn by code that may fail anyhow
+        except Exception as error:  # noqa: BLE001 - a figure is drawn by code of any kind
             return [f"an artifact could not be handed over ({type(error).__name__}: {error})"]
         return remarks
 
@@ -94,7 +94,7 @@ class WorkingFolder:
 
 
 def _content(path: str, most: int) -> bytes | None:
-    """What is in the file; None if it has gone meanwhile."""
+    """The content of the file; None if it was removed meanwhile."""
     try:
         with open(path, "rb") as file:
             return file.read(most)
@@ -107,16 +107,16 @@ def _scan(folder: str) -> dict[str, Stamp]:
 
     Hidden ones, and folders nested deeper than `MAX_DEPTH`, are left out.
     """
-    found: dict[str, Stamp] = {}
+    stamps: dict[str, Stamp] = {}
     for path, status in _files(folder, ""):
-        found[path] = (status.st_mtime_ns, status.st_size)
-        if len(found) >= MAX_FILES:
+        stamps[path] = (status.st_mtime_ns, status.st_size)
+        if len(stamps) >= MAX_FILES:
             break
-    return found
+    return stamps
 
 
 def _deliver_figures(deliver: Deliver, step: int, *, has_files: bool) -> None:
-    """The open figures, but for those that the code has saved: they are among its files."""
+    """Hand over the open figures, except those that the code has saved as files."""
     pyplot: Any = sys.modules.get("matplotlib.pyplot")
     if pyplot is None:
         return
@@ -135,10 +135,10 @@ def _deliver_figures(deliver: Deliver, step: int, *, has_files: bool) -> None:
 def _files(folder: str, prefix: str, depth: int = 0) -> Iterator[tuple[str, os.stat_result]]:
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
-    except OSError:  # the code made it unreadable: then it is not to be handed over
+    except OSError:  # the code made it unreadable
         return
     for entry in entries:
-        if entry.name.startswith("."):  # caches of libraries, and what else is to be hidden
+        if entry.name.startswith("."):  # caches of libraries and other hidden files
             continue
         if entry.is_dir(follow_symlinks=False):
             if depth < MAX_DEPTH:
@@ -146,7 +146,7 @@ def _files(folder: str, prefix: str, depth: int = 0) -> Iterator[tuple[str, os.s
             continue
         try:
             status = entry.stat(follow_symlinks=False)
-        except FileNotFoundError:  # gone meanwhile: a thread of the code may still be at work
+        except FileNotFoundError:  # removed meanwhile: a thread of the code may still run
             continue
         if stat.S_ISREG(status.st_mode):
             yield prefix + entry.name, status

@@ -1,7 +1,7 @@
 """The code's door to the host: its output, its tools, its answer.
 
-It lives as long as the session, so that what an earlier step has kept of it (a tool in a variable,
-a logger on standard error) still works in a later one, over that step's link.
+It lives as long as the session, so that what an earlier step has stored of it (a tool in a
+variable, a logger on standard error) still works in a later step, over that step's link.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _PIECE = 1 << 16  # bytes that go in one message, and that are kept of the end a
 
 
 class OutputSink(io.RawIOBase):
-    """The end of standard output: passes text on until the limit, then keeps only the last part.
+    """The end of standard output: passes text on up to the limit, then keeps the last part only.
 
     Args:
         send: takes each piece of text.
@@ -50,7 +50,7 @@ class OutputSink(io.RawIOBase):
         return True
 
     def write(self, data: object, /) -> int:
-        """Take the bytes, all of them."""
+        """Accept all the bytes."""
         view = memoryview(data).cast("B")  # type: ignore[arg-type]  # a buffer, as io promises
         head = view[: self._room]
         self._room -= len(head)
@@ -68,14 +68,14 @@ class OutputSink(io.RawIOBase):
         return len(view)
 
     def ending(self) -> tuple[str, int]:
-        """The last part of what went over the limit, and how many bytes before it are lost."""
+        """The last part beyond the limit, and how many bytes before it are lost."""
         return self._tail.decode("utf-8", "replace"), self._skipped
 
 
 def open_output(sink: OutputSink) -> io.TextIOWrapper:
     """A text stream into the sink, flushed at each line.
 
-    No buffered writer stands between: a thread may hold its lock while the process forks.
+    There is no buffered writer in between: a thread may hold its lock while the process forks.
     """
     return io.TextIOWrapper(
         cast("io.BufferedWriter", sink),
@@ -86,7 +86,7 @@ def open_output(sink: OutputSink) -> io.TextIOWrapper:
 
 
 class FinalAnswerGiven(BaseException):
-    """Ends the block; the host has the answer already, so raising it forges none."""
+    """Ends the block. The host has the answer already, so raising it forges nothing."""
 
 
 class Door:
@@ -104,7 +104,7 @@ class Door:
         self._stream = open_output(self._sink)
 
     def open(self, link: Link) -> None:
-        """Start a step, which is heard over `link`."""
+        """Start a step, which talks to the host over `link`."""
         self._link = link
         self._turn = RLock()  # a thread that is gone since a fork may have held the last one
         self._sink.begin()
@@ -114,12 +114,12 @@ class Door:
         sys.stdout = sys.stderr = self._stream
 
     def close(self) -> tuple[str, int]:
-        """End the output; gives the last part of what is over the limit, and what is lost."""
+        """End the output; returns the last part beyond the limit, and how many bytes are lost."""
         self._flush()
         return self._sink.ending()
 
     def tool(self, name: str) -> Callable[..., Any]:
-        """The function by which the code calls a tool of the host."""
+        """The function with which the code calls a tool of the host."""
 
         def tool(*args: Any, **kwargs: Any) -> Any:
             return self._ask(name, args, kwargs)
@@ -171,7 +171,7 @@ class Door:
 
 
 def _is_usable(stream: TextIOWrapper) -> bool:
-    """Whether the code has neither closed it nor taken it apart."""
+    """Whether the code has neither closed nor detached it."""
     try:
         return not stream.closed
     except ValueError:
@@ -186,7 +186,7 @@ def _check_names(keywords: dict[str, Any]) -> None:
 
 @contextmanager
 def _told_to_the_code() -> Generator[None]:
-    """What is too large to cross is the code's to mend."""
+    """Raise what is too large to cross as an error of the code."""
     try:
         yield
     except WireError as fault:
@@ -194,7 +194,7 @@ def _told_to_the_code() -> Generator[None]:
 
 
 def _raised(name: str, args: list[Any], message: str) -> Exception:
-    """The exception that the tool raised; one of a type unknown here as a RuntimeError."""
+    """The exception that the tool raised; a RuntimeError if its type is unknown here."""
     kind = getattr(builtins, name, None)
     if isinstance(kind, type) and issubclass(kind, Exception):
         with suppress(TypeError):

@@ -1,4 +1,4 @@
-"""Which modules code may import: the same rules on both sides."""
+"""Which modules code may import."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def allowed(module: str, allow: frozenset[str]) -> bool:
 
 
 def refusal(module: str, allow: frozenset[str]) -> str:
-    """What is not allowed, which names are near it, and what is allowed."""
+    """A text that says what is not allowed, which names are similar, and what is allowed."""
     top = module.partition(".")[0]
     near = difflib.get_close_matches(module, sorted(allow), n=3, cutoff=0.75)
     hint = f" Did you mean {' or '.join(near)}?" if near else ""
@@ -39,7 +39,7 @@ def refusal(module: str, allow: frozenset[str]) -> str:
 
 
 def _listed(allow: frozenset[str]) -> str:
-    """The names; of a list that has most of the standard library, only the others."""
+    """The names; if most of the standard library is in the list, only the others."""
     public = {name for name in allow if not name.startswith("_")}
     if len(public) <= _SHOWN:
         return ", ".join(sorted(public))
@@ -49,7 +49,7 @@ def _listed(allow: frozenset[str]) -> str:
 
 
 def is_needless(node: ast.stmt, helpers: frozenset[str]) -> bool:
-    """Whether it imports nothing but helpers that are there already, as models like to do."""
+    """Whether it imports only helpers that exist already, as models like to do."""
     if not isinstance(node, ast.Import | ast.ImportFrom):
         return False
     return all(alias.name in helpers and alias.asname in {None, alias.name} for alias in node.names)
@@ -57,13 +57,13 @@ def is_needless(node: ast.stmt, helpers: frozenset[str]) -> bool:
 
 def check_imports(tree: ast.AST, allow: frozenset[str]) -> list[RefusedImport]:
     """The imports anywhere in the code that are not allowed, in the order of their lines."""
-    found = [
+    refused = [
         RefusedImport(node.lineno, module)
         for node in ast.walk(tree)
         if isinstance(node, ast.Import | ast.ImportFrom)
         for module in _refused(node, allow)
     ]
-    return sorted(found)
+    return sorted(refused)
 
 
 def _refused(node: ast.Import | ast.ImportFrom, allow: frozenset[str]) -> Iterator[str]:

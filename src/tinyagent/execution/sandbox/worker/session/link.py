@@ -26,7 +26,7 @@ class Link:
     def __init__(self, sock: socket.socket) -> None:
         self.sock = sock
         self.descriptors: deque[int] = deque()
-        """What came along with the frames, oldest first."""
+        """The descriptors that came with the frames, oldest first."""
         self._reader = FrameReader()
         self._frames: deque[Frame] = deque()
         self._sending = threading.Lock()
@@ -46,8 +46,8 @@ class Link:
         """The next frame; waits for it.
 
         Raises:
-            HostGone: there is none any more.
-            WireError: what came is no frame.
+            HostGone: the host closed its end.
+            WireError: what came is not a frame.
         """
         while not self._frames:
             data, ancillary, _flags, _address = self.sock.recvmsg(_CHUNK, _ROOM_FOR_DESCRIPTORS)
@@ -65,20 +65,20 @@ class Link:
         return bool(self._frames)
 
     def move(self, descriptor: int) -> None:
-        """Go on over another socket, in a fork of the process that spoke over this one."""
+        """Continue over another socket, in a fork of the process that used this one."""
         os.dup2(descriptor, self.sock.fileno(), inheritable=False)
         os.close(descriptor)
         self._reader = FrameReader()
         self._frames.clear()
-        self._sending = threading.Lock()  # a thread that is gone may have held the last one
+        self._sending = threading.Lock()  # a thread of the parent may have held the last one
 
     def close(self) -> None:
-        """Let go of the socket."""
+        """Close the socket."""
         self.sock.close()
 
 
 def readable(descriptors: list[int], seconds: float | None) -> list[int]:
-    """Which of them can be read, within `seconds`; None waits for ever."""
+    """Which of them can be read within `seconds`; None waits for any time."""
     poll = select.poll()
     for descriptor in descriptors:
         poll.register(descriptor, select.POLLIN)

@@ -1,8 +1,8 @@
-"""A session: waits for steps, and runs each in itself or in a fork of itself.
+"""A session process: waits for steps, and runs each in itself or in a fork of itself.
 
 With checkpoints, the process that holds the variables gets each step together with a new socket and
-forks. The child runs the step on the new socket and holds the variables from then on; should it be
-lost, the host goes on with the parent. So no frame of a lost step can stand in the way of the next.
+forks. The child runs the step over the new socket and holds the variables from then on. If it is
+lost, the host continues with the parent, and no frame of the lost step reaches the next one.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .link import HostGone, Link, readable
 from .step import Namespace, Rules, run_step
 
 _FORK_TRIES = 10
-_STOP_SECONDS = 1.0  # within which the warden has surely stopped a process whose step has ended
+_STOP_SECONDS = 1.0  # the warden has stopped a process whose step has ended well before that
 
 
 class SessionProcess:
@@ -31,10 +31,10 @@ class SessionProcess:
 
     Args:
         link: to the host.
-        rules: what the host lays down for the code.
-        harden: locks the process down to what the code may do; called before any code runs. It
-            is given the way to the warden, in a fork that has one.
-        warden: there in the first process only, where steps run in forks.
+        rules: what the code may do, as the host sets it.
+        harden: puts on the last lock; called before any code runs, with the way to the warden in a
+            fork that has one.
+        warden: only in the first process, and only if steps run in forks.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class SessionProcess:
         self._announce = warden.announce if isinstance(warden, StepProcesses) else _nothing
 
     def serve(self) -> None:
-        """Do what the host asks, until it is gone."""
+        """Serve the host until it is gone."""
         if self._is_stopped:
             signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCONT})
         self._link.send(Kind.READY, {})
@@ -76,7 +76,7 @@ class SessionProcess:
             )
             if frame.body["sweep"]:
                 killed = self._warden.sweep()
-                self._collect()  # what has ended counts to the limit of processes until then
+                self._collect()  # until then, ended processes count towards the limit
                 self._link.send(Kind.SWEPT, {"killed": killed, "memory": False})
 
     def _next(self) -> Frame:
@@ -104,7 +104,7 @@ class SessionProcess:
             self._warden.attend(descriptor)
 
     def _collect(self) -> None:
-        """Tell of the steps whose process has ended; the warden collects all others too."""
+        """Report the steps whose process has ended; the warden collects all others as well."""
         with suppress(ChildProcessError):
             while True:
                 pid, status = os.waitpid(-1, os.WNOHANG)
@@ -132,7 +132,7 @@ class SessionProcess:
             self._link.send(Kind.FAILED, {"error": f"no process for the step: {error}"})
             return
         if pid:
-            with suppress(OSError):  # the host has given the step up
+            with suppress(OSError):  # the host has given up the step
                 os.write(descriptor, pack(Frame(Kind.FORKED, {"pid": pid})))
             os.close(descriptor)
             self._children[pid] = watch_process(pid)
@@ -145,7 +145,7 @@ class SessionProcess:
             signal.sigtimedwait({signal.SIGCONT}, _STOP_SECONDS)
 
     def _fork(self) -> int:
-        """`linux.fork`; if the limit is reached, once threads and children that end have ended."""
+        """Fork; at the limit of processes, wait for threads and children that are about to end."""
         for _ in range(_FORK_TRIES):
             with suppress(BlockingIOError):
                 return linux.fork()

@@ -1,4 +1,4 @@
-"""One step: run the code in its namespace and tell the host what came of it."""
+"""One step: runs the code in its namespace and reports the result to the host."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from .link import HostGone, Link
 from .tracebacks import describe, hint
 
 MAX_VALUE_TEXT = 10_000
-_OF_PYTHON = frozenset({"_strptime"})  # what Python's own C code imports in the code's name
+_OF_PYTHON = frozenset({"_strptime"})  # what Python's C code imports on behalf of the code
 
 
 class Rules(NamedTuple):
-    """What the host lays down for a session's code."""
+    """What a session's code may do, as the host sets it."""
 
     folder: str
     imports: frozenset[str]
@@ -35,7 +35,7 @@ class Rules(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """How the code ended: an error's text, or the value of its last expression."""
+    """How the code ended: the text of an error, or the value of its last expression."""
 
     error: str | None = None
     out_of_memory: bool = False
@@ -43,10 +43,10 @@ class Outcome(NamedTuple):
 
 
 class Namespace:
-    """The variables of the code, those of a module that is its `__main__`; its door, its files.
+    """The code's variables, which are those of its module `__main__`, its door and its files.
 
     Args:
-        rules: what the code may import; the libraries that it uses may import anything.
+        rules: what the code may import; libraries may import anything.
     """
 
     def __init__(self, rules: Rules) -> None:
@@ -60,7 +60,7 @@ class Namespace:
         builtins.__import__ = _guarded_import(rules.imports, self.variables)
 
     def prepare(self, order: dict[str, Any]) -> None:
-        """Bind the helpers anew, whatever earlier steps made of them, and the new data."""
+        """Bind the helpers again, whatever earlier steps assigned to them, and the new data."""
         sys.modules["__main__"] = self._module
         names = {name: decode(data, order["blob"]) for name, data in order["values"].items()}
         tools = {name: self.door.tool(name) for name in order["tools"]}
@@ -98,7 +98,7 @@ def _run(source: str, filename: str, namespace: Namespace) -> Outcome:
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
     try:
         body, last = _compile(source, filename, namespace)
-        exec(body, namespace.variables)  # noqa: S102 - what this process is there for
+        exec(body, namespace.variables)  # noqa: S102 - the purpose of this process
         value = None if last is None else eval(last, namespace.variables)  # noqa: S307 - as above
     except FinalAnswerGiven:
         return Outcome()
@@ -113,7 +113,7 @@ def _run(source: str, filename: str, namespace: Namespace) -> Outcome:
 
 
 def _compile(source: str, filename: str, namespace: Namespace) -> tuple[CodeType, CodeType | None]:
-    """The statements, and apart from them a last expression."""
+    """The statements, and separately a last expression."""
     tree = ast.parse(source, filename)
     if "import" in source:
         imports = namespace.rules.imports
@@ -147,7 +147,7 @@ def _guarded_import(imports: frozenset[str], own: dict[str, Any]) -> Callable[..
 
 
 def _notebook_text(value: Any) -> str:
-    """The value as a notebook shows it: its repr, cut in the middle."""
+    """The value's repr, cut in the middle."""
     text = attempt(repr, value)
     if text is None:
         return f"<a {type(value).__name__} whose repr fails>"

@@ -30,9 +30,9 @@ class _CodeLine(NamedTuple):
 
 
 def describe(error: BaseException, source: str, filename: str) -> str:
-    """The error and the lines of `source` that led to it, as the code's author wants to read it.
+    """The error, with the lines of `source` that led to it.
 
-    Lines of other files are left out, but for those of earlier steps (`<step 3>`).
+    Lines of other files are left out, except those of earlier steps (`<step 3>`).
 
     Args:
         error: what was raised.
@@ -156,11 +156,11 @@ def _cut(text: str, limit: int) -> str:
 
 
 def hint(error: BaseException, variables: Iterable[str]) -> str:
-    """Names near to the one that is not there, as `Did you mean ...?` and a line end; or nothing.
+    """Names similar to a missing one, as `Did you mean ...?` and a line end; or nothing.
 
     Args:
         error: what the code raised.
-        variables: the names that it could have used.
+        variables: the names that were available.
     """
     if isinstance(error, NameError) and isinstance(error.name, str):
         known = [name for name in variables if not name.startswith("__")]
@@ -172,7 +172,7 @@ def hint(error: BaseException, variables: Iterable[str]) -> str:
 
 
 def _attributes(value: object) -> list[str]:
-    """Of its type, or of a module: found without asking the object, which may be anyone's."""
+    """The attributes of its type or module, without calling code of the object."""
     names = vars(value) if type(value) is ModuleType else type.__dir__(type(value))
     return list(names)
 

@@ -61,7 +61,7 @@ def test_lone_surrogates_become_their_escapes() -> None:
 
 @pytest.mark.parametrize("body", [{"a": float("nan")}, {"a": object()}, {"a": {1, 2}}])
 def test_what_is_no_json_is_not_sent(body: dict[str, Any]) -> None:
-    with pytest.raises(WireError, match="the body of a DONE frame is no JSON"):
+    with pytest.raises(WireError, match="the body of a DONE frame is not JSON"):
         pack(Frame(Kind.DONE, body))
 
 
@@ -107,7 +107,7 @@ def test_what_is_no_json_object_is_refused(text: str | bytes) -> None:
         FrameReader().feed(framed(text))
 
 
-@pytest.mark.parametrize("kind", [0, 6, 15, 26, 255])
+@pytest.mark.parametrize("kind", [0, 7, 15, 27, 255])
 def test_an_unknown_kind_is_refused(kind: int) -> None:
     with pytest.raises(WireError, match=f"unknown kind, {kind}"):
         FrameReader().feed(framed("{}", kind=kind))
@@ -197,6 +197,6 @@ class _NoDeeperThan500(json.JSONDecoder):
 
 
 def test_a_kind_says_who_may_send_it() -> None:
-    to_session = {Kind.RUN, Kind.RETURN, Kind.FILE, Kind.END, Kind.PAUSE}
+    to_session = {Kind.RUN, Kind.RETURN, Kind.FILE, Kind.END, Kind.PAUSE, Kind.ORDER}
     assert {kind for kind in Kind if kind < 16} == to_session
     assert sys.modules["tinyagent.execution.sandbox.worker.codec.wire"] is wire

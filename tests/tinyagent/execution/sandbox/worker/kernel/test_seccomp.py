@@ -160,7 +160,7 @@ def test_a_thread_with_a_filter_of_its_own_is_an_error(tmp_path: Path) -> None:
             print(error)
         done.set()
     """
-    assert "has a filter of its own" in said("", tmp_path, before=before)
+    assert "has another filter" in said("", tmp_path, before=before)
 
 
 def test_nobody_is_reached_through_sockets(tmp_path: Path) -> None:
