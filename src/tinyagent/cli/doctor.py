@@ -1,4 +1,4 @@
-"""`tinyagent doctor`: what each trust level promises on this machine, tried."""
+"""`tinyagent doctor`: tests what each trust level promises on this machine."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ if TYPE_CHECKING:
 
 _MEANINGS = {
     TrustLevel.LOCAL: "a process without locks: a guard against accidents, not a boundary",
-    TrustLevel.ISOLATED: "all that can be enforced here",
-    TrustLevel.SANDBOXED: "a whole boundary, or it does not run",
+    TrustLevel.ISOLATED: "every lock that this kernel has",
+    TrustLevel.SANDBOXED: "every promise is kept, or nothing runs",
 }
 
 
 def doctor(
     *, machine: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False
 ) -> None:
-    """Try on this machine what each trust level promises, by small attacks in fresh sessions.
+    """Test what each trust level promises on this machine, by small attacks in fresh sessions.
 
-    Exit codes: 0 all that is enforced held, 1 something did not, or could not be tried.
+    Exit codes: 0 everything enforced holds, 1 something does not, or could not be tested.
     """
     from tinyagent.execution.advice import advise
     from tinyagent.execution.doctor.examine import examine_all
 
     try:
-        with notes.status("trying what is promised") as status:
+        with notes.status("testing what is promised") as status:
             examinations = tinyagent_commands.run(
-                examine_all(lambda what: status.update(f"trying: {what}"))
+                examine_all(lambda what: status.update(f"testing: {what}"))
             )
     except KeyboardInterrupt:
         notes.print("Interrupted.", style="yellow")
@@ -91,11 +91,11 @@ def _show(examinations: Sequence[Examination], advice: list[str]) -> None:
 
 
 def _alike(examinations: Sequence[Examination]) -> list[list[Examination]]:
-    """The examinations, those together that came to the same: one table shows them."""
+    """Group examinations with the same result, so that one table shows them."""
     groups: dict[object, list[Examination]] = {}
     for examination in examinations:
-        came_to = tuple((trial.guarantee, trial.verdict) for trial in examination.trials)
-        groups.setdefault(came_to or id(examination), []).append(examination)
+        outcome = tuple((trial.guarantee, trial.verdict) for trial in examination.trials)
+        groups.setdefault(outcome or id(examination), []).append(examination)
     return list(groups.values())
 
 

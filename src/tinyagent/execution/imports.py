@@ -1,4 +1,4 @@
-"""What code may import, by how far it is trusted."""
+"""What code may import at each trust level."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ LOCAL_IMPORTS = frozenset(
 A guard against accidents: these modules reach others, which no check holds back.
 """
 
-# Left out of the list below, though the kernel holds all of it back:
-# - ctypes, _*, mmap: raw memory; nothing that computes needs it, and it is where attacks begin;
-# - socket, ssl, http, subprocess, multiprocessing, signal: refused by the kernel anyway, and
-#   "import refused" tells a model more than "Operation not permitted" after a few lines;
-# - importlib, runpy, builtins: ways around this very list; pickle and marshal are in, for code
-#   that saves its own variables: what they can call, the code can call.
-# In it, as it is harmless behind the kernel's lock: sys, os, gc, inspect (models print signatures).
+# Not in the list below, although the locks hold all of it back:
+# - ctypes, _*, mmap: raw memory, which computing does not need and where attacks begin;
+# - socket, ssl, http, subprocess, multiprocessing, signal: the kernel refuses what they do, and a
+#   refused import is clearer to a model than "Operation not permitted" some lines later;
+# - importlib, runpy, builtins: ways around this list. pickle and marshal are in it, for code that
+#   saves its own variables: they can call nothing that the code cannot call.
+# In the list, because they are harmless behind the locks: sys, os, gc, inspect.
 ISOLATED_IMPORTS = LOCAL_IMPORTS | frozenset(
     """
     argparse array asyncio atexit bz2 cProfile codecs collections concurrent configparser
@@ -46,9 +46,9 @@ ISOLATED_IMPORTS = LOCAL_IMPORTS | frozenset(
     typing_extensions tzdata tzlocal ujson xarray xlrd xlsxwriter yaml
     """.split()  # noqa: SIM905 - as above
 )
-"""Where the kernel confines: the standard library that computes or keeps files, and data libraries.
+"""At ISOLATED and SANDBOXED: much of the standard library, and data libraries.
 
-A library that is not installed gives an ordinary ModuleNotFoundError.
+Importing a library that is not installed raises an ordinary ModuleNotFoundError.
 """
 
 

@@ -1,4 +1,4 @@
-"""How far code may be trusted, and how much it may use."""
+"""How far code is trusted, and how much it may use."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tinyagent.core.text import cut_middle
 
 
 class TrustLevel(StrEnum):
-    """What stands between code and the host; docs/security.md says what each level promises."""
+    """How far code is trusted; docs/security.md says what each level promises."""
 
     LOCAL = "local"
     ISOLATED = "isolated"
@@ -23,8 +23,8 @@ class ExecutionLimits:
     """What one session of code may use.
 
     Args:
-        timeout_seconds: wall-clock time of one step; time spent in tools does not count.
-        max_output_bytes: printed text of one step that is kept, in UTF-8.
+        timeout_seconds: wall-clock time of one step; time in tools does not count.
+        max_output_bytes: printed text of one step that is kept, in bytes of UTF-8.
         max_steps: steps of one session; None for any number.
         max_memory_bytes: memory of the code beyond that of the bare interpreter.
         max_processes: processes and threads of one session at a time.
@@ -48,18 +48,18 @@ class ExecutionLimits:
                 raise ConfigurationError(f"{item.name} must be more than 0, got {value!r}")
 
     def timeout_context(self) -> AbstractContextManager[None]:
-        """Stop what this thread does inside the block when `timeout_seconds` are over.
+        """Stop this thread's work inside the block after `timeout_seconds`.
 
         It works between Python's instructions: a call into C is stopped when it returns.
 
         Raises:
             ExecutionTimeout: the time is over.
         """
-        # Not needed by agents that run no code, and it loads ctypes.
+        # Agents that run no code do not need it, and it loads ctypes.
         from tinyagent.execution.deadline import deadline  # noqa: PLC0415
 
         return deadline(self.timeout_seconds)
 
     def truncate_output(self, text: str) -> str:
-        """`text`, cut in the middle to `max_output_bytes`, saying how much is missing."""
+        """`text`, cut in the middle to `max_output_bytes`, with a note on how much is missing."""
         return cut_middle(text, self.max_output_bytes)

@@ -1,4 +1,4 @@
-"""What a sandbox promises here, and which promises code cannot run without."""
+"""What each trust level promises here, and which promises code needs to run."""
 
 from __future__ import annotations
 
@@ -38,27 +38,27 @@ _LOCAL_PROMISES = {
 }
 _OTHERS = {"S17": "output limit", "S18": "imports from a list"}
 
-# Without these, code reads or changes what is the host's. What ISOLATED may lack (names of files,
-# limits of all processes and files together) is lacking in most containers.
+# Without these, code can read or change what belongs to the host. The promises that ISOLATED may
+# lack (names of files, limits of all processes and files together) are missing in most containers.
 _AT_ISOLATED = frozenset({"S1", "S3", "S4", "S5", "S7", "S14", "S21"})
 _OF_CHECKPOINTS = "S15"
 
 
 def promise_ids(names: Iterable[str]) -> frozenset[str]:
-    """The ids of promises that are named by their ids or in words.
+    """The ids of promises, which may be named by id or in words.
 
     Raises:
-        ConfigurationError: there is no such promise.
+        ConfigurationError: no promise has this name.
     """
     ids = {promise: key for key, promise in PROMISES.items()}
-    found: set[str] = set()
+    chosen: set[str] = set()
     for name in [names] if isinstance(names, str) else names:
         key = name.upper() if name.upper() in PROMISES else ids.get(name)
         if key is None:
             known = ", ".join(f"{key} ({promise})" for key, promise in PROMISES.items())
             raise ConfigurationError(f"there is no promise {name!r}; there are: {known}")
-        found.add(key)
-    return frozenset(found)
+        chosen.add(key)
+    return frozenset(chosen)
 
 
 def needed_promises(
@@ -67,13 +67,13 @@ def needed_promises(
     """The ids of the promises that must be enforced for code to run.
 
     Args:
-        level: what a caller gets who names none.
-        without: promises to do without.
-        require: promises that must hold besides.
-        checkpoints: how many earlier states the caller wants kept.
+        level: decides which promises are needed by default.
+        without: promises that may be missing.
+        require: promises that are needed in addition.
+        checkpoints: how many earlier states the caller wants to keep.
 
     Raises:
-        ConfigurationError: there is no such promise, or one is in both lists.
+        ConfigurationError: no promise has such a name, or one is in both lists.
     """
     needed = {
         TrustLevel.LOCAL: frozenset[str](),
@@ -82,25 +82,25 @@ def needed_promises(
     }[level]
     if not checkpoints:
         needed -= {_OF_CHECKPOINTS}
-    dropped, wanted = promise_ids(without), promise_ids(require)
-    both = sorted(dropped & wanted)
+    dropped, required = promise_ids(without), promise_ids(require)
+    both = sorted(dropped & required)
     if both:
         raise ConfigurationError(f"{both[0]} is in `without` and in `require`: name it in one")
-    return needed - dropped | wanted
+    return needed - dropped | required
 
 
 def lacking(guarantees: Sequence[Guarantee], needed: frozenset[str]) -> str:
-    """The promises that are needed and not enforced, in words; "" for none."""
+    """A text that names the promises that are needed and not enforced; "" for none."""
     missing = [each for each in guarantees if each.id in needed and not each.enforced]
     if not missing:
         return ""
     names = ", ".join(f"{each.id} ({each.promise})" for each in missing)
     ids = ", ".join(repr(each.id) for each in missing)
-    return f"it cannot keep {names}; to run without, name them: without=[{ids}]"
+    return f"it cannot keep {names}; to run without them: without=[{ids}]"
 
 
 def describe_local(checkpoints: int) -> tuple[Guarantee, ...]:
-    """What a process without locks promises, and what it does not."""
+    """What a process without locks promises, and what it does not promise."""
     kept = dict(_LOCAL_PROMISES)
     if checkpoints:
         kept[_OF_CHECKPOINTS] = _states(checkpoints)
@@ -119,10 +119,10 @@ def _states(checkpoints: int) -> str:
 def describe_guarantees(
     engine: str, report: Mapping[str, Any], checkpoints: int
 ) -> tuple[Guarantee, ...]:
-    """Each promise, whether it is kept on this machine, and by what."""
+    """Each promise, whether it holds on this machine, and what enforces it."""
     apart, landlock = report["namespaces"], report["landlock"]
     outside = "" if engine == "kernel" else engine
-    unseen = "a root of its own, read-only" if apart else outside
+    unseen = "a separate root, read-only" if apart else outside
     nothing = "nothing here"
 
     def by(*locks: str) -> str:
@@ -143,7 +143,7 @@ def describe_guarantees(
             "S7",
             by("capabilities dropped", filters) if filters else nothing,
         ),
-        ("S8", "started with its own"),
+        ("S8", "a separate environment"),
         ("S9", "killed by the host"),
         ("S10", by("RLIMIT_DATA", "forks granted from one budget" if checkpoints else "")),
         ("S11", "RLIMIT_NPROC in a user namespace" if apart else nothing),
@@ -157,7 +157,7 @@ def describe_guarantees(
             "S15",
             _states(checkpoints) if checkpoints else nothing,
         ),
-        ("S22", by("a name of its own" if apart else outside)),
+        ("S22", by("a separate host name" if apart else outside)),
         ("S16", "process namespace" if apart else "parent-death signal"),
     )
     return tuple(Guarantee(PROMISES[key], how != nothing, how, key) for key, how in rows)

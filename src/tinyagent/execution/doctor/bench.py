@@ -1,4 +1,4 @@
-"""What probes work with: canaries to reach for, and fresh sessions to try it in."""
+"""What probes use: canaries, which code must not reach, and fresh sessions to run it in."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ _VICTIM = "import sys; print(flush=True); sys.stdin.read()"
 
 
 class Canaries:
-    """All of them, made on entering and taken away on leaving."""
+    """A secret file, listeners, a process, a variable: made on entering, removed on leaving."""
 
     def __init__(self) -> None:
         self.secret = f"canary-{secrets.token_hex(8)}"
         self.name = f"TINYAGENT_CANARY_{secrets.token_hex(4)}"
         self.mark = f"ta{secrets.token_hex(5)}"
-        """How a probe's process calls itself; a process's name has 15 characters at most."""
+        """The name that a probe gives its process, 15 characters at most."""
         self._listeners: dict[str, socket.socket] = {}
 
     def __enter__(self) -> Self:
-        # The rights of files are not what is tried: any user may do anything here.
+        # Any user may do anything with these files: their rights are not what is tested.
         self._base = Path(tempfile.mkdtemp(prefix="tinyagent-doctor-"))
         self._base.chmod(0o755)
         self.folder = self._base / "host"
@@ -62,7 +62,7 @@ class Canaries:
         shutil.rmtree(self._base, ignore_errors=True)
 
     def facts(self) -> dict[str, Any]:
-        """What the probes are told: where everything is, but no secret."""
+        """Facts for the probes: where everything is, without the secret."""
         return {
             "FILE": str(self.file),
             "FOLDER": str(self.folder),
@@ -78,18 +78,18 @@ class Canaries:
         }
 
     def harm(self) -> list[str]:
-        """What was done to the host since the last time; files are then as before again."""
-        found = [f"{name} was reached" for name, sock in self._listeners.items() if _came(sock)]
+        """What was done to the host since the last call; files are then restored."""
+        harm = [f"{name} was reached" for name, sock in self._listeners.items() if _came(sock)]
         if self._victim.poll() is not None:
-            found.append("a process was ended")
+            harm.append("a process was ended")
         stamp = self._stamp()
         if stamp != self._before:
-            found.append("files were changed")
+            harm.append("files were changed")
             self._before = self._lay_out()
-        return found
+        return harm
 
     def _lay_out(self) -> dict[str, tuple[int, int, bytes]]:
-        """Make the folder anew; gives back what it looks like."""
+        """Make the folder again; returns its state."""
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir()
         self.folder.chmod(0o777)
@@ -127,7 +127,7 @@ class Canaries:
 
 
 def _came(listener: socket.socket) -> bool:
-    """Whether anybody has reached it since it was asked last."""
+    """Whether anything has reached it since the last call."""
     with suppress(BlockingIOError):
         if listener.type == socket.SOCK_DGRAM:
             return bool(listener.recv(64))
@@ -138,19 +138,19 @@ def _came(listener: socket.socket) -> bool:
 
 def processes_called(mark: str) -> list[int]:
     """The running processes of this name, of whatever user and namespace."""
-    found: list[int] = []
+    pids: list[int] = []
     for path in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):  # it has ended
             name = (path / "comm").read_text(encoding="utf-8", errors="replace").strip()
             state = (path / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2]
             if name == mark and state.split()[0] != "Z":
-                found.append(int(path.name))
-    return found
+                pids.append(int(path.name))
+    return pids
 
 
 LIMITS = ExecutionLimits(timeout_seconds=5, max_memory_bytes=2**26, max_file_bytes=2**20)
 _TRYING = """
-found = {}
+outcomes = {}
 
 def fail():
     raise LookupError("not there")
@@ -159,22 +159,22 @@ def attempt(name, act):
     try:
         act()
     except Exception as error:
-        found[name] = type(error).__name__
+        outcomes[name] = type(error).__name__
     else:
-        found[name] = ""
+        outcomes[name] = ""
 
 """
 
 
 class ProbeResult(NamedTuple):
-    """What came of trying a promise: whether it held, and what was done, in words."""
+    """The result of a probe: whether the promise held, and what was tried, in words."""
 
     held: bool
     tried: str
 
 
 class ProbeFailed(Exception):
-    """A probe did not come to its end, so it shows nothing; the message says what ended it."""
+    """A probe did not finish, so it shows nothing; the message says what ended it."""
 
 
 Open = Callable[[ExecutionLimits], Executor]
@@ -185,8 +185,8 @@ class Bench:
     """Where a probe runs.
 
     Args:
-        trust_level: that is tried.
-        engine: its engine; None for the level's own.
+        trust_level: the level under test.
+        engine: its engine; None for the level's default.
         canaries: what must stay untouched.
         open: makes an executor of this level.
     """
@@ -197,7 +197,7 @@ class Bench:
     open: Open
 
     async def steps(self, *codes: str, limits: ExecutionLimits = LIMITS) -> list[ExecutionResult]:
-        """Run the steps in one fresh session, which knows where the canaries are."""
+        """Run the steps in one fresh session, with the canaries' facts injected."""
         async with self.open(limits) as executor:
             for name, value in self.canaries.facts().items():
                 executor.inject(name, value)
@@ -207,14 +207,14 @@ class Bench:
         """Whether all of these are refused.
 
         Args:
-            acts: expressions, by what they try; each raises if it gets nothing.
+            acts: expressions by what they try; each raises if it is refused.
             setup: statements before them.
 
         Raises:
-            ProbeFailed: the code ended before all had been tried.
+            ProbeFailed: the code ended before it had tried all of them.
         """
         lines = [f"attempt({name!r}, lambda: {act})" for name, act in acts.items()]
-        code = "\n".join([setup, _TRYING, *lines, "found"])
+        code = "\n".join([setup, _TRYING, *lines, "outcomes"])
         (result,) = await self.steps(code)
         if result.error is not None:
             raise ProbeFailed(result.error.strip().splitlines()[-1])

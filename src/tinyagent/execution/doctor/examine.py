@@ -1,4 +1,4 @@
-"""The doctor: tries on this machine what each trust level promises."""
+"""The doctor: tests on this machine what each trust level promises."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from tinyagent.execution.protocol import Executor, Guarantee
 from tinyagent.execution.sandbox.engines import ENGINES
 from tinyagent.execution.sandbox.executor import ProcessOptions, get_executor
 
-_TRIES = 2  # a probe that does not come to its end shows nothing: a session may be lost under load
+_TRIES = 2  # a probe that does not finish shows nothing: under load, a session may be lost
 
 
 class ProbeVerdict(StrEnum):
-    """What came of trying a promise."""
+    """The outcome of a probe."""
 
     HELD = "held"
     BROKEN = "NOT HELD"
@@ -31,7 +31,7 @@ class ProbeVerdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A promise, what is to keep it here, and what came of trying it."""
+    """A promise, what enforces it here, and the outcome of its probe."""
 
     guarantee: Guarantee
     verdict: ProbeVerdict
@@ -49,36 +49,36 @@ class Examination:
 
     @property
     def is_sound(self) -> bool:
-        """Whether everything that is enforced here held."""
+        """Whether everything that is enforced here holds."""
         bad = {ProbeVerdict.BROKEN, ProbeVerdict.UNTRIED}
         return not any(trial.verdict in bad for trial in self.trials)
 
     def enforces(self, promise: str) -> bool:
-        """Whether a promise is kept, by what the level itself says."""
+        """Whether a promise is enforced, according to the level itself."""
         return any(
             trial.guarantee.promise == promise and trial.guarantee.enforced for trial in self.trials
         )
 
 
-Tell = Callable[[str], None]
+Report = Callable[[str], None]
 
 
-async def examine_all(tell: Tell) -> list[Examination]:
-    """Try every level and engine; `tell` is called with what is tried now.
+async def examine_all(report: Report) -> list[Examination]:
+    """Test every level and engine; `report` is called with what is tested at the moment.
 
-    All are tried at the same time, because trying mostly waits: for code to reach its time limit,
+    All are tested at the same time, because tests mostly wait: for code to reach its time limit,
     for containers to start. Environment variables of the canaries are set meanwhile.
     """
     with ExitStack() as stack:
         tried = [
-            examine(level, engine, stack.enter_context(Canaries()), tell)
+            examine(level, engine, stack.enter_context(Canaries()), report)
             for level, engine in levels_and_engines()
         ]
         return await asyncio.gather(*tried)
 
 
 def levels_and_engines() -> Iterator[tuple[TrustLevel, str | None]]:
-    """What there is to examine, weakest first."""
+    """The levels and engines to examine, weakest first."""
     yield TrustLevel.LOCAL, None
     yield TrustLevel.ISOLATED, None
     for name in ENGINES:
@@ -86,12 +86,12 @@ def levels_and_engines() -> Iterator[tuple[TrustLevel, str | None]]:
 
 
 async def examine(
-    level: TrustLevel, engine: str | None, canaries: Canaries, tell: Tell
+    level: TrustLevel, engine: str | None, canaries: Canaries, report: Report
 ) -> Examination:
-    """Try each promise of one level, each in a fresh session."""
+    """Test each promise of one level, each in a fresh session."""
 
     def open_executor(limits: ExecutionLimits) -> Executor:
-        # Behind locks, the list of imports is not what is tried.
+        # Behind locks, the list of imports is not what is tested.
         imports = NEEDED_IMPORTS if level is TrustLevel.LOCAL else ("*",)
         options: ProcessOptions = {"limits": limits, "extra_imports": imports}
         if engine is not None:
@@ -99,7 +99,7 @@ async def examine(
         return get_executor(level, **options)
 
     bench = Bench(level, engine, canaries, open_executor)
-    tell(_name(level, engine))
+    report(_name(level, engine))
     try:
         async with AsyncExitStack() as stack:
             executor = await stack.enter_async_context(open_executor(ExecutionLimits()))
@@ -108,7 +108,7 @@ async def examine(
         return Examination(level, engine, unavailable=str(error))
     trials: list[Trial] = []
     for guarantee in guarantees:
-        tell(f"{_name(level, engine)}: {guarantee.promise}")
+        report(f"{_name(level, engine)}: {guarantee.promise}")
         trials.append(await _try(guarantee, bench))
     return Examination(level, engine, tuple(trials))
 
@@ -118,20 +118,20 @@ async def _try(guarantee: Guarantee, bench: Bench) -> Trial:
         return Trial(guarantee, ProbeVerdict.NOT_PROMISED, "")
     probe = probe_for(guarantee, bench.trust_level)
     if probe is None:
-        return Trial(guarantee, ProbeVerdict.UNTRIED, "no probe tries it")
-    told = ""
+        return Trial(guarantee, ProbeVerdict.UNTRIED, "no probe tests it")
+    reason = ""
     for _ in range(_TRIES):
         try:
             held, tried = await probe(bench)
         except (ProbeFailed, SandboxUnavailable) as fault:
-            told = str(fault)
+            reason = str(fault)
         else:
             return Trial(guarantee, ProbeVerdict.HELD if held else ProbeVerdict.BROKEN, tried)
-    return Trial(guarantee, ProbeVerdict.UNTRIED, told)
+    return Trial(guarantee, ProbeVerdict.UNTRIED, reason)
 
 
 def probe_for(guarantee: Guarantee, level: TrustLevel) -> Probe | None:
-    """What tries this promise at this level."""
+    """The probe of this promise at this level."""
     probes = LOCAL_PROBES if level is TrustLevel.LOCAL else PROBES
     return probes.get(guarantee.promise)
 

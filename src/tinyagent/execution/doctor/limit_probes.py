@@ -1,4 +1,4 @@
-"""Probes of limits: time, memory, processes and files. Others are in `probes`."""
+"""Probes of limits: time, memory, processes and files. The others are in `probes`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tinyagent.execution.protocol import ExecutionResult
 SHORT = replace(LIMITS, timeout_seconds=0.3)
 _LONG = replace(LIMITS, timeout_seconds=30)
 _FEW = replace(LIMITS, max_processes=8)
-_FORK_SPARE = 10  # what a session may have beside: its keeper, earlier states
+_FORK_SPARE = 10  # other processes of a session: its warden, earlier states
 _PART = 24 << 20
 _MOST_TIMES = 2.4  # of the limit: the step and the state before it, and a fifth
 _TAKE = """
@@ -67,19 +67,19 @@ NAME_ITSELF = "import ctypes; ctypes.CDLL(None).prctl(15, MARK.encode(), 0, 0, 0
 
 
 async def time_limit(bench: Bench) -> ProbeResult:
-    """Loop for ever, in Python and in C."""
+    """Loop without end, in Python and in C."""
     began = time.monotonic()
     runs = [bench.steps(code, limits=SHORT) for code in _LOOPS.values()]
     results = [result for results in await asyncio.gather(*runs) for result in results]
     took = time.monotonic() - began
-    told = [
+    outcomes = [
         f"{name}: {'ended' if result.timed_out else 'not ended'}"
         for name, result in zip(_LOOPS, results, strict=True)
     ]
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
-    crowd = max(1.0, load / (os.cpu_count() or 1))  # the host waits for its turn too
+    crowd = max(1.0, load / (os.cpu_count() or 1))  # the host has to wait as well
     held = all(result.timed_out for result in results) and took < SHORT.timeout_seconds + crowd
-    return ProbeResult(held, f"{'; '.join(told)} after {took:.1f} s")
+    return ProbeResult(held, f"{'; '.join(outcomes)} after {took:.1f} s")
 
 
 async def memory_limit(bench: Bench) -> ProbeResult:
@@ -98,12 +98,12 @@ async def memory_limit(bench: Bench) -> ProbeResult:
         raise ProbeFailed("eight processes had not filled their memory in time")
     filled: int = result.value if isinstance(result.value, int) else 0
     held = filled * _PART <= _MOST_TIMES * LIMITS.max_memory_bytes
-    told = f"{filled} of 8 processes got {_PART >> 20} MiB, limit {LIMITS.max_memory_bytes >> 20}"
-    return ProbeResult(held, f"{finding.tried}; {told}")
+    shares = f"{filled} of 8 processes got {_PART >> 20} MiB, limit {LIMITS.max_memory_bytes >> 20}"
+    return ProbeResult(held, f"{finding.tried}; {shares}")
 
 
 async def process_limit(bench: Bench) -> ProbeResult:
-    """Start processes and threads until it is refused; the next step must find none left."""
+    """Start processes and threads until refused; the next step must find none left."""
     forks = f"""
 import os, signal
 MARK = {bench.canaries.mark!r}
@@ -136,8 +136,8 @@ count
         counts.append(whole(await executor.run(threads)).value)
         left = len(await run_in_thread(processes_called, mark=bench.canaries.mark))
     held = max(counts) <= _FEW.max_processes + _FORK_SPARE and not left
-    told = f"limit {_FEW.max_processes}: {counts[0]} forks, {counts[1]} threads"
-    return ProbeResult(held, f"{told}; left after the step: {left}")
+    counted = f"limit {_FEW.max_processes}: {counts[0]} forks, {counts[1]} threads"
+    return ProbeResult(held, f"{counted}; left after the step: {left}")
 
 
 async def file_limit(bench: Bench) -> ProbeResult:
@@ -157,10 +157,10 @@ def fill():
 
 
 def whole(result: ExecutionResult) -> ExecutionResult:
-    """The result of a step that must have come to its end.
+    """The result of a step that must have finished.
 
     Raises:
-        ProbeFailed: it has not.
+        ProbeFailed: it did not.
     """
     if result.error is not None:
         raise ProbeFailed(result.error.strip().splitlines()[-1])

@@ -93,7 +93,7 @@ async def naming(bench: Bench) -> ProbeResult:
 
 
 async def writing(bench: Bench) -> ProbeResult:
-    """Change a file of the host, or Python's own."""
+    """Change a file of the host, or of Python."""
     acts = {
         "make a file": "open(FOLDER + '/new', 'w')",
         "make a folder": "os.mkdir(FOLDER + '/folder')",
@@ -109,7 +109,7 @@ async def writing(bench: Bench) -> ProbeResult:
 
 
 async def network(bench: Bench) -> ProbeResult:
-    """Reach listeners of this machine, which are the nearest there are."""
+    """Reach listeners on this machine."""
     setup = """
 import socket
 
@@ -160,7 +160,7 @@ async def signals(bench: Bench) -> ProbeResult:
 
 
 async def privileges(bench: Bench) -> ProbeResult:
-    """Make system calls that computing has no use for."""
+    """Make system calls that computing does not need."""
     numbers = syscalls.machine().numbers
     setup = """
 import ctypes, os
@@ -185,7 +185,7 @@ def call(number, *arguments):
 
 
 async def environment(bench: Bench) -> ProbeResult:
-    """Find what the host has in its environment."""
+    """Find a variable of the host's environment."""
     acts = {
         "os.environ": "os.environ[NAME]",
         "getenv": "ctypes.CDLL(None).getenv(NAME.encode()) or fail()",
@@ -197,7 +197,7 @@ async def environment(bench: Bench) -> ProbeResult:
 
 
 async def name_of_host(bench: Bench) -> ProbeResult:
-    """Find how the host is called."""
+    """Find the name of the host."""
     acts = {
         "uname": "os.uname().nodename == HOSTNAME or fail()",
         "gethostname": "socket.gethostname() == HOSTNAME or fail()",
@@ -206,7 +206,7 @@ async def name_of_host(bench: Bench) -> ProbeResult:
 
 
 async def sessions(bench: Bench) -> ProbeResult:
-    """Find the file and the process of another session that is open."""
+    """Find the file and the process of another open session."""
     async with bench.open(LIMITS) as other:
         lock = f"{_NULL}\nfcntl.lockf(null, fcntl.LOCK_EX)"
         code = f"{lock}\nopen('mine', 'w').write('x')\n[os.getcwd(), os.getpid()]"
@@ -214,7 +214,7 @@ async def sessions(bench: Bench) -> ProbeResult:
         setup = f"{_NULL}\nTHEIRS, PID = {folder!r}, {pid}"
         acts = {
             "open its file": "open(THEIRS + '/mine').read()",
-            "list beside": "[n for n in os.listdir('..') if os.path.exists(f'../{n}/mine')][0]",
+            "list folders": "[n for n in os.listdir('..') if os.path.exists(f'../{n}/mine')][0]",
             "see its lock": "lock_of_null() or fail()",
             "signal": "fail() if PID == os.getpid() else os.kill(PID, 15)",
         }
@@ -247,12 +247,12 @@ async def end_of_host(bench: Bench) -> ProbeResult:
     if not running:
         raise ProbeFailed("the other host's session did not start")
     left: list[int] = await run_in_thread(_wait_for_end, mark=mark, running=running)
-    told = "still runs" if left else "has ended"
-    return ProbeResult(not left, f"host killed: its session's process {told}")
+    state = "still runs" if left else "has ended"
+    return ProbeResult(not left, f"host killed: its session's process {state}")
 
 
 def _kill_host(bench: Bench) -> list[int]:
-    """Start a host with a session, and kill it; gives back the session's processes."""
+    """Start a host with a session, and kill it; returns the session's processes."""
     mark = bench.canaries.mark
     code = f"MARK = {mark!r}\n{NAME_ITSELF}\nready()\nwhile True: pass"
     arguments = [bench.trust_level, bench.engine or "-", mark]
@@ -263,7 +263,7 @@ def _kill_host(bench: Bench) -> list[int]:
         stderr=subprocess.DEVNULL,
     ) as host:
         if host.stdin is None or host.stdout is None:
-            raise AssertionError("both were asked for")
+            raise AssertionError("both are pipes")
         host.stdin.write(code.encode("unicode_escape") + b"\n")
         host.stdin.flush()
         host.stdout.readline()
@@ -273,7 +273,7 @@ def _kill_host(bench: Bench) -> list[int]:
 
 
 def _wait_for_end(mark: str, running: list[int]) -> list[int]:
-    """Wait until the processes have ended; gives back those that have not."""
+    """Wait until the processes have ended; returns those that have not."""
     waiting = select.poll()
     descriptors: list[int] = []
     for pid in running:

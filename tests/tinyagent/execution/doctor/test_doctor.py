@@ -47,7 +47,7 @@ UNLOCKED = {
     "none of the host's environment": "os.environ, getenv",
     "not the name of the host": "uname, gethostname",
     "memory limit": "as a stack, as memory that is then read only",
-    "sessions are hidden from each other": "open its file, list beside, see its lock",
+    "sessions are hidden from each other": "open its file, list folders, see its lock",
 }
 
 

@@ -329,7 +329,7 @@ text = "The quick brown fox jumps over the lazy dog, again and again and again."
 print(textwrap.fill(text, 30, initial_indent="* ", subsequent_indent="  "))
 print(textwrap.shorten(text, 25), repr(textwrap.dedent("  a\\n   b")))
 pprint.pprint({"numbers": list(range(30)), "nested": {"a": "x" * 50, "b": ["y" * 40]}}, width=60)
-print(string.capwords("a tale of"), string.TemplateHandle("$a costs $$$b").substitute(a="x", b=5))
+print(string.capwords("a tale of"), string.Template("$a costs $$$b").substitute(a="x", b=5))
 print(string.ascii_lowercase[:5], pprint.pformat([1, 2]))
 """,
         imports="pprint string textwrap",

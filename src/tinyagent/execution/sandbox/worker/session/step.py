@@ -23,7 +23,6 @@ from .link import HostGone, Link
 from .tracebacks import describe, hint
 
 MAX_VALUE_TEXT = 10_000
-_OF_PYTHON = frozenset({"_strptime"})  # what Python's C code imports on behalf of the code
 
 
 class Rules(NamedTuple):
@@ -136,7 +135,9 @@ def _guarded_import(imports: frozenset[str], own: dict[str, Any]) -> Callable[..
         if type(name) is not str:
             raise TypeError("the name of a module must be a plain string")
         called_by = sys._getframe(1).f_globals  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
-        if called_by is own and name not in _OF_PYTHON and (level or not allowed(name, imports)):
+        # A list comes from a library in C that imports in the name of its caller.
+        by_code = called_by is own and type(fromlist) is not list
+        if by_code and (level or not allowed(name, imports)):
             raise ImportError(refusal(name, imports))
         module = real(name, variables, local, fromlist, level)
         if name.startswith("matplotlib"):

@@ -68,7 +68,7 @@ def test_what_is_no_json_is_not_sent(body: dict[str, Any]) -> None:
 def test_a_body_without_end_is_not_sent() -> None:
     body: dict[str, Any] = {}
     body["a"] = body
-    with pytest.raises(WireError, match="no JSON"):
+    with pytest.raises(WireError, match="not JSON"):
         pack(Frame(Kind.DONE, body))
 
 

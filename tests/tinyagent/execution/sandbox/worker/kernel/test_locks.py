@@ -14,7 +14,8 @@ from tinyagent.execution.sandbox.worker.kernel import landlock
 CELL = """
     import ctypes, json, os, resource, signal
     from worker.kernel import locks, landlock, linux, mounts, seccomp
-    limits = locks.Limits(
+    from worker.processes import SessionLimits
+    limits = SessionLimits(
         cpu_seconds=7, max_output_bytes=1000, max_memory_bytes=64 << 20, max_processes=3,
         max_file_bytes=1 << 20, checkpoints=2)
     paths = [*mounts.python_paths()]
