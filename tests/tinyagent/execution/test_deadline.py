@@ -38,7 +38,7 @@ def test_a_block_in_time_is_left_alone() -> None:
         spin(SECONDS)
 
 
-def test_a_late_block_is_stopped_and_told_its_limit() -> None:
+def test_a_late_block_is_stopped_and_shows_its_limit() -> None:
     with pytest.raises(ExecutionTimeout, match=r"^not finished within 0\.02 s$"), deadline(SECONDS):
         spin()
 

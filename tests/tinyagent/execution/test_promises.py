@@ -54,7 +54,7 @@ NEED_ANY_OF_THE_TWO = {"no network", "no other process is signalled"}
         ),
     ],
 )
-def test_what_a_missing_lock_breaks_is_said(missing: dict[str, Any], broken: set[str]) -> None:
+def test_what_a_missing_lock_breaks_is_reported(missing: dict[str, Any], broken: set[str]) -> None:
     found = kept(8 if missing.get("namespaces", True) else 0, **missing)
     not_kept = {promise for promise, item in found.items() if not item.enforced}
     assert not_kept == broken
@@ -68,7 +68,7 @@ def test_promises_are_the_same_everywhere() -> None:
     assert {promise for promise, item in weak.items() if item.enforced} >= always
 
 
-def test_an_executor_tells_its_own() -> None:
+def test_an_executor_reports_its_own() -> None:
     found = {item.promise: item for item in isolated(checkpoints=3).guarantees}
     assert "3 states" in found["a step that fails loses only itself"].by
     found = {item.promise: item for item in isolated(checkpoints=0).guarantees}

@@ -130,7 +130,7 @@ async def test_a_program_that_is_started_is_noticed(canaries: Canaries) -> None:
         (True, None, ProbeVerdict.UNTRIED),
     ],
 )
-async def test_the_verdict_says_what_came_of_the_probe(
+async def test_the_verdict_follows_from_the_probe(
     *,
     enforced: bool,
     probe: ProbeResult | ProbeFailed | None,
@@ -170,7 +170,7 @@ def not_installed(monkeypatch: pytest.MonkeyPatch) -> Engine:
     return engine
 
 
-async def test_an_engine_that_is_not_there_is_told_with_the_mend(
+async def test_a_missing_engine_is_reported_with_the_fix(
     not_installed: Engine, canaries: Canaries
 ) -> None:
     found = await examine(TrustLevel.SANDBOXED, not_installed.name, canaries, tell_nobody)
@@ -217,7 +217,7 @@ def test_where_nothing_is_missing_there_is_no_advice(newest: Callable[[int], Non
 
 
 @pytest.mark.parametrize(("version", "words"), [(0, "Linux 5.13"), (5, "Linux 6.12")])
-def test_an_old_kernel_is_told_what_a_newer_one_gives(
+def test_an_old_kernel_is_reported_with_what_a_newer_one_offers(
     version: int, words: str, newest: Callable[[int], None]
 ) -> None:
     newest(version)
@@ -244,7 +244,7 @@ def test_what_forbids_user_namespaces_is_named(
     assert words in line
 
 
-def test_an_unknown_machine_is_told(
+def test_an_unknown_machine_is_reported(
     newest: Callable[[int], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def unknown() -> syscalls.Machine:
@@ -256,7 +256,7 @@ def test_an_unknown_machine_is_told(
     assert "x86_64 and aarch64" in line
 
 
-def test_other_systems_are_told_to_use_linux(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_on_other_systems_the_advice_is_linux(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "darwin")
     assert "Linux container" in advise([])[0]
 

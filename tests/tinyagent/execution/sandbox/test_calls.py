@@ -38,7 +38,7 @@ async def test_an_unknown_tool_is_an_error_that_names_it() -> None:
     assert "'nothing'" in error["message"]
 
 
-async def test_a_result_too_large_is_told_to_the_code() -> None:
+async def test_a_result_too_large_is_reported_to_the_code() -> None:
     tools = {"huge": lambda: bytes(40 << 20), "many": lambda: list(range(1_100_000))}
     for name in tools:
         error = (await answered(tools, call(name))).body["error"]

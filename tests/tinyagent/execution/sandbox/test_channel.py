@@ -149,7 +149,7 @@ async def test_a_closed_channel_leaves_nothing_with_the_loop() -> None:
     os.close(write)
 
 
-async def test_what_came_with_an_earlier_frame_is_told_at_once(pair: Pair) -> None:
+async def test_what_came_with_an_earlier_frame_is_reported_at_once(pair: Pair) -> None:
     channel, theirs = pair
     theirs.sendall(READY + READY)
     assert channel.take() is not None

@@ -18,7 +18,7 @@ def test_the_level_is_the_executors(level: TrustLevel) -> None:
     assert get_executor().trust_level is TrustLevel.ISOLATED  # type: ignore[attr-defined]
 
 
-def test_a_level_that_is_none_is_said() -> None:
+def test_a_level_that_does_not_exist_is_reported() -> None:
     with pytest.raises(ConfigurationError, match="'safe' is none of local, isolated, sandboxed"):
         get_executor("safe")
 

@@ -31,7 +31,7 @@ def final(value: Any) -> Frame:
     return Frame(Kind.FINAL, {"value": value, "metadata": {}})
 
 
-def test_more_text_than_the_limit_is_neither_kept_nor_told() -> None:
+def test_more_text_than_the_limit_is_neither_kept_nor_shown() -> None:
     told: list[str] = []
     turn = StepCollector(ExecutionLimits(max_output_bytes=5), told.append)
     for text in ("abc", "äö", "more"):
@@ -162,7 +162,7 @@ async def test_a_thread_that_goes_on_printing_holds_up_no_later_step() -> None:
     ("code", "line"),
     [("def f(:\n  pass", 1), ("x = 1\ny = (", 2), ("if 1:\npass", 2), ("x = '\0'", 1)],
 )
-async def test_a_syntax_error_is_told_with_its_line(code: str, line: int) -> None:
+async def test_a_syntax_error_is_reported_with_its_line(code: str, line: int) -> None:
     async with isolated() as executor:
         result = await executor.run(code)
         assert "Error" in (result.error or "")
@@ -216,7 +216,7 @@ async def test_only_regular_files_are_handed_over() -> None:
     assert [(item.name, item.data) for item in result.artifacts] == [("real", b"")]
 
 
-async def test_a_file_too_large_is_told_and_the_others_come() -> None:
+async def test_a_file_too_large_is_reported_and_the_others_come() -> None:
     async with isolated() as executor:
         code = "open('big', 'wb').write(bytes(17 << 20))\nopen('c', 'w').write('c')"
         result = await executor.run(code)

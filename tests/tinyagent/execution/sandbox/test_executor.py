@@ -56,14 +56,14 @@ async def test_the_last_expression_is_the_value(code: str, value: Any, text: str
     assert (result.error, result.value, result.value_text) == (None, value, text)
 
 
-async def test_what_is_no_data_comes_back_as_its_repr_saying_so() -> None:
+async def test_what_is_not_data_comes_back_as_its_repr_saying_so() -> None:
     async with isolated() as executor:
         result = await executor.run("class A:\n    def __repr__(self): return 'an A'\nA()")
     assert result.value == "<not data, repr only> an A"
     assert result.value_text == "an A"
 
 
-async def test_a_repr_that_raises_or_is_endless_is_said() -> None:
+async def test_a_repr_that_raises_or_is_endless_is_reported() -> None:
     async with isolated() as executor:
         bad = await executor.run("class A:\n    def __repr__(self): raise OSError('no')\nA()")
         assert bad.error is None
@@ -73,7 +73,7 @@ async def test_a_repr_that_raises_or_is_endless_is_said() -> None:
     assert len(long.value_text) < 11_000
 
 
-async def test_a_value_too_large_to_cross_is_said() -> None:
+async def test_a_value_too_large_to_cross_is_reported() -> None:
     async with isolated() as executor:
         result = await executor.run("big = bytes(40 << 20)\nbig")
         assert result.error is None
@@ -116,7 +116,7 @@ async def test_a_name_is_a_tool_or_a_value_whichever_came_last() -> None:
 
 
 @pytest.mark.parametrize("name", ["", "1a", "a b", "a-b", "a.b"])
-def test_a_name_that_is_none_is_refused(name: str) -> None:
+def test_a_name_that_is_not_an_identifier_is_refused(name: str) -> None:
     with pytest.raises(ConfigurationError, match="name"):
         isolated().inject(name, 1)
 
@@ -170,7 +170,7 @@ async def test_two_runs_at_once_are_refused() -> None:
         assert await value_of(executor, "tool()") == 1
 
 
-async def test_steps_are_counted_and_reset_begins_anew() -> None:
+async def test_steps_are_counted_and_reset_starts_again() -> None:
     async with isolated(within(20, max_steps=2)) as executor:
         assert await value_of(executor, "1") == 1
         assert "ZeroDivisionError" in ((await executor.run("1/0")).error or "")
@@ -216,12 +216,12 @@ async def test_a_run_cancelled_while_the_session_starts_leaves_nothing(tmp_path:
         await soon(lambda: sandbox_processes() <= before)
 
 
-def test_a_file_that_is_not_there_is_said_at_once(tmp_path: Path) -> None:
+def test_a_file_that_does_not_exist_is_reported_at_once(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match=r"missing\.csv"):
         isolated(files=[tmp_path / "missing.csv"])
 
 
-def test_wrong_options_are_said_at_once() -> None:
+def test_wrong_options_are_reported_at_once() -> None:
     with pytest.raises(ConfigurationError, match="checkpoints must be 0 or more, got -1"):
         ProcessExecutor(checkpoints=-1)
     with pytest.raises(ConfigurationError, match="engine 'none' is none of"):

@@ -312,7 +312,7 @@ async def test_a_step_is_over_only_when_its_process_is_known(forked: Forked) -> 
     assert forked.follower.pid == 7
 
 
-async def test_an_end_that_is_told_before_the_fork_counts(forked: Forked) -> None:
+async def test_an_end_that_is_reported_before_the_fork_counts(forked: Forked) -> None:
     following = asyncio.create_task(forked.follower.follow(Bounds(20)))
     forked.holder.send(Kind.EXITED, {"pid": 5, "status": 0})
     forked.holder.send(Kind.EXITED, {"pid": 7, "status": 9})

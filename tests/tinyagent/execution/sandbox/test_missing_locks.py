@@ -139,7 +139,7 @@ def test_without_landlock_the_kernel_alone_is_no_whole_boundary() -> None:
         ({"without": ["S1"], "require": ["no host file but Python's"]}, "S1 is in `without` and"),
     ],
 )
-def test_a_promise_that_is_none_is_an_error(options: Any, words: str) -> None:
+def test_a_promise_that_does_not_exist_is_an_error(options: Any, words: str) -> None:
     with pytest.raises(ConfigurationError) as wrong:
         ProcessExecutor(**options)
     assert words in str(wrong.value)

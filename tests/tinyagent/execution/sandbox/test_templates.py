@@ -136,7 +136,7 @@ def test_closing_ends_all_sessions(own: TemplateHandle) -> None:
         sock.close()
 
 
-def test_impossible_limits_are_told_by_the_session(own: TemplateHandle) -> None:
+def test_impossible_limits_are_reported_by_the_session(own: TemplateHandle) -> None:
     limits = {**ORDER["limits"], "max_file_bytes": -1}  # type: ignore[dict-item]
     _number, sock = own.spawn({**ORDER, "limits": limits})
     sock.settimeout(10)
@@ -148,7 +148,7 @@ def test_impossible_limits_are_told_by_the_session(own: TemplateHandle) -> None:
     assert own.is_alive
 
 
-def test_what_does_not_start_is_told_with_the_reason(
+def test_what_does_not_start_is_reported_with_the_reason(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program = tmp_path / "python"
@@ -274,7 +274,7 @@ async def test_without_namespaces_the_other_locks_hold(weak: TemplateHandle) -> 
                 assert "PermissionError" in ((await executor.run(code)).error or "")
 
 
-async def test_what_is_missing_is_told_and_sandboxed_is_refused(weak: TemplateHandle) -> None:
+async def test_what_is_missing_is_reported_and_sandboxed_is_refused(weak: TemplateHandle) -> None:
     kept = {item.promise: item for item in isolated(without=ABOUT_FILES).guarantees}
     assert not kept["not even the names of host files"].enforced
     assert not kept["a step that fails loses only itself"].enforced

@@ -51,7 +51,7 @@ def test_what_is_started_talks_over_the_socket_and_has_an_environment_of_its_own
     assert set(names.rstrip("!").split(",")) - {"LC_CTYPE"} == set(ENVIRONMENT)
 
 
-def test_a_program_that_is_not_there_is_named() -> None:
+def test_a_program_that_does_not_exist_is_named() -> None:
     with pytest.raises(SandboxUnavailable, match=r"/nowhere/bwrap cannot be run: .*No such file"):
         start_with_socket(lambda descriptor: ["/nowhere/bwrap", str(descriptor)])
 

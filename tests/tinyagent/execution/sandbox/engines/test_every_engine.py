@@ -123,7 +123,7 @@ got
         assert (await one.run("open('kept').read()")).value == "mine"
 
 
-async def test_what_it_promises_is_told(engine: str) -> None:
+async def test_what_it_promises_is_reported(engine: str) -> None:
     async with sandboxed(engine) as executor:
         rows = {row.promise: row for row in executor.guarantees}
     assert len(rows) > 10

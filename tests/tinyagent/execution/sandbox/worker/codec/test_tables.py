@@ -188,7 +188,7 @@ def test_without_pyarrow_a_frame_is_described_or_refused(monkeypatch: pytest.Mon
         decode(data, bytes(blobs))
 
 
-def test_too_large_frames_are_not_sent_and_the_mend_is_said() -> None:
+def test_too_large_frames_are_not_sent_and_the_fix_is_named() -> None:
     with pytest.raises(WireError, match="4,194,304 cells in one value; select or aggregate first"):
         encode(pd.DataFrame({"a": np.zeros(MAX_CELLS + 1, "int8")}), bytearray())
     with pytest.raises(WireError, match="4,097 columns, at most 4,096 cross; select first"):

@@ -196,7 +196,7 @@ def test_what_is_not_data_crosses_as_its_repr_and_says_so(value: Any, text: str 
     assert text is None or got == f"<not data, repr only> {text}"
 
 
-def test_a_repr_that_fails_is_said_to_fail() -> None:
+def test_a_repr_that_fails_is_reported_to_fail() -> None:
     assert "Failing object at 0x" in cross(Failing())
     assert cross(Failing()).endswith(", whose repr fails")
 

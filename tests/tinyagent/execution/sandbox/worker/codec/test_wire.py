@@ -72,7 +72,7 @@ def test_a_body_without_end_is_not_sent() -> None:
         pack(Frame(Kind.DONE, body))
 
 
-def test_what_is_too_large_is_not_sent_and_the_mend_is_said() -> None:
+def test_what_is_too_large_is_not_sent_and_the_fix_is_named() -> None:
     with pytest.raises(WireError, match=r"too large for one message: 4,194,3.* a part of it"):
         pack(Frame(Kind.DONE, {"value": "x" * MAX_JSON}))
     with pytest.raises(WireError, match="33,554,433 of data"):

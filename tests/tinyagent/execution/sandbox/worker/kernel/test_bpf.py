@@ -43,7 +43,7 @@ def test_blocks_too_long_for_one_jump_are_reached() -> None:
 
 
 @given(words)
-def test_an_architecture_is_told_from_all_others(architecture: int) -> None:
+def test_an_architecture_is_distinguished_from_all_others(architecture: int) -> None:
     program = bpf.by_architecture(HERE, YES, NO)
     assert simulator.verdict(program, 0, [0] * 6, HERE) == 1
     assert simulator.verdict(program, 0, [0] * 6, architecture) == (architecture == HERE)

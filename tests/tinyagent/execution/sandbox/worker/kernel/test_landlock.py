@@ -40,7 +40,7 @@ def own(tmp_path: Path) -> Path:
     return folder
 
 
-def test_what_is_enforced_is_said(own: Path) -> None:
+def test_what_is_enforced_is_reported(own: Path) -> None:
     expected = landlock.Enforced(
         ABI, files=True, truncate=ABI >= 3, network=ABI >= 4, devices=ABI >= 5, scope=ABI >= 6
     )

@@ -321,6 +321,6 @@ def test_the_calls_of_another_architecture_end_the_process(tmp_path: Path) -> No
     assert run(code, tmp_path, "calls").returncode == -signal.SIGSYS
 
 
-def test_a_filter_that_is_none_is_an_error(tmp_path: Path) -> None:
+def test_a_filter_that_is_not_valid_is_an_error(tmp_path: Path) -> None:
     told = said("print(outcome(seccomp.install, b''))", tmp_path, before=ASK)
     assert told == "EINVAL"

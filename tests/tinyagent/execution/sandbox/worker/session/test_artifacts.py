@@ -100,7 +100,7 @@ def test_what_is_new_or_changed_is_handed_over(tmp_path: Path) -> None:
     assert deliver(folder) == ([], [])
 
 
-def test_what_does_not_fit_is_told(tmp_path: Path) -> None:
+def test_what_does_not_fit_is_reported(tmp_path: Path) -> None:
     half = artifacts.MAX_BYTES // 2 + 1
     for name in ("a", "b", "c"):
         (tmp_path / name).write_bytes(bytes(half if name < "c" else 1))
@@ -114,7 +114,7 @@ def test_a_name_that_is_no_text_is_made_one(tmp_path: Path) -> None:
     assert names(tmp_path) == ["\\udcff"]
 
 
-def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_read_is_reported(tmp_path: Path) -> None:
     if os.geteuid() == 0:
         pytest.skip("root reads all")
     (tmp_path / "closed").touch(0o000)
@@ -135,7 +135,7 @@ def test_open_figures_are_handed_over_and_closed(tmp_path: Path) -> None:
     assert pyplot.get_fignums() == []
 
 
-def test_a_figure_that_cannot_be_drawn_is_told(tmp_path: Path) -> None:
+def test_a_figure_that_cannot_be_drawn_is_reported(tmp_path: Path) -> None:
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("Agg")
     pyplot = pytest.importorskip("matplotlib.pyplot")

@@ -116,7 +116,7 @@ def test_it_goes_on_over_another_socket(links: tuple[Link, Link]) -> None:
     another.close()
 
 
-def test_what_can_be_read_is_told_within_the_time() -> None:
+def test_what_can_be_read_is_reported_within_the_time() -> None:
     read, write = os.pipe()
     assert readable([read], 0) == []
     assert readable([read], 0.01) == []

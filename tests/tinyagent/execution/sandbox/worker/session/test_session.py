@@ -82,7 +82,7 @@ def test_a_fork_has_the_variables_and_its_parent_keeps_its_own(
     assert session.value("n") == 1
 
 
-def test_the_end_of_a_fork_is_told_to_the_host(session: Served, in_fork: InFork) -> None:
+def test_the_end_of_a_fork_is_reported_to_the_host(session: Served, in_fork: InFork) -> None:
     for code, status in (("os._exit(3)", 3), ("os.kill(os.getpid(), 9)", -signal.SIGKILL)):
         child = in_fork(session.link, f"import os\n{code}")
         (forked,) = until(child, Kind.FORKED)

@@ -100,7 +100,7 @@ def test_an_answer_too_large_is_the_codes_error(session: Served) -> None:
     assert "too large" in frames[0].body["error"]
 
 
-def test_values_are_bound_and_helpers_anew(session: Served) -> None:
+def test_values_are_bound_and_helpers_are_bound_again(session: Served) -> None:
     assert session.value("given", given={1: b"x" * 1000}) == {1: b"x" * 1000}
     session.value("final_answer = given = 5")
     assert session.value("callable(final_answer), given") == (True, 5)
@@ -118,7 +118,7 @@ def test_an_import_is_refused_before_anything_runs(tmp_path: Path) -> None:
         assert "import of 'csv' is not allowed" in direct[-1].body["error"]
 
 
-def test_running_out_of_memory_is_told(session: Served) -> None:
+def test_running_out_of_memory_is_reported(session: Served) -> None:
     done = session.run("raise MemoryError")[-1].body
     assert done["out_of_memory"] is True
     assert "MemoryError" in done["error"]

@@ -22,7 +22,7 @@ def described(code: str, filename: str = FILENAME) -> str:
     pytest.fail("the code ends well")
 
 
-def test_the_lines_of_the_code_are_told_and_no_others() -> None:
+def test_the_lines_of_the_code_are_shown_and_no_others() -> None:
     said = described(
         """
         def f(x):
@@ -72,7 +72,7 @@ def test_a_syntax_error_that_was_raised_is_an_ordinary_error() -> None:
     assert described("raise SyntaxError('mine')").endswith("SyntaxError: mine\n")
 
 
-def test_a_recursion_is_told_once() -> None:
+def test_a_recursion_is_shown_once() -> None:
     said = described("def f(): return f()\nf()")
     assert re.search(r"\[\.\.\. the same \d+ more times \.\.\.\]", said)
     assert len(said) < 600
@@ -86,7 +86,7 @@ def test_a_long_way_is_cut() -> None:
     assert said.count("\n") < 60
 
 
-def test_causes_and_contexts_are_told_in_their_order() -> None:
+def test_causes_and_contexts_are_shown_in_their_order() -> None:
     said = described(
         """
         try:
@@ -119,7 +119,7 @@ def test_a_long_chain_is_cut() -> None:
     assert said.endswith("ValueError: 49\n")
 
 
-def test_parts_of_a_group_and_notes_are_told() -> None:
+def test_parts_of_a_group_and_notes_are_shown() -> None:
     said = described(
         """
         error = ExceptionGroup('g', [ValueError('v'), ExceptionGroup('h', [TypeError('t')])])
@@ -137,7 +137,7 @@ def test_a_long_message_is_cut() -> None:
     assert len(described("raise ValueError('x' * 100_000)")) < MAX_MESSAGE + 500
 
 
-def test_an_error_that_cannot_be_told_is_told_by_its_type() -> None:
+def test_an_error_that_cannot_be_shown_is_named_by_its_type() -> None:
     said = described(
         """
         class Bad(Exception):
