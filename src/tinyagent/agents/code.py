@@ -33,8 +33,7 @@ from tinyagent.core.parts import Document, Image, Text
 from tinyagent.core.replies import spoken_parts
 from tinyagent.core.signals import Signal
 from tinyagent.core.types import ModelRequest, ModelResponse, ToolResult
-from tinyagent.execution.imports import ISOLATED_IMPORTS, LOCAL_IMPORTS
-from tinyagent.execution.limits import ExecutionLimits, TrustLevel
+from tinyagent.execution.limits import ISOLATED_IMPORTS, LOCAL_IMPORTS, ExecutionLimits, TrustLevel
 from tinyagent.execution.protocol import Executor
 from tinyagent.execution.sandbox.executor import ProcessOptions, get_executor
 from tinyagent.memory.manager import MemoryManager

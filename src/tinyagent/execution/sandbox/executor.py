@@ -14,8 +14,7 @@ from typing import Any, Self, TypedDict, Unpack
 from tinyagent.core.errors import CallerError, ConfigurationError, SandboxUnavailable
 from tinyagent.core.threads import run_in_thread
 from tinyagent.execution.advice import how_to_get
-from tinyagent.execution.imports import imports_at
-from tinyagent.execution.limits import ExecutionLimits, TrustLevel
+from tinyagent.execution.limits import ExecutionLimits, TrustLevel, imports_at
 from tinyagent.execution.promises import (
     describe_guarantees,
     describe_local,

@@ -12,9 +12,8 @@ from typing import NamedTuple
 
 from tinyagent.core.threads import run_in_thread
 from tinyagent.execution.sandbox.calls import ToolReply
-from tinyagent.execution.sandbox.channel import Channel
+from tinyagent.execution.sandbox.channel import Channel, read
 from tinyagent.execution.sandbox.collector import StepCollector
-from tinyagent.execution.sandbox.frames import read
 from tinyagent.execution.sandbox.worker.codec.wire import Frame, Kind, Packet, WireError
 
 FORK_SECONDS = 3.0

@@ -10,7 +10,7 @@ import pytest
 from tests.support.execution import isolated, value_of
 
 from tinyagent.execution.sandbox.calls import answer_call
-from tinyagent.execution.sandbox.frames import read
+from tinyagent.execution.sandbox.channel import read
 from tinyagent.execution.sandbox.worker.codec.values import decode
 from tinyagent.execution.sandbox.worker.codec.wire import Frame, FrameReader, Kind, WireError, pack
 

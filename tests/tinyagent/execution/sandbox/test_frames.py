@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tinyagent.execution.sandbox.frames import MAX_TEXT, check
+from tinyagent.execution.sandbox.channel import MAX_TEXT, check
 from tinyagent.execution.sandbox.worker.codec.wire import Frame, Kind, WireError
 
 CALL = {"id": 0, "name": "look_up", "args": [1], "kwargs": {"key": [1]}}

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tinyagent.execution.sandbox.frames import ENCODED, read
+from tinyagent.execution.sandbox.channel import ENCODED, read
 from tinyagent.execution.sandbox.worker.codec.values import encode
 from tinyagent.execution.sandbox.worker.codec.wire import Frame, FrameReader, Kind, WireError, pack
 

@@ -16,7 +16,7 @@ from tests.support.processes import descendants, is_running
 from tests.support.waits import soon, until
 
 from tinyagent.core.errors import SandboxUnavailable
-from tinyagent.execution.imports import ISOLATED_IMPORTS
+from tinyagent.execution.limits import ISOLATED_IMPORTS
 from tinyagent.execution.sandbox import templates
 from tinyagent.execution.sandbox.engines.kernel import KernelEngine
 from tinyagent.execution.sandbox.executor import ProcessExecutor

@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from tinyagent.execution.imports import ISOLATED_IMPORTS, LOCAL_IMPORTS
+from tinyagent.execution.limits import ISOLATED_IMPORTS, LOCAL_IMPORTS
 from tinyagent.execution.sandbox.worker.session.imports import (
     RefusedImport,
     allowed,
