@@ -101,14 +101,14 @@ def lacking(guarantees: Sequence[Guarantee], needed: frozenset[str]) -> str:
 
 def describe_local(checkpoints: int) -> tuple[Guarantee, ...]:
     """What a process without locks promises, and what it does not promise."""
-    kept = dict(_LOCAL_PROMISES)
+    held = dict(_LOCAL_PROMISES)
     if checkpoints:
-        kept[_OF_CHECKPOINTS] = _states(checkpoints)
+        held[_OF_CHECKPOINTS] = _states(checkpoints)
     names = {**PROMISES, **_OTHERS}
-    others = {key: "nothing here" for key in PROMISES if key not in kept}
+    others = {key: "nothing here" for key in PROMISES if key not in held}
     return tuple(
-        Guarantee(names[key], enforced=key in kept, by=how, id=key)
-        for key, how in {**kept, **others}.items()
+        Guarantee(names[key], enforced=key in held, by=how, id=key)
+        for key, how in {**held, **others}.items()
     )
 
 

@@ -86,8 +86,8 @@ def check(frame: Frame) -> None:
 
 
 def _names(fields: dict[str, Any]) -> str:
-    shown = sorted(fields)[:10]
-    return ", ".join(repr(name[:50]) for name in shown) or "(none)"
+    names = sorted(fields)[:10]
+    return ", ".join(repr(name[:50]) for name in names) or "(none)"
 
 
 def _number(least: int, most: int) -> Test:

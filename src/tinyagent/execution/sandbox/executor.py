@@ -247,7 +247,7 @@ class ProcessExecutor:
         if template is None:
             template = await run_in_thread(self._start, preload=preload)
         room = self.limits.max_file_bytes + sum(path.stat().st_size for path in self._files)
-        checkpoints = self._kept(template)
+        checkpoints = self._checkpoints_of(template)
         order = {
             "limits": {
                 "cpu_seconds": math.ceil(self.limits.timeout_seconds * (os.cpu_count() or 1)) + 2,
@@ -313,12 +313,12 @@ class ProcessExecutor:
         return f"{reason}; to get it: {'; '.join(how_to_get(report))}" if reason else ""
 
     def _described(self, template: TemplateHandle) -> Sequence[Guarantee]:
-        kept = self._kept(template)
+        checkpoints = self._checkpoints_of(template)
         if self.trust_level is TrustLevel.LOCAL:
-            return describe_local(kept)
-        return describe_guarantees(template.spec.engine.name, template.report, kept)
+            return describe_local(checkpoints)
+        return describe_guarantees(template.spec.engine.name, template.report, checkpoints)
 
-    def _kept(self, template: TemplateHandle) -> int:
+    def _checkpoints_of(self, template: TemplateHandle) -> int:
         """How many earlier states a session of this template can keep.
 
         Behind locks, steps in forks need a process namespace, or nothing could end what they start.

@@ -69,7 +69,7 @@ def _is_written_out(value: Decimal, text: str) -> bool:
 
 
 def check_numbers(*values: Any) -> None:
-    """See that no number in lists, dicts and so on has too many digits to be written out.
+    """See that no number in lists, dicts and so on has too many digits to be text out.
 
     Raises:
         ValueError: one has.
@@ -116,7 +116,7 @@ def read_scalar(tag: str, read: Reader, data: Any) -> Any:
     """What a tag's `v` stands for.
 
     Raises:
-        WireError: it stands for nothing, or is not written as the other side writes it.
+        WireError: it stands for nothing, or is not text as the other side writes it.
     """
     try:
         return read(data)
@@ -164,9 +164,9 @@ def _read_timedelta(parts: Any) -> Any:
     return _canonical(value, [value.days, value.seconds, value.microseconds], parts)
 
 
-def _canonical(value: Any, written: Any, data: Any) -> Any:
-    """The value, if it would be written just so: nothing has two spellings."""
-    if type(written) is not type(data) or written != data:
+def _canonical(value: Any, text: Any, data: Any) -> Any:
+    """The value, if `text` is its only spelling and equals `data`."""
+    if type(text) is not type(data) or text != data:
         raise ValueError
     return value
 

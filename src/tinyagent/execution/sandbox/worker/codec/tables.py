@@ -95,8 +95,9 @@ def write_table(table: Any, budget: Budget) -> tuple[Layout, memoryview] | None:
     check_indexed(max(categories, default=0), "a column of categories")
     budget.take_cells(sum(categories))
     cells = [list(column) for column, dtype in zip(columns, dtypes, strict=True) if dtype == CELLS]
-    shown = [*map(_label, labels)]
-    return Layout(shown, len(levels), [*map(_label, names)], dtypes, cells), write_stream(sent)
+    return Layout(
+        [*map(_label, labels)], len(levels), [*map(_label, names)], dtypes, cells
+    ), write_stream(sent)
 
 
 def _levels(frame: Any) -> list[Any]:

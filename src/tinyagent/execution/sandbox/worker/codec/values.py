@@ -102,17 +102,17 @@ class _Encoder:
     def sequence(self, items: list[Any], value: Any, depth: int) -> list[Any]:
         self._budget.take_nodes(len(items))
         self._around.add(id(value))
-        written = [self.value(item, depth + 1) for item in items]
+        encoded = [self.value(item, depth + 1) for item in items]
         self._around.discard(id(value))
-        return written
+        return encoded
 
     def mapping(self, value: dict[Any, Any], depth: int) -> Any:
         keys: list[Any] = list(_DICT.keys(value))
-        written = self.sequence(list(_DICT.values(value)), value, depth)
+        encoded = self.sequence(list(_DICT.values(value)), value, depth)
         if _are_plain(keys):
-            return dict(zip(keys, written, strict=True))
+            return dict(zip(keys, encoded, strict=True))
         names = self.sequence(keys, value, depth)
-        return {"$": "dict", "v": [list(pair) for pair in zip(names, written, strict=True)]}
+        return {"$": "dict", "v": [list(pair) for pair in zip(names, encoded, strict=True)]}
 
     def is_closed(self, value: Any, depth: int) -> bool:
         """Whether it may not be gone into: too deep, or around itself."""
@@ -130,10 +130,10 @@ class _Encoder:
     def _table(self, value: Any, depth: int) -> Any:
         if depth + 1 >= MAX_DEPTH or not is_table(value):
             return _described(value)
-        written = write_table(value, self._budget)
-        if written is None:
+        encoded = write_table(value, self._budget)
+        if encoded is None:
             return _described(value)
-        layout, data = written
+        layout, data = encoded
         return {
             **self._part("frame", data),
             "labels": self.sequence(layout.labels, layout, depth + 1),
@@ -270,8 +270,8 @@ _Read = Callable[[_Decoder, dict[str, Any], int], Any]
 
 def _scalar(write: Callable[[Any], Any]) -> _Write:
     def handle(_encoder: _Encoder, value: Any, _depth: int) -> Any:
-        written = attempt(write, value)
-        return _described(value) if written is None else written
+        encoded = attempt(write, value)
+        return _described(value) if encoded is None else encoded
 
     return handle
 

@@ -236,15 +236,15 @@ def _check_nesting(raw: bytes) -> None:
     if raw.count(b"[") + raw.count(b"{") <= _MAX_NESTING:
         return
     depth = 0
-    for found in _BRACKET.finditer(raw):
-        token = found[0]
+    for match in _BRACKET.finditer(raw):
+        token = match[0]
         depth += (token in b"[{") - (token in b"]}")
         if depth > _MAX_NESTING:
             raise ValueError("nested too deep")
 
 
-def _escape(found: re.Match[str]) -> str:
-    return f"\\\\u{ord(found[0]):04x}"
+def _escape(match: re.Match[str]) -> str:
+    return f"\\\\u{ord(match[0]):04x}"
 
 
 def _refuse_constant(text: str) -> NoReturn:

@@ -149,10 +149,10 @@ def number(name: str) -> int:
     Raises:
         OSError: the machine is unknown or has no such call (`errno.ENOSYS`).
     """
-    found = machine().numbers.get(name)
-    if found is None:
+    value = machine().numbers.get(name)
+    if value is None:
         raise OSError(errno.ENOSYS, f"no system call {name} on this machine")
-    return found
+    return value
 
 
 def _table(*parts: dict[int, str]) -> dict[str, int]:

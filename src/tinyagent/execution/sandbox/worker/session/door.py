@@ -60,9 +60,9 @@ class OutputSink(io.RawIOBase):
                 self._send(text)
         rest = len(view) - len(head)
         if rest:
-            kept = min(self._max_bytes // 2, _PIECE)
-            last = bytes(view[max(len(head), len(view) - kept) :])
-            tail = (self._tail + last)[-kept:]
+            tail_size = min(self._max_bytes // 2, _PIECE)
+            last = bytes(view[max(len(head), len(view) - tail_size) :])
+            tail = (self._tail + last)[-tail_size:]
             self._skipped += len(self._tail) + rest - len(tail)
             self._tail = tail
         return len(view)

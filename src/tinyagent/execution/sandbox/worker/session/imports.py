@@ -44,8 +44,8 @@ def _listed(allow: frozenset[str]) -> str:
     if len(public) <= _SHOWN:
         return ", ".join(sorted(public))
     others = sorted(public - sys.stdlib_module_names)
-    shown = [name for name in others if find_spec(name.partition(".")[0]) is not None]
-    return ", ".join(["most of the standard library", *shown])
+    installed = [name for name in others if find_spec(name.partition(".")[0]) is not None]
+    return ", ".join(["most of the standard library", *installed])
 
 
 def is_needless(node: ast.stmt, helpers: frozenset[str]) -> bool:

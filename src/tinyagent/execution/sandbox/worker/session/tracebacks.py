@@ -60,13 +60,13 @@ def _earlier(error: BaseException) -> tuple[BaseException | None, str]:
 def _one(error: BaseException, source: str, filename: str) -> str:
     if isinstance(error, SyntaxError) and error.filename == filename:
         return _syntax(error)
-    shown = list(_frames(error.__traceback__, source, filename))
-    if len(shown) > _MAX_FRAMES:
+    frames = list(_frames(error.__traceback__, source, filename))
+    if len(frames) > _MAX_FRAMES:
         half = _MAX_FRAMES // 2
-        left_out = f"  [... {len(shown) - 2 * half} more lines ...]\n"
-        shown = [*shown[:half], left_out, *shown[-half:]]
-    head = "Traceback (most recent call last):\n" if shown else ""
-    return head + "".join(shown) + _message(error)
+        left_out = f"  [... {len(frames) - 2 * half} more lines ...]\n"
+        frames = [*frames[:half], left_out, *frames[-half:]]
+    head = "Traceback (most recent call last):\n" if frames else ""
+    return head + "".join(frames) + _message(error)
 
 
 def _frames(trace: TracebackType | None, source: str, filename: str) -> Iterator[str]:
@@ -139,12 +139,12 @@ def _syntax(error: SyntaxError) -> str:
     text = f"  line {number}\n"
     if error.text and len(error.text) < MAX_MESSAGE:
         code = error.text.rstrip("\n")
-        shown = code.lstrip()
-        text += f"    {shown}\n"
+        line = code.lstrip()
+        text += f"    {line}\n"
         ends = (error.end_offset or 0) if error.end_lineno == number else len(code) + 1
-        at = max(column - 1 - (len(code) - len(shown)), 0)
+        at = max(column - 1 - (len(code) - len(line)), 0)
         width = max(ends - column, 1)
-        text += " " * (4 + at) + "^" * min(width, max(len(shown) - at, 1)) + "\n"
+        text += " " * (4 + at) + "^" * min(width, max(len(line) - at, 1)) + "\n"
     return text + f"{type(error).__name__}: {_cut(str(error.msg), MAX_MESSAGE)}\n"
 
 
@@ -179,5 +179,5 @@ def _attributes(value: object) -> list[str]:
 
 def _near(name: str, known: list[str]) -> str:
     names = [item for item in known if type(item) is str]
-    found = difflib.get_close_matches(name[:100], names[:5000], n=3, cutoff=0.6)
-    return f"Did you mean {' or '.join(dict.fromkeys(found))}?\n" if found else ""
+    matches = difflib.get_close_matches(name[:100], names[:5000], n=3, cutoff=0.6)
+    return f"Did you mean {' or '.join(dict.fromkeys(matches))}?\n" if matches else ""
