@@ -108,16 +108,9 @@ def pack_parts(
 
 
 class FrameReader:
-    """Splits a stream of bytes into frames; holds at most one incomplete frame.
+    """Splits a stream of bytes into frames; holds at most one incomplete frame."""
 
-    Args:
-        max_json: bytes of JSON in one frame.
-        max_blob: bytes of data in one frame.
-    """
-
-    def __init__(self, max_json: int = MAX_JSON, max_blob: int = MAX_BLOB) -> None:
-        self._max_json = max_json
-        self._max_blob = max_blob
+    def __init__(self) -> None:
         self._buffer = bytearray()
         self._head: Packet | None = None
         """Of the frame whose blob is on its way."""
@@ -179,10 +172,10 @@ class FrameReader:
             kind = _KINDS.get(number)
             if kind is None:
                 raise WireError(f"a frame of an unknown kind, {number}")
-            if json_size > self._max_json or blob_size > self._max_blob:
+            if json_size > MAX_JSON or blob_size > MAX_BLOB:
                 raise WireError(
                     f"a {kind.name} frame of {json_size:,} bytes of JSON and {blob_size:,} of "
-                    f"data, at most {self._max_json:,} and {self._max_blob:,} are taken"
+                    f"data, at most {MAX_JSON:,} and {MAX_BLOB:,} are taken"
                 )
             middle = start + _HEADER.size + json_size
             end = middle + blob_size

@@ -121,8 +121,10 @@ def test_a_frame_that_is_too_large_is_refused_by_its_header(json_size: int, blob
         FrameReader().feed(HEADER.pack(Kind.DONE, json_size, blob_size))
 
 
-def test_a_reader_may_take_less() -> None:
-    reader = FrameReader(max_json=10, max_blob=3)
+def test_the_limits_count_the_bytes_of_json_and_of_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wire, "MAX_JSON", 10)
+    monkeypatch.setattr(wire, "MAX_BLOB", 3)
+    reader = FrameReader()
     assert len(reader.feed(framed('{"a": 123}', b"abc"))) == 1
     with pytest.raises(WireError, match="at most 10 and 3 are taken"):
         reader.feed(framed('{"a": 1234}'))
