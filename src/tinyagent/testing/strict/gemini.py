@@ -1,24 +1,31 @@
-"""Gemini's generateContent: what a request must be.
+"""Gemini's generateContent: requests, and replies whole or as a stream without an end mark.
 
-Whether a conversation may end with the model's turn is not documented: it passes. Field names
-are taken in both spellings of protobuf's JSON, `inlineData` and `inline_data`.
+Whether a conversation may end with the model's turn is not documented: it passes. Field names are
+accepted in both spellings of protobuf's JSON, `inlineData` and `inline_data`.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
-from tinyagent.testing.strict.chat_reasoning import DUMMY_SIGNATURES, check_signature
+from tinyagent.testing.http import Reply, json_reply
+from tinyagent.testing.strict.chat.reasoning import DUMMY_SIGNATURES, check_signature
 from tinyagent.testing.strict.media import decode
 from tinyagent.testing.strict.schemas import GEMINI, fault
+from tinyagent.testing.strict.script import Output
 from tinyagent.testing.strict.session import (
     Exchange,
+    Issued,
     Json,
     Refused,
     as_dict,
     as_dicts,
     as_list,
+    pieces,
+    render,
+    tokens,
     typed_list,
     words,
 )
@@ -39,6 +46,7 @@ _MODES = ("AUTO", "ANY", "NONE", "VALIDATED", "MODE_UNSPECIFIED")
 _LEVELS = ("MINIMAL", "LOW", "MEDIUM", "HIGH", "XHIGH")
 _NO_MINIMAL = ("gemini-3-pro", "gemini-3.1-pro", "gemini-3.7-flash")
 _LIMIT = 100 << 20
+_STATUS = {400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED"}
 _AFTER_CALL = (
     "Please ensure that function response turn comes immediately after a function call turn."
 )
@@ -203,13 +211,13 @@ def _keep(exchange: Exchange, blob: Json, where: str) -> None:
 
 
 def standard(text: str) -> str:
-    """Base64 in its standard alphabet, padded: protobuf's JSON takes both alphabets."""
+    """Base64 in its standard alphabet, padded: protobuf's JSON accepts both alphabets."""
     plain = text.replace("-", "+").replace("_", "/").rstrip("=")
     return plain + "=" * (-len(plain) % 4)
 
 
 def _check_turns(contents: list[Json], parts: list[list[Json]]) -> None:
-    """A call follows the user or results; its results follow at once, in one content, alone."""
+    """A call follows the user or results; its results follow at once, alone in one content."""
     calls: list[Json] = []
     for index, own in enumerate(parts):
         responses = [camel(p["functionResponse"]) for p in own if "functionResponse" in p]
@@ -231,7 +239,7 @@ def _check_turns(contents: list[Json], parts: list[list[Json]]) -> None:
 
 
 def _match(calls: list[Json], responses: list[Json]) -> None:
-    """Results go with calls by id, where there are ids, else by name and order."""
+    """Results match calls by id if there are ids, otherwise by name and order."""
     for position, response in enumerate(responses):
         name = response.get("id")
         same = [call for call in calls if call.get("id") == name] if name else [calls[position]]
@@ -243,7 +251,7 @@ def _match(calls: list[Json], responses: list[Json]) -> None:
 
 
 def _check_signatures(exchange: Exchange, parts: list[list[Json]]) -> None:
-    """The first call of each step of the current turn brings its signature."""
+    """The first call of each step of the current turn needs its signature."""
     asked = [i for i, own in enumerate(parts) if _is_question(exchange, own, i)]
     for index, own in enumerate(parts):
         calls = [part for part in own if "functionCall" in part]
@@ -262,3 +270,92 @@ def _check_signatures(exchange: Exchange, parts: list[list[Json]]) -> None:
 def _is_question(exchange: Exchange, parts: list[Json], index: int) -> bool:
     content = as_dicts(camel(exchange.body)["contents"])[index]
     return content.get("role", "user") == "user" and "functionResponse" not in parts[0]
+
+
+def refuse(refused: Refused) -> Reply:
+    """A refusal as Gemini words it."""
+    status = _STATUS.get(refused.status, "NOT_FOUND" if refused.status == 404 else "INTERNAL")  # noqa: PLR2004
+    error = {"code": refused.status, "message": refused.message, "status": status}
+    return json_reply({"error": error}, status=refused.status)
+
+
+def reply(exchange: Exchange, output: Output) -> Reply:
+    """The reply to a request that was accepted."""
+    if output.error and not exchange.streams:
+        raise Refused(output.error, status=500)
+    signature = exchange.session.new_blob()
+    ids = tuple(exchange.session.new_id("", 8) for _ in output.calls)
+    exchange.session.turns.append(Issued(output, exchange.model, ids, signature))
+    reason = "MAX_TOKENS" if output.cut else "SAFETY" if output.refusal is not None else "STOP"
+    end: Json = {"finishReason": reason, "index": 0}
+    usage = _usage(exchange, output)
+    frame = {"modelVersion": exchange.model, "responseId": exchange.session.new_id()}
+    if not exchange.streams:
+        parts = [*_spoken(exchange, output, signature), *_calls(output, ids, signature)]
+        candidate: Json = {"content": {"role": "model", "parts": parts}, **end}
+        return json_reply({"candidates": [candidate], "usageMetadata": usage, **frame})
+    steps = [[part] for part in _streamed(exchange, output)]
+    steps += [[part] for part in _calls(output, ids, signature)]
+    if not output.calls:
+        steps.append([{"text": "", "thoughtSignature": signature}])
+    chunks: list[Json] = []
+    for number, parts in enumerate(steps):
+        ending = end if number == len(steps) - 1 else {"index": 0}
+        step: Json = {"content": {"role": "model", "parts": parts}, **ending}
+        chunks.append({"candidates": [step], "usageMetadata": usage, **frame})
+    if output.error:
+        error = {"code": 500, "message": output.error, "status": "INTERNAL"}
+        chunks[-1] = {"error": error}
+    return _written(exchange, chunks)
+
+
+def _written(exchange: Exchange, chunks: list[Json]) -> Reply:
+    if exchange.request.query.get("alt") != "sse":
+        return json_reply(chunks)
+    body = b"".join(f"data: {json.dumps(chunk)}\r\n\r\n".encode() for chunk in chunks)
+    return Reply(body, content_type="text/event-stream")
+
+
+def _shows_thoughts(exchange: Exchange) -> bool:
+    config = camel(camel(exchange.body).get("generationConfig"))
+    return bool(camel(config.get("thinkingConfig")).get("includeThoughts"))
+
+
+def _spoken(exchange: Exchange, output: Output, signature: str) -> list[Json]:
+    parts: list[Json] = []
+    if output.reasoning is not None and _shows_thoughts(exchange):
+        parts.append({"text": output.reasoning, "thought": True})
+    if output.text is not None:
+        signed = {} if output.calls else {"thoughtSignature": signature}
+        parts.append({"text": output.text, **signed})
+    return parts
+
+
+def _streamed(exchange: Exchange, output: Output) -> list[Json]:
+    thought = output.reasoning if _shows_thoughts(exchange) else None
+    shown: list[Json] = [{"text": piece, "thought": True} for piece in pieces(thought)]
+    return [*shown, *({"text": piece} for piece in pieces(output.text))]
+
+
+def _calls(output: Output, ids: tuple[str, ...], signature: str) -> list[Json]:
+    """The calls; only the first of them is signed."""
+    parts: list[Json] = []
+    for call, name in zip(output.calls, ids, strict=True):
+        made: Json = {"id": name, "name": call.name, "args": dict(call.arguments)}
+        signed = {} if parts else {"thoughtSignature": signature}
+        parts.append({"functionCall": made, **signed})
+    return parts
+
+
+def _usage(exchange: Exchange, output: Output) -> Json:
+    body = camel(exchange.body)
+    system: Any = [body["systemInstruction"]] if "systemInstruction" in body else []
+    prompt = render([exchange.model], system, body.get("tools"), as_list(body["contents"]))
+    cached, (said, thinking) = exchange.session.cached(prompt), output.tokens
+    usage = {
+        "promptTokenCount": tokens(prompt),
+        "candidatesTokenCount": said,
+        "totalTokenCount": tokens(prompt) + said + thinking,
+        "thoughtsTokenCount": thinking,
+    }
+    return {**usage, "cachedContentTokenCount": cached} if cached else usage

@@ -1,7 +1,7 @@
 """Anthropic's thinking: when it is on, and which blocks may come back.
 
-A turn with calls that comes back without any of its thoughts passes in adaptive mode (it is not
-documented whether that is refused) and is noted as a loss.
+In adaptive mode, a turn with calls that comes back without its thoughts passes and is recorded as
+a loss: it is not documented whether that is refused.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 
-from tinyagent.testing.strict.anthropic_rules import BINDING_BETA, ClaudeRules
+from tinyagent.testing.strict.anthropic.models import BINDING_BETA, ClaudeRules
 from tinyagent.testing.strict.session import (
     Exchange,
     Json,
@@ -35,7 +35,7 @@ def shows(body: Json, model: ClaudeRules) -> bool:
 
 
 def check_settings(exchange: Exchange, model: ClaudeRules) -> None:
-    """Check `thinking` and what does not go together with it."""
+    """Check `thinking` and the settings that conflict with it."""
     body = exchange.body
     thinking = as_dict(body.get("thinking"))
     kind = thinking.get("type")
@@ -90,14 +90,14 @@ def _check_budget(body: Json, thinking: Json) -> None:
 
 
 def prefix_of(body: Json, before: list[Json]) -> str:
-    """A hash of all that stands before a block; cache markers and thoughts do not count."""
-    seen = [body.get("system"), body.get("tools"), *(b for b in before if not _is_thought(b))]
-    plain = json.loads(json.dumps(seen), object_hook=_unmarked)
+    """A hash of everything before a block, except cache markers and thoughts."""
+    preceding = [body.get("system"), body.get("tools"), *(b for b in before if not _is_thought(b))]
+    plain = json.loads(json.dumps(preceding), object_hook=_unmarked)
     return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()
 
 
-def _unmarked(found: Json) -> Json:
-    return {key: value for key, value in found.items() if key != "cache_control"}
+def _unmarked(node: Json) -> Json:
+    return {key: value for key, value in node.items() if key != "cache_control"}
 
 
 def _is_thought(block: Json) -> bool:
@@ -105,7 +105,7 @@ def _is_thought(block: Json) -> bool:
 
 
 def flattened(body: Json) -> list[tuple[str, Json]]:
-    """The blocks of all messages with their places."""
+    """The blocks of all messages with their paths."""
     found: list[tuple[str, Json]] = []
     for index, message in enumerate(as_dicts(body["messages"])):
         content = message.get("content")
@@ -124,7 +124,7 @@ def with_role(message: Json, block: Json) -> Json:
 
 
 def check_blocks(exchange: Exchange, model: ClaudeRules) -> None:
-    """Check that thoughts are as they were sent, in their place, after the same conversation."""
+    """Check that thoughts are unchanged, in their position, after the same conversation."""
     issued = {thought_key(block): turn for turn in exchange.session.turns for block in turn.opaque}
     places = flattened(exchange.body)
     thoughts = [block for _, block in places if _is_thought(block)]
@@ -143,7 +143,7 @@ def check_blocks(exchange: Exchange, model: ClaudeRules) -> None:
 
 
 def thought_key(block: Json) -> str:
-    """What a block of thoughts is known by."""
+    """The identity of a block of thoughts."""
     return str(block.get("signature") or block.get("data"))
 
 
@@ -182,7 +182,7 @@ def _check_bound(
 
 
 def _check_latest(exchange: Exchange) -> str:
-    """Check the last assistant message if its calls are being answered; says where it is."""
+    """Check the last assistant message if its calls are being answered; return its path."""
     messages = as_dicts(exchange.body["messages"])
     index = max((i for i, m in enumerate(messages) if m.get("role") == "assistant"), default=-1)
     blocks = as_dicts(messages[index].get("content")) if index >= 0 else []
@@ -209,7 +209,7 @@ def _check_latest(exchange: Exchange) -> str:
 
 
 def order_of(blocks: list[Json]) -> tuple[str, ...]:
-    """The thoughts and calls of a message in their order, by what they are known by."""
+    """The identities of the thoughts and calls of a message, in order."""
     return tuple(
         thought_key(block) if _is_thought(block) else str(block.get("id"))
         for block in blocks

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from tinyagent.testing.http import Reply, json_reply
-from tinyagent.testing.strict.anthropic_check import marked
-from tinyagent.testing.strict.anthropic_rules import CACHEABLE, claude
-from tinyagent.testing.strict.anthropic_thinking import (
+from tinyagent.testing.strict.anthropic.models import CACHEABLE, claude
+from tinyagent.testing.strict.anthropic.request import marked
+from tinyagent.testing.strict.anthropic.thinking import (
     THOUGHTS,
     flattened,
     is_on,
@@ -105,7 +105,7 @@ def _thoughts(exchange: Exchange, output: Output, *, shown: bool) -> list[Json]:
 
 
 def _remember(exchange: Exchange, output: Output, content: list[Json]) -> None:
-    """Keep the turn, and what each of its thoughts stands behind."""
+    """Record the turn, and what precedes each of its thoughts."""
     session = exchange.session
     before = [block for _, block in flattened(exchange.body)]
     for block in content:
@@ -129,10 +129,7 @@ def _stop(output: Output) -> Json:
 
 def _usage(exchange: Exchange, output: Output, minimum: int) -> Json:
     total, read, written = cached(exchange, minimum)
-    thinking = tokens(output.reasoning or "")
-    said = tokens(
-        (output.text or "") + "".join(json.dumps(dict(c.arguments)) for c in output.calls)
-    )
+    said, thinking = output.tokens
     hour = '"ttl": "1h"' in json.dumps(exchange.body)
     return {
         "input_tokens": total - read - written,
@@ -149,10 +146,10 @@ def _usage(exchange: Exchange, output: Output, minimum: int) -> Json:
 
 
 def cached(exchange: Exchange, minimum: int) -> tuple[int, int, int]:
-    """Tokens of the prompt, of these read from the cache, of these written to it.
+    """Tokens of the prompt, those read from the cache, and those written to it.
 
-    A marker writes all before it; it reads the longest earlier entry that ends in the 20 blocks
-    before it. Tools, system, model and what `thinking` and `tool_choice` say belong to the prefix.
+    A marker writes everything before it; it reads the longest earlier entry that ends in the 20
+    blocks before it. Tools, system, model, `thinking` and `tool_choice` belong to the prefix.
     """
     body = exchange.body
     parts = [part for place, part in marked(body) if ".tool_result.content." not in place]

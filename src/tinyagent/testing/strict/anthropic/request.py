@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from tinyagent.testing.strict import anthropic_rules as rules
-from tinyagent.testing.strict import anthropic_thinking, media
-from tinyagent.testing.strict.anthropic_rules import ClaudeRules, claude
+from tinyagent.testing.strict import media
+from tinyagent.testing.strict.anthropic import models as rules
+from tinyagent.testing.strict.anthropic import thinking
+from tinyagent.testing.strict.anthropic.models import ClaudeRules, claude
 from tinyagent.testing.strict.schemas import ANTHROPIC, fault
 from tinyagent.testing.strict.session import Exchange, Json, Refused, as_dict, as_dicts, typed_list
 
@@ -30,7 +31,7 @@ def check(exchange: Exchange) -> None:
             raise Refused(f"{key}: Field required")
     model = claude(exchange.model)
     _check_settings(body, model)
-    anthropic_thinking.check_settings(exchange, model)
+    thinking.check_settings(exchange, model)
     _check_tools(body)
     _check_cache_control(body)
     if isinstance(body.get("system"), list):
@@ -43,11 +44,11 @@ def check(exchange: Exchange) -> None:
         _check_message(exchange, message, index, model)
     _check_end(messages, model)
     _check_pairs(messages)
-    anthropic_thinking.check_blocks(exchange, model)
+    thinking.check_blocks(exchange, model)
 
 
 def blocks_of(message: Json) -> list[Json]:
-    """A message's content as blocks: a text is short for one text block."""
+    """A message's content as blocks: a string is short for one text block."""
     content = message.get("content")
     return [{"type": "text", "text": content}] if isinstance(content, str) else as_dicts(content)
 
@@ -103,7 +104,7 @@ def _check_tools(body: Json) -> None:
 
 
 def marked(body: Json) -> Iterator[tuple[str, Json]]:
-    """Every part of a request that can have a `cache_control`, with its place, in order."""
+    """Every part of a request that can have a `cache_control`, with its path, in order."""
     for index, tool in enumerate(as_dicts(body.get("tools"))):
         yield f"tools.{index}", tool
     for index, block in enumerate(as_dicts(body.get("system"))):
@@ -203,12 +204,12 @@ def _keep_source(exchange: Exchange, block: Json, place: str) -> None:
         shown = " or ".join(f"'{name}'" for name in known)
         raise Refused(f"{place}.base64.media_type: Input should be {shown}")
     try:
-        found = media.decode(
+        attachment = media.decode(
             str(source.get("data")), str(source["media_type"]), limit=rules.IMAGE_LIMIT
         )
     except Refused as refused:
         raise refused.at(f"{place}.base64") from None
-    exchange.attachments.append(found)
+    exchange.attachments.append(attachment)
 
 
 def _check_end(messages: list[Json], model: ClaudeRules) -> None:
@@ -225,7 +226,7 @@ def _check_end(messages: list[Json], model: ClaudeRules) -> None:
 
 
 def turns(messages: list[Json]) -> list[tuple[int, str, list[Json]]]:
-    """Messages with neighbours of one role merged: place of the first, role, blocks."""
+    """Messages with adjacent ones of one role merged: index of the first, role, blocks."""
     merged: list[tuple[int, str, list[Json]]] = []
     for index, message in enumerate(messages):
         role, blocks = str(message.get("role")), blocks_of(message)

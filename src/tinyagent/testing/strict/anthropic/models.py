@@ -1,4 +1,4 @@
-"""What Anthropic's models take, as a table: the longest beginning of a name counts."""
+"""What Anthropic's models accept, as a table: the longest matching prefix of a name counts."""
 
 from __future__ import annotations
 
@@ -31,15 +31,14 @@ class ClaudeRules:
 
     Attributes:
         thinking: the values of `thinking.type`.
-        thinks: thinking is on where `thinking` is left out.
+        thinks: thinking is on if `thinking` is omitted.
         shows: thoughts are shown unless `display` says otherwise.
-        sampling: temperature, top_p and top_k are taken.
+        sampling: temperature, top_p and top_k are accepted.
         prefill: a request may end with an assistant message.
-        bound: a signature holds only after the same system, tools and messages.
+        bound: a signature is valid only after the same system prompt, tools and messages.
         system_turns: messages may have the role "system".
         forced: a tool may be forced in adaptive mode.
         cache_minimum: tokens below which nothing is cached.
-        lenient: what is not documented well enough to refuse, and is accepted.
     """
 
     thinking: tuple[str, ...]
@@ -51,7 +50,6 @@ class ClaudeRules:
     system_turns: bool = True
     forced: bool = True
     cache_minimum: int = 1024
-    lenient: str = "a turn with calls without its thoughts in adaptive mode; count of strict tools"
 
 
 _ALWAYS = ("adaptive",)

@@ -1,6 +1,6 @@
-"""Chat completions: whether a turn's thoughts come back as each provider wants them.
+"""Chat completions: whether the reasoning of a turn comes back as each provider requires.
 
-Where the provider only loses the thoughts, the request passes and the session notes the loss.
+If the provider only loses the reasoning, the request passes and the session records the loss.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from tinyagent.testing.strict.session import Exchange, Issued, Json, Refused, as
 
 _DUMMY = "skip_thought_signature_validator"
 DUMMY_SIGNATURES = (_DUMMY, b64encode(_DUMMY.encode()).decode())
-"""What stands for the signature of a call from elsewhere: as it is, and as bytes in JSON."""
+"""What replaces the signature of a call by another model: as text, and as bytes in JSON."""
 _OPENROUTER = "https://openrouter.ai/docs/guides/best-practices/reasoning-tokens"
 _STRICT_UPSTREAM = ("google/gemini-3", "deepseek/deepseek-v4")
 
 
 def _assistants(exchange: Exchange) -> list[tuple[int, Json, list[Issued]]]:
-    """Each assistant message with its place and the turns of this server that it may repeat."""
-    found: list[tuple[int, Json, list[Issued]]] = []
+    """Each assistant message with its index and the turns of this server that it may repeat."""
+    assistants: list[tuple[int, Json, list[Issued]]] = []
     for index, message in enumerate(as_dicts(exchange.body["messages"])):
         if message.get("role") == "assistant":
             ids = [str(call.get("id")) for call in as_dicts(message.get("tool_calls"))]
             content = message.get("content")
             parts = "".join(str(part.get("text", "")) for part in as_dicts(content))
             text = content if isinstance(content, str) else parts
-            found.append((index, message, exchange.session.turns_of(ids, text)))
-    return found
+            assistants.append((index, message, exchange.session.turns_of(ids, text)))
+    return assistants
 
 
 def _last_user(exchange: Exchange) -> int:
@@ -38,7 +38,7 @@ def _last_user(exchange: Exchange) -> int:
 
 
 def _check_deepseek(exchange: Exchange) -> None:
-    """With tools, all turns after the last user's message; always, all turns with calls."""
+    """Required: all turns with calls; with tools, also all turns after the last user message."""
     if as_dict(exchange.body.get("thinking")).get("type") == "disabled":
         return
     last_user = _last_user(exchange)
@@ -70,7 +70,7 @@ def _check_kimi(exchange: Exchange) -> None:
 
 
 def _check_gemini(exchange: Exchange) -> None:
-    """The first call of each step of the current turn brings its signature."""
+    """The first call of each step of the current turn needs its signature."""
     last_user = _last_user(exchange)
     for index, message, _ in _assistants(exchange):
         for position, call in enumerate(as_dicts(message.get("tool_calls"))):
@@ -174,7 +174,7 @@ def _upstream(raw: str, model: str) -> Refused:
 
 
 def _thoughts_in(message: Json) -> str:
-    """All text of a message that may be thoughts, the pieces of a stream joined."""
+    """All text of a message that may be reasoning, with streamed pieces joined."""
     names = ("reasoning_content", "reasoning", "content")
     texts = [message[name] for name in names if isinstance(message.get(name), str)]
     for part in as_dicts(message.get("content")):
@@ -184,7 +184,7 @@ def _thoughts_in(message: Json) -> str:
 
 
 def _note_losses(exchange: Exchange) -> None:
-    """Note each turn of this server whose thoughts are not in the message, wherever they stand."""
+    """Record each turn of this server whose reasoning is missing from the message."""
     for index, message, turns in _assistants(exchange):
         came = _thoughts_in(message)
         if turns and not any((turn.output.reasoning or "") in came for turn in turns):
@@ -192,7 +192,7 @@ def _note_losses(exchange: Exchange) -> None:
 
 
 def _nothing(_exchange: Exchange) -> None:
-    """Thoughts cannot come back at all."""
+    """Reasoning cannot come back."""
 
 
 CHECKS: dict[str, Callable[[Exchange], None]] = {

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tinyagent.testing.http import Reply, json_reply
-from tinyagent.testing.strict.chat_rules import openai_model
+from tinyagent.testing.strict.openai import openai_model
 from tinyagent.testing.strict.script import Output
 from tinyagent.testing.strict.session import (
     Exchange,
@@ -102,10 +102,7 @@ def _response(exchange: Exchange, output: Output, conversation: list[Json]) -> J
 def _usage(exchange: Exchange, output: Output, conversation: list[Json]) -> Json:
     body = exchange.body
     prompt = render([exchange.model, body.get("instructions")], body.get("tools"), conversation)
-    cached, thinking = exchange.session.cached(prompt), tokens(output.reasoning or "")
-    said = tokens(
-        (output.text or "") + "".join(json.dumps(dict(c.arguments)) for c in output.calls)
-    )
+    cached, (said, thinking) = exchange.session.cached(prompt), output.tokens
     return {
         "input_tokens": tokens(prompt),
         "input_tokens_details": {

@@ -1,8 +1,10 @@
-"""What chat completions providers do differently, as a table: a row each."""
+"""The differences between providers of chat completions, as a table.
+
+`docs/testing.md` lists what each one accepts because its refusal is not documented.
+"""
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Literal
 
@@ -49,28 +51,27 @@ class ChatRules:
     Attributes:
         base: the path of the base URL.
         errors: the form of an error's body.
-        keyed: an API key is needed.
-        body: the keys of a request; None means that others are ignored.
-        message: the keys of a message by its role; None means that others are ignored.
-        reasoning: where thoughts stand in a reply.
-        echo: which check a turn's thoughts get when they come back.
-        call_id: what an id looks like, and how many characters the server's own ones have.
+        keyed: an API key is required.
+        body: the keys of a request; None if others are ignored.
+        message: the keys of a message by its role; None if others are ignored.
+        reasoning: where a reply holds reasoning.
+        echo: the check of reasoning that comes back.
+        call_id: the prefix of the server's call ids, and the number of characters after it.
         ids: each tool message needs the id of a call.
-        after_tool: a user's message may follow a tool message.
-        media: forms of content that a user's message may have beside text.
+        after_tool: a user message may follow a tool message.
+        media: types of content that a user message may have in addition to text.
         tool_media: a tool message may have them too.
-        urls: images may be given by an http URL.
-        image_limit: bytes of an image.
-        json_schema: `response_format` takes a schema.
+        urls: an image may be an http URL.
+        image_limit: the largest image, in bytes.
+        json_schema: `response_format` accepts a schema.
         forced: `tool_choice` may be "required".
-        subset: what strict schemas may hold.
-        reasoning_apart: `completion_tokens` does not count the thoughts.
-        cached: the key of cached tokens in `usage`, beside `prompt_tokens_details`.
-        usage: when a stream says its usage: asked for, or always in the last chunk.
-        whole_calls: a stream brings each call in one piece.
+        subset: the subset of JSON Schema for strict schemas.
+        reasoning_apart: `completion_tokens` does not include the reasoning.
+        cached: the key of cached tokens in `usage`, in addition to `prompt_tokens_details`.
+        usage: when a stream reports usage: if asked for, or always in the last chunk.
+        whole_calls: a stream sends each call in one piece.
         indexed: a streamed call has an index.
         comments: comment lines in a stream.
-        lenient: what is not documented well enough to refuse, and is accepted.
     """
 
     base: str = "/v1"
@@ -96,7 +97,6 @@ class ChatRules:
     whole_calls: bool = False
     indexed: bool = True
     comments: tuple[str, ...] = ()
-    lenient: str = ""
 
 
 CHAT: dict[str, ChatRules] = {
@@ -108,7 +108,6 @@ CHAT: dict[str, ChatRules] = {
         media=frozenset({"image_url", "file", "input_audio"}),
         image_limit=50 << 20,
         subset=OPENAI,
-        lenient="length of ids and of descriptions; schema size; a minimum for the prompt cache",
     ),
     "deepseek": ChatRules(
         base="",
@@ -117,14 +116,12 @@ CHAT: dict[str, ChatRules] = {
         cached="prompt_cache_hit_tokens",
         usage="last",
         comments=("keep-alive",),
-        lenient="unknown keys; a null reasoning_content",
     ),
     "kimi": ChatRules(
         echo="kimi",
         forced=False,
         usage="last",
         cached="cached_tokens",
-        lenient="unknown keys; tuple items and a type beside anyOf in schemas",
     ),
     "gemini": ChatRules(
         base="/v1beta/openai",
@@ -135,7 +132,6 @@ CHAT: dict[str, ChatRules] = {
         usage="last",
         whole_calls=True,
         indexed=False,
-        lenient="unknown keys; images in tool results; $ref and additionalProperties",
     ),
     "mistral": ChatRules(
         errors="mistral",
@@ -149,7 +145,6 @@ CHAT: dict[str, ChatRules] = {
         cached="num_cached_tokens",
         usage="last",
         whole_calls=True,
-        lenient="tool names; the strict subset of schemas; two messages of one role in a row",
     ),
     "openrouter": ChatRules(
         base="/api/v1",
@@ -159,22 +154,19 @@ CHAT: dict[str, ChatRules] = {
         media=frozenset({"image_url", "file", "input_audio"}),
         usage="last",
         comments=("OPENROUTER PROCESSING",),
-        lenient="unknown keys; missing details where the upstream provider only loses them",
     ),
     "xai": ChatRules(
         echo="",
         reasoning_apart=True,
         whole_calls=True,
-        lenient="unknown keys; reasoning that comes back",
     ),
-    "minimax": ChatRules(reasoning="think", lenient="reasoning that does not come back"),
-    "vllm": ChatRules(keyed=False, reasoning="reasoning", lenient="unknown keys"),
+    "minimax": ChatRules(reasoning="think"),
+    "vllm": ChatRules(keyed=False, reasoning="reasoning"),
     "ollama": ChatRules(
         keyed=False,
         reasoning="reasoning",
         ids=False,
         urls=False,
-        lenient="reasoning that comes back or does not",
     ),
     "groq": ChatRules(
         base="/openai/v1",
@@ -182,40 +174,6 @@ CHAT: dict[str, ChatRules] = {
         reasoning="reasoning",
         echo="",
         image_limit=4 << 20,
-        lenient="unknown keys of the body; reasoning that comes back or does not",
     ),
 }
 """The providers by name."""
-
-
-@dataclass(frozen=True, slots=True)
-class OpenAIModelRules:
-    """What a model of OpenAI does with reasoning; `efforts` empty means that it has none."""
-
-    pattern: str
-    efforts: tuple[str, ...] = ()
-    thinks: bool = False
-    tools: Literal["always", "without effort", "effort none"] = "always"
-
-    def reasons(self, effort: str | None) -> bool:
-        """Whether reasoning is on for a request with this effort."""
-        return bool(self.efforts) and (self.thinks if effort is None else effort != "none")
-
-
-_EFFORTS = ("none", "low", "medium", "high", "xhigh")
-_MODELS = (
-    OpenAIModelRules(r"o\d.*", ("low", "medium", "high"), thinks=True),
-    OpenAIModelRules(r"gpt-5.*-pro.*", ("low", "medium", "high", "xhigh"), thinks=True),
-    OpenAIModelRules(r"gpt-5\.6.*", (*_EFFORTS, "max"), thinks=True, tools="effort none"),
-    OpenAIModelRules(r"gpt-5\.5.*", _EFFORTS, thinks=True, tools="effort none"),
-    OpenAIModelRules(r"gpt-5\.[1-4].*-chat.*", _EFFORTS, thinks=True),
-    OpenAIModelRules(r"gpt-5\.4.*", _EFFORTS, tools="without effort"),
-    OpenAIModelRules(r"gpt-5\.[1-3].*", _EFFORTS),
-    OpenAIModelRules(r"gpt-5.*", ("minimal", "low", "medium", "high"), thinks=True),
-    OpenAIModelRules(r".*"),
-)
-
-
-def openai_model(name: str) -> OpenAIModelRules:
-    """The rules of a model by its name."""
-    return next(rules for rules in _MODELS if re.fullmatch(rules.pattern, name))

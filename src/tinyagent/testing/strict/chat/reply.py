@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tinyagent.testing.http import Reply, json_reply
-from tinyagent.testing.strict.chat_rules import ChatRules
+from tinyagent.testing.strict.chat.rules import ChatRules
 from tinyagent.testing.strict.script import Call, Output
 from tinyagent.testing.strict.session import (
     Exchange,
@@ -86,7 +86,7 @@ def reply(exchange: Exchange, output: Output, rules: ChatRules) -> Reply:
 
 
 def _issue(exchange: Exchange, output: Output, rules: ChatRules) -> Issued:
-    """Remember a turn, with ids and opaque data of its own."""
+    """Record a turn, with its ids and opaque data."""
     session = exchange.session
     ids = tuple(session.new_id(*rules.call_id) for _ in output.calls)
     opaque: Any = None
@@ -162,10 +162,7 @@ def _usage(exchange: Exchange, output: Output, rules: ChatRules) -> Json:
     prompt_text = render([exchange.model], body.get("tools"), body["messages"])
     cached = exchange.session.cached(prompt_text)
     prompt = tokens(prompt_text)
-    thinking = tokens(output.reasoning or "")
-    said = tokens(
-        (output.text or "") + "".join(json.dumps(dict(c.arguments)) for c in output.calls)
-    )
+    said, thinking = output.tokens
     completion = said if rules.reasoning_apart else said + thinking
     usage: Json = {
         "prompt_tokens": prompt,

@@ -1,4 +1,4 @@
-"""Chat completions: the order of messages, calls and results in pairs, parts of content."""
+"""Chat completions: the order of messages, pairs of calls and results, parts of content."""
 
 from __future__ import annotations
 
@@ -7,8 +7,15 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
-from tinyagent.testing.strict.chat_rules import ChatRules
+from tinyagent.testing.strict.chat.rules import ChatRules
 from tinyagent.testing.strict.media import Attachment, decode_uri
+from tinyagent.testing.strict.openai import (
+    empty_array,
+    missing,
+    not_among,
+    unknown,
+    wrong_type,
+)
 from tinyagent.testing.strict.session import (
     Exchange,
     Json,
@@ -19,13 +26,13 @@ from tinyagent.testing.strict.session import (
     typed_list,
 )
 
-_ROLES = ("system", "developer", "user", "assistant", "tool")
+_ROLES = ("system", "assistant", "user", "tool", "developer")
 _MISTRAL_ID = re.compile(r"[a-zA-Z0-9]{9}")
 _TEXT = {"text", "refusal"}
 
 
 def check(exchange: Exchange, rules: ChatRules) -> None:
-    """Refuse messages that the provider refuses; keep images and documents."""
+    """Refuse messages that the provider refuses; collect images and documents."""
     messages = typed_list(exchange.body, "messages")
     for index, message in enumerate(messages):
         _check_message(exchange, message, index, rules)
@@ -39,36 +46,33 @@ def unknown_key(place: Sequence[str | int], value: Any, rules: ChatRules) -> Ref
     if rules.errors == "mistral":
         loc = ["body", *place]
         message = "Extra inputs are not permitted"
-        found = {"type": "extra_forbidden", "loc": loc, "msg": message, "input": value}
-        return Refused(message, status=422, detail=[found])
+        error = {"type": "extra_forbidden", "loc": loc, "msg": message, "input": value}
+        return Refused(message, status=422, detail=[error])
     path = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in place)[1:]
-    return Refused(f"Unknown parameter: '{path}'.", code="unknown_parameter", param=path)
+    return unknown(path)
 
 
 def _check_message(exchange: Exchange, message: Json, index: int, rules: ChatRules) -> None:
     role = str(message.get("role", ""))
     if role not in _ROLES:
-        raise Refused(
-            f"Invalid value: '{role}'. Supported values are: 'system', 'assistant', 'user', "
-            "'tool', and 'developer'.",
-            code="invalid_value",
-            param=f"messages[{index}].role",
-        )
+        raise not_among(role, _ROLES, f"messages[{index}].role")
     if rules.message is not None:
         _check_keys(message, role, index, rules)
     content = message.get("content")
     if role == "assistant":
         _check_assistant(message, index, rules)
     elif content is None:
-        raise Refused(
-            "Invalid value for 'content': expected a string, got null.",
-            param=f"messages.[{index}].content",
-        )
+        raise _null_content(index)
     for number, part in enumerate(as_list(content)):
         kind = str(as_dict(part).get("type", ""))
         if kind not in _TEXT:
             where = f"messages[{index}].content[{number}]"
             exchange.attachments += _attachments(as_dict(part), role, where, rules)
+
+
+def _null_content(index: int) -> Refused:
+    message = "Invalid value for 'content': expected a string, got null."
+    return Refused(message, param=f"messages.[{index}].content")
 
 
 def _check_keys(message: Json, role: str, index: int, rules: ChatRules) -> None:
@@ -83,12 +87,7 @@ def _check_keys(message: Json, role: str, index: int, rules: ChatRules) -> None:
 def _check_assistant(message: Json, index: int, rules: ChatRules) -> None:
     calls = message.get("tool_calls")
     if calls is not None and not calls and rules.errors == "openai" and rules.message:
-        raise Refused(
-            f"Invalid 'messages[{index}].tool_calls': empty array. Expected an array with "
-            "minimum length 1, but got an empty array instead.",
-            code="empty_array",
-            param=f"messages[{index}].tool_calls",
-        )
+        raise empty_array(f"messages[{index}].tool_calls")
     if message.get("content") in (None, "", []) and not calls and not message.get("refusal"):
         if rules.errors == "mistral":
             raise Refused(
@@ -97,10 +96,7 @@ def _check_assistant(message: Json, index: int, rules: ChatRules) -> None:
                 param="invalid_request_assistant_message",
             )
         if rules.message and message.get("content") != "":
-            raise Refused(
-                "Invalid value for 'content': expected a string, got null.",
-                param=f"messages.[{index}].content",
-            )
+            raise _null_content(index)
     for number, call in enumerate(as_dicts(calls)):
         _check_call(call, f"messages[{index}].tool_calls[{number}]", rules)
 
@@ -113,13 +109,9 @@ def _check_call(call: Json, place: str, rules: ChatRules) -> None:
     needed = {"id": call.get("id") or not rules.ids, "function.name": function.get("name")}
     for key, value in needed.items():
         if not value:
-            raise Refused(f"Missing required parameter: '{place}.{key}'.", param=f"{place}.{key}")
+            raise missing(f"{place}.{key}")
     if not isinstance(function.get("arguments"), str):
-        raise Refused(
-            f"Invalid type for '{place}.function.arguments': expected a string.",
-            code="invalid_type",
-            param=f"{place}.function.arguments",
-        )
+        raise wrong_type(f"{place}.function.arguments", "a string")
 
 
 def _check_mistral_id(value: Any) -> None:
@@ -133,17 +125,12 @@ def _check_mistral_id(value: Any) -> None:
 
 
 def _attachments(part: Json, role: str, place: str, rules: ChatRules) -> list[Attachment]:
-    """What a part that is no text holds; none where only an address or an id is sent."""
+    """The attachment in a part that is not text; none if only a URL or an id is sent."""
     kind = str(part.get("type", ""))
     if kind == "thinking" and "thinking" in rules.media and role == "assistant":
         return []
     if kind not in rules.media:
-        raise Refused(
-            f"Invalid value: '{kind}'. Supported values are: "
-            + ", ".join(f"'{name}'" for name in sorted({"text", *rules.media})),
-            code="invalid_value",
-            param=f"{place}.type",
-        )
+        raise not_among(kind, sorted({"text", *rules.media}), f"{place}.type")
     if role != "user" and not (role == "tool" and rules.tool_media):
         index = place[: place.index("]") + 1]
         raise Refused(
@@ -163,7 +150,7 @@ def _attachments(part: Json, role: str, place: str, rules: ChatRules) -> list[At
 
 
 def _uri(part: Json, kind: str, place: str, rules: ChatRules) -> str | None:
-    """The data URI of a part; None where it names something that the server would fetch."""
+    """The data URI of a part; None if it names something that the server would fetch."""
     value = part.get(kind)
     if kind == "input_audio":
         return None
@@ -172,11 +159,7 @@ def _uri(part: Json, kind: str, place: str, rules: ChatRules) -> str | None:
     bare = rules.errors == "mistral" or not rules.urls
     uri = value if bare and isinstance(value, str) else as_dict(value).get("url")
     if not isinstance(uri, str):
-        raise Refused(
-            f"Invalid type for '{place}.{kind}': expected an object.",
-            code="invalid_type",
-            param=f"{place}.{kind}",
-        )
+        raise wrong_type(f"{place}.{kind}", "an object")
     if re.match(r"https?://", uri):
         if not rules.urls:
             raise Refused("invalid image input", param=f"{place}.{kind}")
@@ -185,17 +168,17 @@ def _uri(part: Json, kind: str, place: str, rules: ChatRules) -> str | None:
 
 
 def _check_pairs(messages: list[Json], rules: ChatRules) -> None:
-    """Each turn with calls is followed at once by one result for each of them."""
+    """Each message with calls is followed at once by one result for each call."""
     if not rules.ids:
         return
     open_ids: list[str] = []
     answers = False
     for index, message in enumerate(messages):
         if message.get("role") == "tool":
-            given = str(message.get("tool_call_id", ""))
-            if not answers or given not in open_ids:
-                raise _orphan(given, index, answers=answers, rules=rules)
-            open_ids.remove(given)
+            call_id = str(message.get("tool_call_id", ""))
+            if not answers or call_id not in open_ids:
+                raise _orphan(call_id, index, answers=answers, rules=rules)
+            open_ids.remove(call_id)
             continue
         if open_ids:
             raise _unanswered(open_ids, index, rules)
@@ -205,7 +188,7 @@ def _check_pairs(messages: list[Json], rules: ChatRules) -> None:
         raise _unanswered(open_ids, len(messages), rules)
 
 
-def _orphan(given: str, index: int, *, answers: bool, rules: ChatRules) -> Refused:
+def _orphan(call_id: str, index: int, *, answers: bool, rules: ChatRules) -> Refused:
     if rules.errors == "mistral":
         return _mistral_order("Not the same number of function calls and responses")
     if rules.errors == "array":
@@ -214,7 +197,7 @@ def _orphan(given: str, index: int, *, answers: bool, rules: ChatRules) -> Refus
             "turn."
         )
     if answers:
-        message = f"Invalid parameter: 'tool_call_id' of '{given}' not found in 'tool_calls' of "
+        message = f"Invalid parameter: 'tool_call_id' of '{call_id}' not found in 'tool_calls' of "
         return Refused(f"{message}previous message.", param=f"messages.[{index}].tool_call_id")
     return Refused(
         "Invalid parameter: messages with role 'tool' must be a response to a preceeding message "

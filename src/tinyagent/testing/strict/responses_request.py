@@ -1,6 +1,6 @@
 """OpenAI's Responses: what a request must be.
 
-The documentation's types require `detail` on images, its examples leave it out: both pass.
+The documented types require `detail` on images, the documented examples omit it: both pass.
 """
 
 from __future__ import annotations
@@ -8,16 +8,18 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from tinyagent.testing.strict.chat import (
-    check_effort,
-    check_named_schema,
-    check_sampling,
-    strict_fault,
-    unsupported,
-)
-from tinyagent.testing.strict.chat_rules import openai_model
 from tinyagent.testing.strict.media import decode_uri
-from tinyagent.testing.strict.schemas import root_fault
+from tinyagent.testing.strict.openai import (
+    check_function,
+    check_output_schema,
+    check_reasoning,
+    missing,
+    not_among,
+    unknown,
+    unsupported,
+    wrong_type,
+)
+from tinyagent.testing.strict.schemas import OPENAI
 from tinyagent.testing.strict.session import (
     Exchange,
     Issued,
@@ -37,36 +39,33 @@ _KEYS = words(
     "reasoning safety_identifier service_tier store stream stream_options temperature text "
     "tool_choice tools top_logprobs top_p truncation user"
 )
-_ITEMS: dict[str, tuple[str, frozenset[str]]] = {
-    "message": ("msg", words("type role content id status phase")),
-    "reasoning": ("rs", words("type id summary content encrypted_content status")),
-    "function_call": (
-        "fc",
-        words("type id call_id name arguments status namespace caller"),
-    ),
-    "function_call_output": ("fc", words("type id call_id output status name caller")),
-    "item_reference": ("", frozenset({"type", "id"})),
+# For each type of item: the prefix of its id, the required keys, and the other keys.
+_ITEMS: dict[str, tuple[str, str, str]] = {
+    "message": ("msg", "role content", "type id status phase"),
+    "reasoning": ("rs", "id summary", "type content encrypted_content status"),
+    "function_call": ("fc", "call_id name arguments", "type id status namespace caller"),
+    "function_call_output": ("fc", "call_id output", "type id status name caller"),
+    "item_reference": ("", "id", "type"),
 }
-_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _INPUT = ("input_text", "input_image", "input_file")
 _LIMIT = 50 << 20
 _ENCRYPTED = "reasoning.encrypted_content"
 
 
 def check(exchange: Exchange) -> list[Json]:
-    """Refuse what OpenAI refuses; gives the items of the whole conversation."""
+    """Refuse what OpenAI refuses, and return the items of the whole conversation."""
     body = exchange.body
     for key in body:
         if key not in _KEYS:
-            raise Refused(f"Unknown parameter: '{key}'.", code="unknown_parameter", param=key)
+            raise unknown(key)
     if not exchange.model:
-        raise Refused("Missing required parameter: 'model'.", param="model")
+        raise missing("model")
     _check_model(exchange)
     for index, tool in enumerate(as_dicts(body.get("tools"))):
         _check_tool(tool, f"tools[{index}]")
     wanted = as_dict(as_dict(body.get("text")).get("format"))
     if wanted.get("type") == "json_schema":
-        check_named_schema(wanted, "text.format")
+        check_output_schema(wanted, "text.format")
     items = _items(exchange)
     for index, item in enumerate(items):
         _check_item(exchange, item, f"input[{index}]")
@@ -77,13 +76,10 @@ def check(exchange: Exchange) -> list[Json]:
 
 def _check_model(exchange: Exchange) -> None:
     body, model = exchange.body, exchange.model
-    rules = openai_model(model)
     effort = as_dict(body.get("reasoning")).get("effort")
-    check_effort(model, effort, "reasoning.effort")
+    rules = check_reasoning(body, model, effort, "reasoning.effort")
     if not rules.efforts and body.get("reasoning"):
         raise unsupported("reasoning")
-    if rules.reasons(effort):
-        check_sampling(body)
     if not rules.efforts and _ENCRYPTED in as_list(body.get("include")):
         raise Refused("Encrypted content is not supported with this model.", param="include")
     least, most = 16, body.get("max_output_tokens")
@@ -102,37 +98,23 @@ def _check_tool(tool: Json, place: str) -> None:
     for key in ("name", "parameters", "strict"):
         if key not in tool:
             raise _missing(f"{place}.{key}")
-    name = str(tool["name"])
-    if not _NAME.fullmatch(name):
-        raise Refused(
-            f"Invalid '{place}.name': string does not match pattern. Expected a string that "
-            "matches the pattern '^[a-zA-Z0-9_-]+$'.",
-            code="invalid_value",
-            param=f"{place}.name",
-        )
-    problem = root_fault(tool["parameters"] or {"type": "object"})
-    if problem is None and tool["strict"]:
-        problem = strict_fault(tool["parameters"])
-    if problem is not None:
-        raise Refused(
-            f"Invalid schema for function '{name}': {problem}",
-            code="invalid_function_parameters",
-            param=f"{place}.parameters",
-        )
+    strict = OPENAI if tool["strict"] else None
+    check_function(
+        str(tool["name"]), tool["parameters"] or {"type": "object"}, place, strict=strict
+    )
 
 
 def _missing(place: str) -> Refused:
-    message = f"Missing required parameter: '{place}'."
-    return Refused(message, code="missing_required_parameter", param=place)
+    return missing(place, code="missing_required_parameter")
 
 
 def _items(exchange: Exchange) -> list[Json]:
-    """The input as items, after those of the response that it goes on from."""
-    given = exchange.body.get("input")
-    if given is None:
+    """The input as items, after those of the previous response."""
+    content = exchange.body.get("input")
+    if content is None:
         raise _missing("input")
-    items: list[Json] = [{"role": "user", "content": given}]
-    if not isinstance(given, str):
+    items: list[Json] = [{"role": "user", "content": content}]
+    if not isinstance(content, str):
         items = typed_list(exchange.body, "input")
     previous = exchange.body.get("previous_response_id")
     if previous is None:
@@ -149,14 +131,11 @@ def _items(exchange: Exchange) -> list[Json]:
 def _check_item(exchange: Exchange, item: Json, place: str) -> None:
     kind = str(item.get("type", "message"))
     if kind not in _ITEMS:
-        shown = ", ".join(f"'{name}'" for name in _ITEMS)
-        message = f"Invalid value: '{kind}'. Supported values are: {shown}."
-        raise Refused(message, code="invalid_value", param=place)
-    prefix, known = _ITEMS[kind]
+        raise not_among(kind, _ITEMS, place)
+    prefix, required, optional = _ITEMS[kind]
     for key in item:
-        if key not in known:
-            path = f"{place}.{key}"
-            raise Refused(f"Unknown parameter: '{path}'.", code="unknown_parameter", param=path)
+        if key not in words(f"{required} {optional}"):
+            raise unknown(f"{place}.{key}")
     name = item.get("id")
     if name is not None and not str(name).startswith(prefix):
         raise Refused(
@@ -164,24 +143,13 @@ def _check_item(exchange: Exchange, item: Json, place: str) -> None:
             code="invalid_value",
             param=f"{place}.id",
         )
-    needed = {
-        "message": ("role", "content"),
-        "reasoning": ("id", "summary"),
-        "function_call": ("call_id", "name", "arguments"),
-        "function_call_output": ("call_id", "output"),
-        "item_reference": ("id",),
-    }
-    for key in needed[kind]:
+    for key in required.split():
         if item.get(key) is None:
             raise _missing(f"{place}.{key}")
     if kind == "message":
         _check_message(exchange, item, place)
     elif kind == "function_call" and not isinstance(item["arguments"], str):
-        raise Refused(
-            f"Invalid type for '{place}.arguments': expected a string, but got an object instead.",
-            code="invalid_type",
-            param=f"{place}.arguments",
-        )
+        raise wrong_type(f"{place}.arguments", "a string, but got an object instead")
     elif kind == "function_call_output":
         _check_parts(exchange, item["output"], _INPUT, f"{place}.output")
 
@@ -198,20 +166,11 @@ def _check_parts(exchange: Exchange, content: Any, allowed: tuple[str, ...], pla
     for index, part in enumerate(as_dicts(content)):
         kind, where = part.get("type"), f"{place}[{index}]"
         if kind not in allowed:
-            shown = ", ".join(f"'{name}'" for name in allowed)
-            raise Refused(
-                f"Invalid value: '{kind}'. Supported values are: {shown}.",
-                code="invalid_value",
-                param=f"{where}.type",
-            )
+            raise not_among(kind, allowed, f"{where}.type")
         uri = part.get("image_url") if kind == "input_image" else part.get("file_data")
         if kind == "input_image" and not isinstance(uri, str) and not part.get("file_id"):
-            raise Refused(
-                f"Invalid type for '{where}.image_url': expected an image URL, but got an object "
-                "instead.",
-                code="invalid_type",
-                param=f"{where}.image_url",
-            )
+            expected = "an image URL, but got an object instead"
+            raise wrong_type(f"{where}.image_url", expected)
         if isinstance(uri, str) and not re.match("https?://", uri):
             try:
                 exchange.attachments.append(decode_uri(uri, limit=_LIMIT))
@@ -240,7 +199,7 @@ def _check_pairs(items: list[Json]) -> None:
 
 
 def _check_reasoning(exchange: Exchange, items: list[Json]) -> None:
-    """Each reasoning item is whole and stands before what followed it, and the other way round."""
+    """Each reasoning item is complete and precedes the item that followed it, and vice versa."""
     for index, item in enumerate(items):
         if item.get("type") == "item_reference" and not _is_stored(exchange, item["id"]):
             raise _not_found(item["id"])
@@ -288,7 +247,7 @@ def _check_reasoning_item(exchange: Exchange, item: Json, following: list[Json])
 
 
 def _check_phase(exchange: Exchange, item: Json, turns: list[Issued]) -> None:
-    """Note a message of one of these turns whose phase is missing, or another one."""
+    """Record a message of one of these turns whose phase is missing or different."""
     if item.get("type", "message") != "message":
         return
     sent = [each.get("phase") for turn in turns for each in turn.opaque if "role" in each]
@@ -310,7 +269,7 @@ def _not_found(name: Any) -> Refused:
 
 
 def _turns_of(exchange: Exchange, item: Json) -> list[Issued]:
-    """The turns that an item may be from, by its id, its call or else its text."""
+    """The turns that an item may be from, by its id, its call, or otherwise its text."""
     turns = exchange.session.turns[::-1]
     if item.get("type") == "function_call_output":
         return []
@@ -318,7 +277,7 @@ def _turns_of(exchange: Exchange, item: Json) -> list[Issued]:
 
 
 def _is_same(item: Json, sent: Json) -> bool:
-    """Whether an item is one that was sent; one without an id is known by its text."""
+    """Whether an item is one that was sent; without an id, its text decides."""
     names = {item.get("id"), item.get("call_id")} - {None}
     if names:
         return bool({sent["id"], sent.get("call_id")} & names)
@@ -334,7 +293,7 @@ def _text_of(item: Json) -> str:
 
 
 def _reasoning_before(item: Json, turn: Issued) -> Json | None:
-    """The reasoning that the item came behind in its turn."""
+    """The reasoning that preceded the item in its turn."""
     before: Json | None = None
     for sent in turn.opaque:
         if _is_same(item, sent):
