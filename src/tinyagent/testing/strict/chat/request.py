@@ -104,8 +104,8 @@ def _thinks(body: Json) -> bool:
 
 
 def _check_format(body: Json, rules: ChatRules) -> None:
-    wanted = as_dict(body.get("response_format"))
-    kind = wanted.get("type")
+    response_format = as_dict(body.get("response_format"))
+    kind = response_format.get("type")
     if kind == "json_schema" and not rules.json_schema:
         raise Refused("This response_format type is unavailable now", param="response_format")
     if kind == "json_object" and "json" not in str(body["messages"]).lower():
@@ -115,7 +115,9 @@ def _check_format(body: Json, rules: ChatRules) -> None:
             param="messages",
         )
     if kind == "json_schema" and rules.subset is OPENAI:
-        check_output_schema(as_dict(wanted.get("json_schema")), "response_format.json_schema")
+        check_output_schema(
+            as_dict(response_format.get("json_schema")), "response_format.json_schema"
+        )
 
 
 def _check_openai_model(exchange: Exchange) -> None:
