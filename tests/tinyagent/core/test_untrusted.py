@@ -2,10 +2,11 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tinyagent.core.text import cut_middle
+from tinyagent.core.untrusted import as_array, as_object, cut_middle, describe
 
 NOTICE = 60  # a notice is shorter than this
 
@@ -49,3 +50,33 @@ def test_where_the_rest_can_be_read_is_kept() -> None:
     assert len(cut) <= 200
     missing = 30_000 - cut.count("#") - cut.count("%")
     assert f"\n[... {missing:,} characters are left out here{hint} ...]\n" in cut
+
+
+def test_only_an_object_is_an_object() -> None:
+    assert as_object({"a": 1}) == {"a": 1}
+    assert as_object([]) is None
+    assert as_object(None) is None
+
+
+def test_only_an_array_is_an_array() -> None:
+    assert as_array([1]) == [1]
+    assert as_array({}) is None
+    assert as_array("ab") is None
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (None, "null"),
+        ({}, "an object with the keys: none"),
+        ({"b": 1, "a": 2}, "an object with the keys: a, b"),
+        ("a secret", "a str"),
+        ([1], "a list"),
+    ],
+)
+def test_a_description_names_the_shape_and_quotes_nothing(value: object, said: str) -> None:
+    assert describe(value) == said
+
+
+def test_a_description_of_many_keys_stops_at_eight() -> None:
+    assert describe({f"k{n}": n for n in range(10)}).endswith("k6, k7")

@@ -27,7 +27,7 @@ def test_an_answer_says_where_and_when_it_was_given() -> None:
 def test_a_second_answer_is_refused_and_the_first_kept() -> None:
     finalizer = Finalizer()
     finalizer.set_answer(None)
-    with pytest.raises(MultipleFinalAnswers, match="final answer already"):
+    with pytest.raises(MultipleFinalAnswers, match="already has its final answer"):
         finalizer.set_answer(2)
     assert finalizer.answer is not None
     assert finalizer.answer.value is None

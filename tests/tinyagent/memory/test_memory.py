@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tinyagent import ConfigurationError, Memory, Message, ToolCall
-from tinyagent.core.items import MemoryItem
-from tinyagent.core.tokens import TokenEstimate
-from tinyagent.core.turns import Turn
+from tinyagent.memory.items import MemoryItem, MessageGroup
+from tinyagent.memory.memory import TokenEstimate
 
 texts = st.lists(st.builds(Message, role=st.just("user"), content=st.text()))
 
@@ -102,8 +101,8 @@ def test_the_current_task_stays_where_complaints_came_after_it() -> None:
 def test_what_is_new_comes_behind_what_it_follows_and_behind_the_task() -> None:
     memory = _conversation()
 
-    def renew(turns: Sequence[Turn]) -> list[Turn]:
-        at_the_start = Turn((Message("user", "a summary"),), "note")
+    def renew(turns: Sequence[MessageGroup]) -> list[MessageGroup]:
+        at_the_start = MessageGroup((Message("user", "a summary"),), "note")
         return [at_the_start, turns[3], turns[2].shortened(100)]
 
     memory.prune(renew)
@@ -122,7 +121,7 @@ def test_what_is_new_comes_behind_what_it_follows_and_behind_the_task() -> None:
 
 def test_a_copy_of_a_pinned_turn_does_not_double_it() -> None:
     memory = _conversation()
-    memory.prune(lambda turns: [Turn(turn.messages, turn.kind) for turn in turns[:2]])
+    memory.prune(lambda turns: [MessageGroup(turn.messages, turn.kind) for turn in turns[:2]])
     assert _texts(memory) == ["be brief", "first", "latest"]
 
 
@@ -148,21 +147,21 @@ def test_no_strategy_parts_a_call_from_its_result_or_changes_the_order(
     parts = [[Message("system", "be brief")]] * prompts + parts
     memory = Memory(message for part in parts for message in part)
 
-    def at_random(turns: Sequence[Turn]) -> Iterable[MemoryItem]:
+    def at_random(turns: Sequence[MessageGroup]) -> Iterable[MemoryItem]:
         chosen.extend(chance.choices(turns, k=chance.randrange(len(turns) + 3)) if turns else ())
         return chosen
 
-    chosen: list[Turn] = []
-    before = memory.turns()
+    chosen: list[MessageGroup] = []
+    before = memory.items()
     memory.prune(at_random)
-    assert _is_subsequence([turn.messages for turn in memory.turns()], [tuple(p) for p in parts])
+    assert _is_subsequence([turn.messages for turn in memory.items()], [tuple(p) for p in parts])
     tasks = [turn for turn in before if turn.kind == "task"]
-    kept = [turn for turn in memory.turns() if turn.kind == "task"]
+    kept = [turn for turn in memory.items() if turn.kind == "task"]
     assert kept[:1] == tasks[:1]
     assert kept[-1:] == tasks[-1:]
     assert len(kept) >= min(len(tasks), 2)
-    assert memory.turns()[:prompts] == before[:prompts]
-    assert all(turn in memory.turns() for turn in chosen)
+    assert memory.items()[:prompts] == before[:prompts]
+    assert all(turn in memory.items() for turn in chosen)
 
 
 def _is_subsequence(part: Iterable[object], whole: Iterable[object]) -> bool:
@@ -171,7 +170,7 @@ def _is_subsequence(part: Iterable[object], whole: Iterable[object]) -> bool:
 
 
 async def test_a_strategy_that_is_awaited_needs_the_other_method() -> None:
-    async def latest(turns: Sequence[Turn]) -> Sequence[Turn]:
+    async def latest(turns: Sequence[MessageGroup]) -> Sequence[MessageGroup]:
         return turns[-1:]
 
     memory = _conversation()
@@ -191,7 +190,7 @@ async def test_prune_async_takes_a_plain_strategy_too() -> None:
 async def test_what_is_added_while_a_strategy_works_is_not_lost() -> None:
     memory = _conversation()
 
-    async def slow(turns: Sequence[Turn]) -> Sequence[Turn]:
+    async def slow(turns: Sequence[MessageGroup]) -> Sequence[MessageGroup]:
         memory.add("user", "wait")
         return turns[:0]
 
@@ -205,8 +204,6 @@ def test_the_servers_count_corrects_the_number_of_tokens() -> None:
     memory.learn(1_000)
     assert memory.tokens == 1_000
     assert memory.copy().tokens == 1_000
-    memory.learn(1_000, extra_characters=2_000)
-    assert memory.tokens == 500
 
 
 def test_a_strategy_that_counts_tokens_is_told_what_was_learned() -> None:
@@ -217,7 +214,7 @@ def test_a_strategy_that_counts_tokens_is_told_what_was_learned() -> None:
         def calibrated(self, estimate: TokenEstimate) -> Counting:
             return Counting(estimate)
 
-        def __call__(self, turns: Sequence[Turn]) -> Sequence[Turn]:
+        def __call__(self, turns: Sequence[MessageGroup]) -> Sequence[MessageGroup]:
             told.append(self.estimate)
             return turns
 
@@ -226,3 +223,27 @@ def test_a_strategy_that_counts_tokens_is_told_what_was_learned() -> None:
     memory.learn(1_000)
     memory.prune(Counting())
     assert told == [TokenEstimate(2.0)]
+
+
+def test_a_token_has_four_characters_until_the_server_says_otherwise() -> None:
+    assert TokenEstimate().tokens(401) == 101
+    assert TokenEstimate().characters(100) == 400
+
+
+def test_the_servers_numbers_correct_the_estimate() -> None:
+    estimate = TokenEstimate().update(characters=3_000, tokens=1_500)
+    assert estimate.characters_per_token == 2
+    assert estimate.tokens(100) == 50
+    assert estimate.update(characters=9_000, tokens=1_500).characters_per_token == 6
+
+
+@pytest.mark.parametrize(("characters", "tokens"), [(999, 10), (5_000, 0), (0, 0), (5_000, -1)])
+def test_numbers_that_say_nothing_teach_nothing(characters: int, tokens: int) -> None:
+    assert TokenEstimate(3.0).update(characters, tokens) == TokenEstimate(3.0)
+
+
+@given(st.integers(min_value=1_000, max_value=10**9), st.integers(min_value=1, max_value=10**9))
+def test_absurd_numbers_do_not_lead_far_astray(characters: int, tokens: int) -> None:
+    learned = TokenEstimate().update(characters, tokens)
+    assert 0.5 <= learned.characters_per_token <= 8
+    assert learned.tokens(learned.characters(tokens)) <= tokens + 1
