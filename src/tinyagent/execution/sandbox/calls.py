@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from tinyagent.core.text import cut_middle
 from tinyagent.core.threads import run_in_thread
+from tinyagent.core.untrusted import cut_middle
 from tinyagent.execution.sandbox.worker.codec.values import encode
 from tinyagent.execution.sandbox.worker.codec.wire import (
     Frame,
