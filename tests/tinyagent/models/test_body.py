@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tinyagent import ModelReplyError
-from tinyagent.models import body
-from tinyagent.models.body import SseDecoder, read_events, read_json
+from tinyagent.models import endpoint
+from tinyagent.models.endpoint import SseDecoder, read_events, read_json
 
 STREAM = "text/event-stream; charset=utf-8"
 
@@ -48,7 +48,7 @@ async def test_what_is_not_json_is_said_to_be_none_with_the_likely_cause(data: b
 
 
 async def test_no_more_than_the_limit_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(body, "MAX_REPLY_BYTES", 10)
+    monkeypatch.setattr(endpoint, "MAX_REPLY_BYTES", 10)
     chunks = _chunks(b"[1, 2, 3]", b"  ", b"left")
     with pytest.raises(ModelReplyError, match="here sent over 10 bytes"):
         await read_json(chunks, "", "here")
@@ -56,7 +56,7 @@ async def test_no_more_than_the_limit_is_read(monkeypatch: pytest.MonkeyPatch) -
 
 
 async def test_a_stream_without_end_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(body, "MAX_STREAM_BYTES", 1000)
+    monkeypatch.setattr(endpoint, "MAX_STREAM_BYTES", 1000)
 
     async def for_ever() -> AsyncGenerator[bytes]:
         while True:

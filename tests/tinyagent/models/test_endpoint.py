@@ -21,7 +21,7 @@ from tinyagent import (
     ModelResponse,
     OpenAIModel,
 )
-from tinyagent.models import body
+from tinyagent.models import endpoint
 from tinyagent.models.endpoint import HttpEndpoint, sessions
 from tinyagent.testing import MockServer, Reply
 from tinyagent.testing.completions import completion_json
@@ -113,7 +113,7 @@ async def test_a_reply_that_is_not_what_its_header_says_is_a_broken_connection()
 async def test_a_small_reply_that_unpacks_into_a_huge_one_is_not_read(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(body, "MAX_REPLY_BYTES", 100_000)
+    monkeypatch.setattr(endpoint, "MAX_REPLY_BYTES", 100_000)
     packed = gzip.compress(b" " * 50_000_000)
     async with MockServer([Reply(packed, headers={"Content-Encoding": "gzip"})]) as server:
         model = OpenAIModel("mock", base_url=server.base_url, retries=0)

@@ -23,8 +23,8 @@ from tinyagent.models.failures import (
     parse_retry_after,
     read_error,
     status_error,
-    without_key,
 )
+from tinyagent.models.remote import without_key
 
 BODY = '{"error": {"message": "no such model", "code": 5}}'
 

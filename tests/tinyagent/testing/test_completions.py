@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tinyagent import ModelResponse, RawToolCall, Usage
-from tinyagent.models.body import SseDecoder
+from tinyagent.models.endpoint import SseDecoder
 from tinyagent.models.wire.chat_reply import ChatReply
 from tinyagent.testing.completions import completion_json, completion_sse
 
