@@ -13,11 +13,11 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from tinyagent.models.wire.chat_request import encode_request
 
 from tinyagent import Model, OpenAIModel, ReactAgent, RecordedModel, tool
 from tinyagent.core.types import ModelRequest
 from tinyagent.models.recording import read_recording
+from tinyagent.models.wire.chat_request import encode_request
 
 FOLDER = Path(__file__).parent / "recordings"
 REACT = "test_a_react_agent_calls_a_tool_and_answers.json"
