@@ -95,8 +95,8 @@ def _frames(value: object) -> Iterator[Any]:
         items = cast("Sequence[object]", value)
         yield from (each for each in items if _is_frame(each))
     elif isinstance(value, Mapping):
-        items = cast("Mapping[object, object]", value).values()
-        yield from (each for each in items if _is_frame(each))
+        mapping = cast("Mapping[object, object]", value)
+        yield from (each for each in mapping.values() if _is_frame(each))
 
 
 def _is_frame(value: object) -> bool:

@@ -44,7 +44,7 @@ def test_the_faults_of_a_skill_are_shown_with_their_lines(tmp_path: Path) -> Non
     code, output = run("skills", "check", str(tmp_path))
     assert code == 1
     assert f"{file}:3: the format has no 'version'" in output
-    assert f"{file}:2: name: it has other characters" in output
+    assert f"{file}:2: name: it has characters other" in output
     assert "other: no faults" in output
     assert run("skills", "check", str(tmp_path / "nothing"))[0] == 1
 

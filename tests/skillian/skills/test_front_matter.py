@@ -69,9 +69,9 @@ def test_what_the_reference_checker_accepts_is_accepted(
     ("keys", "line", "reason"),
     [
         ({"name": "My-Skill"}, 2, "lower case"),
-        ({"name": "my--skill"}, 2, "one at a time"),
-        ({"name": "-my-skill"}, 2, "one at a time"),
-        ({"name": "my_skill"}, 2, "other characters"),
+        ({"name": "my--skill"}, 2, "between letters or digits"),
+        ({"name": "-my-skill"}, 2, "between letters or digits"),
+        ({"name": "my_skill"}, 2, "characters other than"),
         ({"name": "x" * 65}, 2, "65 characters"),
         ({"name": "other"}, 2, "its folder 'my-skill'"),
         ({"name": ""}, 2, "empty"),
@@ -109,11 +109,11 @@ def test_all_faults_are_reported_together(tmp_path: Path) -> None:
         ("", 1, "does not start with front matter"),
         ("Do it.", 1, "does not start with front matter"),
         ("---\nname: a\n", 1, "does not start with front matter"),
-        ("---\n- a\n---\n", 2, "no mapping"),
-        ("---\n---\n", 2, "no mapping"),
-        ("---\nname: a\nlicense: [\n---\n", 4, "no YAML"),
+        ("---\n- a\n---\n", 2, "not a mapping"),
+        ("---\n---\n", 2, "not a mapping"),
+        ("---\nname: a\nlicense: [\n---\n", 4, "not YAML"),
         ("---\nname: a\nname: b\n---\n", 2, "a key twice"),
-        ("---\nname: &a [*a]\n---\n", 2, "refers to itself"),
+        ("---\nname: &a [*a]\n---\n", 2, "has an alias"),
     ],
 )
 def test_invalid_front_matter_is_reported_with_its_line(

@@ -17,4 +17,4 @@ def test_the_tool_answers() -> None:
 
 def test_an_unknown_topic_is_an_error_that_a_model_can_read() -> None:
     result = asyncio.run(SKILL.tools[0].aexecute(topic="exampel"))
-    assert (result["type"], result["available_topics"]) == ("not_result", ["example"])
+    assert (result["type"], result["available_topics"]) == ("not_found", ["example"])
