@@ -16,7 +16,7 @@ EXTRAS := anthropic,durable,mcp,mysql,openai,otel,postgres,prices,python,service
 # Programs of the system that tests drive: installed where we may.
 PROGRAMS := chromium mariadb-server fonts-dejavu-core
 
-.PHONY: help setup demo test test-install test-live test-models test-pythons check format bench bench-comparison bench-durable bench-page bench-peers bench-service
+.PHONY: help setup demo test test-all test-install test-live test-models test-pythons check format bench bench-comparison bench-durable bench-page bench-peers bench-service
 .PHONY: constraints clean walks
 
 help: ## Show what there is to make
@@ -27,8 +27,11 @@ setup: $(VENV)/.dev ## Set up all that demo, test, check and bench need
 demo: $(VENV)/.run ## Answer a real question over two generated tables, without a key
 	@$(BIN)/skillian demo
 
-test: $(VENV)/.dev $(VENV)/.programs ## Run all tests
-	$(BIN)/pytest -n 2 --dist loadgroup -m "not models" # no groups: handed out one by one
+test: $(VENV)/.dev $(VENV)/.programs ## Run the tests: of large families a sample (10 minutes)
+	$(BIN)/pytest -n 2 --dist loadgroup -m "not models and not campaign" # no groups: handed out one by one
+
+test-all: $(VENV)/.dev $(VENV)/.programs ## Run all tests: every attack, property and crash (half an hour)
+	ORACLE_EXAMPLES=20 $(BIN)/pytest -n 2 --dist loadgroup -m "not models"
 	$(BIN)/pytest -n 2 --dist load tests/e2e/test_service_schema.py # under pytest 9.2 its tests share ids: above, one of each runs
 
 test-pythons: $(VENV)/bin/python ## Import, sandbox, demo and tests on Python 3.11 to 3.14, each in its own environment (an hour)

@@ -78,7 +78,7 @@ async def test_a_run_without_an_answer_says_why(capsys: pytest.CaptureFixture[st
     await _show(REPLIES[0])
     shown = capsys.readouterr()
     assert shown.out == ""
-    assert "error: the script of the ScriptedModel is used up" in shown.err
+    assert "error: the script of the ScriptedModel has no more answers" in shown.err
 
 
 def test_output_is_shown_as_it_comes_and_its_line_is_ended(
@@ -95,7 +95,7 @@ def test_output_is_shown_as_it_comes_and_its_line_is_ended(
 def test_files_are_named_with_their_sizes(capsys: pytest.CaptureFixture[str]) -> None:
     figure = Artifact("figure_1.png", b"x" * 12_345, "image/png")
     _shown(CodeFinished(1, ExecutionResult(artifacts=(figure,))))
-    assert capsys.readouterr().err == "made figure_1.png (12,345 bytes)\n"
+    assert capsys.readouterr().err == "created figure_1.png (12,345 bytes)\n"
 
 
 @pytest.mark.parametrize(

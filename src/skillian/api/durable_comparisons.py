@@ -16,7 +16,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from skillian.api.comparisons import Comparisons
 from skillian.api.problems import problem_of
 from skillian.chat.durable_work import DurableWork, result_of
-from skillian.data.saved import SavedComparison
+from skillian.data.declare.saved import SavedComparison
 from skillian.errors import ToolError
 from skillian.storage import StoreUnavailable, TooManyWaiting
 from tinyagent import RunResult

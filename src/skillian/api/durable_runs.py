@@ -10,7 +10,7 @@ from skillian.api.durable_comparisons import COMPARISON, DurableComparisons
 from skillian.api.problems import ProblemError
 from skillian.chat.durable_turns import TURN, turn_of
 from skillian.chat.durable_work import DurableWork, answering
-from skillian.data.saved import SavedComparison
+from skillian.data.declare.saved import SavedComparison
 from skillian.storage import SessionNotFound, SessionStore
 from tinyagent import TinyAgentError
 

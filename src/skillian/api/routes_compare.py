@@ -13,9 +13,9 @@ from skillian.api.routes_sessions import MAX_OFFSET
 from skillian.api.schemas import CompareRequest, Comparison, ComparisonPage, Run
 from skillian.api.service import TheOwner, TheService
 from skillian.api.stream import while_connected
-from skillian.data.page import ColumnFilter, Order
-from skillian.data.results import Status
-from skillian.data.saved import SavedComparison
+from skillian.data.comparison.page import ColumnFilter, Order
+from skillian.data.comparison.results import Status
+from skillian.data.declare.saved import SavedComparison
 from skillian.reports.as_html import write_html
 
 MAX_ROWS = 1000

@@ -13,7 +13,7 @@ from fastapi.responses import StreamingResponse
 from skillian.api.routes_compare import GroupsQuery, Key
 from skillian.api.service import Service, TheService
 from skillian.api.stream import while_connected
-from skillian.data.differences import GroupRow
+from skillian.data.comparison.rows import GroupRow
 from skillian.reports.as_json import write_json
 from skillian.reports.spreadsheets import write_csv, write_xlsx
 

@@ -13,11 +13,11 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from skillian.bundled.code_results import ArtifactCache, read_result
 from skillian.bundled.interpreters import Interpreter, Interpreters
-from skillian.data.comparison import ComparisonEngine
-from skillian.data.differences import GroupRow
-from skillian.data.hidden import refuse_hidden
-from skillian.data.pages import MAX_PAGE
-from skillian.data.results import ComparisonResult
+from skillian.data.comparison import MAX_PAGE
+from skillian.data.comparison.engine import ComparisonEngine
+from skillian.data.comparison.results import ComparisonResult
+from skillian.data.comparison.rows import GroupRow
+from skillian.data.for_models import refuse_hidden
 from skillian.data.services import DataServices
 from skillian.errors import UnavailableError, how_to_install
 from skillian.skills.skill import SkillTool, session_id

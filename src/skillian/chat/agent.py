@@ -11,7 +11,7 @@ from skillian.chat.approvals import Approvals, AskPerson
 from skillian.chat.conversation import Conversation
 from skillian.chat.grounded import Grounded
 from skillian.chat.turn_session import TurnSession
-from skillian.llm.vocabulary import Vocabulary
+from skillian.offline.vocabulary import Vocabulary
 from skillian.skills.registry import SkillRegistry
 from tinyagent import (
     Event,

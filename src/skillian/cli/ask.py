@@ -59,7 +59,7 @@ async def answer_question(question: str, settings: Settings, *, quiet: bool = Fa
     """Ask a question; unless `quiet`, print each tool call and result, and the answer."""
     from skillian.chat.agent import respond
     from skillian.chat.opening import open_agent
-    from skillian.llm.planner import NOT_UNDERSTOOD, TOOL_FAILED
+    from skillian.offline.planner import NOT_UNDERSTOOD, TOOL_FAILED
     from tinyagent import ModelResponded, RunFinished
 
     async with open_agent(settings.sources, settings.model, settings.skills) as agent:

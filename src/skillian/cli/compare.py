@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from skillian.cli.shell import SourcesFile
-from skillian.data.pages import MAX_PAGE, TOP
+from skillian.data.comparison import MAX_PAGE, TOP
 from skillian.reports.formats import Format
 
 _SAVED_SUFFIXES = frozenset({".yaml", ".yml"})

@@ -9,11 +9,16 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from skillian.cli.shell import notes, read_settings
-from skillian.connectors.files import SUFFIXES
-from skillian.data.column_roles import is_whole, looks_like_key
-from skillian.data.infer import declared_files, sources_of, tables_of
-from skillian.data.saved import Saved, SavedComparison, read_saved
-from skillian.data.sources import SourceRegistry
+from skillian.connectors.files.connector import SUFFIXES
+from skillian.data.declare.infer import (
+    declared_files,
+    is_whole,
+    looks_like_key,
+    sources_of,
+    tables_of,
+)
+from skillian.data.declare.saved import Saved, SavedComparison, read_saved
+from skillian.data.declare.sources import SourceRegistry
 from skillian.display import printable
 from skillian.errors import InvalidInputError
 

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 
 from skillian.cli.shell import ExitCode, notes, out, run
-from skillian.data.saved import Saved
+from skillian.data.declare.saved import Saved
 from skillian.display import printable, show_differences
 from skillian.reports.as_html import write_html
 from skillian.reports.as_json import write_json

@@ -45,8 +45,7 @@ from tinyagent.core.types import ModelRequest, ModelResponse, RunResult, RunStat
 from tinyagent.memory.pruning import token_budget
 from tinyagent.models.base import Model, get_model
 from tinyagent.prompts.loader import get_prompt_fallback
-from tinyagent.tools.collection import collect_tools
-from tinyagent.tools.tool import Tool
+from tinyagent.tools.tool import Tool, collect_tools
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar

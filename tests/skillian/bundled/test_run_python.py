@@ -15,10 +15,10 @@ import pytest
 from skillian.bundled.run_python import make_frame
 from skillian.chat.agent import Agent
 from skillian.chat.opening import load_skills
-from skillian.data.differences import GroupRow
-from skillian.data.results import Difference, Status
+from skillian.data.comparison.results import Difference, Status
+from skillian.data.comparison.rows import GroupRow
+from skillian.data.declare.sources import SourceRegistry
 from skillian.data.services import DataServices
-from skillian.data.sources import SourceRegistry
 from skillian.demo.ledger import write_demo
 from skillian.skills.registry import SkillRegistry
 from skillian.skills.skill import in_session

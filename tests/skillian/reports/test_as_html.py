@@ -11,7 +11,7 @@ from html.parser import HTMLParser
 
 from tests.skillian.reports.comparisons import HOSTILE
 
-from skillian.data.definitions import Limits, Thresholds
+from skillian.data.declare.definitions import Limits, Thresholds
 from skillian.display import printable
 from skillian.reports.as_html import write_html
 from skillian.reports.outcome import Compared, Outcome

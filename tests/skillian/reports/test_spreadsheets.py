@@ -10,7 +10,7 @@ from decimal import Decimal
 from python_calamine import CalamineWorkbook
 from tests.skillian.reports.comparisons import HOSTILE
 
-from skillian.data.differences import GroupRow
+from skillian.data.comparison.rows import GroupRow
 from skillian.reports.outcome import Compared, Outcome
 from skillian.reports.spreadsheets import write_csv, write_xlsx
 

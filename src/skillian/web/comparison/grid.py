@@ -11,8 +11,8 @@ from typing import Any, cast
 from nicegui import ui
 from nicegui.events import GenericEventArguments
 
-from skillian.data.results import ComparisonResult, MeasureSummary, Status
-from skillian.data.values import jsonable
+from skillian.data.comparison.results import ComparisonResult, MeasureSummary, Status
+from skillian.data.sql.values import jsonable
 from skillian.web.comparison.context import ComparisonContext
 from skillian.web.comparison.statuses import STATUS_STYLES
 from skillian.web.shell.activity import show_error
@@ -36,12 +36,13 @@ _KEY = f'p => p.data === undefined ? "…" : ({_PRINTABLE})(p.value)'
 _PERCENT = """p => p.value === null || p.value === undefined ? "" :
   new Intl.NumberFormat(navigator.language, {maximumFractionDigits: 4}).format(p.value) + " %" """
 _OPEN = f"""p => {{
+  if (!p.data) return "";
   const button = document.createElement("button");
   button.type = "button";
   button.className = "row-open";
   button.tabIndex = -1;
-  button.textContent = p.data ? "Rows" : "";
-  if (p.data) button.setAttribute("aria-label",
+  button.textContent = "Rows";
+  button.setAttribute("aria-label",
     "Rows behind " + Object.values(p.data.key).map({_PRINTABLE}).join(", "));
   return button;
 }}"""

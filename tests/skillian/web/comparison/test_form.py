@@ -11,8 +11,8 @@ from tests.support.waits import soon
 
 from skillian.api.comparisons import Comparisons
 from skillian.api.service import Service
-from skillian.data.ground import Progress
-from skillian.data.saved import SavedComparison
+from skillian.data.comparison.place import Progress
+from skillian.data.declare.saved import SavedComparison
 from skillian.web.comparison.form import compare_form
 
 
