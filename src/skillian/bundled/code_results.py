@@ -108,10 +108,10 @@ def _table(frame: Any) -> dict[str, Any]:
     if any(name is not None for name in frame.index.names):
         frame = frame.reset_index()
     columns = [str(name) for name in frame.columns]
-    shown = max(1, min(MOST_ROWS, MOST_CELLS // max(1, len(columns))))
+    limit = max(1, min(MOST_ROWS, MOST_CELLS // max(1, len(columns))))
     rows: list[list[object]] = []
     room = LONGEST_TABLE
-    for values in _rows(frame.head(shown)):
+    for values in _rows(frame.head(limit)):
         row = [_cell(value) for value in values]
         room -= sum(len(str(cell)) for cell in row)
         if room < 0 and rows:

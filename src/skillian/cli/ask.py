@@ -31,7 +31,7 @@ _STATES = {
 }
 
 
-class Answer(NamedTuple):
+class AskResult(NamedTuple):
     """The answer to a question, the model that gave it, and the exit code."""
 
     model: str
@@ -45,7 +45,7 @@ def ask(
     sources: SourcesFile = None,
     as_json: AsJson = False,
 ) -> None:
-    """Answer one question about the configured sources.
+    """AskResult one question about the configured sources.
 
     Exit codes: 0 answered, 1 no answer found, 2 could not ask, 3 not understood.
     """
@@ -55,7 +55,7 @@ def ask(
     raise typer.Exit(answer.code)
 
 
-async def answer_question(question: str, settings: Settings, *, quiet: bool = False) -> Answer:
+async def answer_question(question: str, settings: Settings, *, quiet: bool = False) -> AskResult:
     """Ask a question; unless `quiet`, print each tool call and result, and the answer."""
     from skillian.chat.agent import respond
     from skillian.chat.opening import open_agent
@@ -83,7 +83,7 @@ async def answer_question(question: str, settings: Settings, *, quiet: bool = Fa
             raise AssertionError("a run always ends with RunFinished")
         if not quiet:
             out.print(printable(f"\n{response.content}"), markup=False)
-        return Answer(agent.model_name, response, code if response.finished else ExitCode.FAILED)
+        return AskResult(agent.model_name, response, code if response.finished else ExitCode.FAILED)
 
 
 def _show(event: Event) -> None:
@@ -98,7 +98,7 @@ def _show(event: Event) -> None:
             pass
 
 
-def _to_json(question: str, answer: Answer) -> dict[str, Any]:
+def _to_json(question: str, answer: AskResult) -> dict[str, Any]:
     """The answer as JSON; docs/skillian.md describes the keys."""
     calls = [
         {

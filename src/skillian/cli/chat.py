@@ -56,7 +56,7 @@ def chat(
     raise typer.Exit(code)
 
 
-class _Parts(NamedTuple):
+class _ChatParts(NamedTuple):
     store: SessionStore
     runner: TurnRunner
     model: str
@@ -71,7 +71,7 @@ class _TerminalChat:
         session: The id of the session; None until the first line.
     """
 
-    def __init__(self, parts: _Parts, resources: AsyncExitStack, session: str | None) -> None:
+    def __init__(self, parts: _ChatParts, resources: AsyncExitStack, session: str | None) -> None:
         self.resources = resources
         self._parts = parts
         self._session = session
@@ -142,7 +142,7 @@ async def _open(settings: Settings, session: str | None) -> _TerminalChat:
         runner = TurnRunner(
             lambda: agent, store, check=check_answer, turn_seconds=settings.turn_seconds
         )
-        parts = _Parts(store, runner, agent.model_name)
+        parts = _ChatParts(store, runner, agent.model_name)
         return _TerminalChat(parts, opening.pop_all(), session)
 
 

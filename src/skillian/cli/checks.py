@@ -46,7 +46,7 @@ _KEYS = "set OPENAI_API_KEY, ANTHROPIC_API_KEY or OLLAMA_API_KEY, depending on t
 _ADDRESS = "start its server, or set OPENAI_BASE_URL, ANTHROPIC_BASE_URL or OLLAMA_HOST"
 
 
-class Verdict(StrEnum):
+class CheckVerdict(StrEnum):
     """Whether a part works."""
 
     OK = "ok"
@@ -59,7 +59,7 @@ class CheckResult:
     """Whether a part works; `fix` says what to do if it does not."""
 
     part: str
-    verdict: Verdict
+    verdict: CheckVerdict
     text: str
     fix: str = ""
 
@@ -70,13 +70,13 @@ async def check_all(settings: Settings) -> AsyncGenerator[CheckResult, None]:
         try:
             yield await check(settings)
         except (SkillianError, TinyAgentError) as error:
-            yield CheckResult(part, Verdict.FAULT, str(error), _FIXES.get(part, ""))
+            yield CheckResult(part, CheckVerdict.FAULT, str(error), _FIXES.get(part, ""))
     for package, (extra, what) in _PACKAGES.items():
         if find_spec(package) is None:
             fix = f"if you need it, {how_to_install(extra)}"
-            yield CheckResult(package, Verdict.ABSENT, what, fix)
+            yield CheckResult(package, CheckVerdict.ABSENT, what, fix)
         else:
-            yield CheckResult(package, Verdict.OK, what)
+            yield CheckResult(package, CheckVerdict.OK, what)
 
 
 async def _sources(settings: Settings) -> CheckResult:
@@ -87,9 +87,9 @@ async def _sources(settings: Settings) -> CheckResult:
         names = ", ".join(dict.fromkeys(faults))
         count = "1 fault" if len(faults) == 1 else f"{len(faults)} faults"
         text = f"{count} in {names}"
-        return CheckResult("sources", Verdict.FAULT, text, "run: skillian sources check")
+        return CheckResult("sources", CheckVerdict.FAULT, text, "run: skillian sources check")
     return CheckResult(
-        "sources", Verdict.OK, f"{len(registry.names)} sources match their declaration"
+        "sources", CheckVerdict.OK, f"{len(registry.names)} sources match their declaration"
     )
 
 
@@ -97,36 +97,38 @@ async def _model(settings: Settings) -> CheckResult:
     model = make_model(settings.model, Vocabulary({}))
     if settings.model is None:
         fix = "to use a language model, set SKILLIAN_MODEL, for example to openai:NAME"
-        return CheckResult("model", Verdict.OK, model.name, fix)
+        return CheckResult("model", CheckVerdict.OK, model.name, fix)
     request = ModelRequest([Message("user", "Answer with the word: ready")])
     try:
         async with asyncio.timeout(MODEL_SECONDS):
             await model.complete(request)
     except TimeoutError:
         text = f"{model.name} did not answer in {MODEL_SECONDS:g} s"
-        return CheckResult("model", Verdict.FAULT, text, _ADDRESS)
+        return CheckResult("model", CheckVerdict.FAULT, text, _ADDRESS)
     except ModelAuthenticationError as error:
-        return CheckResult("model", Verdict.FAULT, str(error), _KEYS)
+        return CheckResult("model", CheckVerdict.FAULT, str(error), _KEYS)
     except ModelConnectionError as error:
-        return CheckResult("model", Verdict.FAULT, str(error), _ADDRESS)
-    return CheckResult("model", Verdict.OK, f"{model.name} answers")
+        return CheckResult("model", CheckVerdict.FAULT, str(error), _ADDRESS)
+    return CheckResult("model", CheckVerdict.OK, f"{model.name} answers")
 
 
 async def _store(settings: Settings) -> CheckResult:
     if find_spec("sqlalchemy") is None:
         fix = how_to_install("service")
-        return CheckResult("session store", Verdict.ABSENT, "needs the package sqlalchemy", fix)
+        return CheckResult(
+            "session store", CheckVerdict.ABSENT, "needs the package sqlalchemy", fix
+        )
     from skillian.storage import open_store
 
     async with open_store(settings.database_url.get_secret_value()) as store:
         session = await store.create(OWNER, "a check")
         await store.delete(OWNER, session.id)
-    return CheckResult("session store", Verdict.OK, "a session was written and deleted")
+    return CheckResult("session store", CheckVerdict.OK, "a session was written and deleted")
 
 
 async def _skills(settings: Settings) -> CheckResult:
     names = [read_skill_file(folder / FILE)[0].name for folder in find_skills(settings.skills)]
-    return CheckResult("skills", Verdict.OK, ", ".join(names))
+    return CheckResult("skills", CheckVerdict.OK, ", ".join(names))
 
 
 async def _sandbox(_: Settings) -> CheckResult:
@@ -135,24 +137,24 @@ async def _sandbox(_: Settings) -> CheckResult:
             done = await executor.run("1 + 1")
         except SandboxUnavailable as error:
             text = f"run_python cannot run: {error}"
-            return CheckResult("sandbox", Verdict.ABSENT, text, "see: tinyagent doctor")
+            return CheckResult("sandbox", CheckVerdict.ABSENT, text, "see: tinyagent doctor")
         enforced = [each.enforced for each in executor.guarantees]
     if done.error is not None:
-        return CheckResult("sandbox", Verdict.FAULT, str(done.error), "see: tinyagent doctor")
+        return CheckResult("sandbox", CheckVerdict.FAULT, str(done.error), "see: tinyagent doctor")
     text = f"code runs; {sum(enforced)} of {len(enforced)} guarantees are enforced here"
     return CheckResult(
-        "sandbox", Verdict.OK, text, "" if all(enforced) else "see: tinyagent doctor"
+        "sandbox", CheckVerdict.OK, text, "" if all(enforced) else "see: tinyagent doctor"
     )
 
 
 async def _service(settings: Settings) -> CheckResult:
     text = f"{settings.host}, port {settings.port}, {len(settings.api_keys)} API keys"
     if find_spec("fastapi") is None:
-        return CheckResult("service", Verdict.ABSENT, text, "see fastapi below")
+        return CheckResult("service", CheckVerdict.ABSENT, text, "see fastapi below")
     from skillian.api.auth import check_address
 
     check_address(settings.host, has_keys=bool(settings.api_keys))
-    return CheckResult("service", Verdict.OK, text)
+    return CheckResult("service", CheckVerdict.OK, text)
 
 
 _CHECKS: dict[str, Callable[[Settings], Awaitable[CheckResult]]] = {

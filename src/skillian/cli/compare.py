@@ -87,13 +87,13 @@ def compare(  # noqa: PLR0913 - the options of a command are its arguments
     Exit codes: 0 equal, 1 findings, 2 could not compare (also if --where leaves no rows).
     """
     from skillian.cli.compare_input import load_options, load_saved
-    from skillian.cli.compare_report import Output, report
+    from skillian.cli.compare_report import ReportTarget, report
 
     limits = {
         "match": {"absolute": match_absolute, "percentage": match_percent},
         "minor_diff": {"absolute": minor_absolute, "percentage": minor_percent},
     }
-    target = Output(form or _format_of(output), output, top)
+    target = ReportTarget(form or _format_of(output), output, top)
     if source_b is None:
         others = (measure, by, where, sources, match_absolute, match_percent)
         _check_saved(source_a, (*others, minor_absolute, minor_percent))

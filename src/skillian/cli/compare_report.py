@@ -32,7 +32,7 @@ _WRITERS: dict[Format, Callable[[Sequence[Outcome]], str]] = {
 _INTERRUPTED = "Interrupted. The statement was stopped."
 
 
-class Output(NamedTuple):
+class ReportTarget(NamedTuple):
     """The format and the file of a report, and how many of the largest differences it lists."""
 
     form: Format
@@ -40,7 +40,7 @@ class Output(NamedTuple):
     top: int
 
 
-def report(load: Callable[[], Coroutine[Any, Any, Saved]], output: Output) -> ExitCode:
+def report(load: Callable[[], Coroutine[Any, Any, Saved]], output: ReportTarget) -> ExitCode:
     """Compare and report.
 
     Args:
@@ -65,7 +65,7 @@ def report(load: Callable[[], Coroutine[Any, Any, Saved]], output: Output) -> Ex
 
 
 async def _compare(
-    load: Callable[[], Coroutine[Any, Any, Saved]], output: Output
+    load: Callable[[], Coroutine[Any, Any, Saved]], output: ReportTarget
 ) -> tuple[Outcome, ...]:
     saved = await load()
     with showing_progress(notes) as on_progress:
@@ -73,7 +73,7 @@ async def _compare(
             return await run_all(engine, saved.comparisons, depth_of(output.form), on_progress)
 
 
-def _check(output: Output) -> None:
+def _check(output: ReportTarget) -> None:
     """Refuse immediately what would fail after a long run."""
     if output.path is None:
         if output.form is Format.HTML and sys.stdout.isatty():

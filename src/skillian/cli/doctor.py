@@ -23,7 +23,7 @@ def doctor(sources: SourcesFile = None) -> None:
     """
     from pydantic import ValidationError
 
-    from skillian.cli.checks import CheckResult, Verdict
+    from skillian.cli.checks import CheckResult, CheckVerdict
     from skillian.settings import Settings
 
     try:
@@ -32,7 +32,7 @@ def doctor(sources: SourcesFile = None) -> None:
         for fault in settings_faults(error):
             _show(
                 CheckResult(
-                    "settings", Verdict.FAULT, fault, "change it in the environment or in .env"
+                    "settings", CheckVerdict.FAULT, fault, "change it in the environment or in .env"
                 )
             )
         raise typer.Exit(ExitCode.FINDINGS) from None
@@ -44,13 +44,13 @@ def doctor(sources: SourcesFile = None) -> None:
 
 
 async def _check(settings: Settings) -> int:
-    from skillian.cli.checks import Verdict, check_all
+    from skillian.cli.checks import CheckVerdict, check_all
 
     faults = 0
     with notes.status("Checking ..."):
         async for result in check_all(settings):
             _show(result)
-            faults += result.verdict is Verdict.FAULT
+            faults += result.verdict is CheckVerdict.FAULT
     return faults
 
 

@@ -36,7 +36,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class BarLine:
     """A line of a chart: its label, its amount, and its share of the whole."""
 
     label: str
@@ -53,7 +53,7 @@ class Chart:
     title: str
     unit: str | None
     zero: int
-    entries: tuple[Entry, ...]
+    entries: tuple[BarLine, ...]
     left: int = 0
 
 
@@ -127,7 +127,7 @@ def _largest(outcome: Compared, measure: MeasureSummary) -> Chart | None:
         return None
     zero, bars = from_zero([each.gap for each in differences])
     entries = tuple(
-        Entry(key_words(each.key), each.status, each.gap, _percentage(each), bar)
+        BarLine(key_words(each.key), each.status, each.gap, _percentage(each), bar)
         for each, bar in zip(differences, bars, strict=True)
     )
     return Chart(f"Largest differences in {measure.name}", measure.unit, zero, entries)
@@ -144,11 +144,11 @@ def _explained(measure: MeasureExplanation) -> list[Chart]:
 
 
 def _breakdown(breakdown: Breakdown, measure: MeasureExplanation) -> Chart:
-    shown = breakdown.contributions[:_MEMBERS]
-    *bars, _ = from_zero([*(each.gross for each in shown), measure.gross])[1]
+    members = breakdown.contributions[:_MEMBERS]
+    *bars, _ = from_zero([*(each.gross for each in members), measure.gross])[1]
     entries = tuple(
-        Entry(key_words(each.member), None, each.net, share(each.gross, measure.gross), bar)
-        for each, bar in zip(shown, bars, strict=True)
+        BarLine(key_words(each.member), None, each.net, share(each.gross, measure.gross), bar)
+        for each, bar in zip(members, bars, strict=True)
     )
     title = f"By {' and '.join(breakdown.dimensions)}"
-    return Chart(title, measure.unit, 0, entries, breakdown.members - len(shown))
+    return Chart(title, measure.unit, 0, entries, breakdown.members - len(members))

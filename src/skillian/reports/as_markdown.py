@@ -117,7 +117,7 @@ def _inactive(match: re.Match[str]) -> str:
 
 def _code(value: str) -> str:
     """A value as code, which is shown unchanged; a `|` would end the cell of a table."""
-    shown = text(value).replace("|", "\\|")
-    fence = "`" * (1 + max((len(run) for run in re.findall("`+", shown)), default=0))
-    space = " " if shown.startswith(("`", " ")) or shown.endswith(("`", " ")) else ""
-    return f"{fence}{space}{shown}{space}{fence}" if shown else "(empty)"
+    escaped = text(value).replace("|", "\\|")
+    fence = "`" * (1 + max((len(run) for run in re.findall("`+", escaped)), default=0))
+    space = " " if escaped.startswith(("`", " ")) or escaped.endswith(("`", " ")) else ""
+    return f"{fence}{space}{escaped}{space}{fence}" if escaped else "(empty)"

@@ -227,9 +227,9 @@ class DataAnalyst:
         if values is None:
             sample = await self._services.query.query(source, [info.name], limit=SAMPLES)
             values = tuple(row[0] for row in sample.rows)
-        shown = [brief_value(value) for value in values[:SAMPLES]]
+        samples = [brief_value(value) for value in values[:SAMPLES]]
         complete = info.values is not None and len(values) <= SAMPLES
-        return {**result, "values": shown, "more_values": not complete}
+        return {**result, "values": samples, "more_values": not complete}
 
 
 def tools(services: DataServices) -> list[SkillTool]:
