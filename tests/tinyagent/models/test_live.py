@@ -37,7 +37,9 @@ def test_it_tries_each_provider_of_the_table() -> None:
 async def test_without_keys_it_says_which_variables_to_set() -> None:
     code, out, _ = await _live()
     assert code == 0
-    assert len(out.splitlines()) == len(MODELS)
+    first, *lines = out.splitlines()
+    assert first.startswith("nothing was tried:")
+    assert len(lines) == len(MODELS)
     for provider in PROVIDERS.values():
         end = "API_KEY" if provider.needs_key else "BASE_URL"
         assert re.search(rf"skipped: +set {provider.variables}_{end}\n", out)
