@@ -27,8 +27,8 @@ from tinyagent.core.events import (
 )
 from tinyagent.core.execution import ExecutionResult
 from tinyagent.core.messages import ToolCall
+from tinyagent.core.results import RunResult
 from tinyagent.core.threads import run_in_thread
-from tinyagent.core.types import RunResult
 from tinyagent.middleware.approval import Decision
 
 _SHOWN = 300

@@ -15,8 +15,8 @@ from tinyagent.cli.execute import Require, Without
 from tinyagent.cli.shell import ExitCode, load, notes, printable
 from tinyagent.core.cost import has_prices
 from tinyagent.core.errors import CallerError, ConfigurationError, SandboxUnavailable
-from tinyagent.core.json_shape import as_array
 from tinyagent.core.parts import attachment
+from tinyagent.core.untrusted import as_array
 from tinyagent.execution.limits import TrustLevel
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tinyagent.agents.react import ReactAgent
     from tinyagent.core.events import Event
     from tinyagent.core.messages import Task
-    from tinyagent.core.types import RunResult
+    from tinyagent.core.results import RunResult
     from tinyagent.tools.tool import Tool
 
     Agent = ReactAgent[str] | TinyCodeAgent[str]

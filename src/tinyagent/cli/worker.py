@@ -11,7 +11,7 @@ import typer
 from tinyagent.cli.durable import DEFAULT_DATABASE, Database, complete, require
 from tinyagent.cli.shell import load, notes, printable
 from tinyagent.core.errors import ConfigurationError
-from tinyagent.core.json_shape import as_object
+from tinyagent.core.untrusted import as_object
 
 if TYPE_CHECKING:
     from tinyagent.agents.base import LoopAgent

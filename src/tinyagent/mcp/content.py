@@ -12,9 +12,9 @@ from urllib.parse import quote, unquote
 from mcp import types
 
 from tinyagent.core.errors import ConfigurationError, ToolRetry
-from tinyagent.core.json_shape import as_object
 from tinyagent.core.parts import ContentPart, Document, Image, to_base64
 from tinyagent.core.types import ToolResult
+from tinyagent.core.untrusted import as_object
 
 
 def result_content(result: types.CallToolResult) -> str | list[str | Image | Document]:

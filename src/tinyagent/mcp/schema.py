@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol
 from jsonschema import Draft202012Validator, SchemaError
 
 from tinyagent.core.errors import ToolArgumentsError
-from tinyagent.core.json_shape import as_array, as_object
+from tinyagent.core.untrusted import as_array, as_object
 from tinyagent.tools.parameters import tidy_schema
 
 MAX_SCHEMA_CHARS = 20_000

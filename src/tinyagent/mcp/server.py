@@ -8,7 +8,7 @@ import socket
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
-from tinyagent.core.context import RunContext
+from tinyagent.core.context import RunControl
 from tinyagent.core.errors import ConfigurationError, RunEnded
 from tinyagent.core.messages import ToolCall
 from tinyagent.core.types import ToolResult
@@ -119,9 +119,9 @@ def _servable(tools: Iterable[Tool | Callable[..., Any]]) -> dict[str, Tool]:
 
 async def _call(served: Mapping[str, Tool], name: str, arguments: Mapping[str, Any]) -> ToolResult:
     call = ToolCall(os.urandom(6).hex(), name, arguments)
-    context = RunContext(task=f"a call of {name} by an MCP client", max_steps=1, tools=served)
+    run = RunControl(task=f"a call of {name} by an MCP client", max_steps=1, tools=served)
     try:
-        return await call_tool(served, call, context)
+        return await call_tool(served, call, run.context)
     except RunEnded as end:
         failed = f"Error: {name} failed: {type(end).__name__}: {end}"
         return ToolResult(call, failed, is_error=True)

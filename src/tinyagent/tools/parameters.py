@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from tinyagent.core.context import RunContext
 from tinyagent.core.errors import ToolArgumentsError, ToolDefinitionError
-from tinyagent.core.json_shape import as_array, as_object
-from tinyagent.core.text import short_repr
+from tinyagent.core.untrusted import as_array, as_object, short_repr
 
 if TYPE_CHECKING:
     from pydantic import BaseModel, ValidationError

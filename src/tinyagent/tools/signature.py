@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, get_args
 
 from tinyagent.core.errors import ToolArgumentsError
-from tinyagent.core.json_shape import as_array
+from tinyagent.core.untrusted import as_array
 from tinyagent.tools.tool import Tool
 
 _TYPES = {

@@ -24,7 +24,7 @@ from tinyagent import (
     prune_old_observations,
     token_budget,
 )
-from tinyagent.agents.code_images import MAX_BYTES, png_size, shown_to_model
+from tinyagent.agents.code_prompt import MAX_BYTES, png_size, shown_to_model
 from tinyagent.core.execution import Artifact
 from tinyagent.memory.steps import ActionStep, TaskStep
 from tinyagent.testing import StrictServer
@@ -147,26 +147,10 @@ def test_only_a_model_that_sees_is_told_of_what_it_will_see() -> None:
     assert told not in TinyCodeAgent(coder("1"))._system_prompt
 
 
-async def test_the_open_figures_of_the_host_are_not_the_codes() -> None:
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
-
-    own = plt.figure()
-    try:
-        options = _options(TrustLevel.LOCAL)
-        result = await TinyCodeAgent(coder(PLOT, ANSWER), **options).run("Plot it")
-        assert len(result.artifacts) == 1
-        assert plt.get_fignums() == [own.number]
-    finally:
-        plt.close("all")
-
-
 async def test_a_figure_that_cannot_be_drawn_is_said() -> None:
     model = coder(f"{PLOT}\n    plt.title('$\\\\nothing$')", ANSWER)
     await TinyCodeAgent(model, **_options(TrustLevel.LOCAL)).run("Plot it")
-    assert "a figure could not be drawn (ValueError" in observed(model)
+    assert "an artifact could not be handed over (ValueError" in observed(model)
 
 
 @pytest.mark.parametrize(
@@ -174,9 +158,9 @@ async def test_a_figure_that_cannot_be_drawn_is_said() -> None:
     [
         (_png(padding=MAX_BYTES), "bytes; at most 1,000,000 bytes"),
         (_png(2_001), "2,001 x 1 pixels"),
-        (_png()[:-6], "no complete PNG"),
-        (_png().replace(b"IDAT", b"IDAX"), "no complete PNG"),
-        (b"GIF89a", "no complete PNG"),
+        (_png()[:-6], "not a complete PNG"),
+        (_png().replace(b"IDAT", b"IDAX"), "not a complete PNG"),
+        (b"GIF89a", "not a complete PNG"),
     ],
 )
 def test_what_a_provider_could_refuse_is_described(data: bytes, reason: str) -> None:
