@@ -8,7 +8,7 @@ from typing import Any
 from tests.tinyagent.execution.sandbox.worker.kernel.test_warden import PRELUDE
 from tests.tinyagent.execution.sandbox.worker.serving import output_of
 
-# A process that forks as it is output, and the listener of its requests.
+# A process that forks on request, and the listener of its requests.
 ASKING = (
     """
     import errno, resource, select, socket, sys, threading
