@@ -132,7 +132,7 @@ def test_a_child_dies_with_its_parent(tmp_path: Path) -> None:
     assert output_of(code, tmp_path) == "parent leaves"
 
 
-@pytest.mark.parametrize(("threads", "a message"), [(0, []), (1, ["hook"])])
+@pytest.mark.parametrize(("threads", "outcome"), [(0, []), (1, ["hook"])])
 def test_a_fork_does_what_other_threads_ask_for(
     threads: int, outcome: list[str], tmp_path: Path
 ) -> None:
