@@ -220,7 +220,7 @@ WRONG: tuple[tuple[dict[str, Any], str], ...] = (
     ({"period": True}, "not True"),
     ({"period": []}, "empty list"),
     ({"period": {}}, "no operator"),
-    ({"period": {"like": 1}}, "no operator 'like'"),
+    ({"period": {"like": 1}}, "unknown operator 'like'"),
     ({"period": {"between": [1]}}, r"needs \[low, high\]"),
     ({"period": {"between": [2, 1]}}, "from low to high"),
     ({"period": {"gt": None}}, "no order"),

@@ -159,12 +159,12 @@ async def test_rows_of_one_class(services: DataServices, other: str) -> None:
 
 
 async def test_a_page_that_cannot_be_says_why(services: DataServices) -> None:
-    with pytest.raises(InvalidInputError, match="no comparison 'nothing'"):
+    with pytest.raises(InvalidInputError, match="the comparison 'nothing' is unknown"):
         await services.comparison.rows("nothing")
     key = (await services.comparison.compare("a", "b", ["amount"])).cache_key
     with pytest.raises(InvalidInputError, match="limit from 1 to 1000"):
         await services.comparison.rows(key, limit=0)
-    with pytest.raises(InvalidInputError, match="no class 'different'; classes: match"):
+    with pytest.raises(InvalidInputError, match="unknown class 'different'; use: match"):
         await services.comparison.rows(key, "different")  # type: ignore[arg-type]
 
 
@@ -225,7 +225,7 @@ async def test_the_rows_behind_a_group(services: DataServices, other: str) -> No
         result.cache_key, {"company": 1, "period": "2024002"}, limit=1
     )
     assert (cut.a.truncated, cut.b.truncated) == (False, True)
-    with pytest.raises(InvalidInputError, match="named by company, period, not by company"):
+    with pytest.raises(InvalidInputError, match="has company, period, not company"):
         await services.comparison.drill_down(result.cache_key, {"company": 1})
 
 
@@ -255,7 +255,7 @@ async def test_what_is_forgotten_leaves_the_workspace(services: DataServices) ->
     count = "SELECT COUNT(*) AS n FROM duckdb_tables()"
     assert (await engine._workspace.run(count, {})).to_pylist() == [{"n": 3}]
     engine._cache.clear()
-    await engine._workspace.drop(*engine._cache.forgotten())
+    await engine._workspace.drop(*engine._cache.evicted())
     assert (await engine._workspace.run(count, {})).to_pylist() == [{"n": 0}]
 
 

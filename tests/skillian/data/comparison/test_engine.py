@@ -264,7 +264,7 @@ async def test_too_large_numbers_fail_rather_than_be_wrong(compared: Callable[..
 
 
 async def test_wrong_questions_say_what_is_wrong(compared: Callable[..., Any]) -> None:
-    with pytest.raises(InvalidInputError, match=r"thresholds are .* match.absolute"):
+    with pytest.raises(InvalidInputError, match=r"thresholds have .* match.absolute"):
         await compared([], [], thresholds={"match": {"absolute": "much"}})
     with pytest.raises(UnknownNameError) as unknown:
         await compared([], [], align_on=["kee"])
@@ -273,7 +273,9 @@ async def test_wrong_questions_say_what_is_wrong(compared: Callable[..., Any]) -
 
 async def test_wrong_names_say_what_there_is(make_services: MakeServices) -> None:
     engine = make_services(TABLES, SOURCES.replace("[key]", "[]")).comparison
-    with pytest.raises(InvalidInputError, match="name what to align a and b on; they share: key"):
+    with pytest.raises(
+        InvalidInputError, match="name the dimensions to align a and b on; they share: key"
+    ):
         await engine.compare("a", "b", ["amount"])
     with pytest.raises(InvalidInputError, match="at least one measure"):
         await engine.compare("a", "b", [], ["key"])

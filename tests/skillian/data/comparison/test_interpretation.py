@@ -128,7 +128,7 @@ def test_missing_groups_are_the_other_sources_alone() -> None:
 
 def test_groups_of_uneven_size_are_counted() -> None:
     assert told(Classes(3, 0, 0, 0, 0), [], uneven=2)[-1] == (
-        "Of the groups in both sources, 2 rest on a different number of rows."
+        "Of the groups in both sources, 2 have a different number of rows on each side."
     )
 
 

@@ -49,7 +49,7 @@ async def test_a_sound_source_is_told_with_its_figures(folder: Path) -> None:
     assert await findings(folder, source, "[company, period]") == [
         ("source", "4 rows", False),
         ("dimension company", "text", False),
-        ("dimension period", "text; 2 of 4 rows have none", False),
+        ("dimension period", "text; 2 of 4 rows have no value", False),
         ("measure amount", "sum 35.50", False),
         ("measure lines", "count 4", False),
         ("by company, period", "3 groups, up to 2 rows each", False),
@@ -184,7 +184,7 @@ async def test_of_many_rows_only_the_first_are_looked_at(
 ) -> None:
     monkeypatch.setattr(check, "MAX_ROWS", 3)
     found = {part: text for part, text, _ in await findings(folder, WIDE, "[n]")}
-    assert found["source"] == "4 rows, of which 3 are looked at below"
+    assert found["source"] == "4 rows, of which 3 are checked below"
     assert found["measure lines"] == "count 3"
     assert found["by n"] == "3 groups, one row each"
     assert ["LIMIT 3" in statement for statement in statements] == [False, True, True]

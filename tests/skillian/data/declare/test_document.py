@@ -26,7 +26,7 @@ def test_an_empty_file_is_empty_data() -> None:
 
 
 def test_a_key_given_twice_is_a_fault_with_both_lines() -> None:
-    assert faults("a: 1\nb: 2\na: 3\n") == [(3, "the key `a` was given before, on line 1")]
+    assert faults("a: 1\nb: 2\na: 3\n") == [(3, "the key `a` is repeated from line 1")]
 
 
 @pytest.mark.parametrize("word", ["on", "yes", "No", "off", "true"])
@@ -57,7 +57,7 @@ def test_a_cycle_ends() -> None:
 
 
 def test_deep_nesting_is_refused_without_recursion() -> None:
-    assert "deeper than 20" in faults("[" * 100_000)[0][1]
+    assert "more than 20" in faults("[" * 100_000)[0][1]
 
 
 def test_what_is_not_yaml_has_its_line() -> None:
@@ -68,7 +68,7 @@ def test_what_is_not_yaml_has_its_line() -> None:
 
 @pytest.mark.parametrize("text", ["a: !!python/object/apply:os.system [ls]\n", "a: !x 1\n"])
 def test_tags_are_refused_and_never_run(text: str) -> None:
-    assert "is not read" in faults(text)[0][1]
+    assert "is not supported" in faults(text)[0][1]
 
 
 def test_two_documents_are_refused() -> None:

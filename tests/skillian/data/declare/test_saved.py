@@ -97,7 +97,7 @@ def test_faults_of_the_form_are_told_with_their_lines(tmp_path: Path) -> None:
 def test_a_file_without_a_comparison_is_a_fault(tmp_path: Path) -> None:
     [(_, line, told)] = faults(tmp_path, "sources: ../sources.yaml\ncompare: []\n")
     assert line == 2
-    assert "names no comparison" in told
+    assert "has no comparisons" in told
 
 
 def test_names_that_the_sources_do_not_have_are_told_with_their_lines(tmp_path: Path) -> None:
@@ -123,7 +123,7 @@ def test_names_that_the_sources_do_not_have_are_told_with_their_lines(tmp_path: 
     told = [message for *_, message in found]
     assert "nearest first: ledger" in told[0]
     assert "there is no dimension 'period' in plan" in told[2]
-    assert "given before" in told[4]
+    assert "is repeated" in told[4]
 
 
 def test_faults_of_both_files_are_told_at_once(tmp_path: Path) -> None:

@@ -180,7 +180,7 @@ async def test_unknown_names_tell_the_nearest(services: DataServices) -> None:
     ("arguments", "message"),
     [
         ({}, "name dimensions or measures of weird; dimensions: group, size; measures: order by"),
-        ({"dimensions": ["size"], "limit": 0}, "limit is from 1 to 1000, not 0"),
+        ({"dimensions": ["size"], "limit": 0}, "limit must be from 1 to 1000, not 0"),
         ({"dimensions": ["size"], "filters": {"size": "abc"}}, "takes a whole number, not 'abc'"),
         ({"dimensions": ["size"], "filters": {"lines": 1}}, "is a measure of weird"),
     ],

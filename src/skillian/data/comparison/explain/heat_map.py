@@ -1,4 +1,4 @@
-"""The gap of one measure over the members of two dimensions: which corner it sits in."""
+"""The gap of one measure over the members of two dimensions."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,9 +21,9 @@ _AXES = ("row", "column")
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What the groups of one row and one column add up to; `groups` are those that are no match.
+    """The sums over the groups of one row and one column; `groups` counts those that do not match.
 
-    `row` and `column` are positions among the members of the map.
+    `row` and `column` are indexes of the members of the map.
     """
 
     row: int
@@ -35,10 +35,10 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class HeatMap:
-    """The gap by two dimensions; of each the members with the largest gross gap, in their order.
+    """The gap by two dimensions, with the members of the largest gross gap in their order.
 
     `more_rows` and `more_columns` count the members with a difference that are not on the map.
-    Where nothing differs there is no cell.
+    Without differences there are no cells.
     """
 
     measure: str
@@ -80,10 +80,10 @@ async def read_heat_map(
     dimensions: tuple[str, str],
     measure: str,
 ) -> HeatMap:
-    """Return the map of the groups in `table` (those that `keep_differences` stored).
+    """Return the map of the groups in `table` (from `stage_differences`).
 
-    Raises `UnknownNameError` for a name that is not in the comparison, `InvalidInputError` for the
-    same dimension twice.
+    Raises `UnknownNameError` for a name that is not in the comparison, and `InvalidInputError` for
+    the same dimension twice.
     """
     if dimensions[0] == dimensions[1]:
         raise InvalidInputError("a heat map needs two different dimensions")

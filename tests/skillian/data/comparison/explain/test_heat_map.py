@@ -96,5 +96,5 @@ async def test_names_that_are_not_there_are_told(make_services: MakeServices) ->
         await engine.heat_map(key, ("company", "period"), "amounts")
     with pytest.raises(InvalidInputError, match="two different"):
         await engine.heat_map(key, ("company", "company"), "amount")
-    with pytest.raises(InvalidInputError, match="no comparison"):
+    with pytest.raises(InvalidInputError, match="is unknown or has expired"):
         await engine.heat_map("0", ("company", "period"), "amount")
