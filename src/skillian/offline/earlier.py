@@ -1,4 +1,4 @@
-"""What a conversation holds that a question may go back to: its last call, its last comparison."""
+"""What a follow-up question can refer to: the last call and the last comparison."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _KEY = re.compile(r'"key":\s*(\{[^{}]*\})')
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A comparison made before: how it was asked for, and the groups it named, largest first."""
+    """A previous comparison: its arguments, and the keys of its groups, largest first."""
 
     arguments: Mapping[str, Any]
     cache_key: str
@@ -25,13 +25,13 @@ class Comparison:
 
     @property
     def sources(self) -> tuple[str, str]:
-        """The baseline, and what was compared with it."""
+        """The baseline, and the source compared with it."""
         return str(self.arguments["source_a"]), str(self.arguments["source_b"])
 
 
 @dataclass(frozen=True, slots=True)
 class Earlier:
-    """What was done before the question; `last` is a comparison or a query that worked."""
+    """The conversation before a question; `last` is a successful comparison or query."""
 
     last: ToolCall | None = None
     comparison: Comparison | None = None
@@ -51,7 +51,7 @@ def read_earlier(messages: Sequence[Message]) -> Earlier:
 
 
 def as_object(text: str) -> dict[str, Any]:
-    """A tool's result; empty where it was too long for the conversation, and cut."""
+    """Return a tool's result; empty if it was cut because it was too long."""
     try:
         value: object = json.loads(text)
     except ValueError:
@@ -77,7 +77,7 @@ def _with_result(earlier: Earlier, call: ToolCall, text: str) -> Earlier:
 
 
 def _keys(text: str, name: str) -> tuple[Mapping[str, Any], ...]:
-    """The keys of the groups that a result names; of a cut one those that can be read."""
+    """Return the keys of the groups in a result; of a cut one, those that can be read."""
     result = as_object(text)
     if result:
         groups: list[dict[str, Any]] = result.get(name) or []

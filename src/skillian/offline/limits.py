@@ -1,4 +1,4 @@
-"""How far apart is still equal, and how many rows are wanted: the numbers that are no values."""
+"""Limits in a question: tolerances and numbers of rows, which are not filter values."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def _number(said: str, unit: str) -> int | float | str:
 
 
 def _count(text: str, taken: list[tuple[int, int]]) -> tuple[int | None, list[tuple[int, int]]]:
-    """How many rows are wanted, and where that is said."""
+    """Return the requested number of rows, and its position."""
     for pattern in _TOPS:
         match = pattern.search(text)
         if match is None or _is_taken(match, taken):

@@ -1,4 +1,4 @@
-"""Tools that a question asks for by their phrases, with arguments found by name."""
+"""Tools that a question requests by their phrases, with arguments by name."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _BEFORE_VALUES = ARTICLES | frozenset(
 )
 
 Types = Sequence[Mapping[str, Any]]
-"""What an argument may be: JSON schemas, any of which will do."""
+"""The types of an argument: JSON schemas, one of which must match."""
 
 
 def plan_spoken(question: str, vocabulary: Vocabulary) -> Call | NotUnderstood | None:
-    """The call of the tool whose phrase is in the question, the longest phrase first.
+    """Return the call of the tool with the longest phrase in the question; None without one.
 
-    None where no phrase is. An argument that is not said is left out; one that has to be said, and
-    a word that is neither, keep the call from being made.
+    Arguments that the question does not have are omitted. A missing required argument, and a word
+    that was not understood, prevent the call.
     """
     words = split(question)
     said = [

@@ -16,7 +16,7 @@ from skillian.offline.wording import word_plainly, word_result
         ({"a": ["x", "y"], "b": []}, "a:\n  - x\n  - y\nb: none"),
         ({"a": [{"b": 1}]}, "a:\n  -\n    b: 1"),
         ({"answer": 42}, "answer: 42"),
-        ({}, "There is nothing."),
+        ({}, "The result is empty."),
     ],
 )
 def test_any_result_is_worded(result: dict[str, Any], said: str) -> None:

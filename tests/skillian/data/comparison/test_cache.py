@@ -52,7 +52,7 @@ def test_what_is_too_old_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     assert cache.get("a").size == 1
     now[0] = 3601
     with pytest.raises(
-        InvalidInputError, match=r"the comparison 'a' is unknown .*compare the sources again"
+        InvalidInputError, match=r"'a' is unknown .*compare the sources again"
     ):
         cache.get("a")
     assert cache.evicted() == ("a",)

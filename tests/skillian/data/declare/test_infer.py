@@ -214,9 +214,7 @@ def test_the_last_telling_word_of_a_name_decides_on_whole_numbers(name: str, is_
     ("sample", "is_key"),
     [(ColumnSample(100, 100), True), (ColumnSample(100, 5), True), (ColumnSample(100, 60), False)],
 )
-def test_otherwise_the_values_decide_and_a_remark_says_so(
-    sample: ColumnSample, is_key: bool
-) -> None:
+def test_otherwise_the_values_decide(sample: ColumnSample, *, is_key: bool) -> None:
     role = role_of("BUKRS", INTEGER, sample, "duckdb")
     assert isinstance(role.definition, Dimension) is is_key
     assert role.remark.startswith("check: ")
