@@ -246,6 +246,6 @@ def test_a_filter_on_an_unknown_dimension_names_the_nearest(one_pair: Pair) -> N
     assert told.value.to_dict()["available_dimensions"] == ["period", "key"]
 
 
-def test_what_is_no_text_is_refused(one_pair: Pair) -> None:
+def test_a_value_that_is_not_text_is_refused(one_pair: Pair) -> None:
     with pytest.raises(InvalidInputError, match=r"'key' .* takes a text"):
         one_pair.compared(two_dimensions(filters={"key": "\ud800"}))

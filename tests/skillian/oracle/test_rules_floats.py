@@ -85,7 +85,7 @@ def test_nan_in_a_decimal_of_postgres(postgres_place: Any) -> None:
     assert (str(amount.total_a), amount.total_b) == ("NaN", Decimal(3))
 
 
-def test_one_source_is_asked_alike(pair: Pair) -> None:
+def test_one_source_gives_the_same_answers(pair: Pair) -> None:
     rows = [("x", 0.1), ("x", 0.2), ("y", NAN), ("y", 1.0), ("z", LOW), (None, None)]
     asked = question(floats("a", rows, EACH), floats("b", rows, EACH), measures=[*EACH])
 

@@ -143,7 +143,7 @@ def test_unknown_names_tell_what_there_is(
     ]
 
 
-def test_an_unknown_source_tells_the_nearest(one_pair: Pair) -> None:
+def test_an_unknown_source_is_reported_with_the_nearest(one_pair: Pair) -> None:
     asked = question([("x", 1)], [("x", 1)])
 
     with pytest.raises(SourceNotFoundError) as told:
@@ -170,7 +170,7 @@ def test_a_measure_may_be_given_without_a_list(one_pair: Pair) -> None:
     assert only(result).gap == 1
 
 
-def test_no_measure_is_no_question(one_pair: Pair) -> None:
+def test_a_question_needs_a_measure(one_pair: Pair) -> None:
     with pytest.raises(InvalidInputError, match="at least one measure"):
         one_pair.compared(question([("x", 1)], [("x", 1)], measures=()))
 

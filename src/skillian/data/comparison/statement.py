@@ -251,7 +251,7 @@ def _measure_summary(index: int, measure: MeasurePlan) -> list[exp.Expr]:
     a, b, gap = sql.bare(f"a_{index}"), sql.bare(f"b_{index}"), sql.bare(f"gap_{index}")
     status = sql.bare(f"status_{index}")
     sums = {"total_a": a, "total_b": b, "net": gap, "gross": exp.Abs(this=gap.copy())}
-    present = [sql.negated(sql.is_text(status, gone)) for gone in (_MISSING_IN_A, _MISSING_IN_B)]
+    present = [sql.negated(sql.is_text(status, each)) for each in (_MISSING_IN_A, _MISSING_IN_B)]
     minus_a = exp.EQ(this=b.copy(), expression=exp.Neg(this=a.copy()))
     absent_a, absent_b = absent(index, measure, "a"), absent(index, measure, "b")
     counts = {

@@ -62,7 +62,7 @@ async def test_rows_keep_decimals_and_parameters_are_bound(connector: DuckDBConn
     assert table.to_pylist() == [{"x": Decimal("0.10"), "y": "'; DROP"}]
 
 
-async def test_describe_tells_types_without_running(connector: DuckDBConnector) -> None:
+async def test_describe_returns_types_without_running(connector: DuckDBConnector) -> None:
     statement = "SELECT SUM(a.range) AS s, 1.5 AS d FROM range(100000000000000) AS a"
     described = await connector.describe(statement)
     assert described["s"].sql == "HUGEINT"

@@ -99,7 +99,7 @@ async def test_two_connections_give_what_one_gives(services: DataServices) -> No
     assert not within.proof.queries
 
 
-async def test_what_comes_in_is_told(services: DataServices) -> None:
+async def test_progress_is_reported(services: DataServices) -> None:
     heard: list[tuple[str, int]] = []
     await services.comparison.compare(
         "a", "b", ["amount"], progress=lambda name, rows: heard.append((name, rows))
@@ -191,7 +191,7 @@ async def test_the_gap_is_explained_by_its_members(services: DataServices, other
     assert sorted(pairs) == [("company",), ("company", "period"), ("period",)]
 
 
-async def test_the_smallest_explanation_is_told_first(services: DataServices) -> None:
+async def test_the_smallest_explanation_is_first(services: DataServices) -> None:
     result = await services.comparison.compare("a", "b", ["amount"], filters={"company": [1, 2]})
     explained = await services.comparison.explain(result.cache_key)
     assert explained.to_dict()["interpretation"] == [

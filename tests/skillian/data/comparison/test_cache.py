@@ -21,7 +21,7 @@ def kept(name: str, size: int) -> CachedComparison:
     return found
 
 
-def test_the_least_used_goes_where_there_is_no_room(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_least_recently_used_is_evicted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(remembered, "MAX_BYTES", 100)
     cache = ComparisonCache(3600)
     for name in "abc":
@@ -51,9 +51,7 @@ def test_what_is_too_old_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     now[0] = 3599
     assert cache.get("a").size == 1
     now[0] = 3601
-    with pytest.raises(
-        InvalidInputError, match=r"'a' is unknown .*compare the sources again"
-    ):
+    with pytest.raises(InvalidInputError, match=r"'a' is unknown .*compare the sources again"):
         cache.get("a")
     assert cache.evicted() == ("a",)
 

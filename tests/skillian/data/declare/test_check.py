@@ -40,7 +40,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-async def test_a_sound_source_is_told_with_its_figures(folder: Path) -> None:
+async def test_a_sound_source_is_reported_with_its_figures(folder: Path) -> None:
     source = (
         "  s: {connection: c, table: t, dimensions: {company: {column: company}, period: {column:"
         " period}}, measures: {amount: {column: amount, aggregation: sum}, lines: {column: n,"
@@ -56,7 +56,7 @@ async def test_a_sound_source_is_told_with_its_figures(folder: Path) -> None:
     ]
 
 
-async def test_unique_keys_are_told(folder: Path) -> None:
+async def test_unique_keys_are_reported(folder: Path) -> None:
     source = (
         "  s: {connection: c, table: t, dimensions: {n: {column: n}},"
         " measures: {amount: {column: amount, aggregation: sum}}}"
@@ -91,7 +91,7 @@ async def test_values_that_cannot_be_converted_are_counted(folder: Path) -> None
     assert found["measure typed"] == ("1 of 4 values cannot be converted, such as 'n/a'", True)
 
 
-async def test_all_faults_of_all_sources_are_told_at_once(folder: Path) -> None:
+async def test_all_faults_of_all_sources_are_reported_at_once(folder: Path) -> None:
     source = (
         "  gone: {connection: c, table: tt, dimensions: {a: {column: a}},"
         " measures: {m: {column: m, aggregation: sum}}}\n"

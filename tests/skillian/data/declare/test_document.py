@@ -75,7 +75,7 @@ def test_two_documents_are_refused() -> None:
     assert faults("a: 1\n---\nb: 1\n")[0][0] == 2
 
 
-def test_a_key_that_is_no_name_is_refused() -> None:
+def test_a_key_that_is_not_a_name_is_refused() -> None:
     assert [message for _, message in faults("? [1, 2]\n: x\n~: y\n")] == [
         "a key must be a name",
         "a key must be a name",
@@ -106,7 +106,7 @@ def test_what_fits_is_the_model() -> None:
     assert found.inner["x"].limit == Decimal("0.10")
 
 
-def test_unknown_and_missing_keys_are_told_with_the_mend() -> None:
+def test_unknown_and_missing_keys_are_reported_with_the_fix() -> None:
     found, told = model_faults("inner:\n  x:\n    limt: 1\n")
     assert found is None
     assert sorted(told) == [
@@ -115,7 +115,7 @@ def test_unknown_and_missing_keys_are_told_with_the_mend() -> None:
     ]
 
 
-def test_what_stands_there_is_repeated_but_no_secret() -> None:
+def test_the_invalid_value_is_repeated_unless_secret() -> None:
     _, told = model_faults("secrets: {a: hunter2}\ninner:\n  x: {limit: much}\n")
     assert "got 'much'" in told[1]
     assert "hunter2" not in "".join(told)

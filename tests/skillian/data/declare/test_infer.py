@@ -162,7 +162,7 @@ async def test_sheets_are_named_behind_their_file(
         sources_of(await tables_of(["book.xlsx", "book.xlsx#Actuals"]))
 
 
-async def test_a_file_that_cannot_be_compared_is_told(tmp_path: Path) -> None:
+async def test_a_file_that_cannot_be_compared_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("company,name\n001,x\n")
     with pytest.raises(InvalidInputError, match=r"no column to sum; its columns: company, name"):

@@ -46,7 +46,7 @@ def test_sources_are_found_by_name(registry: SourceRegistry) -> None:
     assert registry.get("fi_reporting").table == "t"
 
 
-def test_an_unknown_source_tells_the_nearest(registry: SourceRegistry) -> None:
+def test_an_unknown_source_is_reported_with_the_nearest(registry: SourceRegistry) -> None:
     with pytest.raises(SourceNotFoundError) as refused:
         registry.get("fi_report")
     assert refused.value.available_sources == ("fi_reporting", "bpc_reporting")
@@ -144,7 +144,7 @@ def test_a_good_file_has_no_fault() -> None:
     assert list(read_definitions(GOOD, "s.yaml").sources) == ["a"]
 
 
-def test_three_faults_are_reported_together_each_with_line_and_mend() -> None:
+def test_three_faults_are_reported_together_each_with_line_and_fix() -> None:
     text = GOOD.replace("table: t", "tabel: t").replace("sum", "summ")
     text = text.replace("company: {column: c}", "company: {}")
     told = faults(text)
@@ -237,7 +237,7 @@ def test_files_that_hold_something_else(text: str) -> None:
     assert faults(text)
 
 
-def test_a_file_from_hell_tells_all_its_faults_at_once() -> None:
+def test_a_file_with_many_faults_reports_all_at_once() -> None:
     lines = (
         "connections: &c",
         "  db: duckdb:///x.duckdb",

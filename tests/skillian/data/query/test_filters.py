@@ -75,12 +75,12 @@ def test_an_injection_is_just_a_text() -> None:
         ({"x" * 10_000: 1}, MONEY, r"unknown operator 'x+\.\.\.x+'; operators"),
     ],
 )
-def test_what_is_no_filter_is_refused_by_name(given: Any, kind: ColumnType, message: str) -> None:
+def test_an_invalid_filter_is_refused_by_name(given: Any, kind: ColumnType, message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):
         parse_filter("x", given, kind)
 
 
-def test_a_condition_is_told_as_it_was_understood() -> None:
+def test_a_condition_is_reported_with_its_typed_values() -> None:
     [condition] = parse_filter("x", 1001, TEXT)
     assert condition.to_dict() == {"dimension": "x", "operator": "in", "values": ["1001"]}
 

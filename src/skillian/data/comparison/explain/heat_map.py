@@ -91,9 +91,9 @@ async def read_heat_map(
     index = _position("measure", measure, [each.name for each in plan.measures])
     scale = plan.measures[index].scale
     statement = prepare(_statement(table, keys, index, scale), workspace.dialect, {})
-    found = python_rows(await workspace.run(statement.text, statement.parameters))
-    rows = _Axis.read("row", found, plan.a.keys[keys[0]].type.kind)
-    columns = _Axis.read("column", found, plan.a.keys[keys[1]].type.kind)
+    cells = python_rows(await workspace.run(statement.text, statement.parameters))
+    rows = _Axis.read("row", cells, plan.a.keys[keys[0]].type.kind)
+    columns = _Axis.read("column", cells, plan.a.keys[keys[1]].type.kind)
     return HeatMap(
         measure=measure,
         unit=plan.measures[index].unit,
@@ -108,7 +108,7 @@ async def read_heat_map(
                 gross=row["gross"] or Decimal(0),
                 groups=int(row["groups"]),
             )
-            for row in found
+            for row in cells
         ),
         more_rows=rows.more,
         more_columns=columns.more,
@@ -117,7 +117,7 @@ async def read_heat_map(
 
 @dataclass(frozen=True, slots=True)
 class _Axis:
-    """The members of one dimension that are on the map, and how many more there are."""
+    """The members of one dimension on the map, and the number of others."""
 
     kind: Kind
     members: tuple[object, ...]
@@ -125,10 +125,10 @@ class _Axis:
     more: int
 
     @classmethod
-    def read(cls, name: str, found: Sequence[Mapping[str, Any]], kind: Kind) -> "_Axis":
-        members = sorted({python_value(row[name], kind) for row in found}, key=_none_last)
+    def read(cls, name: str, cells: Sequence[Mapping[str, Any]], kind: Kind) -> "_Axis":
+        members = sorted({python_value(row[name], kind) for row in cells}, key=_none_last)
         places = {member: place for place, member in enumerate(members)}
-        total = int(found[0][f"{name}_members"]) if found else 0
+        total = int(cells[0][f"{name}_members"]) if cells else 0
         return cls(kind, tuple(members), places, total - len(members))
 
     def place(self, value: object) -> int:
@@ -175,13 +175,13 @@ def _cells(table: str, keys: Sequence[int], index: int, scale: int) -> exp.Selec
     gap = sql.bare(f"gap_{index}")
     gross = exp.Sum(this=exp.Abs(this=gap.copy()))
     other = sql.negated(sql.is_text(sql.bare(f"status_{index}"), "match"))
-    found = exp.case().when(other, sql.one(), copy=False)
+    counted = exp.case().when(other, sql.one(), copy=False)
     select = exp.Select(
         expressions=[
             *(sql.named(column, axis) for column, axis in zip(columns, _AXES, strict=True)),
             sql.named(sql.decimal(exp.Sum(this=gap), scale), "net"),
             sql.named(sql.decimal(gross, scale), "gross"),
-            sql.named(exp.Count(this=found), "groups"),
+            sql.named(exp.Count(this=counted), "groups"),
         ]
     )
     return select.from_(sql.table(table), copy=False).group_by(

@@ -47,7 +47,7 @@ def test_a_share_is_cut_so_that_all_means_all(part: str, whole: str, told: str |
     assert share(Decimal(part), Decimal(whole)) == told
 
 
-def test_the_dimension_that_needs_fewest_members_goes_first() -> None:
+def test_the_dimension_that_needs_fewest_members_is_first() -> None:
     many = breakdown("company", "30", "30", "20", "20", needed=3)
     few = breakdown("period", "98", "2", needed=1)
     told = explained(many, few).with_member_counts({})
@@ -66,7 +66,7 @@ def test_all_members_there_are_explain_nothing() -> None:
     assert spread.sentence() == ("The gap in amount of 100 EUR gross is spread over many members.")
 
 
-def test_what_is_spread_is_said_to_be() -> None:
+def test_a_spread_gap_is_reported_as_such() -> None:
     told = explained(breakdown("doc", *["5"] * 20, needed=None, members=500)).with_member_counts({})
     assert "spread over many members" in told.sentence()
     nothing = MeasureExplanation("amount", None, Decimal(0), Decimal(0), ())

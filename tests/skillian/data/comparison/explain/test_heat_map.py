@@ -87,7 +87,7 @@ async def test_nothing_that_differs_is_an_empty_map(make_services: MakeServices)
     assert (found.rows, found.columns, found.cells, found.more_rows) == ((), (), (), 0)
 
 
-async def test_names_that_are_not_there_are_told(make_services: MakeServices) -> None:
+async def test_unknown_names_are_reported(make_services: MakeServices) -> None:
     engine = make_services(TABLES + FEW, SOURCES).comparison
     key = (await engine.compare("a", "b", ["amount"])).cache_key
     with pytest.raises(UnknownNameError, match="again"):
