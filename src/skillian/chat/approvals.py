@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from skillian.skills.session import session_id
-from tinyagent import Approval, Decision, Middleware, RunContext, ToolCall
+from tinyagent import Approval, Decision, Middleware, RunControl, ToolCall
 
 APPROVAL_SECONDS = 1800.0
 
@@ -108,7 +108,7 @@ class AskPerson(Approval):
         super().__init__()
         self._approvals = approvals
 
-    def bind(self, run: RunContext) -> Middleware:
+    def steer(self, run: RunControl) -> Middleware:
         """Know the run whose events tell of its calls."""
         if self._approvals.puts_away(session_id()):
             return _bound_to_wait(run)
@@ -117,12 +117,12 @@ class AskPerson(Approval):
             # The stream hands on what it is given; its readers here know these two as well.
             return await self._approvals.ask(call, cast("Tell", run.emit))
 
-        return Approval(ask).bind(run)
+        return Approval(ask).steer(run)
 
 
-def _bound_to_wait(run: RunContext) -> Middleware:
+def _bound_to_wait(run: RunControl) -> Middleware:
     """Leave the asking to the durable run, and tell of it."""
-    asking, tell = run.asking, cast("Tell", run.emit)
+    asking, tell = run.wrap_ask, cast("Tell", run.emit)
 
     def telling(ask: Callable[[ToolCall], Awaitable[Any]]) -> Callable[[ToolCall], Awaitable[Any]]:
         question = asking(ask)
@@ -135,8 +135,8 @@ def _bound_to_wait(run: RunContext) -> Middleware:
 
         return told
 
-    run.asking = telling
+    run.wrap_ask = telling
     try:
-        return Approval().bind(run)
+        return Approval().steer(run)
     finally:
-        run.asking = asking
+        run.wrap_ask = asking

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from tinyagent.core.context import Question as Ask
+from tinyagent.core.context import Ask
 from tinyagent.core.errors import RunAborted
 from tinyagent.core.messages import ToolCall
 from tinyagent.core.types import ToolResult

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from tinyagent.core.context import RunContext
+from tinyagent.core.context import RunControl
 from tinyagent.core.errors import ReplayDiverged
 from tinyagent.core.events import Event
 from tinyagent.core.execution import ExecutionResult
@@ -35,7 +35,7 @@ T = TypeVar("T")
 class BoundJournal(Middleware):
     """The journal as one run sees it."""
 
-    def __init__(self, journal: Journal, run: RunContext, prefix: str) -> None:
+    def __init__(self, journal: Journal, run: RunControl, prefix: str) -> None:
         self.journal = journal
         self.run = run
         self._prefix = prefix

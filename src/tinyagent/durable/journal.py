@@ -27,20 +27,20 @@ from typing import Any
 from dbos import DBOS
 from dbos import error as dbos_error
 
-from tinyagent.core.context import RunContext
+from tinyagent.core.context import RunControl
 from tinyagent.core.events import Event
 from tinyagent.durable.approval import Question, Suspended, asking
 from tinyagent.durable.bound import BoundJournal
 from tinyagent.durable.entries import INSIDE, Entry
 from tinyagent.durable.gate import Gate
 from tinyagent.durable.records import Record
-from tinyagent.middleware.base import Middleware
+from tinyagent.middleware.base import Middleware, SteeringMiddleware
 
 # The number of a record has another name, or another record, by now.
 _TAKEN = (dbos_error.DBOSUnexpectedStepError, dbos_error.DBOSStepNondeterminismError)
 
 
-class Journal(Middleware):
+class Journal(SteeringMiddleware):
     """The journal of one execution of a run, the runs of its agents as tools included.
 
     Made within the workflow, whose steps are written to.
@@ -78,7 +78,7 @@ class Journal(Middleware):
         for _ in range(max((entry.number for entry in self._entries.values()), default=0)):
             DBOS.reserve_step()  # new records are numbered behind those there are
 
-    def bind(self, run: RunContext) -> Middleware:
+    def steer(self, run: RunControl) -> Middleware:
         """Journal one run: that of the workflow, or of an agent as a tool within it.
 
         Any other run that is begun meanwhile is part of the call that it is begun in.
@@ -89,7 +89,7 @@ class Journal(Middleware):
         self._bound.add(inside)
         run.run_id = f"{self.run_id}/{inside}" if inside else self.run_id
         bound = BoundJournal(self, run, f"{inside}/" if inside else "")
-        run.asking = lambda ask: asking(bound, ask)
+        run.wrap_ask = lambda ask: asking(bound, ask)
         return bound
 
     @property

@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from tinyagent.core.context import RunContext
+from tinyagent.core.context import RunControl
 from tinyagent.core.errors import ReplayDiverged
 from tinyagent.core.events import Event, OutputDelta
 from tinyagent.core.execution import ExecutionResult
@@ -83,7 +83,7 @@ def _ending(result: ExecutionResult) -> str:
 
 
 @contextmanager
-def _without_output(run: RunContext) -> Generator[None]:
+def _without_output(run: RunControl) -> Generator[None]:
     """Do not tell again what the code prints."""
     emit: Callable[[Event], None] = run.emit
 

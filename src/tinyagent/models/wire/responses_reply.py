@@ -10,7 +10,6 @@ from http import HTTPStatus
 from typing import Any, Literal
 
 from tinyagent.core.errors import ModelError, ModelReplyError
-from tinyagent.core.json_shape import as_array, as_object, describe
 from tinyagent.core.parts import Reasoning, Text
 from tinyagent.core.types import (
     ModelDelta,
@@ -21,6 +20,7 @@ from tinyagent.core.types import (
     needed_parts,
     split_reply,
 )
+from tinyagent.core.untrusted import as_array, as_object, describe
 from tinyagent.models.wire.shared import (
     MAX_PARALLEL_CALLS,
     Origin,
@@ -133,15 +133,15 @@ def _read_item(item: Mapping[str, Any], origin: Origin) -> ReplyPart | None:
             texts = [*_texts(item.get("summary")), *_texts(item.get("content"))]
             return Reasoning("\n\n".join(texts), origin.mark({"item": dict(item)}))
         case "message":
-            kept = {key: value for key, value in item.items() if key != "content"}
-            return Text("".join(_texts(item.get("content"))), origin.mark({"item": kept}))
+            fields = {key: value for key, value in item.items() if key != "content"}
+            return Text("".join(_texts(item.get("content"))), origin.mark({"item": fields}))
         case "function_call":
-            kept = {key: item[key] for key in ("id", "status") if item.get(key)}
+            fields = {key: item[key] for key in ("id", "status") if item.get(key)}
             return RawToolCall(
                 str(item.get("call_id") or ""),
                 str(item.get("name") or ""),
                 str(item.get("arguments") or ""),
-                origin.mark({"item": kept}),
+                origin.mark({"item": fields}),
             )
         case _:
             return None

@@ -10,7 +10,7 @@ from openai import AsyncOpenAI
 from tests.tinyagent.testing.strict.support import ANSWER, THINKS_AND_ADDS, Json, tool
 
 from tinyagent.testing import Call, Output, StrictServer
-from tinyagent.testing.strict.chat_rules import CHAT
+from tinyagent.testing.strict.chat.rules import CHAT
 
 MODELS = {
     "openai": "gpt-4.1",

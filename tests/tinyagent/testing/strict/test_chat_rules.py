@@ -18,7 +18,7 @@ from tests.tinyagent.testing.strict.support import (
 )
 
 from tinyagent.testing import Output, StrictServer, describe
-from tinyagent.testing.strict.chat_rules import CHAT
+from tinyagent.testing.strict.chat.rules import CHAT
 
 MODELS = {"openai": "gpt-4.1", "gemini": "gemini-3-flash"}
 USER: Json = {"role": "user", "content": "hi"}
