@@ -16,7 +16,7 @@ _KEY = re.compile(r'"key":\s*(\{[^{}]*\})')
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class PastComparison:
     """A previous comparison: its arguments, and the keys of its groups, largest first."""
 
     arguments: Mapping[str, Any]
@@ -34,7 +34,7 @@ class Earlier:
     """The conversation before a question; `last` is a successful comparison or query."""
 
     last: ToolCall | None = None
-    comparison: Comparison | None = None
+    comparison: PastComparison | None = None
     page: ToolCall | None = None
     sources: tuple[str, ...] = field(default=())
 
@@ -64,14 +64,14 @@ def _with_result(earlier: Earlier, call: ToolCall, text: str) -> Earlier:
         key = _CACHE_KEY.findall(text)
         if not key:
             return earlier
-        comparison = Comparison(call.arguments, key[-1], _keys(text, "top_differences"))
+        comparison = PastComparison(call.arguments, key[-1], _keys(text, "top_differences"))
         return Earlier(call, comparison, None, comparison.sources)
     if call.name == QUERY and "source" in call.arguments:
         return Earlier(call, earlier.comparison, None, (str(call.arguments["source"]),))
     if call.name == ROWS and earlier.comparison is not None:
         known = earlier.comparison
         keys = _keys(text, "rows") or known.keys
-        shown = Comparison(known.arguments, known.cache_key, keys)
+        shown = PastComparison(known.arguments, known.cache_key, keys)
         return Earlier(earlier.last, shown, call, earlier.sources)
     return earlier
 

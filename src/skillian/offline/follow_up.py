@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from skillian.offline.earlier import COMPARE, QUERY, ROWS, Comparison, Earlier
+from skillian.offline.earlier import COMPARE, QUERY, ROWS, Earlier, PastComparison
 from skillian.offline.grounding import Grounding
 from skillian.offline.lexicon import ORDINALS
 
@@ -97,7 +97,7 @@ def change_source(grounding: Grounding, earlier: Earlier) -> ToolArguments | Non
     return QUERY, {**same, "source": source}
 
 
-def _is_about(grounding: Grounding, known: Comparison, sources: Sequence[str]) -> bool:
+def _is_about(grounding: Grounding, known: PastComparison, sources: Sequence[str]) -> bool:
     """Whether a question names no other sources than those of the comparison."""
     if len(sources) > 1:
         asked = known.arguments
@@ -112,14 +112,14 @@ def _mentions_more(grounding: Grounding) -> bool:
     return any(name not in grounding.asked_which for name in grounding.mentioned)
 
 
-def _is_within(grounding: Grounding, known: Comparison) -> bool:
+def _is_within(grounding: Grounding, known: PastComparison) -> bool:
     """Whether a question names only rows and measures that were compared."""
     filters = known.arguments.get("filters", {})
     same = all(filters.get(name) == value for name, value in grounding.filters.items())
     return same and set(grounding.measures) <= set(known.arguments["measures"])
 
 
-def _explain(grounding: Grounding, known: Comparison) -> ToolArguments:
+def _explain(grounding: Grounding, known: PastComparison) -> ToolArguments:
     arguments: dict[str, Any] = {"cache_key": known.cache_key}
     finer = [*grounding.breakdown, *grounding.asked_which]
     if finer:
@@ -127,7 +127,7 @@ def _explain(grounding: Grounding, known: Comparison) -> ToolArguments:
     return "explain_difference", arguments
 
 
-def _drill(grounding: Grounding, known: Comparison) -> ToolArguments | None:
+def _drill(grounding: Grounding, known: PastComparison) -> ToolArguments | None:
     key = _group(grounding, known)
     if key is None:
         return None
@@ -137,7 +137,7 @@ def _drill(grounding: Grounding, known: Comparison) -> ToolArguments | None:
     return "drill_down", arguments
 
 
-def _group(grounding: Grounding, known: Comparison) -> dict[str, Any] | None:
+def _group(grounding: Grounding, known: PastComparison) -> dict[str, Any] | None:
     """Return the named group, or the first known group that matches the filters."""
     said = {name: value for name, value in grounding.filters.items() if isinstance(value, str)}
     if len(said) < len(grounding.filters):
@@ -158,7 +158,7 @@ def _fits(key: Mapping[str, Any], said: Mapping[str, Any]) -> bool:
     return all(str(key.get(name)) == str(value) for name, value in said.items())
 
 
-def _rows(grounding: Grounding, known: Comparison, earlier: Earlier) -> ToolArguments | None:
+def _rows(grounding: Grounding, known: PastComparison, earlier: Earlier) -> ToolArguments | None:
     if grounding.filters:
         return None
     arguments: dict[str, Any] = {"cache_key": known.cache_key}
@@ -174,7 +174,7 @@ def _rows(grounding: Grounding, known: Comparison, earlier: Earlier) -> ToolArgu
     return ROWS, arguments
 
 
-def _statuses(grounding: Grounding, known: Comparison) -> list[str]:
+def _statuses(grounding: Grounding, known: PastComparison) -> list[str]:
     status = [_CLASSES[cue] for cue in _CLASSES if cue in grounding.cues]
     is_only, is_missing = "only" in grounding.cues, "missing" in grounding.cues
     if not (is_only or is_missing):

@@ -19,7 +19,7 @@ from skillian.offline.lexicon import (
 )
 from skillian.offline.limits import read_limits
 from skillian.offline.roles import Role, find_cues, unread_words
-from skillian.offline.values import Condition, Conditions, ValueReader
+from skillian.offline.values import Conditions, SpokenCondition, ValueReader
 from skillian.offline.vocabulary import LONGEST, Name, Phrases, Vocabulary
 from skillian.offline.words import MOST_PASSED, Word, plain, split
 
@@ -94,10 +94,10 @@ def ground(question: str, vocabulary: Vocabulary, sources: Sequence[str] = ()) -
         for at in range(len(words))
         if (name := phrases.at(words, at)) is not None and "source" in name.meanings
     ]
-    return _Reader(question, words, vocabulary.within(named or sources), vocabulary).read()
+    return _QuestionReader(question, words, vocabulary.within(named or sources), vocabulary).read()
 
 
-class _Reader:
+class _QuestionReader:
     """Reads a question from left to right, preferring the longest known phrase."""
 
     def __init__(
@@ -188,7 +188,7 @@ class _Reader:
         self._mark(at, end, kind)
         return name.length
 
-    def _take_condition(self, at: int, condition: Condition) -> int:
+    def _take_condition(self, at: int, condition: SpokenCondition) -> int:
         fits = self._conditions.add(condition.dimension, condition.operator, condition.values)
         self._mark(at, at + condition.length, "value" if fits else "conflict")
         return condition.length

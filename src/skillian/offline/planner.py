@@ -13,7 +13,7 @@ from typing import Any
 
 from skillian.offline.earlier import COMPARE, Earlier, as_object, read_earlier
 from skillian.offline.grounding import Grounding, ground
-from skillian.offline.plans import Call, Plan, is_like, plan, wants_more
+from skillian.offline.plans import Plan, PlannedCall, is_like, plan, wants_more
 from skillian.offline.spoken import plan_spoken
 from skillian.offline.vocabulary import Vocabulary
 from skillian.offline.wording import word_help, word_result
@@ -53,7 +53,7 @@ class OfflinePlanner:
         earlier = read_earlier(messages[:start])
         grounding = ground(turn[0].text, self._vocabulary, earlier.sources)
         planned = self._plan(turn[0].text, grounding, earlier)
-        if isinstance(planned, Call):
+        if isinstance(planned, PlannedCall):
             return _call(planned.tool, planned.arguments)
         return _say(word_help(self._vocabulary, planned.reason), NOT_UNDERSTOOD)
 
@@ -69,7 +69,7 @@ class OfflinePlanner:
     def _plan(self, question: str, grounding: Grounding, earlier: Earlier) -> Plan:
         """Return the plan; a tool's phrase has precedence unless the question names a source."""
         planned = plan(grounding, earlier, self._vocabulary)
-        if isinstance(planned, Call) and grounding.sources:
+        if isinstance(planned, PlannedCall) and grounding.sources:
             return planned
         return plan_spoken(question, self._vocabulary) or planned
 
@@ -89,7 +89,7 @@ class OfflinePlanner:
         answer = word_result(call.name, result, turn[-1].text)
         return _say(answer, TOOL_FAILED if result.get("error") else "stop")
 
-    def _further(self, before: Sequence[Message], turn: Sequence[Message]) -> Call | None:
+    def _further(self, before: Sequence[Message], turn: Sequence[Message]) -> PlannedCall | None:
         """Return the second call of a question such as "why do … and … differ?"."""
         earlier = read_earlier([*before, *turn])
         grounding = ground(turn[0].text, self._vocabulary, read_earlier(before).sources)
@@ -97,7 +97,11 @@ class OfflinePlanner:
             return None
         asked = Grounding(cues=grounding.cues, ordinal=grounding.ordinal, breakdown=[], filters={})
         planned = plan(asked, earlier, self._vocabulary)
-        return planned if isinstance(planned, Call) and "cache_key" in planned.arguments else None
+        return (
+            planned
+            if isinstance(planned, PlannedCall) and "cache_key" in planned.arguments
+            else None
+        )
 
     def _corrected(
         self, arguments: Mapping[str, Any], result: Mapping[str, Any]

@@ -19,7 +19,7 @@ _ROW_WORDS = {"row", "rows", "record", "records", "line", "lines", "entry", "ent
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class PlannedCall:
     """A tool call to make."""
 
     tool: str
@@ -33,7 +33,7 @@ class NotUnderstood:
     reason: str = ""
 
 
-Plan = Call | NotUnderstood
+Plan = PlannedCall | NotUnderstood
 
 
 def plan(grounding: Grounding, earlier: Earlier, vocabulary: Vocabulary) -> Plan:
@@ -43,10 +43,10 @@ def plan(grounding: Grounding, earlier: Earlier, vocabulary: Vocabulary) -> Plan
     if doubt:
         return NotUnderstood(doubt)
     if _is_listing(grounding):
-        return Call("list_sources", {})
+        return PlannedCall("list_sources", {})
     looked_into = follow_up.look_into(grounding, earlier, sources)
     if looked_into is not None:
-        return Call(*looked_into)
+        return PlannedCall(*looked_into)
     ambiguous = _ambiguous(grounding)
     if ambiguous:
         return NotUnderstood(ambiguous)
@@ -84,7 +84,7 @@ def _of_one_or_none(grounding: Grounding, earlier: Earlier, vocabulary: Vocabula
         return _of_one(grounding, earlier, vocabulary)
     changed = follow_up.change(grounding, earlier)
     if changed is not None:
-        return Call(*changed)
+        return PlannedCall(*changed)
     return NotUnderstood()
 
 
@@ -92,14 +92,14 @@ def _of_one(grounding: Grounding, earlier: Earlier, vocabulary: Vocabulary) -> P
     source = grounding.sources[0]
     again = follow_up.change_source(grounding, earlier)
     if again is not None:
-        return Call(*again)
+        return PlannedCall(*again)
     names_data = (
         grounding.measures or grounding.filters or grounding.breakdown or grounding.mentioned
     )
     if "describe" in grounding.cues and not (
         grounding.measures or grounding.filters or grounding.breakdown
     ):
-        return Call("describe_source", {"source": source})
+        return PlannedCall("describe_source", {"source": source})
     several = [name for name, value in grounding.filters.items() if isinstance(value, list)]
     if "compare" in grounding.cues and not several:
         return NotUnderstood("Which other source should it be compared with?")
@@ -125,7 +125,7 @@ def _comparison(grounding: Grounding, sources: Sequence[str], vocabulary: Vocabu
         arguments["filters"] = grounding.filters
     if grounding.thresholds:
         arguments["thresholds"] = grounding.thresholds
-    return Call(COMPARE, arguments)
+    return PlannedCall(COMPARE, arguments)
 
 
 def _query(grounding: Grounding, source: str, vocabulary: Vocabulary) -> Plan:
@@ -150,7 +150,7 @@ def _query(grounding: Grounding, source: str, vocabulary: Vocabulary) -> Plan:
         arguments["order"] = grounding.ordered_by
     if dimensions and (count := _count(grounding, ranked)) is not None:
         arguments["limit"] = count
-    return Call(QUERY, arguments)
+    return PlannedCall(QUERY, arguments)
 
 
 def _how_many(grounding: Grounding) -> int | None:

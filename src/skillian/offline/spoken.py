@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from skillian.offline.lexicon import ARTICLES, HARMLESS, REQUESTS
-from skillian.offline.plans import Call, NotUnderstood
+from skillian.offline.plans import NotUnderstood, PlannedCall
 from skillian.offline.vocabulary import ToolWords, Vocabulary
 from skillian.offline.words import Word, plain, split
 
@@ -19,7 +19,7 @@ Types = Sequence[Mapping[str, Any]]
 """The types of an argument: JSON schemas, one of which must match."""
 
 
-def plan_spoken(question: str, vocabulary: Vocabulary) -> Call | NotUnderstood | None:
+def plan_spoken(question: str, vocabulary: Vocabulary) -> PlannedCall | NotUnderstood | None:
     """Return the call of the tool with the longest phrase in the question; None without one.
 
     Arguments that the question does not have are omitted. A missing required argument, and a word
@@ -42,7 +42,7 @@ def plan_spoken(question: str, vocabulary: Vocabulary) -> Call | NotUnderstood |
         return NotUnderstood(f"{phrase!r} needs {' and '.join(reader.missing)}.")
     if reader.unread:
         return NotUnderstood(f"I did not understand: {', '.join(reader.unread)}.")
-    return Call(tool, arguments)
+    return PlannedCall(tool, arguments)
 
 
 def _find(words: Sequence[Word], wanted: Sequence[str]) -> tuple[int, int] | None:

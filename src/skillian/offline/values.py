@@ -41,7 +41,7 @@ _BEFORE_VALUE = {"for", "in", "of", "the", "during", "month", "year", "all", "bo
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class SpokenCondition:
     """A condition on one dimension, from `length` words."""
 
     length: int
@@ -51,7 +51,7 @@ class Condition:
 
 
 @dataclass(frozen=True, slots=True)
-class _Value:
+class _SpokenValue:
     """A value, or the values of a span of months in their order, from `length` words."""
 
     length: int
@@ -73,7 +73,7 @@ class ValueReader:
             for name, values in vocabulary.values.items()
         }
 
-    def condition_at(self, at: int) -> Condition | None:
+    def condition_at(self, at: int) -> SpokenCondition | None:
         """Return the condition that starts here: [operator] [dimension] [operator] values."""
         position, operator = self._operator(at)
         position, dimension = self._dimension(position)
@@ -98,9 +98,9 @@ class ValueReader:
         end, final, values = self._values(position + first.length, first, operator)
         after, named = self._dimension(end)
         end = after if named == first.dimension and dimension is None else end
-        return Condition(end - at, first.dimension, final, values)
+        return SpokenCondition(end - at, first.dimension, final, values)
 
-    def _has_order(self, value: _Value) -> bool:
+    def _has_order(self, value: _SpokenValue) -> bool:
         """Whether "after" makes sense for it: it has digits, in the format of the data."""
         known = self._vocabulary.values.get(value.dimension, {}).values()
         shapes = {_shape(each) for each in known} or {_shape(value.values[0])}
@@ -108,7 +108,7 @@ class ValueReader:
         return is_like and any(letter.isdigit() for letter in value.values[0])
 
     def _values(
-        self, end: int, first: _Value, operator: Operator | None
+        self, end: int, first: _SpokenValue, operator: Operator | None
     ) -> tuple[int, Operator, tuple[str, ...]]:
         """Return what the first value starts: a range, a list, or an open range."""
         last = self._end_of_range(end, first, operator)
@@ -127,7 +127,7 @@ class ValueReader:
         return end, operator, _bound(first.values, operator)
 
     def _list(
-        self, end: int, first: _Value, operator: Operator
+        self, end: int, first: _SpokenValue, operator: Operator
     ) -> tuple[int, Operator, tuple[str, ...]]:
         values = list(first.values)
         spans = len(values) > 1
@@ -147,8 +147,8 @@ class ValueReader:
         return end, operator, tuple(values)
 
     def _end_of_range(
-        self, end: int, first: _Value, operator: Operator | None
-    ) -> tuple[int, _Value] | None:
+        self, end: int, first: _SpokenValue, operator: Operator | None
+    ) -> tuple[int, _SpokenValue] | None:
         joined = {"and"} if operator == "between" else RANGES
         if operator not in {None, "eq", "gte", "between"}:
             return None
@@ -188,7 +188,7 @@ class ValueReader:
             return at, None
         return start + name.length, name.meanings["dimension"]
 
-    def _value(self, at: int, dimension: str | None, *, is_named: bool) -> _Value | None:
+    def _value(self, at: int, dimension: str | None, *, is_named: bool) -> _SpokenValue | None:
         """Return the value at this word, of this dimension unless it is None.
 
         After the name of the dimension it may be missing in the data; without the name only if no
@@ -202,7 +202,7 @@ class ValueReader:
         is_of_another = not is_named and (self._known(at, None) or self._months(at, None))
         return None if is_of_another else self._said(at, dimension)
 
-    def _known(self, at: int, dimension: str | None) -> _Value | None:
+    def _known(self, at: int, dimension: str | None) -> _SpokenValue | None:
         """Return the longest value of the data here; a common word only after its dimension."""
         for length in range(min(_LONGEST_VALUE, len(self._words) - at), 0, -1):
             part = self._words[at : at + length]
@@ -215,7 +215,7 @@ class ValueReader:
             if len(with_value) == 1 or (with_value and self._are_one(with_value)):
                 name = with_value[0]
                 value = self._vocabulary.values[name][text.lower()]
-                return _Value(length, name, (value,))
+                return _SpokenValue(length, name, (value,))
         return None
 
     def _are_one(self, names: Sequence[str]) -> bool:
@@ -225,9 +225,9 @@ class ValueReader:
             for source in self._vocabulary.sources.values()
         )
 
-    def _months(self, at: int, dimension: str | None) -> _Value | None:
+    def _months(self, at: int, dimension: str | None) -> _SpokenValue | None:
         """Return the values of the months that are named, of a single dimension."""
-        found: list[_Value] = []
+        found: list[_SpokenValue] = []
         for name, values in self._vocabulary.values.items():
             if dimension not in {None, name}:
                 continue
@@ -238,12 +238,12 @@ class ValueReader:
             if self._vocabulary.is_open(name) and self._vocabulary.is_date(name):
                 inside = periods.days_of(read[1])
             if inside:
-                found.append(_Value(read[0], name, tuple(inside)))
+                found.append(_SpokenValue(read[0], name, tuple(inside)))
         if found and (len(found) == 1 or self._are_one([each.dimension for each in found])):
             return found[0]
         return None
 
-    def _said(self, at: int, dimension: str) -> _Value | None:
+    def _said(self, at: int, dimension: str) -> _SpokenValue | None:
         """Return a value after its dimension that the data does not, or may not, have."""
         word = self._words[at]
         is_name = word.is_quoted or word.has_digit
@@ -251,7 +251,7 @@ class ValueReader:
             is_name = is_name or (word.is_name_like and not _is_everyday(word))
         if not is_name or "%" in word.text or self._phrases.at(self._words, at) is not None:
             return None
-        return _Value(1, dimension, (word.text,))
+        return _SpokenValue(1, dimension, (word.text,))
 
     def _skip(self, at: int, passed: set[str]) -> int:
         end = min(at + MOST_PASSED, len(self._words))

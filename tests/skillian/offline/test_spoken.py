@@ -9,7 +9,7 @@ import pytest
 from pydantic import BaseModel
 
 from skillian.offline.planner import OfflinePlanner
-from skillian.offline.plans import Call, NotUnderstood
+from skillian.offline.plans import NotUnderstood, PlannedCall
 from skillian.offline.spoken import plan_spoken
 from skillian.offline.vocabulary import DimensionWords, SourceWords, ToolWords, Vocabulary
 from tinyagent import Memory, ModelRequest
@@ -55,7 +55,7 @@ VOCABULARY = Vocabulary(
 )
 
 
-def planned(question: str) -> Call | NotUnderstood | None:
+def planned(question: str) -> PlannedCall | NotUnderstood | None:
     return plan_spoken(question, VOCABULARY)
 
 
@@ -82,7 +82,7 @@ def planned(question: str) -> Call | NotUnderstood | None:
     ],
 )
 def test_a_phrase_calls_its_tool(question: str, tool: str, arguments: dict[str, Any]) -> None:
-    assert planned(question) == Call(tool, arguments)
+    assert planned(question) == PlannedCall(tool, arguments)
 
 
 @pytest.mark.parametrize(

@@ -226,7 +226,7 @@ def only_key(told: Any) -> Any:
 def test_a_key_must_name_the_dimensions_compared(one_pair: Pair, key: dict[str, Any]) -> None:
     async def ask(services: DataServices) -> None:
         result = await services.comparison.compare("a", "b", ["amount"])
-        with pytest.raises(InvalidInputError, match="named by key"):
+        with pytest.raises(InvalidInputError, match="comparison has key, not"):
             await services.comparison.drill_down(result.cache_key, key)
 
     one_pair.asked(question([("x", 1)], []), ask)

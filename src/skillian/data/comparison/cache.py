@@ -7,7 +7,7 @@ from time import monotonic
 from cachetools import TTLCache
 
 from skillian.data.comparison.place import Place
-from skillian.data.comparison.plan import ComparisonPlan, Question
+from skillian.data.comparison.plan import ComparisonPlan, ComparisonQuestion
 from skillian.data.comparison.results import ComparisonResult
 from skillian.errors import InvalidInputError, quoted
 
@@ -22,7 +22,7 @@ class CachedComparison:
     `differences` is the workspace's table of the groups that differ, once it has been staged.
     """
 
-    question: Question
+    question: ComparisonQuestion
     plan: ComparisonPlan
     place: Place
     result: ComparisonResult

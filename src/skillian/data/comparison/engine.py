@@ -15,7 +15,12 @@ from skillian.data.comparison.explain.members import explain_measures
 from skillian.data.comparison.interpretation import interpret
 from skillian.data.comparison.page import ColumnFilter, Order, Page
 from skillian.data.comparison.place import Progress, choose_place
-from skillian.data.comparison.plan import ComparisonPlan, Planner, Question, unused_dimensions
+from skillian.data.comparison.plan import (
+    ComparisonPlan,
+    ComparisonQuestion,
+    Planner,
+    unused_dimensions,
+)
 from skillian.data.comparison.results import STATUSES, ComparisonResult, Proof, Status
 from skillian.data.comparison.rows import (
     ComparisonRows,
@@ -85,7 +90,7 @@ class ComparisonEngine:
         Raises `InvalidInputError`, `UnknownNameError`, `QueryError` or `UnavailableError`.
         """
         names = (source_a_name, source_b_name)
-        question = Question.from_request(names, measures, align_on, filters, thresholds)
+        question = ComparisonQuestion.from_request(names, measures, align_on, filters, thresholds)
         return (await self._compared(question, progress)).result
 
     async def check(
@@ -100,7 +105,7 @@ class ComparisonEngine:
     ) -> None:
         """Check a question without running it; raises as `compare` does before its statements."""
         names = (source_a_name, source_b_name)
-        question = Question.from_request(names, measures, align_on, filters, thresholds)
+        question = ComparisonQuestion.from_request(names, measures, align_on, filters, thresholds)
         await self._planner.plan(question)
 
     async def rows(
@@ -188,7 +193,7 @@ class ComparisonEngine:
         """Return the result of a cached comparison; raises `InvalidInputError`."""
         return self._cache.get(cache_key).result
 
-    def question(self, cache_key: str) -> Question:
+    def question(self, cache_key: str) -> ComparisonQuestion:
         """Return the question of a cached comparison; raises `InvalidInputError`."""
         return self._cache.get(cache_key).question
 
@@ -197,7 +202,9 @@ class ComparisonEngine:
         self._cache.clear()
         await self._workspace.aclose()
 
-    async def _compared(self, question: Question, progress: Progress | None) -> CachedComparison:
+    async def _compared(
+        self, question: ComparisonQuestion, progress: Progress | None
+    ) -> CachedComparison:
         plan = await self._planner.plan(question)
         key = self._planner.cache_key(plan, self._top)
         comparison = self._cache.find(key)
@@ -206,7 +213,11 @@ class ComparisonEngine:
         return await self._comparing.run(key, lambda: self._run(question, plan, key, progress))
 
     async def _run(
-        self, question: Question, plan: ComparisonPlan, key: str, progress: Progress | None
+        self,
+        question: ComparisonQuestion,
+        plan: ComparisonPlan,
+        key: str,
+        progress: Progress | None,
     ) -> CachedComparison:
         snapshot = datetime.now(UTC).isoformat(timespec="seconds")
         place = await choose_place(plan, self._workspace, progress)

@@ -60,7 +60,7 @@ class Page:
     where: tuple[ColumnFilter, ...] = ()
 
     def of(
-        self, select: exp.Select, plan: ComparisonPlan, parameters: sql.Parameters
+        self, select: exp.Select, plan: ComparisonPlan, parameters: sql.BoundValues
     ) -> exp.Select:
         """Restrict a SELECT of all groups to this page; the values of its conditions are bound.
 
@@ -75,7 +75,7 @@ class Page:
         return select
 
     def counted(
-        self, select: exp.Select, plan: ComparisonPlan, parameters: sql.Parameters
+        self, select: exp.Select, plan: ComparisonPlan, parameters: sql.BoundValues
     ) -> exp.Select:
         """Return the SELECT that counts the groups on all pages of this kind; raises as `of`."""
         everything = replace(self, offset=0, limit=None).of(select, plan, parameters)
@@ -121,7 +121,7 @@ def _position(kind: str, name: str, names: Sequence[str]) -> int:
     return names.index(name)
 
 
-def _tested(test: ColumnFilter, plan: ComparisonPlan, parameters: sql.Parameters) -> exp.Expr:
+def _tested(test: ColumnFilter, plan: ComparisonPlan, parameters: sql.BoundValues) -> exp.Expr:
     value = _value(test, plan)
     if test.column == "status":
         raise InvalidInputError("use `status`, not a filter, to select classes")

@@ -33,7 +33,7 @@ Progress = Callable[[str, int], None]
 """Called with the name of a source and the number of its rows that have arrived."""
 
 
-class Engine(Protocol):
+class StatementEngine(Protocol):
     """Runs the statements over the groups of a comparison."""
 
     @property
@@ -62,7 +62,7 @@ class Place:
         tables: The tables of the workspace, to be dropped with the comparison.
     """
 
-    engine: Engine
+    engine: StatementEngine
     groups: Callable[[], Relations]
     pieces: Callable[[], Relations]
     queries: Mapping[str, Statement]

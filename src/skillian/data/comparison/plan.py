@@ -54,7 +54,7 @@ class ComparisonPlan:
     b: Side
     align_on: tuple[str, ...]
     measures: tuple[MeasurePlan, ...]
-    parameters: sql.Parameters
+    parameters: sql.BoundValues
 
 
 async def bound_side(
@@ -62,7 +62,7 @@ async def bound_side(
     align_on: Sequence[str],
     measures: Sequence[str],
     filters: Filters | None,
-    parameters: sql.Parameters,
+    parameters: sql.BoundValues,
 ) -> Side:
     """Return one side; raises as `BoundSource`, `exact_measures` and `conditions` do."""
     where = conditions(source, filters)
@@ -75,7 +75,7 @@ async def bound_side(
 
 
 def plan_comparison(
-    a: Side, b: Side, thresholds: Sequence[Thresholds], parameters: sql.Parameters
+    a: Side, b: Side, thresholds: Sequence[Thresholds], parameters: sql.BoundValues
 ) -> ComparisonPlan:
     """Return the plan for two sides with the same keys and measures.
 
@@ -227,7 +227,7 @@ ENGINE_VERSION = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ComparisonQuestion:
     """What to compare; an `align_on` of None means the declared default."""
 
     source_a: str
@@ -245,7 +245,7 @@ class Question:
         align_on: Sequence[str] | None,
         filters: Filters | None,
         thresholds: Thresholds | Mapping[str, Any] | None,
-    ) -> "Question":
+    ) -> "ComparisonQuestion":
         """Return a question from the arguments of a request; raises `InvalidInputError`."""
         named = [measures] if isinstance(measures, str) else list(dict.fromkeys(measures))
         if not named:
@@ -253,7 +253,7 @@ class Question:
         aligned = None if align_on is None else tuple(dict.fromkeys(align_on))
         return cls(*sources, tuple(named), aligned, filters, _thresholds(thresholds))
 
-    def aligned_on(self, names: Sequence[str]) -> "Question":
+    def aligned_on(self, names: Sequence[str]) -> "ComparisonQuestion":
         """Return the same question at another grain."""
         return replace(self, align_on=tuple(names))
 
@@ -270,7 +270,7 @@ class Planner:
         self._registry = registry
         self._binder = binder
 
-    async def plan(self, question: Question) -> ComparisonPlan:
+    async def plan(self, question: ComparisonQuestion) -> ComparisonPlan:
         """Return the plan; raises as `ComparisonEngine.compare` does."""
         a = await self._binder.bind(question.source_a)
         b = await self._binder.bind(question.source_b)
@@ -281,7 +281,7 @@ class Planner:
             question.thresholds.over(settings.thresholds_for(pair, name)).settled()
             for name in question.measures
         ]
-        parameters = sql.Parameters()
+        parameters = sql.BoundValues()
         sides = await with_same_types(
             await bound_side(a, keys, question.measures, question.filters, parameters),
             await bound_side(b, keys, question.measures, question.filters, parameters),

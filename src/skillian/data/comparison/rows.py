@@ -11,7 +11,7 @@ from sqlglot import exp
 from skillian.connectors.duckdb.workspace import Workspace, stored_type
 from skillian.data import sql
 from skillian.data.comparison.page import Page
-from skillian.data.comparison.place import Engine, Place, together
+from skillian.data.comparison.place import Place, StatementEngine, together
 from skillian.data.comparison.plan import ComparisonPlan, Side
 from skillian.data.comparison.results import Difference, Status
 from skillian.data.comparison.statement import rated, with_relations
@@ -25,7 +25,7 @@ from skillian.errors import InvalidInputError
 _MATCH = "match"
 _AT_ONCE = 500
 
-_Paged = Callable[[exp.Select, ComparisonPlan, sql.Parameters], exp.Select]
+_Paged = Callable[[exp.Select, ComparisonPlan, sql.BoundValues], exp.Select]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,11 +129,11 @@ class Groups:
             return sum([int(row["total"]) async for batch in batches for row in python_rows(batch)])
 
     @property
-    def _engine(self) -> Engine:
+    def _engine(self) -> StatementEngine:
         return self._place.engine if self._staged is None else self._staged[0]
 
     def _statement(self, paged: _Paged) -> Statement:
-        parameters = sql.Parameters()
+        parameters = sql.BoundValues()
         if self._staged is None:
             tree = _groups(self._plan, self._place)  # which binds the limits of the plan
             parameters.values |= self._plan.parameters.values
@@ -209,6 +209,6 @@ async def _rows(side: Side, key: Mapping[str, object], limit: int) -> QueryResul
     source = side.source
     where: list[Condition] = list(side.where)
     for name, value in key.items():
-        term = source.dimension(name, sql.Parameters())
+        term = source.dimension(name, sql.BoundValues())
         where += parse_filter(name, [value], term.type)
     return await raw_rows(source, where, limit, in_order=True)

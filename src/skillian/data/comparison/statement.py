@@ -76,7 +76,7 @@ def _classified(plan: ComparisonPlan, relation: str) -> exp.Select:
     return exp.Select(expressions=columns).from_(sql.table(relation), copy=False)
 
 
-def _status(index: int, measure: MeasurePlan, parameters: sql.Parameters) -> exp.Expr:
+def _status(index: int, measure: MeasurePlan, parameters: sql.BoundValues) -> exp.Expr:
     a, b = sql.bare(f"a_{index}"), sql.bare(f"b_{index}")
     none_a, none_b = absent(index, measure, "a"), absent(index, measure, "b")
     case = _missing(exp.case())
@@ -97,7 +97,7 @@ def _status(index: int, measure: MeasurePlan, parameters: sql.Parameters) -> exp
     return case.else_(sql.text(_MAJOR), copy=False)
 
 
-def _within(a: exp.Expr, b: exp.Expr, limits: Limits, parameters: sql.Parameters) -> exp.Expr:
+def _within(a: exp.Expr, b: exp.Expr, limits: Limits, parameters: sql.BoundValues) -> exp.Expr:
     """Return the test that each stated limit is met.
 
     The terms are cross-multiplied, since a quotient would be a binary float. For a = 0 there is no

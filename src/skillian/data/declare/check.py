@@ -29,7 +29,7 @@ MAX_SECONDS = 300
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class SourceFinding:
     """The result for one part of a source; only a fault needs fixing."""
 
     source: str
@@ -40,7 +40,7 @@ class Finding:
 
 async def check_sources(
     registry: SourceRegistry, starting: Callable[[str], None] | None = None
-) -> AsyncGenerator[Finding]:
+) -> AsyncGenerator[SourceFinding]:
     """Yield the findings of all sources, in file order; failures are findings, too.
 
     At most `MAX_ROWS` rows of a source are checked, for at most `MAX_SECONDS`; the findings say so.
@@ -60,7 +60,7 @@ async def check_sources(
                         async with asyncio.timeout_at(deadline):
                             finding = await anext(findings, None)
                     except TimeoutError:
-                        yield Finding(name, "source", _unfinished(remaining), is_fault=True)
+                        yield SourceFinding(name, "source", _unfinished(remaining), is_fault=True)
                         break
                     if finding is None:
                         break
@@ -86,18 +86,20 @@ def _unfinished(parts: Sequence[str]) -> str:
     )
 
 
-async def _checked(registry: SourceRegistry, binder: Binder, name: str) -> AsyncGenerator[Finding]:
+async def _checked(
+    registry: SourceRegistry, binder: Binder, name: str
+) -> AsyncGenerator[SourceFinding]:
     try:
         source = await binder.bind(name)
         rows = await _row_count(source)
     except ToolError as error:
-        yield Finding(name, "source", str(error), is_fault=True)
+        yield SourceFinding(name, "source", str(error), is_fault=True)
         return
     text = f"{rows} rows"
     if rows > MAX_ROWS:
         text += f", of which {MAX_ROWS} are checked below"
         source, rows = replace(source, first_rows=MAX_ROWS), MAX_ROWS
-    yield Finding(name, "source", text)
+    yield SourceFinding(name, "source", text)
     sound: list[str] = []
     async for finding in _columns(source, rows):
         yield finding
@@ -110,7 +112,7 @@ async def _checked(registry: SourceRegistry, binder: Binder, name: str) -> Async
 
 
 async def _row_count(source: BoundSource) -> int:
-    row = await _ask(source, {"row_count": exp.Count(this=exp.Star())}, sql.Parameters())
+    row = await _ask(source, {"row_count": exp.Count(this=exp.Star())}, sql.BoundValues())
     return int(row["row_count"])
 
 
@@ -124,10 +126,10 @@ class _Part:
     describe: Callable[[Mapping[str, Any]], str]
 
 
-async def _columns(source: BoundSource, rows: int) -> AsyncGenerator[Finding]:
+async def _columns(source: BoundSource, rows: int) -> AsyncGenerator[SourceFinding]:
     """Yield a finding for each dimension and measure, by one query, or one for each if it fails."""
-    definition, parameters = source.definition, sql.Parameters()
-    parts: list[_Part | Finding] = [
+    definition, parameters = source.definition, sql.BoundValues()
+    parts: list[_Part | SourceFinding] = [
         *(_dimension(source, name, rows, parameters) for name in definition.dimensions),
         *[await _measure(source, name) for name in definition.measures],
     ]
@@ -142,37 +144,39 @@ async def _columns(source: BoundSource, rows: int) -> AsyncGenerator[Finding]:
     except ToolError:
         for part in parts:
             yield (
-                part if isinstance(part, Finding) else await _alone(source, part, parameters, rows)
+                part
+                if isinstance(part, SourceFinding)
+                else await _alone(source, part, parameters, rows)
             )
         return
     for part in parts:
-        if isinstance(part, Finding):
+        if isinstance(part, SourceFinding):
             yield part
             continue
         index = whole.index(part)
         values = {name: row[f"{name}_{index}"] for name in part.columns}
-        yield Finding(source.name, part.name, part.describe(values))
+        yield SourceFinding(source.name, part.name, part.describe(values))
 
 
 async def _alone(
-    source: BoundSource, part: _Part, parameters: sql.Parameters, rows: int
-) -> Finding:
+    source: BoundSource, part: _Part, parameters: sql.BoundValues, rows: int
+) -> SourceFinding:
     try:
         row = await _ask(source, part.columns, parameters)
     except ToolError as error:
         reason = await _unfit(source, part.value, parameters, rows) or str(error)
-        return Finding(source.name, part.name, reason, is_fault=True)
-    return Finding(source.name, part.name, part.describe(row))
+        return SourceFinding(source.name, part.name, reason, is_fault=True)
+    return SourceFinding(source.name, part.name, part.describe(row))
 
 
 def _dimension(
-    source: BoundSource, name: str, rows: int, parameters: sql.Parameters
-) -> _Part | Finding:
+    source: BoundSource, name: str, rows: int, parameters: sql.BoundValues
+) -> _Part | SourceFinding:
     part = f"dimension {name}"
     try:
         term = source.dimension(name, parameters)
     except ToolError as error:
-        return Finding(source.name, part, str(error), is_fault=True)
+        return SourceFinding(source.name, part, str(error), is_fault=True)
     # As text, so that the database has to compute every value, which counting might not require.
     last = exp.Max(this=exp.cast(term.value.copy(), "TEXT"))
     columns = {"filled": exp.Count(this=term.value.copy()), "last": last}
@@ -185,7 +189,7 @@ def _dimension(
     return _Part(part, term.value, columns, describe)
 
 
-async def _measure(source: BoundSource, name: str) -> _Part | Finding:
+async def _measure(source: BoundSource, name: str) -> _Part | SourceFinding:
     part = f"measure {name}"
     try:
         (term,) = await exact_measures(source, [name])
@@ -194,7 +198,7 @@ async def _measure(source: BoundSource, name: str) -> _Part | Finding:
         code = code_of(term, term.value.copy(), term.code, scale)
         columns |= {} if code is None else {"code": code}
     except ToolError as error:
-        return Finding(source.name, part, str(error), is_fault=True)
+        return SourceFinding(source.name, part, str(error), is_fault=True)
 
     def describe(row: Mapping[str, Any]) -> str:
         total = number_of(row["total"], row.get("code"))
@@ -203,8 +207,8 @@ async def _measure(source: BoundSource, name: str) -> _Part | Finding:
     return _Part(part, term.value, columns, describe)
 
 
-async def _keys(source: BoundSource, keys: Sequence[str]) -> Finding:
-    parameters = sql.Parameters()
+async def _keys(source: BoundSource, keys: Sequence[str]) -> SourceFinding:
+    parameters = sql.BoundValues()
     values = {
         f"key_{index}": source.dimension(key, parameters).value for index, key in enumerate(keys)
     }
@@ -223,14 +227,14 @@ async def _keys(source: BoundSource, keys: Sequence[str]) -> Finding:
     try:
         row = await fetch_one(source, outer, parameters)
     except ToolError as error:
-        return Finding(source.name, part, str(error), is_fault=True)
+        return SourceFinding(source.name, part, str(error), is_fault=True)
     most = int(row["most"] or 0)
     size = f"up to {most} rows each" if most > 1 else "one row each"
-    return Finding(source.name, part, f"{row['group_count']} groups, {size}")
+    return SourceFinding(source.name, part, f"{row['group_count']} groups, {size}")
 
 
 async def _unfit(
-    source: BoundSource, value: exp.Expr, parameters: sql.Parameters, rows: int
+    source: BoundSource, value: exp.Expr, parameters: sql.BoundValues, rows: int
 ) -> str | None:
     """Return how many values cannot be converted, with an example, if the database can test it."""
     test = unfit_test(value, source.connector.dialect)
@@ -253,7 +257,7 @@ async def _unfit(
 
 
 async def _ask(
-    source: BoundSource, columns: Mapping[str, exp.Expr], parameters: sql.Parameters
+    source: BoundSource, columns: Mapping[str, exp.Expr], parameters: sql.BoundValues
 ) -> Mapping[str, Any]:
     select = exp.Select(expressions=[sql.named(value, name) for name, value in columns.items()])
     return await fetch_one(source, source.rows(select), parameters)

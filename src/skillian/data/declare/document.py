@@ -29,7 +29,7 @@ _READ = frozenset(
 
 
 @dataclass(slots=True)
-class Document:
+class YamlDocument:
     """A file's data, the line on which each path starts (from 1), and its faults."""
 
     file: str
@@ -48,9 +48,9 @@ class Document:
         return self.lines.get(path, 1)
 
 
-def read_yaml(text: str, file: str) -> Document:
+def read_yaml(text: str, file: str) -> YamlDocument:
     """Read one YAML document; faults are collected, and name `file`."""
-    document = Document(file)
+    document = YamlDocument(file)
     try:
         _refuse_aliases(text, document)
         node = yaml.compose(text, yaml.SafeLoader)
@@ -61,11 +61,11 @@ def read_yaml(text: str, file: str) -> Document:
         document.fault(1, f"this is not YAML: {error}")
     else:
         if node is not None:
-            document.data = _Reader(document).plain(node, ())
+            document.data = _NodeReader(document).plain(node, ())
     return document
 
 
-def _refuse_aliases(text: str, document: Document) -> None:
+def _refuse_aliases(text: str, document: YamlDocument) -> None:
     """Add a fault for every alias and anchor, with which a small file can expand without limit."""
     depth = 0
     events: Iterator[yaml.Event] = yaml.parse(text, yaml.SafeLoader)
@@ -81,10 +81,10 @@ def _refuse_aliases(text: str, document: Document) -> None:
             document.fault(line, f"`{name}` is a YAML {kind}", "write the value out in each place")
 
 
-class _Reader:
+class _NodeReader:
     """Turns nodes into plain data, and adds lines and faults to the document."""
 
-    def __init__(self, document: Document) -> None:
+    def __init__(self, document: YamlDocument) -> None:
         self._document = document
         self._seen: set[int] = set()
 
@@ -139,7 +139,7 @@ M = TypeVar("M", bound=BaseModel)
 _SHOWN = 60
 
 
-def validated(model: type[M], document: Document, secret: str | None = None) -> M | None:
+def validated(model: type[M], document: YamlDocument, secret: str | None = None) -> M | None:
     """Return the document's data as this model; None, with faults in the document, if invalid.
 
     Values under the key `secret` never appear in a fault.

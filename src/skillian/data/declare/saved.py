@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from skillian.data.declare.definitions import Definition, Name, Thresholds
-from skillian.data.declare.document import Document, read_yaml, validated
 from skillian.data.declare.document import Path as KeyPath
+from skillian.data.declare.document import YamlDocument, read_yaml, validated
 from skillian.data.declare.sources import SourceRegistry
 from skillian.errors import ConfigurationError, Fault, SourceNotFoundError, UnknownNameError
 
@@ -75,7 +75,7 @@ def read_saved(path: Path) -> Saved:
     return Saved(registry, content.compare)
 
 
-def _document(path: Path) -> Document:
+def _document(path: Path) -> YamlDocument:
     try:
         return read_yaml(path.read_text(encoding="utf-8"), str(path))
     except OSError as error:

@@ -10,7 +10,7 @@ from typing import Self
 
 from skillian.connectors import Connector, connect, dialect_of, scheme, schemes
 from skillian.data.declare.definitions import ComparisonSettings, Measure, Source, SourcesFile
-from skillian.data.declare.document import Data, Document, read_yaml, shown, validated
+from skillian.data.declare.document import Data, YamlDocument, read_yaml, shown, validated
 from skillian.data.sql.admission import admit_expression, admit_query
 from skillian.errors import (
     ConfigurationError,
@@ -39,7 +39,7 @@ def read_definitions(text: str, file: str) -> SourcesFile:
     return definitions
 
 
-def _check_connections(document: Document) -> None:
+def _check_connections(document: YamlDocument) -> None:
     """Report undeclared connections in a file with faults that prevent the other checks."""
     data = _mapping(document.data)
     known = _mapping(data.get("connections"))
@@ -49,7 +49,7 @@ def _check_connections(document: Document) -> None:
             _unknown(document, ("sources", name, "connection"), connection, known)
 
 
-def _check_variables(document: Document) -> None:
+def _check_variables(document: YamlDocument) -> None:
     """Report variables of connections that are not set in the environment."""
     for name, url in _mapping(_mapping(document.data).get("connections")).items():
         for variable in VARIABLE.findall(url) if isinstance(url, str) else ():
@@ -63,7 +63,7 @@ def _mapping(data: Data) -> Mapping[str, Data]:
     return data if isinstance(data, Mapping) else {}
 
 
-def _check(definitions: SourcesFile, document: Document) -> None:
+def _check(definitions: SourcesFile, document: YamlDocument) -> None:
     """Report faults between parts of the file: undeclared names, and SQL that is not allowed."""
     for name, url in definitions.connections.items():
         kind = scheme(url.get_secret_value())
@@ -76,7 +76,9 @@ def _check(definitions: SourcesFile, document: Document) -> None:
     _check_comparison(definitions, document)
 
 
-def _check_source(name: str, source: Source, definitions: SourcesFile, document: Document) -> None:
+def _check_source(
+    name: str, source: Source, definitions: SourcesFile, document: YamlDocument
+) -> None:
     path = ("sources", name)
     if source.connection not in definitions.connections:
         _unknown(document, (*path, "connection"), source.connection, definitions.connections)
@@ -95,7 +97,7 @@ def _check_source(name: str, source: Source, definitions: SourcesFile, document:
         _check_sql(path, source, dialect, document)
 
 
-def _check_sql(path: tuple[str, ...], source: Source, dialect: str, document: Document) -> None:
+def _check_sql(path: tuple[str, ...], source: Source, dialect: str, document: YamlDocument) -> None:
     if source.query is not None:
         try:
             admit_query(source.query, dialect)
@@ -120,7 +122,7 @@ def _expressions(measures: dict[str, Measure]) -> Iterator[tuple[str, str]]:
             yield name, measure.expression
 
 
-def _check_comparison(definitions: SourcesFile, document: Document) -> None:
+def _check_comparison(definitions: SourcesFile, document: YamlDocument) -> None:
     comparison, sources = definitions.comparison, definitions.sources.values()
     dimensions = {name for source in sources for name in source.dimensions}
     measures = {name for source in sources for name in source.measures}
@@ -137,7 +139,7 @@ def _check_comparison(definitions: SourcesFile, document: Document) -> None:
 
 
 def _unknown(
-    document: Document, path: tuple[str | int, ...], name: str, known: Iterable[str]
+    document: YamlDocument, path: tuple[str | int, ...], name: str, known: Iterable[str]
 ) -> None:
     choices = nearest(name, known)
     fix = f"did you mean `{choices[0]}`? known: {', '.join(choices)}" if choices else "declare it"

@@ -70,7 +70,7 @@ class BoundSource:
     columns: Mapping[str, ColumnType]
     first_rows: int | None = None
 
-    def dimension(self, name: str, parameters: sql.Parameters) -> Term:
+    def dimension(self, name: str, parameters: sql.BoundValues) -> Term:
         """Return the value of a dimension.
 
         Raises `UnknownNameError` for an undeclared name, and `QueryError` for a declaration that

@@ -122,7 +122,7 @@ async def _describe(source: BoundSource) -> SourceInfo:
 
 async def _extent(source: BoundSource) -> tuple[int, object]:
     """Return the number of rows and the freshness."""
-    parameters = sql.Parameters()
+    parameters = sql.BoundValues()
     columns: list[exp.Expr] = [sql.named(exp.Count(this=exp.Star()), "row_count")]
     if source.definition.freshness is not None:
         newest = source.dimension(source.definition.freshness, parameters).value
@@ -133,7 +133,7 @@ async def _extent(source: BoundSource) -> tuple[int, object]:
 
 
 async def _dimension(source: BoundSource, name: str) -> DimensionInfo:
-    parameters = sql.Parameters()
+    parameters = sql.BoundValues()
     term = source.dimension(name, parameters)
     definition = source.definition.dimensions[name]
     rows = filtered_rows(source, {"value": term.value}, (), parameters).distinct()

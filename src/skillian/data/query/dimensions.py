@@ -38,7 +38,7 @@ class DimensionBuilder:
         parameters: The bound values of the statement.
     """
 
-    def __init__(self, definition: Dimension, parameters: sql.Parameters) -> None:
+    def __init__(self, definition: Dimension, parameters: sql.BoundValues) -> None:
         self._definition = definition
         self._parameters = parameters
 

@@ -62,7 +62,7 @@ class QueryResult:
 
 
 @dataclass(frozen=True, slots=True)
-class _Query:
+class _CheckedQuery:
     """A checked query: what to group by, what to aggregate, which rows, in which order."""
 
     dimensions: tuple[Term, ...]
@@ -103,9 +103,9 @@ class QueryEngine:
         bound = await self._binder.bind(source)
         if not any(names):
             raise InvalidInputError(f"name dimensions or measures of {source}; {_offer(bound)}")
-        parameters = sql.Parameters()
+        parameters = sql.BoundValues()
         where = conditions(bound, filters)
-        checked = _Query(
+        checked = _CheckedQuery(
             dimensions=tuple(bound.dimension(name, parameters) for name in names[0]),
             measures=await exact_measures(bound, names[1], where),
             where=where,
@@ -161,7 +161,7 @@ def _order(order: Sequence[str] | None, columns: Sequence[str]) -> tuple[tuple[s
 
 
 def _statement(
-    bound: BoundSource, query: _Query, limit: int, parameters: sql.Parameters
+    bound: BoundSource, query: _CheckedQuery, limit: int, parameters: sql.BoundValues
 ) -> exp.Select:
     terms = (*query.dimensions, *query.measures)
     aliases = {term.name: _alias(index, term.name) for index, term in enumerate(terms)}
@@ -226,7 +226,7 @@ def _raw_statement(
     limit: int,
     in_order: bool,  # noqa: FBT001 - passed on from above
 ) -> Statement:
-    parameters = sql.Parameters()
+    parameters = sql.BoundValues()
     columns = {name: _shown(name, kind) for name, kind in source.columns.items()}
     select = filtered_rows(source, columns, where, parameters).limit(limit + 1, copy=False)
     if in_order:

@@ -103,7 +103,7 @@ def parse_filter(dimension: str, test: object, kind: ColumnType) -> tuple[Condit
 
 
 def condition_sql(
-    condition: Condition, value: exp.Expr, kind: ColumnType, parameters: sql.Parameters
+    condition: Condition, value: exp.Expr, kind: ColumnType, parameters: sql.BoundValues
 ) -> exp.Expr:
     """Return a condition as SQL over the dimension's value, its values bound."""
 
@@ -203,7 +203,7 @@ def conditions(source: BoundSource, filters: Filters | None) -> tuple[Condition,
             raise InvalidInputError(
                 f"filter on {name!r}: it is a measure of {source.name}; filters take dimensions"
             )
-        kind = source.dimension(name, sql.Parameters()).type
+        kind = source.dimension(name, sql.BoundValues()).type
         parsed.extend(parse_filter(name, test, kind))
     return tuple(parsed)
 
@@ -212,7 +212,7 @@ def filtered_rows(
     source: BoundSource,
     values: Mapping[str, exp.Expr],
     where: Sequence[Condition],
-    parameters: sql.Parameters,
+    parameters: sql.BoundValues,
 ) -> exp.Select:
     """Return `SELECT value AS "name", … FROM source WHERE conditions`."""
     columns = [sql.named(value.copy(), name) for name, value in values.items()]

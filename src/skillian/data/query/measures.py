@@ -196,7 +196,7 @@ async def _exact(source: BoundSource, term: MeasureTerm, where: Sequence[Conditi
 async def _decimal_of(
     source: BoundSource, term: MeasureTerm, where: Sequence[Condition]
 ) -> MeasureTerm:
-    parameters = sql.Parameters()
+    parameters = sql.BoundValues()
     rows = filtered_rows(source, {"value": term.value}, where, parameters)
     value = sql.bare("value")
     finite = sql.is_null(_code(value, term.type))
@@ -267,7 +267,7 @@ def _part(text: exp.Expr, delimiter: str, place: int) -> exp.Expr:
 
 
 async def fetch_one(
-    source: BoundSource, select: exp.Select, parameters: sql.Parameters
+    source: BoundSource, select: exp.Select, parameters: sql.BoundValues
 ) -> Mapping[str, Any]:
     """Return the only row of a statement, without the time limit of a query."""
     connector = source.connector

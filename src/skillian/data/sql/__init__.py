@@ -10,7 +10,7 @@ from skillian.connectors.dialects import compile_sql
 MAX_DIGITS = 38
 
 
-class Parameters:
+class BoundValues:
     """The bound values of one statement, by placeholder."""
 
     def __init__(self) -> None:

@@ -268,7 +268,7 @@ print("leaving", flush=True)
 
 
 def test_a_statement_that_has_just_ended_may_be_interrupted() -> None:
-    statement = engine.Statement()
+    statement = engine.RunningStatement()
     with statement.on(duckdb.connect()):
         pass
     statement.interrupt()

@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 from pydantic import BaseModel, ConfigDict
 
-from skillian.data.declare.document import Document, read_yaml, shown, validated
+from skillian.data.declare.document import YamlDocument, read_yaml, shown, validated
 
 
 def faults(text: str) -> list[tuple[int, str]]:
@@ -22,7 +22,7 @@ def test_scalars_stay_text_and_every_part_has_its_line() -> None:
 
 
 def test_an_empty_file_is_empty_data() -> None:
-    assert read_yaml("# nothing\n", "x.yaml") == Document("x.yaml")
+    assert read_yaml("# nothing\n", "x.yaml") == YamlDocument("x.yaml")
 
 
 def test_a_key_given_twice_is_a_fault_with_both_lines() -> None:
@@ -94,7 +94,7 @@ class Outer(BaseModel):
 
 
 def model_faults(text: str) -> tuple[Outer | None, list[str]]:
-    document: Document = read_yaml(text, "f.yaml")
+    document: YamlDocument = read_yaml(text, "f.yaml")
     found = validated(Outer, document, secret="secrets")  # noqa: S106 - the name of a key
     return found, [str(fault) for fault in document.faults]
 

@@ -14,7 +14,7 @@ from skillian.data.query.filters import (
     parse_filter,
     written_filter,
 )
-from skillian.data.sql import Parameters, bare
+from skillian.data.sql import BoundValues, bare
 from skillian.errors import InvalidInputError
 
 TEXT = ColumnType("text", "VARCHAR")
@@ -23,7 +23,7 @@ FLAG = ColumnType("boolean", "BOOLEAN")
 
 
 def written(given: Any, kind: ColumnType) -> tuple[str, list[object]]:
-    parameters = Parameters()
+    parameters = BoundValues()
     tests: list[exp.Expr] = [
         condition_sql(condition, bare("x"), kind, parameters)
         for condition in parse_filter("x", given, kind)
@@ -135,7 +135,7 @@ def test_each_value_costs_the_same(dialect: str, kind: ColumnType, operator: str
         filtered = given if operator == "in" else {"ne": given}
 
         def compiled() -> None:
-            parameters = Parameters()
+            parameters = BoundValues()
             [condition] = parse_filter("x", filtered, kind)
             test = condition_sql(condition, bare("x"), kind, parameters)
             compile_sql(exp.Select(expressions=[exp.Star()]).where(test), dialect)

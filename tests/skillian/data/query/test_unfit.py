@@ -11,7 +11,7 @@ TEXT = ColumnType("text", "VARCHAR")
 
 def value_of(kind: str | None = None, pattern: str | None = None) -> exp.Expr:
     definition = Dimension(column="a", type=kind, format=pattern)
-    builder = DimensionBuilder(definition, sql.Parameters())
+    builder = DimensionBuilder(definition, sql.BoundValues())
     return builder.build(sql.column("a", "source"), TEXT)[0]
 
 

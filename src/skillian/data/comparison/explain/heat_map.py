@@ -20,7 +20,7 @@ _AXES = ("row", "column")
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class HeatMapCell:
     """The sums over the groups of one row and one column; `groups` counts those that do not match.
 
     `row` and `column` are indexes of the members of the map.
@@ -46,7 +46,7 @@ class HeatMap:
     dimensions: tuple[str, str]
     rows: tuple[object, ...]
     columns: tuple[object, ...]
-    cells: tuple[Cell, ...]
+    cells: tuple[HeatMapCell, ...]
     more_rows: int
     more_columns: int
 
@@ -101,7 +101,7 @@ async def read_heat_map(
         rows=rows.members,
         columns=columns.members,
         cells=tuple(
-            Cell(
+            HeatMapCell(
                 row=rows.place(row["row"]),
                 column=columns.place(row["column"]),
                 net=row["net"] or Decimal(0),

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from skillian.data.comparison.explain.heat_map import SIDE, Cell
+from skillian.data.comparison.explain.heat_map import SIDE, HeatMapCell
 from skillian.data.services import DataServices
 from skillian.errors import InvalidInputError, UnknownNameError
 
@@ -43,10 +43,10 @@ async def test_cells_add_up_the_gap_of_their_groups(make_services: MakeServices)
     found = await engine.heat_map(key, ("company", "period"), "amount")
     assert (found.rows, found.columns) == ((1, 2), ("01", "02", None))
     assert sorted(found.cells, key=lambda cell: (cell.row, cell.column)) == [
-        Cell(0, 0, Decimal(2), Decimal(2), 1),
-        Cell(0, 1, Decimal(-5), Decimal(5), 1),
-        Cell(0, 2, Decimal(2), Decimal(2), 1),
-        Cell(1, 0, Decimal(-7), Decimal(7), 1),
+        HeatMapCell(0, 0, Decimal(2), Decimal(2), 1),
+        HeatMapCell(0, 1, Decimal(-5), Decimal(5), 1),
+        HeatMapCell(0, 2, Decimal(2), Decimal(2), 1),
+        HeatMapCell(1, 0, Decimal(-7), Decimal(7), 1),
     ]
     turned = await engine.heat_map(key, ("again", "company"), "amount")
     assert (turned.rows, turned.columns) == (found.columns, found.rows)
@@ -63,7 +63,7 @@ async def test_groups_of_one_cell_are_netted_and_added(make_services: MakeServic
     key = (await engine.compare("a", "b", ["amount"], align)).cache_key
     found = await engine.heat_map(key, ("company", "again"), "amount")
     # 1, 01: +2; 1, 02: -5; 1, 04: +6; 1 without a period: +2
-    assert found.cells[0] == Cell(0, 0, Decimal(5), Decimal(15), 4)
+    assert found.cells[0] == HeatMapCell(0, 0, Decimal(5), Decimal(15), 4)
 
 
 async def test_the_largest_members_are_kept_and_the_others_counted(
