@@ -226,7 +226,7 @@ WRONG: tuple[tuple[dict[str, Any], str], ...] = (
     ({"period": {"gt": None}}, "no order"),
     ({"period": {"gt": [1]}}, "takes a whole number"),
     ({"key": ["x", 1.5]}, "not 1.5"),
-    ({"key": {"x": "y"}}, "no operator 'x'"),
+    ({"key": {"x": "y"}}, "unknown operator 'x'"),
     ({"amount": 5}, "measure"),
 )
 
