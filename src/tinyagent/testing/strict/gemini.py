@@ -273,7 +273,7 @@ def _is_question(exchange: Exchange, parts: list[Json], index: int) -> bool:
 
 
 def refuse(refused: Refused) -> Reply:
-    """A refusal as Gemini words it."""
+    """A refusal in the form of Gemini."""
     status = _STATUS.get(refused.status, "NOT_FOUND" if refused.status == 404 else "INTERNAL")  # noqa: PLR2004
     error = {"code": refused.status, "message": refused.message, "status": status}
     return json_reply({"error": error}, status=refused.status)

@@ -108,9 +108,9 @@ def _keyword_fault(node: Json, subset: Subset) -> str | None:
         if key not in subset.keywords:
             return f"'{key}' is not permitted."
     if "$ref" in node and subset.bare_ref is not None:
-        beside = [key for key in node if not key.startswith(subset.bare_ref or "$ref")]
-        if beside:
-            return f"$ref cannot have keywords {set(beside)}."
+        siblings = [key for key in node if not key.startswith(subset.bare_ref or "$ref")]
+        if siblings:
+            return f"$ref cannot have keywords {set(siblings)}."
     form = node.get("format")
     if form is not None and subset.formats is not None and form not in subset.formats:
         return f"'{form}' is not a valid format."

@@ -103,7 +103,7 @@ class StrictServer(HttpServer):
 
     @property
     def base_url(self) -> str:
-        """The base URL that the provider's clients are given."""
+        """The base URL for the provider's clients."""
         return self.url + (CHAT[self.provider].base if self.provider in CHAT else "")
 
     @property

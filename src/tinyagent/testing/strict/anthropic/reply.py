@@ -43,7 +43,7 @@ _LOOKBACK = 20
 
 
 def refuse(refused: Refused) -> Reply:
-    """A refusal as Anthropic words it."""
+    """A refusal in the form of Anthropic."""
     return json_reply(_error(refused.message, refused.status), status=refused.status)
 
 

@@ -1,4 +1,4 @@
-"""Chat completions: a scripted output in the wire form of a provider, whole or streamed."""
+"""Chat completions: a scripted output in the format of a provider, whole or streamed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _TYPES = {400: "invalid_request_error", 401: "authentication_error", 404: "not_f
 
 
 def refuse(refused: Refused, rules: ChatRules) -> Reply:
-    """A refusal as the provider words it."""
+    """A refusal in the form of the provider."""
     return json_reply(error_body(refused, rules), status=refused.status)
 
 
@@ -138,7 +138,7 @@ def _thinking_part(text: str) -> Json:
 
 
 def _thoughts(exchange: Exchange, output: Output, turn: Issued, rules: ChatRules) -> Json:
-    """The fields beside the content that hold thoughts."""
+    """The keys next to the content that hold reasoning."""
     thought = output.reasoning
     if thought is None:
         return {}
