@@ -33,7 +33,8 @@ def test_floats_count_as_the_decimals_they_print(pair: Pair) -> None:
     assert statuses(result) == {"match": 4}
     assert result.summary.measures[0].total_a == Decimal("123456789012.8000001")
     assert any(
-        "the shortest decimal that reads back as the same float" in text for text in result.interpretation
+        "the shortest decimal that reads back as the same float" in text
+        for text in result.interpretation
     )
 
 
