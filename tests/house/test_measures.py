@@ -23,7 +23,7 @@ UNFINISHED = re.compile(
 BLIND = {
     "src/skillian/api/durable_comparisons.py": "a run's failure is stored, and told as its error",
     "src/skillian/api/logs.py": "a request's failure is answered as a problem",
-    "src/skillian/api/stream.py": "a stream's failure is told by its last event",
+    "src/skillian/api/streams.py": "a stream's failure is told by its last event",
     "src/skillian/chat/durable_turns.py": "a turn's failure ends it, or its session would wait",
     "src/skillian/chat/durable_work.py": "one failure does not end what is done every few seconds",
     "src/skillian/chat/stateless.py": "a turn's failure is told by its last event",

@@ -26,7 +26,7 @@ class ResumedRecord(TurnRecord):
     """
 
     stored: Sequence[TurnEvent] = ()
-    kept: int = 0
+    messages_stored: int = 0
     _known: Counter[Any] = field(default_factory=Counter[Any])
     _printed: Counter[int] = field(default_factory=Counter[int])
     _void: dict[int, str] = field(default_factory=dict[int, str])
@@ -70,8 +70,8 @@ class ResumedRecord(TurnRecord):
     def taken(self) -> tuple[Sequence[dict[str, Any]], Sequence[Draft]]:
         """The messages and events that have come since this was last asked, and are not stored."""
         messages, drafts = super().taken()
-        known = min(self.kept, len(messages))
-        self.kept -= known
+        known = min(self.messages_stored, len(messages))
+        self.messages_stored -= known
         found = [self._rest(draft) for draft in drafts]
         return messages[known:], [draft for draft in found if draft is not None]
 

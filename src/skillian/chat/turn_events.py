@@ -42,7 +42,7 @@ MAX_RESULTS_BYTES = 2 * 1024 * 1024
 T = TypeVar("T")
 Told = Event | ApprovalWanted | ApprovalGiven
 Check = Callable[[str, Sequence[Any], str], Any]
-"""As `grounding_check.check_answer`: what was said, the tool results and the question."""
+"""`answer_check.check_answer`, for example: takes the answer, the tool results and the question."""
 
 
 @dataclass(slots=True)
@@ -117,7 +117,7 @@ class TurnRecord:
             }
         )
 
-    def said(self, text: str) -> dict[str, Any]:
+    def closing_message(self, text: str) -> dict[str, Any]:
         """The message that keeps the answer `text`, with the reasoning before it."""
         content = remembered(self._response, text, ()) if self._has_ended_well else text
         return _whole(as_stored(Message("assistant", content)))

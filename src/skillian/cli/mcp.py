@@ -21,7 +21,7 @@ async def serve(sources: Path, skills: Iterable[Path]) -> None:
         UnavailableError: the extra is not installed.
     """
     require("mcp", "service")
-    from skillian.api.mcp import serve_stdio
+    from skillian.api.protocols.mcp import serve_stdio
     from skillian.chat.opening import load_skills
     from skillian.data.services import DataServices
     from skillian.data.sources import SourceRegistry

@@ -8,9 +8,9 @@ import sys
 from contextlib import AsyncExitStack, aclosing, suppress
 from typing import Any, NamedTuple
 
-from skillian.chat.grounding_check import check_answer
+from skillian.chat.answer_check import check_answer
 from skillian.chat.opening import open_agent
-from skillian.chat.turns import TurnRunner
+from skillian.chat.turns import LocalTurns, TurnWork
 from skillian.cli.shell import ExitCode, notes, out, show_error
 from skillian.display import printable, show_call, show_result
 from skillian.errors import SkillianError
@@ -27,7 +27,7 @@ class Parts(NamedTuple):
     """What a conversation needs while it is open."""
 
     store: SessionStore
-    runner: TurnRunner
+    turns: LocalTurns
     model: str
 
 
@@ -73,12 +73,12 @@ class Talk:
                 notes.print("\nInterrupted. Ctrl-C again leaves.", style="yellow")
 
     async def _answer(self, line: str) -> None:
-        store, runner, _ = self._parts
+        store, turns, _ = self._parts
         try:
             if self._session is None:
                 title = " ".join(line.split())[:_TITLE]
                 self._session = (await store.create(OWNER, title)).id
-            async with aclosing(runner.run_turn(self._session, OWNER, line)) as events:
+            async with aclosing(turns.run(self._session, OWNER, line)) as events:
                 async for event in events:
                     _show(event)
         except SkillianError as error:  # the store's: perhaps it works again for the next line
@@ -105,10 +105,10 @@ async def open_talk(settings: Settings, session: str | None) -> Talk:
             record = await store.get(OWNER, session)
             told = printable(f"Going on with: {record.title}")
             out.print(told, style="dim", markup=False, soft_wrap=True)
-        runner = TurnRunner(
+        work = TurnWork(
             lambda: agent, store, check=check_answer, turn_seconds=settings.turn_seconds
         )
-        parts = Parts(store, runner, agent.model_name)
+        parts = Parts(store, LocalTurns(work), agent.model_name)
         return Talk(parts, opening.pop_all(), session)
 
 

@@ -1,4 +1,4 @@
-"""`skillian worker`: works on turns and comparisons of servers, without serving itself."""
+"""`skillian worker`: works on the turns of servers, without serving HTTP."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 def worker(sources: SourcesFile = None) -> None:
-    """Work on turns and comparisons of all servers at one DATABASE_URL, until Ctrl-C or SIGTERM.
+    """Work on turns of all servers at one DATABASE_URL, until Ctrl-C or SIGTERM.
 
     The servers run with SKILLIAN_DURABLE=true. There may be any number of workers, on any machine.
     """

@@ -11,7 +11,7 @@ from nicegui import ui
 
 from skillian.api.problems import ProblemError, problem_of
 from skillian.chat.examples import example_questions
-from skillian.chat.sessions import follow
+from skillian.chat.turns import follow
 from skillian.errors import SkillianError
 from skillian.storage import MAX_EVENTS, SessionNotFound, TurnEvent
 from skillian.web.composer import Composer
@@ -105,13 +105,13 @@ class Chat:
     async def _run(self, question: str) -> None:
         """Run a turn as long as this page is open, and a while longer."""
         session = self._known()
-        run = self._service.runs.start(session, self._visit.owner, question)
+        run = self._service.turns.start(session, self._visit.owner, question)
         with run.read(UNWATCHED_SECONDS):
             await run.first()
             await asyncio.wait([run.task])
 
     def _stop(self) -> None:
-        self._service.runs.cancel(self._known())
+        self._service.turns.cancel(self._known())
 
     def _edit(self, question: str) -> None:
         self._composer.set_text(question)
@@ -121,7 +121,7 @@ class Chat:
 
     async def _decide(self, call_id: str, decision: Decision) -> None:
         try:
-            await self._service.runs.answer(self._known(), call_id, decision)
+            await self._service.turns.answer(self._known(), call_id, decision)
         except (SkillianError, ProblemError) as error:
             self._tell(problem_of(error).detail)
 
@@ -131,7 +131,7 @@ class Chat:
         while True:
             alarm = self._service.store.alarm(session)
             try:
-                with self._service.runs.read(session, UNWATCHED_SECONDS):
+                with self._service.turns.read(session, UNWATCHED_SECONDS):
                     events = follow(self._service.store, session, self._visit.owner, self._number)
                     async with aclosing(events):
                         async for event in events:

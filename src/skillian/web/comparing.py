@@ -1,4 +1,4 @@
-"""Comparing: one comparison under way, in this process or, as a durable run, in any."""
+"""Comparing: one comparison of a visitor, as a job in the background."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from skillian.api.durable_runs import Durable
 from skillian.api.problems import ProblemError
 from skillian.data.saved import SavedComparison
 from skillian.errors import ToolError
@@ -41,46 +40,33 @@ class Comparing:
             ToolError: it cannot be compared.
             ProblemError: as much is under way as this server takes on, or its run has failed.
         """
-        durable = self._visit.service.durable
-        made = self._here() if durable is None else self._anywhere(durable)
-        self._task = asyncio.create_task(made)
+        self._task = asyncio.create_task(self._compare())
         return await self._task
 
     def leave(self) -> None:
-        """Wait for it no more: in this process it ends, a run goes on."""
+        """Stop waiting for it; the job goes on."""
         if self._task is not None:
             self._task.cancel()
 
     def stop(self) -> None:
-        """End it, wherever it is made."""
+        """Cancel it."""
         self.leave()
-        durable = self._visit.service.durable
-        if durable is not None and self._starting is not None:
-            work.start(self._cancel(durable, self._starting), "cancel a run")
+        if self._starting is not None:
+            work.start(self._cancel(self._starting), "cancel a run")
 
-    async def _here(self) -> str:
-        groups: dict[str, int] = {}
-
-        def progress(source: str, count: int) -> None:
-            groups[source] = count
-            self._tell("; ".join(f"{name}: {n} groups" for name, n in groups.items()))
-
-        with self._visit.service.slots.taken():
-            told = await self._visit.service.comparisons.compare(self._asked, progress)
-        return str(told["cache_key"])
-
-    async def _anywhere(self, durable: Durable) -> str:
-        self._starting = asyncio.create_task(durable.compare(self._visit.owner, self._asked))
+    async def _compare(self) -> str:
+        runs = self._visit.service.runs
+        self._starting = asyncio.create_task(runs.compare(self._visit.owner, self._asked))
         run = await asyncio.shield(self._starting)
         while run["state"] in ("queued", "running"):
             waits = "Waits for its turn …" if run["state"] == "queued" else "Comparing …"
             self._tell(run["progress"] or waits)
             await asyncio.sleep(LOOK_SECONDS)
-            run = await durable.get(self._visit.owner, run["id"])
+            run = await runs.get(self._visit.owner, run["id"])
         if run["state"] == "completed":
             return str(run["cache_key"])
         raise ProblemError(500, "run_failed", run["error"] or "This comparison was cancelled.")
 
-    async def _cancel(self, durable: Durable, starting: asyncio.Task[dict[str, Any]]) -> None:
+    async def _cancel(self, starting: asyncio.Task[dict[str, Any]]) -> None:
         with suppress(ToolError, ProblemError):  # it was refused, or is over
-            await durable.cancel(self._visit.owner, (await starting)["id"])
+            await self._visit.service.runs.cancel(self._visit.owner, (await starting)["id"])

@@ -14,9 +14,13 @@ from skillian.api.auth import PAGE
 from skillian.api.service import Service
 from skillian.web.theme import THEME_COOKIE, apply_theme, theme_button
 
-VIEWS = (("/", "Chat"), ("/compare", "Compare"), ("/sources", "Sources"), ("/settings", "Settings"))
-RUNS = ("/runs", "Runs")
-"""The view that only a server with durable runs has."""
+VIEWS = (
+    ("/", "Chat"),
+    ("/compare", "Compare"),
+    ("/runs", "Runs"),
+    ("/sources", "Sources"),
+    ("/settings", "Settings"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +78,7 @@ def frame(
             opener.props('aria-label="Sessions"')
         ui.link("skillian", "/").classes("brand")
         with ui.element("nav").props('aria-label="Views"'):
-            runs = () if visit.service.durable is None else (RUNS,)
-            for path, name in (*VIEWS[:2], *runs, *VIEWS[2:]):
+            for path, name in VIEWS:
                 link = ui.link(name, path)
                 if path == active:
                     link.props('aria-current="page"')

@@ -1,4 +1,4 @@
-"""The list of durable runs: what is under way, what waits for somebody, and what ended of late."""
+"""The list of runs: comparisons and turns in progress, waiting, and recently ended."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 
 from nicegui import ui
 
-from skillian.api.durable_runs import Durable
 from skillian.api.problems import ProblemError, problem_of
+from skillian.api.runs import Runs
 from skillian.storage import StorageError
 from skillian.web.frame import Visit
 from skillian.web.heading import Heading
@@ -30,6 +30,7 @@ _STATES = {
     "cancelled": "✕ cancelled",
     "error": "✕ failed",
     "lost": "✕ lost",
+    "interrupted": "✕ interrupted",
 }
 
 
@@ -37,14 +38,10 @@ async def runs_view(visit: Visit) -> None:
     """Show the visitor's runs, and go on showing how far they are."""
     with ui.element("div").classes("stack"):
         Heading("Runs", 1)
-        durable = visit.service.durable
-        if durable is None:
-            ui.label("This server keeps no runs; it does with SKILLIAN_DURABLE=true.")
-            return
-        told = "Turns and comparisons that are under way, or ended within the last hour. They go on"
-        ui.label(f"{told} when this page is closed, and when a server fails.").classes("soft")
+        about = "Turns and comparisons that are in progress, or ended within the last hour."
+        ui.label(about).classes("soft")
         room = ui.element("ul").classes("run-list").props('aria-label="Runs"')
-        listed = _Runs(durable, visit.owner, room)
+        listed = _Runs(visit.service.runs, visit.owner, room)
         await listed.show()
         ui.timer(LOOK_SECONDS, listed.show, immediate=False)
 
@@ -53,13 +50,13 @@ class _Runs:
     """The rows, built anew where something has changed.
 
     Args:
-        durable: the runs.
+        runs: the runs.
         owner: whose.
         room: where the rows are.
     """
 
-    def __init__(self, durable: Durable, owner: str, room: ui.element) -> None:
-        self._durable = durable
+    def __init__(self, runs: Runs, owner: str, room: ui.element) -> None:
+        self._runs = runs
         self._owner = owner
         self._room = room
         self._shown: Sequence[dict[str, Any]] | None = None
@@ -67,7 +64,7 @@ class _Runs:
     async def show(self) -> None:
         """Show what there is now."""
         try:
-            found = await self._durable.list(self._owner, 0, SHOWN)
+            found = await self._runs.list(self._owner, 0, SHOWN)
         except StorageError as error:
             ui.notify(problem_of(error).detail, type="negative", position="top")
             return
@@ -101,7 +98,7 @@ class _Runs:
 
     async def _stop(self, run_id: str) -> None:
         try:
-            await self._durable.cancel(self._owner, run_id)
+            await self._runs.cancel(self._owner, run_id)
         except (ProblemError, StorageError) as error:
             ui.notify(problem_of(error).detail, position="top")
         await self.show()

@@ -8,7 +8,8 @@ import pytest
 from starlette.types import Message, Receive, Scope, Send
 from tests.skillian.api.conftest import KEYS, Client, Serve
 
-from skillian.api.limits import Bounded, Buckets
+from skillian.api.bounds import Bounded
+from skillian.api.limits import Buckets, Slots
 from skillian.api.problems import ProblemError, SlowClient
 
 LIMIT = 2000
@@ -189,3 +190,12 @@ async def test_a_refused_body_without_an_end_is_left(monkeypatch: pytest.MonkeyP
 
     await Bounded(answers, LIMIT)(SCOPE, receive, send)
     assert received == 22
+
+
+def test_slots_are_given_back() -> None:
+    slots = Slots(1)
+    with slots.taken(), pytest.raises(ProblemError, match="in progress"):
+        slots.check()
+    with pytest.raises(KeyError), slots.taken():
+        raise KeyError
+    assert slots.free == 1

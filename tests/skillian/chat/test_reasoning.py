@@ -6,10 +6,9 @@ import json
 from collections.abc import AsyncGenerator
 
 import pytest
-from tests.skillian.chat.turn_agents import echo
+from tests.skillian.chat.turn_agents import echo, local_turns
 
 from skillian.chat.conversation import MAX_PARTS_CHARACTERS, Conversation, as_stored
-from skillian.chat.turns import TurnRunner
 from skillian.storage import SessionStore
 from tinyagent import (
     AnthropicModel,
@@ -71,7 +70,7 @@ async def test_the_next_turn_brings_the_reasoning_back(
         model = _model(provider, server, monkeypatch)
         session = (await store.create("me")).id
         for message in ("Hello", "Again"):
-            events = TurnRunner(lambda: Reasoner(model), store).run_turn(session, "me", message)
+            events = local_turns(lambda: Reasoner(model), store).run(session, "me", message)
             last = [event async for event in events if event.type == "answer"][-1]
             assert last.data["content"] == f"Re: {message}"
         assert (server.refusals, server.losses) == ([], [])

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from skillian.chat.conversation import Conversation
-from skillian.chat.recall import Recall
+from skillian.chat.stateless import Recall
 
 SAID = [("user", "Compare"), ("assistant", "3 differ.")]
 

@@ -50,7 +50,7 @@ def again(
     known: tuple[list[TurnEvent], int], events: Sequence[Told]
 ) -> tuple[list[Draft], Sequence[dict[str, Any]], list[Draft]]:
     """What is told first, and the messages and events that are new."""
-    record = ResumedRecord("Why?", stored=known[0], kept=known[1])
+    record = ResumedRecord("Why?", stored=known[0], messages_stored=known[1])
     first = record.restarts()
     record.read(events)
     messages, drafts = record.taken()
@@ -78,7 +78,7 @@ def test_what_came_after_is_told() -> None:
 
 def test_a_model_that_is_asked_again_is_told_as_it_speaks() -> None:
     known = stored([TextDelta(1, "I thi")], 1)
-    record = ResumedRecord("Why?", stored=known[0], kept=known[1])
+    record = ResumedRecord("Why?", stored=known[0], messages_stored=known[1])
     assert [one.data["kind"] for one in record.restarts()] == ["restart"]
     record.read([TextDelta(1, "You "), TextDelta(1, "see.")])
     record.read([ModelResponded(1, ModelResponse("You see."))])

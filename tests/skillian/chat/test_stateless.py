@@ -3,12 +3,12 @@ from __future__ import annotations
 import asyncio
 from contextlib import aclosing
 
-from tests.skillian.chat.turn_agents import ScriptedAgent, ToolAgent, echo, hang
+from tests.skillian.chat.turn_agents import ScriptedAgent, ToolAgent, echo, hang, local_turns
 from tests.support.waits import soon
 
 from skillian.chat.conversation import Conversation
 from skillian.chat.stateless import StatelessTurn
-from skillian.chat.turns import FAILED, TurnRunner
+from skillian.chat.turns import FAILED
 from skillian.storage import Draft, SessionStore
 from tinyagent import ModelServerError, tool
 
@@ -19,8 +19,8 @@ async def all_of(turn: StatelessTurn) -> list[Draft]:
 
 async def test_its_events_are_those_of_a_turn_that_is_kept(store: SessionStore) -> None:
     session = (await store.create("me")).id
-    runner = TurnRunner(lambda: ToolAgent(echo), store)
-    kept = [event async for event in runner.run_turn(session, "me", "Hello 7")]
+    turns = local_turns(lambda: ToolAgent(echo), store)
+    kept = [event async for event in turns.run(session, "me", "Hello 7")]
     events = await all_of(StatelessTurn(ToolAgent(echo), "Hello 7"))
     assert [event.type for event in events] == [event.type for event in kept[1:-1]]
     assert events[-1].data["content"] == "Re: Hello 7"

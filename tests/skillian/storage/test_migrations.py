@@ -9,10 +9,9 @@ import pytest
 from sqlalchemy import Connection, inspect, text
 
 from skillian.storage import StoreUrlError, open_store
-from skillian.storage.connect import connect
 from skillian.storage.errors import StoreUnavailable
-from skillian.storage.migrations import MIGRATIONS, migrate
-from skillian.storage.schema import metadata
+from skillian.storage.schema import MIGRATIONS, metadata, migrate
+from skillian.storage.store import connect
 
 _OPEN = """
 import asyncio, sys

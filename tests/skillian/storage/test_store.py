@@ -17,16 +17,16 @@ from skillian.storage import (
 )
 from skillian.storage.records import MAX_BYTES
 from skillian.storage.turn_rows import Change
-from skillian.storage.turns import Turn
+from skillian.storage.turns import HeldTurn
 
 ASKED = {"role": "user", "content": "Why? \0 \ud800 ß"}
 CALLED = {"role": "assistant", "content": "", "tool_calls": [{"id": "1"}]}
 ANSWERED = {"role": "assistant", "content": "So."}
 
 
-async def dead_turn(store: SessionStore, session_id: str) -> Turn:
+async def dead_turn(store: SessionStore, session_id: str) -> HeldTurn:
     """A turn whose holder is not heard of any more."""
-    turn = Turn(store._database, session_id, "dead", -1)
+    turn = HeldTurn(store._database, session_id, "dead", -1)
     assert await turn.take(Change([ASKED], [Draft("turn_started", {})]))
     return turn
 
@@ -159,7 +159,7 @@ async def test_a_turn_that_writes_in_time_is_not_taken(
     store: SessionStore, other: SessionStore
 ) -> None:
     session = await store.create("me")
-    turn = Turn(store._database, session.id, "slow", -1)
+    turn = HeldTurn(store._database, session.id, "slow", -1)
     assert await turn.take(Change([ASKED]))
     turn._lease = -turn._lease * 60  # heard of again
     await turn.write()

@@ -40,9 +40,9 @@ async def test_an_alarm_rings_once_for_all_who_hold_it() -> None:
     waiting = Waiting()
     alarm = waiting.alarm("a")
     assert waiting.alarm("a") is alarm
-    waiting.tell("b")
+    waiting.notify("b")
     assert not alarm.is_set()
-    waiting.tell("a")
+    waiting.notify("a")
     assert alarm.is_set()
     assert not waiting.alarm("a").is_set()
     gc.collect()
