@@ -12,7 +12,7 @@ from durable_effects import Call, amount_of
 from durable_model import STEPS, Asked
 from sqlalchemy import column, create_engine, select, table
 
-from tinyagent.durable.bound import digest
+from tinyagent.durable.cursor import digest
 
 _SLACK_SECONDS = 0.002
 """The journal's times are whole milliseconds."""

@@ -95,11 +95,11 @@ def test_another_server_reports_and_cancels_a_comparison(
         psycopg.connect(postgres_database.url) as held,
     ):
         held.execute("SELECT pg_advisory_xact_lock(7)")
-        cancelled, killed, completed = (compared_later(first) for _ in range(3))
+        cancelled, running, completed = (compared_later(first) for _ in range(3))
         until_it_compares(postgres_database)
         assert requests.post(f"{second.url}{cancelled}/cancel", timeout=SECONDS).status_code == 204
         assert run(second, cancelled)["state"] == "cancelled"
-        assert run(second, killed)["state"] == "running"
+        assert run(second, running)["state"] == "running"
         held.rollback()
         held.execute("SELECT 1")
         key = until(second, completed, "completed")["cache_key"]

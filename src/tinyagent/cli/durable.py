@@ -62,4 +62,4 @@ def require() -> None:
         ConfigurationError: it is not.
     """
     if find_spec("dbos") is None:
-        raise ConfigurationError("durable runs need the package 'dbos': pip install 'dbos>=3.4'")
+        raise ConfigurationError("durable runs need the package 'dbos': pip install 'dbos>=3.4,<4'")

@@ -17,7 +17,7 @@ from tinyagent.core.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from tinyagent.durable import DurableRuns, DurableState, RunRecord
-    from tinyagent.durable.approval import Choice
+    from tinyagent.durable.questions import Choice
 
 app = typer.Typer(help="Durable runs: start, look at, go on with, end.", no_args_is_help=True)
 

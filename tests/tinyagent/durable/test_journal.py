@@ -25,9 +25,8 @@ from tinyagent.core.context import RunContext
 from tinyagent.core.errors import RunConflict
 from tinyagent.core.messages import Task
 from tinyagent.core.types import RawToolCall
-from tinyagent.durable.bound import BoundJournal, digest
-from tinyagent.durable.entries import Entry
-from tinyagent.durable.liveness import put_back
+from tinyagent.durable.cursor import Cursor, digest
+from tinyagent.durable.journal import Entry
 
 
 @pytest.fixture
@@ -83,7 +82,7 @@ async def test_who_has_lost_the_run_records_nothing_and_calls_nothing_more(datab
         await runs.start("sender", "send", run_id="run")
         await begun.wait()
         # As if this process had been taken for dead: another execution takes the run up.
-        await asyncio.to_thread(put_back, ["run"], runs.executor_id)
+        await asyncio.to_thread(runs._liveness.put_back, ["run"])
         doubtful = await runs.wait("run", timeout=40)
         assert [question.tool for question in doubtful.questions] == ["send"]
         go_on.set()  # the first execution goes on, and finds that it has lost the run
@@ -117,7 +116,7 @@ async def test_who_comes_back_to_a_run_that_another_has_ended_stops_at_once(data
     async with opened(database, {"looker": agent}) as runs:
         await runs.start("looker", "look", run_id="run")
         await begun.wait()
-        await asyncio.to_thread(put_back, ["run"], runs.executor_id)
+        await asyncio.to_thread(runs._liveness.put_back, ["run"])
         assert (await runs.wait("run", timeout=40)).output == "all seen"
         assert (looked, len(model.requests)) == ([1, 1, 2], 3)
         # Its next record has the number and the name of one that is there.
@@ -254,10 +253,10 @@ async def test_files_that_the_code_made_are_kept_with_the_run(database: str) -> 
 
 def test_the_clock_of_a_run_goes_on_from_its_last_record() -> None:
     run = RunContext("task", 1, {})
-    bound = BoundJournal(cast("Any", None), run, "")
-    bound.go_on_from({"at": 100.0})
+    cursor = Cursor(cast("Any", None), run, "")
+    cursor.go_on_from({"at": 100.0})
     assert 100 <= run.seconds < 160
-    bound.go_on_from({"at": 50.0})
+    cursor.go_on_from({"at": 50.0})
     assert 100 <= run.seconds < 160
 
 

@@ -100,7 +100,7 @@ def test_its_own_runs_are_not_taken_for_a_dead_ones(url: str) -> None:
     with holder(url, "two"), lit(url, "one") as mine:
         mine.hold()
         assert mine.dead() == set()
-        assert mine.owned() == {("r1", "x1")}
+        assert mine.owned("one") == {("r1", "x1")}
 
 
 def test_one_worker_looks_for_all_until_it_ends(postgres_database: Database) -> None:
