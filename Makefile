@@ -16,8 +16,8 @@ EXTRAS := anthropic,durable,mcp,mysql,openai,otel,postgres,prices,python,service
 # Programs of the system that tests drive: installed where we may.
 PROGRAMS := chromium mariadb-server fonts-dejavu-core
 
-.PHONY: help setup demo test test-install test-live test-models test-pythons check format bench bench-comparison bench-durable bench-page bench-peers bench-service
-.PHONY: constraints clean
+.PHONY: help setup demo test test-all test-install test-live test-models test-pythons check format bench bench-comparison bench-durable bench-page bench-peers bench-service
+.PHONY: constraints clean walks
 
 help: ## Show what there is to make
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -27,8 +27,11 @@ setup: $(VENV)/.dev ## Set up all that demo, test, check and bench need
 demo: $(VENV)/.run ## Answer a real question over two generated tables, without a key
 	@$(BIN)/skillian demo
 
-test: $(VENV)/.dev $(VENV)/.programs ## Run all tests
-	$(BIN)/pytest -n 2 --dist loadgroup -m "not models" # no groups: handed out one by one
+test: $(VENV)/.dev $(VENV)/.programs ## Run the tests: of large families a sample (10 minutes)
+	$(BIN)/pytest -n 2 --dist loadgroup -m "not models and not campaign" # no groups: handed out one by one
+
+test-all: $(VENV)/.dev $(VENV)/.programs ## Run all tests: every attack, property and crash (half an hour)
+	ORACLE_EXAMPLES=20 $(BIN)/pytest -n 2 --dist loadgroup -m "not models"
 	$(BIN)/pytest -n 2 --dist load tests/e2e/test_service_schema.py # under pytest 9.2 its tests share ids: above, one of each runs
 
 test-pythons: $(VENV)/bin/python ## Import, sandbox, demo and tests on Python 3.11 to 3.14, each in its own environment (an hour)
@@ -45,6 +48,9 @@ check: $(VENV)/.dev ## Format, lint, types, layers, dependencies
 	$(BIN)/pyright
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/deptry .
+
+walks: $(VENV)/.dev ## Print the files that each of four journeys enters, in order
+	@$(BIN)/python benchmarks/walks.py
 
 format: $(VENV)/.dev ## Put the code into shape
 	$(BIN)/ruff format $(SOURCES)

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import hypothesis
 import pytest
 import stamina
+from tests.support.campaign import mark_campaign
 from tests.support.standstill import MACHINE
 
 pytest_plugins = ["tests.support.mysql", "tests.support.postgres"]
@@ -28,6 +29,11 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 # same examples each time; whoever works on it tries others with every run.
 hypothesis.settings.register_profile("shared-cores", deadline=None, derandomize="CI" in os.environ)
 hypothesis.settings.load_profile("shared-cores")
+
+
+@pytest.hookimpl(tryfirst=True)  # before tests are selected by their marks
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    mark_campaign(items)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -123,8 +123,7 @@ if TYPE_CHECKING:
     from tinyagent.models.anthropic import AnthropicModel
     from tinyagent.models.base import Model, get_model
     from tinyagent.models.fallback import FallbackModel
-    from tinyagent.models.openai import OpenAIModel
-    from tinyagent.models.openai_responses import OpenAIResponsesModel
+    from tinyagent.models.openai import OpenAIModel, OpenAIResponsesModel
     from tinyagent.models.recorded import RecordedModel
     from tinyagent.models.scripted import ScriptedModel, scripted_call
     from tinyagent.prompts.loader import get_prompt_fallback
@@ -200,8 +199,7 @@ else:
         "tinyagent.models.anthropic": "AnthropicModel",
         "tinyagent.models.base": "Model get_model",
         "tinyagent.models.fallback": "FallbackModel",
-        "tinyagent.models.openai": "OpenAIModel",
-        "tinyagent.models.openai_responses": "OpenAIResponsesModel",
+        "tinyagent.models.openai": "OpenAIModel OpenAIResponsesModel",
         "tinyagent.models.recorded": "RecordedModel",
         "tinyagent.models.scripted": "ScriptedModel scripted_call",
         "tinyagent.prompts.loader": "get_prompt_fallback",

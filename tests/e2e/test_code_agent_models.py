@@ -25,6 +25,8 @@ from tinyagent import (
     get_executor,
 )
 
+pytestmark = pytest.mark.campaign
+
 LARGE = "qwen2.5-coder-1.5b-instruct"
 STATES = {"completed", "step_limit_reached", "usage_limit_reached", "error"}
 _SHORT: dict[str, Any] = {"max_steps": 6, "max_tokens": 250}

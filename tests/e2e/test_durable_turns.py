@@ -178,6 +178,7 @@ def check(
     ]
 
 
+@pytest.mark.campaign
 def test_another_server_goes_on_with_the_turn(
     sources: Path,
     settings: dict[str, str],
@@ -241,6 +242,7 @@ def working(sources: Path, **settings: str) -> Generator[subprocess.Popen[str]]:
             process.kill()
 
 
+@pytest.mark.campaign
 def test_a_worker_takes_a_turn_over_and_hands_it_on(
     sources: Path,
     settings: dict[str, str],

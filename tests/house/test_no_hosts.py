@@ -12,6 +12,7 @@ ROOT = Path(__file__).parents[2]
 # Brackets keep this file from naming them itself.
 HOSTS = [
     r"py[p]i\.org",
+    r"debian\.[o]rg",
     r"python[h]osted",
     r"npm[j]s\.",
     r"registry\.[y]arn",

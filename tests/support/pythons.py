@@ -111,7 +111,7 @@ def _download(version: str, folder: Path) -> list[Path]:
     for part in ("lists/partial", "archives/partial"):
         (folder / part).mkdir(parents=True)
     sources = folder / "sources.list"
-    sources.write_text(f"deb [signed-by={KEYRING}] http://deb.debian.org/debian sid main\n")
+    sources.write_text(f"deb [signed-by={KEYRING}] {_mirror()} sid main\n")
     apt = ["apt-get", "-qq", "-o", f"Dir::Etc::SourceList={sources}"]
     for name, value in (
         ("Etc::SourceParts", "/dev/null"),
@@ -124,6 +124,15 @@ def _download(version: str, folder: Path) -> list[Path]:
     wanted = ["install", "-y", "--download-only", "--no-install-recommends", f"python{version}"]
     _run([*apt, *wanted])
     return sorted((folder / "archives").glob("*.deb"))
+
+
+def _mirror() -> str:
+    """The first place from which this system's own packages come."""
+    mirrors = _said(["apt-get", "indextargets", "--format", "$(REPO_URI)"])
+    archives = [each for each in mirrors.splitlines() if each.rstrip("/").endswith("/debian")]
+    if not archives:
+        raise Unavailable("apt-get knows no Debian archive to download packages from")
+    return archives[0]
 
 
 def check(version: str, python: Path, tests: Sequence[str]) -> list[str]:

@@ -78,7 +78,7 @@ async def test_a_run_without_an_answer_says_why(capsys: pytest.CaptureFixture[st
     await _show(REPLIES[0])
     shown = capsys.readouterr()
     assert shown.out == ""
-    assert "error: the script of the ScriptedModel is used up" in shown.err
+    assert "error: the script of the ScriptedModel has no more answers" in shown.err
 
 
 def test_output_is_shown_as_it_comes_and_its_line_is_ended(

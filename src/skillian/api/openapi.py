@@ -71,10 +71,5 @@ def _declare(operation: dict[str, Any], path: str, *, needs_key: bool) -> None:
     if "requestBody" in operation:
         statuses.append(415)
     for status in sorted(statuses):
-        answers.setdefault(
-            str(status),
-            {
-                "description": HTTPStatus(status).phrase,
-                "content": {MEDIA_TYPE: {"schema": _SCHEMA}},
-            },
-        )
+        answer = answers.setdefault(str(status), {"description": HTTPStatus(status).phrase})
+        answer.setdefault("content", {}).setdefault(MEDIA_TYPE, {"schema": _SCHEMA})

@@ -1,1 +1,1 @@
-"""The page: shows events, and calls the same functions as the API."""
+"""The page (NiceGUI): builds views from events, and calls the same functions as the API."""

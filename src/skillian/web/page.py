@@ -1,4 +1,4 @@
-"""The page as a part of the service: mounted under `/ui`, one route a view."""
+"""The page as part of the service: mounted under `/ui`, with a route for each view."""
 
 from __future__ import annotations
 
@@ -18,43 +18,42 @@ from skillian.api.service import Service
 from skillian.chat.timeline import timeline_of
 from skillian.settings import Settings
 from skillian.storage import SessionNotFound
-from skillian.web.chat import Chat
-from skillian.web.code_card import PLOTS, plot_response
-from skillian.web.compare_form import compare_form
-from skillian.web.comparison import comparison_view
-from skillian.web.frame import Visit, frame, visit_of
-from skillian.web.headers import PagePolicy
-from skillian.web.login import Login
-from skillian.web.runs import runs_view
-from skillian.web.sessions import Sessions
-from skillian.web.settings import settings_view
-from skillian.web.sources import sources_view
-from skillian.web.timeline import timeline_view
+from skillian.web.chat.results import PLOTS, plot_response
+from skillian.web.chat.runs import runs_view
+from skillian.web.chat.sessions import SessionList
+from skillian.web.chat.timeline import timeline_view
+from skillian.web.chat.view import ChatView
+from skillian.web.comparison.form import compare_form
+from skillian.web.comparison.view import comparison_view
+from skillian.web.shell.frame import Visit, frame, visit_of
+from skillian.web.shell.login import Login
+from skillian.web.shell.policy import PagePolicy
+from skillian.web.shell.settings import settings_view
+from skillian.web.shell.sources import sources_view
 
 BUILD_SECONDS = 30.0
 MAX_TURN = 2**31 - 1
 
 
 def mount(app: FastAPI, settings: Settings) -> CookieOwner:
-    """Mount the page; once in a process, in which NiceGUI keeps its state.
+    """Mount the page; only once in a process, because NiceGUI keeps its state in its modules.
 
     Args:
-        app: is to have a `state.service`.
-        settings: those of the service.
+        app: The application; it has a `state.service` when it serves.
+        settings: The settings of the service.
 
     Returns:
-        What tells whose key a browser has signed in with.
+        A function that gives the digest of the key that a browser has signed in with.
     """
     login = Login(settings)
-
-    held = weakref.ref(app)
+    reference = weakref.ref(app)
 
     def service() -> Service:
-        app = held()
+        app = reference()
         if app is None:
-            raise AssertionError("who serves a page is there")
-        found: Service = app.state.service
-        return found
+            raise AssertionError("the application serves this request")
+        service: Service = app.state.service
+        return service
 
     @app.get("/", include_in_schema=False)
     @app.get(PAGE, include_in_schema=False)
@@ -64,38 +63,38 @@ def mount(app: FastAPI, settings: Settings) -> CookieOwner:
     install(nicegui.app)
     login.add_routes()
     _routes(service)
-    _answers(service)
+    _responses(service)
     config = nicegui.app.config
-    config.socket_io_js_transports = ["websocket"]  # polling would go round the limits of bodies
+    config.socket_io_js_transports = ["websocket"]  # polling would bypass the limits on bodies
     nicegui.app.add_middleware(PagePolicy)
-    nicegui.app.on_shutdown(_forget)  # pyright: ignore[reportUnknownMemberType]
-    nicegui.app.on_page_exception(_show_fault)  # pyright: ignore[reportUnknownMemberType]
-    ui.run_with(  # pyright: ignore[reportUnknownMemberType] - of `root`, a bare Callable
+    nicegui.app.on_shutdown(_clear)  # pyright: ignore[reportUnknownMemberType]
+    nicegui.app.on_page_exception(_show_failure)  # pyright: ignore[reportUnknownMemberType]
+    ui.run_with(  # pyright: ignore[reportUnknownMemberType] - `root` is a bare Callable
         app,
         title="skillian",
         mount_path=PAGE,
         language="en-US",
         dark=None,
-        tailwind=False,  # compiled in the browser: half a second of each first paint
+        tailwind=False,  # the browser would compile it: half a second of each first paint
         show_welcome_message=False,
         reconnect_timeout=10,
-        binding_refresh_interval=None,  # nothing is bound to what changes by itself
+        binding_refresh_interval=None,  # nothing is bound
     )
     return login.owner
 
 
-def _forget() -> None:
-    """NiceGUI would keep pages and server, and all they know, until its modules are taken down."""
+def _clear() -> None:
+    """Delete the pages and the server, which NiceGUI would keep until the process ends."""
     for client in tuple(Client.instances.values()):
         client.delete()
     if hasattr(Server, "instance"):
         del Server.instance
 
 
-def _show_fault() -> None:
-    """A view that cannot be built; NiceGUI's own page would show the exception's text."""
+def _show_failure() -> None:
+    """Replace a view that cannot be built; NiceGUI's own page would show the exception."""
     with ui.element("div").classes("stack pad"):
-        ui.label("This view failed; the reason is in the log of skillian.")
+        ui.label("This view failed. The log of skillian has the reason.")
         ui.link("Back to the chat", "/")
 
 
@@ -127,8 +126,8 @@ def _routes(service: Callable[[], Service]) -> None:
     @ui.page("/settings", response_timeout=BUILD_SECONDS)
     async def settings(request: Request) -> None:
         visit = visit_of(request, service())
-        with frame(visit, "Settings", active="/settings", width="narrow") as framed:
-            settings_view(visit, framed.theme)
+        with frame(visit, "Settings", active="/settings", width="narrow") as page:
+            settings_view(visit, page.theme)
 
     @ui.page("/runs", response_timeout=BUILD_SECONDS)
     async def runs(request: Request) -> None:
@@ -137,13 +136,14 @@ def _routes(service: Callable[[], Service]) -> None:
             await runs_view(visit)
 
     @ui.page("/runs/{session_id}/{turn:int}", response_timeout=BUILD_SECONDS)
-    async def run(request: Request, session_id: str, turn: int) -> None:
-        with frame(visit_of(request, service()), "Run", width="narrow"):
-            await _run(visit_of(request, service()), session_id, turn)
+    async def timeline(request: Request, session_id: str, turn: int) -> None:
+        visit = visit_of(request, service())
+        with frame(visit, "Timeline", width="narrow"):
+            await _timeline(visit, session_id, turn)
 
 
-def _answers(service: Callable[[], Service]) -> None:
-    """What is no view: pictures, and what to say where there is nothing."""
+def _responses(service: Callable[[], Service]) -> None:
+    """Add responses that are not views: plots, and the answer to an unknown path."""
 
     @nicegui.app.get(f"{PLOTS}/{{name}}", include_in_schema=False)
     async def plot(name: str) -> Response:
@@ -154,39 +154,40 @@ def _answers(service: Callable[[], Service]) -> None:
         if isinstance(error, ProblemError):
             return error.response()
         if request.scope["path"].removeprefix(PAGE).startswith(ASSETS):
-            return problem_of(HTTPException(404)).response()  # nobody has been asked for a key
+            return problem_of(HTTPException(404)).response()  # served without a key: no owner
         visit = visit_of(request, service())
         with Client(ui.page(""), request=request) as client:
-            with frame(visit, "Not there", width="narrow"):
-                _not_there("page")
+            with frame(visit, "Not found", width="narrow"):
+                _not_found("page")
             return client.build_response(request, 404)
 
 
-async def _run(visit: Visit, session_id: str, turn: int) -> None:
+async def _timeline(visit: Visit, session_id: str, turn: int) -> None:
     store = visit.service.store
     try:
         await store.get(visit.owner, session_id)
     except SessionNotFound:
-        _not_there("session")
+        _not_found("session")
         return
     events = await store.events_of(session_id, min(turn, MAX_TURN))
     if events:
         timeline_view(session_id, timeline_of(events, visit.service.agent.model_name))
     else:
-        _not_there("run")
+        _not_found("turn")
 
 
-def _not_there(what: str) -> None:
-    ui.label(f"There is no such {what} (any more).").classes("fault").props("role=alert")
-    ui.link("Begin a new chat", "/")
+def _not_found(what: str) -> None:
+    label = ui.label(f"This {what} does not exist, or no longer exists.")
+    label.classes("fault").props("role=alert")
+    ui.link("Start a new chat", "/")
 
 
 async def _chat(visit: Visit, session_id: str | None) -> None:
-    sessions = Sessions(visit, session_id)
-    with frame(visit, "Chat", active="/", width="chat-view", has_drawer=True) as framed:
+    sessions = SessionList(visit, session_id)
+    with frame(visit, "Chat", active="/", width="chat-view", has_drawer=True) as page:
         try:
-            await Chat(visit, session_id, sessions).build()
+            await ChatView(visit, session_id, sessions).build()
         except SessionNotFound:
-            _not_there("session")
-    with framed.drawer:
+            _not_found("session")
+    with page.drawer:
         await sessions.build()

@@ -1,4 +1,4 @@
-"""Whether two requests are the same, and what is different where they are not."""
+"""Whether two requests are the same, and how they differ."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from tinyagent.core.types import ModelRequest
 from tinyagent.models.recording import request_to_dict
 
 _WIDTH = 100  # of a line
-_BEFORE = 40  # characters of a long line that stand before the difference
+_BEFORE = 40  # characters of a long line shown before the difference
 _SIDE = 6  # lines of each side of one change
 _SHOWN = 24  # lines in all
 
 
 def digest(request: ModelRequest) -> str:
-    """The same for the same request. Call ids count by their place in the conversation only."""
+    """A digest that is equal for equal requests. Call ids count only by their position."""
     text = json.dumps(_comparable(request), default=dict)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def nearest(request: ModelRequest, recorded: Sequence[ModelRequest]) -> int:
-    """The index of the recorded request that has most lines in common with this one."""
+    """The index of the recorded request with the most lines in common with this one."""
     lines = list(_lines(request))
 
     def likeness(index: int) -> tuple[int, int, int]:
@@ -38,7 +38,7 @@ def nearest(request: ModelRequest, recorded: Sequence[ModelRequest]) -> int:
 
 
 def difference(recorded: ModelRequest, request: ModelRequest) -> str:
-    """A short unified diff of two requests, for people; long lines are cut around the change."""
+    """A short unified diff of two requests; long lines are cut around the change."""
     before, after = list(_lines(recorded)), list(_lines(request))
     out: list[str] = []
     for group in SequenceMatcher(None, before, after).get_grouped_opcodes(1):
@@ -50,7 +50,7 @@ def difference(recorded: ModelRequest, request: ModelRequest) -> str:
                 out += _change(before[start:end], after[new_start:new_end])
     if len(out) > _SHOWN:
         out[_SHOWN:] = [f"… ({len(out) - _SHOWN} more lines)"]
-    return "\n".join(["--- recorded", "+++ asked now", *out]) if out else ""
+    return "\n".join(["--- recorded", "+++ requested now", *out]) if out else ""
 
 
 def _change(old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
@@ -64,7 +64,7 @@ def _change(old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
 
 
 def _cut(line: str, at: int) -> str:
-    """At most 100 characters of a line, those around the character `at`."""
+    """At most 100 characters of a line, around the character `at`."""
     if len(line) <= _WIDTH:
         return line
     start = max(0, min(at - _BEFORE, len(line) - _WIDTH))
@@ -73,12 +73,12 @@ def _cut(line: str, at: int) -> str:
 
 
 def _comparable(request: ModelRequest) -> dict[str, Any]:
-    """The JSON form with the calls numbered: where a model gives no ids, adapters make up some."""
+    """The JSON form with the calls numbered: adapters make up ids if a model sends none."""
     out = request_to_dict(request)
     numbers: dict[str, str] = {}
     count = 0
     for message in out["messages"]:
-        message.pop("is_error", None)  # the text says so too; older recordings have no such mark
+        message.pop("is_error", None)  # the text shows it too; older recordings have no such flag
         for call in _calls(message):
             count += 1
             numbers[call["id"]] = call["id"] = f"call {count}"
@@ -88,20 +88,20 @@ def _comparable(request: ModelRequest) -> dict[str, Any]:
 
 
 def _lines(request: ModelRequest) -> Iterator[str]:
-    """A request for people to read: parts with a heading, their lines indented."""
+    """A request as readable lines: each part has a heading and indented lines."""
     parts = _comparable(request)
     for message in parts.pop("messages"):
         answered = message.get("tool_call_id")
         yield f"[{message['role']}]" if answered is None else f"[result of {answered}]"
         content = message["content"]
-        said = [content] if isinstance(content, str) else map(_part_line, content)
-        for text in said:
+        texts = [content] if isinstance(content, str) else map(_part_line, content)
+        for text in texts:
             yield from _indented(text)
         for call in message.get("tool_calls", ()):
             fault = f" (faulty: {call['fault']})" if "fault" in call else ""
             yield from _indented(f"{call['id']}: {call['name']} {_json(call['arguments'])}{fault}")
     for tool in parts.pop("tools", ()):
-        yield "[tool on offer]"
+        yield "[tool]"
         yield from _indented(_json(tool))
     for name, part in parts.items():
         yield f"[{name}]"
@@ -109,7 +109,7 @@ def _lines(request: ModelRequest) -> Iterator[str]:
 
 
 def _calls(message: dict[str, Any]) -> list[dict[str, Any]]:
-    """The calls of a message in its JSON form, wherever they stand."""
+    """The calls of a message in its JSON form: among the parts, or in `tool_calls`."""
     parts: list[dict[str, Any]] = as_array(message["content"]) or []
     return [
         *(part for part in parts if part["type"] == "tool_call"),
@@ -118,7 +118,7 @@ def _calls(message: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _part_line(part: dict[str, Any]) -> str:
-    """A part for people to read: its text, or its JSON with a checksum in place of the bytes."""
+    """A part as a readable line: its text, or its JSON with a checksum in place of bytes."""
     if part["type"] == "text" and "opaque" not in part:
         return str(part["text"])
     hidden = {
@@ -138,7 +138,7 @@ def _json(value: Any) -> str:
 
 
 def _same(left: Iterable[str], right: Iterable[str]) -> int:
-    """How many items two rows have in common at their beginning."""
+    """How many items two sequences have in common at the start."""
     count = 0
     for one, other in zip(left, right, strict=False):
         if one != other:

@@ -1,22 +1,18 @@
-"""HTTP to a chat completions server: bounded replies, typed errors."""
+"""HTTP to a model server: pooled connections, bounded replies, typed errors."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing, asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 from urllib.parse import urlsplit
 
-from tinyagent.core.errors import (
-    ConfigurationError,
-    ModelConnectionError,
-    ModelTimeout,
-)
+from tinyagent.core.errors import ConfigurationError, ModelConnectionError, ModelTimeout
 from tinyagent.models.body import read_events, read_json
 from tinyagent.models.failures import status_error
-from tinyagent.models.pool import http_session
 
 if TYPE_CHECKING:
     import aiohttp
@@ -24,12 +20,68 @@ if TYPE_CHECKING:
 CONNECT_SECONDS = 10.0
 _MAX_ERROR_BYTES = 64 * 1024
 _OK = 200
-_WANTED = "the base URL (OPENAI_BASE_URL or base_url=) must look like https://host/v1"
+_URL_FORM = "the base URL (OPENAI_BASE_URL or base_url=) must look like https://host/v1"
 _to_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
+class Closable(Protocol):
+    """A client that is closed when it is no longer needed."""
+
+    async def close(self) -> None:
+        """Close its connections."""
+        ...
+
+
+C = TypeVar("C", bound=Closable)
+
+
+class PerLoop(Generic[C]):
+    """One client for each event loop, made on first use and closed with the loop.
+
+    Connections belong to a loop and should be closed with it, but no caller can be relied on to
+    do so. A loop closes its suspended async generators when it ends (`shutdown_asyncgens`, which
+    `asyncio.run` calls), so such a generator holds each client.
+
+    Args:
+        make: makes a client.
+    """
+
+    def __init__(self, make: Callable[[], C]) -> None:
+        self._make = make
+        self._clients: dict[asyncio.AbstractEventLoop, tuple[C, AsyncGenerator[C, None]]] = {}
+
+    async def get(self) -> C:
+        """The client of the running loop."""
+        loop = asyncio.get_running_loop()
+        entry = self._clients.get(loop)
+        if entry is None:
+            holder = self._hold(loop)
+            entry = self._clients[loop] = (await anext(holder), holder)
+        return entry[0]
+
+    async def _hold(self, loop: asyncio.AbstractEventLoop) -> AsyncGenerator[C, None]:
+        client = self._make()
+        try:
+            yield client
+        finally:
+            del self._clients[loop]
+            await client.close()
+
+
+def _http_session() -> aiohttp.ClientSession:
+    import aiohttp  # noqa: PLC0415 - 0.2 s of CPU that `import tinyagent` does not pay
+
+    return aiohttp.ClientSession(
+        connector=aiohttp.TCPConnector(limit=0), cookie_jar=aiohttp.DummyCookieJar()
+    )
+
+
+sessions = PerLoop(_http_session)
+"""The HTTP sessions that all models share. They keep no cookies and send no key of their own."""
+
+
 class HttpEndpoint:
-    """`POST {base_url}/chat/completions`, plain and streamed.
+    """`POST {base_url}/{path}`, plain and streamed.
 
     Proxies (`HTTPS_PROXY`, `NO_PROXY` …) and certificates (`SSL_CERT_FILE`, `SSL_CERT_DIR`) come
     from the environment. Redirects are not followed.
@@ -37,9 +89,9 @@ class HttpEndpoint:
     Args:
         base_url: for example `https://host/v1`.
         key: sent as a bearer token; None sends none.
-        timeout: seconds without a byte from the server before a request is given up.
-        variables: the beginning of the environment variables that errors name.
-        path: what is called, below the base URL.
+        timeout: seconds without a byte from the server after which a request fails.
+        variables: the prefix of the environment variables that configure it.
+        path: the path below the base URL.
 
     Raises:
         ConfigurationError: the address or the key cannot be used.
@@ -57,7 +109,7 @@ class HttpEndpoint:
         url = f"{base_url.rstrip('/')}/{path}"
         self.variables = variables
         self.where = _without_secrets(url)
-        self.key = _checked_key(key)
+        self.key = checked_key(key)
         # A request has one Authorization: the key goes before a user and password in the address.
         self._url = url if self.key is None else self.where
         self._timeout = timeout
@@ -89,7 +141,7 @@ class HttpEndpoint:
     async def _request(self, body: dict[str, Any]) -> AsyncGenerator[aiohttp.ClientResponse, None]:
         import aiohttp  # noqa: PLC0415 - 0.2 s of CPU that `import tinyagent` does not pay
 
-        session = await http_session()
+        session = await sessions.get()
         sent = time.monotonic()
         payload = _to_json(body).encode(errors="replace")
         try:
@@ -104,12 +156,12 @@ class HttpEndpoint:
                 allow_redirects=False,
             ) as response:
                 if response.status != _OK:
-                    said = await _beginning(response)
-                    raise status_error(response.status, response.headers, said, self.where)
+                    error = await _error_body(response)
+                    raise status_error(response.status, response.headers, error, self.where)
                 yield response
         except TimeoutError:
             raise ModelTimeout(
-                f"{self.where} did not answer: nothing came for {self._timeout:g} s"
+                f"{self.where} did not answer: no data for {self._timeout:g} s"
                 f" ({time.monotonic() - sent:.0f} s after the request)"
             ) from None
         except aiohttp.ClientConnectorError as error:
@@ -119,22 +171,27 @@ class HttpEndpoint:
             ) from None
         except aiohttp.ClientError as error:
             raise ModelConnectionError(
-                f"the connection to {self.where} broke before the answer was whole"
+                f"the connection to {self.where} broke before the answer was complete"
                 f" ({type(error).__name__})"
             ) from None
 
 
-async def _beginning(response: aiohttp.ClientResponse) -> str:
-    """The first 64 KiB of what a server says of its failure."""
-    said = b""
+async def _error_body(response: aiohttp.ClientResponse) -> str:
+    """The first 64 KiB of the body of a failure."""
+    body = b""
     async for chunk in response.content.iter_any():
-        said += chunk
-        if len(said) > _MAX_ERROR_BYTES:
+        body += chunk
+        if len(body) > _MAX_ERROR_BYTES:
             break
-    return said[:_MAX_ERROR_BYTES].decode(errors="replace")
+    return body[:_MAX_ERROR_BYTES].decode(errors="replace")
 
 
-def _checked_key(key: str | None) -> str | None:
+def checked_key(key: str | None) -> str | None:
+    """The key without surrounding white space; None if there is none.
+
+    Raises:
+        ConfigurationError: it cannot be sent in a header.
+    """
     if key is None or not key.strip():
         return None
     if not key.strip().isprintable() or not key.isascii():
@@ -145,9 +202,9 @@ def _checked_key(key: str | None) -> str | None:
 
 
 def _proxy_for(url: str) -> str | None:
-    """The proxy that the environment names for an address.
+    """The proxy that the environment sets for an address.
 
-    aiohttp can look it up too, but does so in two threads for each request: twice its own cost.
+    aiohttp can look it up too, but uses two threads for each request, which doubles its cost.
     """
     from urllib.request import getproxies, proxy_bypass  # noqa: PLC0415 - 15 ms
 
@@ -159,16 +216,16 @@ def _proxy_for(url: str) -> str | None:
 
 
 def _without_secrets(url: str) -> str:
-    """The address as it may be shown: no user, password or query."""
+    """The address without user and password; raises ConfigurationError if it is not usable."""
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", f":{parts.port}" if parts.port else ""
         host.encode("idna")  # as connecting to it will
     except ValueError:
-        raise ConfigurationError(f"{_WANTED}, got a host or port that cannot be read") from None
+        raise ConfigurationError(f"{_URL_FORM}, got a host or port that cannot be read") from None
     if parts.scheme not in {"http", "https"} or not host or " " in host or parts.query:
         query = "?..." if parts.query else ""
         raise ConfigurationError(
-            f"{_WANTED}, got {parts.scheme or '(no scheme)'}://{host or '(no host)'}{port}{query}"
+            f"{_URL_FORM}, got {parts.scheme or '(no scheme)'}://{host or '(no host)'}{port}{query}"
         )
     return f"{parts.scheme}://{f'[{host}]' if ':' in host else host}{port}{parts.path}"

@@ -1,9 +1,10 @@
-"""From what a server answered to the error that says who can act."""
+"""From a server's failure to the `ModelError` that says who can act on it."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Any
@@ -21,6 +22,7 @@ from tinyagent.core.errors import (
 from tinyagent.core.json_shape import as_array, as_object
 
 _SHOWN = 500
+_MIN_SECRET = 8  # keyless servers get "x" or "none", and ordinary words contain such letters
 _MAX_DEPTH = 8
 _MAX_FAULTS = 5
 _REFUSED = {
@@ -29,7 +31,7 @@ _REFUSED = {
     404: (ModelRefused, "check the model's name and OPENAI_BASE_URL"),
 }
 _KEYS = {401, 403}
-_MAY_PASS = {408: ModelTimeout, 429: ModelRateLimited, 504: ModelTimeout}
+_TRANSIENT = {408: ModelTimeout, 429: ModelRateLimited, 504: ModelTimeout}
 _TOO_LONG = (
     "context_length_exceeded",
     "exceed_context_size",
@@ -49,7 +51,7 @@ _FORMATS = (
     "function call",
     "tool use",
 )
-_NOT_TAKEN = (
+_NOT_SUPPORTED = (
     "support",
     "unknown",
     "unrecognized",
@@ -59,44 +61,46 @@ _NOT_TAKEN = (
     "extra",
     "must be explicitly",
 )
-_REDIRECT = "redirects are not followed, the key would go along; set OPENAI_BASE_URL to the address"
+_REDIRECT = (
+    "redirects are not followed, they would carry the key; set OPENAI_BASE_URL to the new one"
+)
 
 
 def status_error(status: int, headers: Mapping[str, str], body: str, where: str) -> ModelError:
     """The error for an HTTP status that is not 200; `where` is the address without secrets."""
     detail = read_error(body)
-    said = f"{where} answered {status} {_phrase(status)}" + (f": {detail}" if detail else "")
+    answer = f"{where} answered {status} {_phrase(status)}" + (f": {detail}" if detail else "")
     refused = _refused_kind(detail, body)
     if status in _KEYS or (status in _REFUSED and refused is ModelRefused):
-        kind, mend = _REFUSED[status]
-        return kind(f"{said}; {mend}")
+        kind, fix = _REFUSED[status]
+        return kind(f"{answer}; {fix}")
     if HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.BAD_REQUEST:
-        return ModelRefused(f"{said}; {_REDIRECT}")
+        return ModelRefused(f"{answer}; {_REDIRECT}")
     server_failed = status >= HTTPStatus.INTERNAL_SERVER_ERROR
     if status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
-        return ModelContextTooLong(said)
+        return ModelContextTooLong(answer)
     if status < HTTPStatus.TOO_MANY_REQUESTS and refused is not ModelRefused:
-        return refused(said)
-    passing = _MAY_PASS.get(status, ModelServerError if server_failed else None)
-    if passing is None or "insufficient_quota" in body:
-        return ModelRefused(said)
-    return passing(said, retry_after=parse_retry_after(headers.get("Retry-After")))
+        return refused(answer)
+    transient = _TRANSIENT.get(status, ModelServerError if server_failed else None)
+    if transient is None or "insufficient_quota" in body:
+        return ModelRefused(answer)
+    return transient(answer, retry_after=parse_retry_after(headers.get("Retry-After")))
 
 
 def _refused_kind(detail: str, body: str) -> type[ModelRefused]:
-    """What a server has against a request, from its words: there is no standard code for it."""
+    """Why a server refuses a request, from its message: there is no standard code for it."""
     words = detail.lower()
     if any(phrase in words or phrase in body.lower() for phrase in _TOO_LONG):
         return ModelContextTooLong
     if "/v1/responses" in words:  # the fix is another model class, not another form of the tools
         return ModelRefused
-    if any(name in words for name in _FORMATS) and any(word in words for word in _NOT_TAKEN):
+    if any(name in words for name in _FORMATS) and any(word in words for word in _NOT_SUPPORTED):
         return ModelFormatRefused
     return ModelRefused
 
 
 def read_error(body: str) -> str:
-    """What an error body says went wrong, in at most 500 characters; HTML says nothing."""
+    """The message in an error body, in at most 500 characters; empty for HTML."""
     try:
         return error_detail(json.loads(body))
     except (ValueError, RecursionError):
@@ -104,22 +108,22 @@ def read_error(body: str) -> str:
 
 
 def error_detail(data: Any) -> str:
-    """What an error object says, in at most 500 characters, however the server nests it."""
-    return _shorten(_said(data))
+    """The message in an error object, in at most 500 characters, however the server nests it."""
+    return _shorten(_message(data))
 
 
-def _said(data: Any, depth: int = 0) -> str:
-    """The words of an error; of a list of faults each with the place where it is."""
+def _message(data: Any, depth: int = 0) -> str:
+    """The message of an error; for a list of faults, each one with its location."""
     if isinstance(data, str):
         return data
     if depth > _MAX_DEPTH:
         return ""
     items = as_array(data)
     if items is not None:
-        return "; ".join(filter(None, (_said(item, depth + 1) for item in items[:_MAX_FAULTS])))
+        return "; ".join(filter(None, (_message(item, depth + 1) for item in items[:_MAX_FAULTS])))
     entry = as_object(data) or {}
     for key in ("error", "message", "detail", "msg"):
-        words = _said(entry.get(key), depth + 1)
+        words = _message(entry.get(key), depth + 1)
         if words:
             place = ".".join(map(str, as_array(entry.get("loc")) or ()))
             return f"{place}: {words}" if place else words
@@ -151,3 +155,19 @@ def _phrase(status: int) -> str:
 
 def _shorten(text: str) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+
+
+@contextmanager
+def without_key(key: str | None, variables: str) -> Generator[None]:
+    """Remove the API key from the message of a `ModelError`: servers echo it in odd places.
+
+    The message also names the provider's own environment variables, which begin with `variables`.
+    """
+    try:
+        yield
+    except ModelError as error:
+        message = str(error).replace("OPENAI_", f"{variables}_")
+        if key and len(key) >= _MIN_SECRET:
+            message = message.replace(key, "***")
+        error.args = (message,)
+        raise

@@ -1,4 +1,4 @@
-"""FallbackModel: the next one when one fails."""
+"""FallbackModel: the next model when one fails."""
 
 from __future__ import annotations
 
@@ -16,24 +16,25 @@ from tinyagent.core.logs import logger
 from tinyagent.core.types import ModelDelta, ModelRequest, ModelResponse
 from tinyagent.models.base import Model, get_model, sees_images
 
-# What the run itself mends, by asking otherwise: it prunes, or it offers its tools in another form.
-# Another model would leave the first one aside for good, or fail with an error that hides the mend.
+# The run itself fixes these: it prunes, or offers its tools in another form. With another model,
+# the first one would never be used again, or its error would hide the fix.
 _FOR_THE_RUN = (ModelContextTooLong, ModelFormatRefused)
 
 
 class FallbackModel:
     """Asks the first of several models, and the next one when one fails with a `ModelError`.
 
-    Each request begins with the first again: nothing is remembered from one to the next. A model
-    makes its own retries first; give those before the last few (`retries=0`) to change quickly.
+    Each request starts with the first model again: nothing is remembered between requests. A
+    model makes its own retries first; set few for all but the last (`retries=0`) to switch
+    quickly.
 
-    Two refusals are raised at once, because the run mends them by asking otherwise:
-    `ModelContextTooLong` and `ModelFormatRefused`. All other ones (a wrong key, used-up quota, no
-    such model, a request that is not to the server's taste) go on to the next model. When all
-    have failed, the last error is raised with the earlier ones as its notes.
+    Two errors are raised at once, because the run fixes them with a different request:
+    `ModelContextTooLong` and `ModelFormatRefused`. After any other error (a wrong key, an exhausted
+    quota, an unknown model, a refused request) the next model is asked. When all have failed, the
+    last error is raised with the earlier ones as its notes.
 
     Args:
-        models: models or their names, the favourite first.
+        models: models or their names, in order of preference.
 
     Raises:
         ConfigurationError: there are none, or one cannot be made.
@@ -46,20 +47,20 @@ class FallbackModel:
 
     @property
     def name(self) -> str:
-        """The names of the models in their order; `ModelResponse.model` says which one answered."""
+        """The names of the models in order; `ModelResponse.model` is the one that answered."""
         return f"fallback({', '.join(model.name for model in self._models)})"
 
     @property
     def sees_images(self) -> bool | None:
-        """Whether all of the models are known to see images; None: that is not known."""
+        """Whether all of the models are known to see images; None if that is unknown."""
         seen = [sees_images(model) for model in self._models]
         return True if all(seen) else False if False in seen else None
 
     async def complete(self, request: ModelRequest) -> ModelResponse:
-        """The whole answer of the first model that has one.
+        """The whole answer of the first model that gives one.
 
         Raises:
-            ModelError: all have failed, or the run is to ask otherwise.
+            ModelError: all have failed, or the run has to change its request.
         """
         failures = _Failures()
         for model in self._models:
@@ -74,8 +75,8 @@ class FallbackModel:
     ) -> AsyncGenerator[ModelDelta | ModelResponse, None]:
         """The answer as it is written, then whole; raises as `complete`.
 
-        When a model fails in the middle, a delta of kind `restart` says that what came before is
-        void.
+        When a model fails in the middle, a delta of kind `restart` means that everything streamed
+        before it is void.
         """
         failures = _Failures()
         begun = False
@@ -90,7 +91,7 @@ class FallbackModel:
                         yield item
                         if isinstance(item, ModelResponse):
                             return
-                raise ModelReplyError(f"{model.name} ended its stream without a whole answer")
+                raise ModelReplyError(f"{model.name} ended its stream without a complete answer")
             except ModelError as error:
                 failures.add(model, error)
         raise failures.last()
@@ -100,21 +101,21 @@ class FallbackModel:
 
 
 class _Failures:
-    """The failures of one request, in their order."""
+    """The failures of one request, in order."""
 
     def __init__(self) -> None:
         self._errors: list[tuple[str, ModelError]] = []
 
     def add(self, model: Model, error: ModelError) -> None:
-        """Take one; raises it where no other model shall be asked."""
+        """Add one; raise it if no other model is to be asked."""
         self._errors.append((model.name, error))
         if isinstance(error, _FOR_THE_RUN):
             raise self.last()
-        logger.info("%s failed (%s), the next model is asked", model.name, error)
+        logger.info("%s failed (%s), asking the next model", model.name, error)
 
     def last(self) -> ModelError:
-        """The last one, the earlier ones noted."""
+        """The last error, with the earlier ones as notes."""
         error = self._errors[-1][1]
         for name, earlier in self._errors[:-1]:
-            error.add_note(f"before it, {name} failed: {type(earlier).__name__}: {earlier}")
+            error.add_note(f"before that, {name} failed: {type(earlier).__name__}: {earlier}")
         return error

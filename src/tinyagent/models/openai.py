@@ -1,26 +1,27 @@
-"""OpenAIModel: any server that speaks chat completions."""
+"""OpenAIModel and OpenAIResponsesModel: servers that speak chat completions or Responses."""
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from tinyagent.core.errors import ConfigurationError
-from tinyagent.core.types import ModelRequest, ModelResponse, ReasoningWish
-from tinyagent.models.chat_completions import (
-    StreamAssembler,
-    decode_response,
-    encode_request,
-    is_whole_reply,
-)
+from tinyagent.core.types import ModelRequest, ReasoningWish
 from tinyagent.models.endpoint import HttpEndpoint
-from tinyagent.models.providers import PROVIDERS, Provider, find_provider
+from tinyagent.models.providers import PROVIDERS, Provider, find_provider, provider_named
 from tinyagent.models.remote import Endpoint, RemoteModel
+from tinyagent.models.wire import chat_request, responses_request
+from tinyagent.models.wire.chat_reply import ChatReply
+from tinyagent.models.wire.responses_reply import ResponsesReply
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
+    from tinyagent.models.wire.shared import ReplyReader
+
 OPENAI_URL = PROVIDERS["openai"].base_url
+Api = Literal["chat", "responses"]
+_PATHS: dict[Api, str] = {"chat": "chat/completions", "responses": "responses"}
 
 
 class OpenAIModel(RemoteModel):
@@ -30,20 +31,24 @@ class OpenAIModel(RemoteModel):
         name: the model's name as the server knows it.
         base_url: where the server is; default `OPENAI_BASE_URL`, then OpenAI's own.
         api_key: default `OPENAI_API_KEY`. Servers other than OpenAI's may need none.
-        timeout: seconds without a byte from the server before a request is given up.
-        retries: how often a request is made again after a failure that may pass (429, 5xx, a
-            broken connection, a time-out), with growing waits, or as `Retry-After` says.
-        client: your own `AsyncOpenAI` (or `AsyncAzureOpenAI`) client, used in place of all of the
-            above but `retries`.
+        timeout: seconds without a byte from the server after which a request fails; default 120,
+            or 600 over the Responses API.
+        retries: how often a request is repeated after a failure that may pass (429, 5xx, a
+            broken connection, a timeout), with growing waits or as `Retry-After` says.
+        client: your own `AsyncOpenAI` (or `AsyncAzureOpenAI`) client, used in place of
+            `base_url`, `api_key` and `timeout`.
         provider: the name of the provider whose quirks the server has, such as `"deepseek"`;
-            by default it is known by the address.
-        reasoning: how much to reason, where a request does not say: `"off"`, `"low"`, `"medium"`,
-            `"high"`, or about how many tokens.
+            by default the address decides.
+        reasoning: how much to reason if a request does not say: `"off"`, `"low"`, `"medium"`,
+            `"high"`, or an approximate number of tokens.
 
     Raises:
-        ConfigurationError: no key where one is needed, an address that is none, or no provider of
-            that name.
+        ConfigurationError: a required key is missing, the address is not valid, or there is no
+            provider of that name.
     """
+
+    _api: ClassVar[Api] = "chat"
+    _timeout_seconds: ClassVar[float] = 120.0
 
     def __init__(  # noqa: PLR0913 - all but the name have defaults
         self,
@@ -51,98 +56,86 @@ class OpenAIModel(RemoteModel):
         *,
         base_url: str | None = None,
         api_key: str | None = None,
-        timeout: float = 120.0,
+        timeout: float | None = None,
         retries: int = 2,
         client: AsyncOpenAI | None = None,
         provider: str | None = None,
         reasoning: ReasoningWish | None = None,
     ) -> None:
+        profile = None if provider is None else provider_named(provider)
+        endpoint: Endpoint
         if client is None:
-            known, endpoint = connect(name, base_url, api_key, provider, timeout=timeout)
+            seconds = self._timeout_seconds if timeout is None else timeout
+            profile, endpoint = _connect(profile, base_url, api_key, seconds, _PATHS[self._api])
         else:
-            known, endpoint = connect_client(name, client, provider)
-        self._provider = known
-        self.provider = known.name
-        self.sees_images = known.images
-        super().__init__(name, endpoint, retries, reasoning)
+            from tinyagent.models.clients import openai_client  # noqa: PLC0415 - an extra
+
+            endpoint = openai_client(client, self._api)
+            profile = profile or find_provider(endpoint.where)
+        super().__init__(
+            name, profile.for_model(name), endpoint, retries=retries, reasoning=reasoning
+        )
 
     def body(self, request: ModelRequest, *, stream: bool) -> dict[str, Any]:
         """The body of `POST /chat/completions`."""
-        return encode_request(self._name, request, stream=stream, provider=self._provider)
+        return chat_request.encode_request(
+            self._name, request, stream=stream, provider=self._profile
+        )
 
-    def decode(self, data: Any, body: dict[str, Any]) -> ModelResponse:
-        """Read a chat completion."""
+    def reply(self, body: dict[str, Any]) -> ReplyReader:
+        """What reads a chat completion."""
         del body
-        return decode_response(data, self._provider, self._name)
-
-    def is_whole_reply(self, data: Any) -> bool:
-        """Whether it is a chat completion rather than a chunk of one."""
-        return is_whole_reply(data)
-
-    def assembler(self, body: dict[str, Any]) -> StreamAssembler:
-        """What puts chunks together."""
-        del body
-        return StreamAssembler(self._provider, self._name)
+        return ChatReply(self._profile, self._name)
 
 
-def connect(
-    name: str,
-    base_url: str | None,
-    api_key: str | None,
-    provider: str | None,
-    *,
-    timeout: float,
-    path: str = "chat/completions",
-) -> tuple[Provider, Endpoint]:
-    """The provider of a model, as it is for this one, and the way to it.
+class OpenAIResponsesModel(OpenAIModel):
+    """A model behind the Responses API, which OpenAI's reasoning models need to call tools.
 
-    Raises:
-        ConfigurationError: as the models say.
+    Nothing is stored at the server: each request holds the whole conversation, including the
+    reasoning in encrypted form. Arguments and errors are those of `OpenAIModel`.
     """
-    _check_name(name)
-    if provider is None:
+
+    _api = "responses"
+    _timeout_seconds = 600.0
+
+    def body(self, request: ModelRequest, *, stream: bool) -> dict[str, Any]:
+        """The body of `POST /responses`."""
+        return responses_request.encode_request(
+            self._name, request, stream=stream, provider=self._profile
+        )
+
+    def reply(self, body: dict[str, Any]) -> ReplyReader:
+        """What reads a response."""
+        del body
+        return ResponsesReply(responses_request.responses_origin(self._profile, self._name))
+
+
+def openai_model(name: str) -> OpenAIModel:
+    """A model at `OPENAI_BASE_URL`, over Responses if it is OpenAI's own and the model needs it."""
+    profile = find_provider(os.environ.get("OPENAI_BASE_URL") or OPENAI_URL)
+    needs_responses = profile.name == "openai" and profile.for_model(name).api == "responses"
+    return OpenAIResponsesModel(name) if needs_responses else OpenAIModel(name)
+
+
+def _connect(
+    profile: Provider | None, base_url: str | None, api_key: str | None, timeout: float, path: str
+) -> tuple[Provider, HttpEndpoint]:
+    """The provider at an address, and the endpoint there."""
+    by_address = profile is None
+    if profile is None:
         url = base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
-        known = find_provider(url)
+        profile = find_provider(url)
     else:
-        known = named(provider)
-        url = base_url or os.environ.get(f"{known.variables}_BASE_URL") or known.base_url
-    variables = known.variables
+        url = base_url or os.environ.get(f"{profile.variables}_BASE_URL") or profile.base_url
+    variables = profile.variables
     key = api_key or os.environ.get(f"{variables}_API_KEY")
-    if not key and provider is None and known.name != "openai":
-        # A server that is only known by its address may have been given OpenAI's variables.
+    if not key and by_address and profile.name != "openai":
+        # OpenAI's variables may configure a server that is only recognized by its address.
         variables = "OPENAI"
         key = os.environ.get("OPENAI_API_KEY")
-    elif known.needs_key and not (key and key.strip()) and url.rstrip("/") == known.base_url:
+    elif profile.needs_key and not (key and key.strip()) and url.rstrip("/") == profile.base_url:
         raise ConfigurationError(
             f"no API key: set {variables}_API_KEY, or set {variables}_BASE_URL to a server that"
             " needs none"
         )
-    endpoint = HttpEndpoint(url, key, timeout, variables=variables, path=path)
-    return known.for_model(name), endpoint
-
-
-def connect_client(
-    name: str,
-    client: AsyncOpenAI,
-    provider: str | None,
-    api: Literal["chat", "responses"] = "chat",
-) -> tuple[Provider, Endpoint]:
-    """The provider of a model, as it is for this one, and the caller's own client as the way."""
-    from tinyagent.models.openai_client import ClientEndpoint  # noqa: PLC0415 - an extra
-
-    _check_name(name)
-    endpoint = ClientEndpoint(client, api)
-    known = find_provider(endpoint.where) if provider is None else named(provider)
-    return known.for_model(name), endpoint
-
-
-def named(name: str) -> Provider:
-    """The provider of a name; raises ConfigurationError where there is none."""
-    if name not in PROVIDERS:
-        raise ConfigurationError(f"provider {name!r} is none of: {', '.join(PROVIDERS)}")
-    return PROVIDERS[name]
-
-
-def _check_name(name: str) -> None:
-    if not name.strip():
-        raise ConfigurationError("the model's name is empty; give one such as 'gpt-4.1'")
+    return profile, HttpEndpoint(url, key, timeout, variables=variables, path=path)

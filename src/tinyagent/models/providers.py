@@ -1,7 +1,7 @@
-"""The quirks of providers that speak chat completions, as data.
+"""The differences between providers, as data.
 
-A new provider is a new entry of `PROVIDERS`; a quirk of some of its models is one of its `rules`.
-A server that is not known is taken to be `LENIENT`.
+To add a provider, add an entry to `PROVIDERS`; a difference of some of its models is one of its
+`rules`. A server that is not recognized is `LENIENT`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Level = Literal["off", "low", "medium", "high"]
 LEVELS: tuple[Level, ...] = get_args(Level)
 SchemaSubset = Literal["any", "openai", "anthropic", "gemini", "json_object"]
 BUDGET = "{budget}"
-"""Stands in `Provider.budget` for the number of tokens."""
+"""The placeholder for the number of tokens in `Provider.budget`."""
 
 _LOW, _MEDIUM = 2_048, 8_192
 
@@ -39,41 +39,40 @@ def _switch(key: str, off: object, on: object) -> dict[Level, Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """What a provider of chat completions wants in a request, where providers differ.
+    """What a provider needs in a request.
 
     Attributes:
         name: the prefix of its models' names, and the origin of its opaque data.
-        base_url: where it is served.
-        variables: the beginning of its environment variables: `…_API_KEY` and `…_BASE_URL`.
-        needs_key: whether it serves nobody without a key.
-        hosts: the hosts, subdomains included, by which it is known.
-        api: which of OpenAI's APIs the provider wants for the model.
+        base_url: the address of its API.
+        variables: the prefix of its environment variables: `…_API_KEY` and `…_BASE_URL`.
+        needs_key: whether it requires a key.
+        hosts: the hosts, subdomains included, by which it is recognized.
+        api: which of OpenAI's APIs the provider requires for the model.
         answer_limit: the key of the largest number of tokens to answer with.
-        stream_options: whether usage in a stream must be, and can be, asked for.
-        temperature: when a temperature is sent: `always`; only where reasoning is not asked for
-            (`unless_reasoning`); only where it is turned off (`reasoning_off`).
+        stream_options: whether usage in a stream must be, and can be, requested.
+        temperature: when a temperature is sent: `always`; only if reasoning is not requested
+            (`unless_reasoning`); only if it is turned off (`reasoning_off`).
         reasoning: what each level adds to the body.
-        budget: what a budget in tokens adds to the body; where there is nothing, the level that
-            is nearest does.
+        budget: what a budget in tokens adds to the body; if empty, the nearest level applies.
         echo: whether visible reasoning goes back under the key that it came by.
         backfill: the key and text of reasoning for messages that have none, which the provider
             would refuse.
-        backfill_all: whether that holds for messages without calls too.
+        backfill_all: whether that applies to messages without calls too.
         think_tags: whether a text that begins with `<think>` begins with reasoning.
-        binds_reasoning: whether reasoning is only valid behind what it was made behind: the same
-            system prompt, tools and messages.
-        foreign_call: what the first call of a message needs where another model made it.
+        binds_reasoning: whether reasoning is only valid after the same system prompt, tools and
+            messages.
+        foreign_call: what the first call of a message needs if another model made it.
         empty_content: the content of a message that has calls and no text.
-        ids: the form of a call's id; None: any, up to 40 characters.
-        user_after_tool: whether a user may speak right after a tool's result.
+        ids: the form of a call's id; None allows any, up to 40 characters.
+        user_after_tool: whether a user message may follow a tool's result.
         choice_none: whether `tool_choice: none` is understood; if not, the tools are left out.
-        images: whether its models see images. None: that is not known; what a user gives is sent,
-            what code draws is not.
-        documents: the type of part that holds a PDF; empty: none does.
-        schema: the subset of JSON Schema that `response_format` takes.
-        prompt_cache: what each request adds so that its prefix is cached. Where it is empty the
-            provider does so by itself, or not at all.
-        rules: patterns of models' names, and what is different for these.
+        images: whether its models see images. None if unknown: images from a user or a tool are
+            sent, plots of a code agent are not.
+        documents: the type of part that holds a PDF; empty if there is none.
+        schema: the subset of JSON Schema that `response_format` supports.
+        prompt_cache: what each request adds so that its prefix is cached. If empty, the provider
+            caches automatically, or not at all.
+        rules: patterns of models' names, and what is different for these models.
     """
 
     name: str
@@ -111,8 +110,14 @@ class Provider:
                 changes |= change
         return replace(self, **changes) if changes else self
 
+    def takes_temperature(self, reasoning: Level | int | None) -> bool:
+        """Whether a temperature may be sent: many models refuse one while they reason."""
+        if self.temperature == "always" or reasoning in {"off", 0}:
+            return True
+        return self.temperature == "unless_reasoning" and reasoning is None
+
     def reasoning_fields(self, wanted: Level | int | None) -> Mapping[str, Any]:
-        """What a wish for reasoning adds to the body: a level, or a budget in tokens."""
+        """What the requested reasoning, a level or a budget in tokens, adds to the body."""
         if wanted is None:
             return {}
         if isinstance(wanted, int):
@@ -123,10 +128,10 @@ class Provider:
 
 
 def check_reasoning(wanted: object) -> None:
-    """See to it that this is a wish for reasoning.
+    """Check a value for `reasoning`.
 
     Raises:
-        ConfigurationError: it is no level and no number of tokens.
+        ConfigurationError: it is neither a level nor a number of tokens.
     """
     is_number = isinstance(wanted, int) and not isinstance(wanted, bool) and wanted >= 0
     if wanted is not None and not is_number and wanted not in LEVELS:
@@ -136,23 +141,30 @@ def check_reasoning(wanted: object) -> None:
 
 
 def nearest_level(budget: int) -> Level:
-    """The level that a budget in tokens comes nearest to."""
+    """The level nearest to a budget in tokens."""
     if budget <= 0:
         return "off"
     return "low" if budget <= _LOW else "medium" if budget <= _MEDIUM else "high"
 
 
 def find_provider(base_url: str) -> Provider:
-    """The provider behind an address; an unknown one is lenient, and known by its host."""
+    """The provider behind an address; an unknown one is lenient and named after its host."""
     try:
         parts = urlsplit(base_url)
         host = parts.hostname or ""
-    except ValueError:  # whoever connects to it says so
+    except ValueError:  # the endpoint reports it
         return LENIENT
     for provider in PROVIDERS.values():
         if any(host == known or host.endswith(f".{known}") for known in provider.hosts):
             return provider
     return replace(LENIENT, name=parts.netloc.rpartition("@")[2] or LENIENT.name)
+
+
+def provider_named(name: str) -> Provider:
+    """The provider of a name; raises ConfigurationError if there is none."""
+    if name not in PROVIDERS:
+        raise ConfigurationError(f"unknown provider {name!r}; use one of: {', '.join(PROVIDERS)}")
+    return PROVIDERS[name]
 
 
 def _filled(template: Mapping[str, Any], budget: int) -> dict[str, Any]:

@@ -21,21 +21,20 @@ RecordingMode = Literal["auto", "record", "replay"]
 class RecordedModel:
     """Records what a model answers, then gives the same answers to the same requests.
 
-    A replay needs no network, no key and no model. Answers, their deltas with their kinds, call
-    ids and `ModelError`s come as they were recorded, blocking or streamed alike. A request is
-    matched by its content, whole: messages, tools and their order, temperature, `max_tokens`. Only
-    call ids are compared by their place in the conversation, for adapters make up random ones. So
-    runs side by side find their answers in any order; the same request, made again, is given its
-    recorded answers in their order, each once. What is not in the recording raises
-    `RecordingMismatch` with the difference to the nearest request that is left.
+    A replay needs no network, no key and no model. It returns answers, deltas, call ids and
+    `ModelError`s as they were recorded, streamed or not. A request is matched by its whole
+    content: messages, tools and their order, temperature, `max_tokens`. Only call ids are compared
+    by their position in the conversation, because adapters make up random ones. Concurrent runs
+    therefore find their answers in any order. A request that is repeated gets its recorded answers
+    in order, each one once. A request that is not in the recording raises `RecordingMismatch` with
+    the difference to the nearest remaining one.
 
     Args:
-        path: the JSON file. It is written after each answer, whole or not at all. It holds all
-            that was asked and answered, and no key: read it before you publish it.
-        model: the model to record, or its name; it is made only when there is something to
-            record.
-        mode: `"replay"`; `"record"`, which makes the file anew; or `"auto"`: replay where there
-            is a file, else record.
+        path: the JSON file. It is written after each answer, completely or not at all. It holds
+            every request and answer, and no key: read it before you publish it.
+        model: the model to record, or its name; it is created only for a recording.
+        mode: `"replay"`; `"record"`, which replaces the file; or `"auto"`, which replays the file
+            if it exists and records it otherwise.
 
     Raises:
         ConfigurationError: the file is missing or faulty, or there is no model to record.
@@ -50,33 +49,33 @@ class RecordedModel:
     ) -> None:
         if mode not in get_args(RecordingMode):
             known = ", ".join(get_args(RecordingMode))
-            raise ConfigurationError(f"mode {mode!r} is none of: {known}")
+            raise ConfigurationError(f"unknown mode {mode!r}; use one of: {known}")
         self._path = Path(path)
         replays = mode == "replay" or (mode == "auto" and self._path.exists())
-        self._way: _Replay | _Recorder = (
+        self._source: _Replay | _Recorder = (
             _Replay(self._path) if replays else _recorder(self._path, model)
         )
 
     @property
     def name(self) -> str:
         """The name of the model that is or was recorded."""
-        return self._way.name
+        return self._source.name
 
     async def complete(self, request: ModelRequest) -> ModelResponse:
         """The whole answer.
 
         Raises:
             ModelError: as the model raised it.
-            RecordingMismatch: the request is not in the recording, or not once more.
+            RecordingMismatch: the request is not in the recording, or all its answers are used.
         """
-        return await self._way.complete(request)
+        return await self._source.complete(request)
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[ModelDelta | ModelResponse, None]:
         """The answer in its recorded pieces, then whole; raises as `complete`.
 
-        An answer that was not streamed when it was recorded comes in one piece.
+        An answer that was recorded without streaming comes in one piece.
         """
-        return self._way.stream(request)
+        return self._source.stream(request)
 
     def __repr__(self) -> str:
         return f"RecordedModel({str(self._path)!r}, {self.name!r})"
@@ -85,13 +84,13 @@ class RecordedModel:
 def _recorder(path: Path, model: Model | str | None) -> _Recorder:
     if model is None:
         raise ConfigurationError(
-            f"there is no model to record into {path}; give one: RecordedModel(path, model)"
+            f"there is no model to record into {path}; pass one: RecordedModel(path, model)"
         )
     return _Recorder(path, get_model(model))
 
 
 class _Recorder:
-    """Asks the model, and writes down what came of it."""
+    """Asks the model and records the result."""
 
     def __init__(self, path: Path, model: Model) -> None:
         self.name = model.name
@@ -104,9 +103,9 @@ class _Recorder:
         try:
             response = await self._model.complete(request)
         except ModelError as error:
-            self._keep(Exchange(request, error))
+            self._record(Exchange(request, error))
             raise
-        self._keep(Exchange(request, response))
+        self._record(Exchange(request, response))
         return response
 
     async def stream(
@@ -118,14 +117,14 @@ class _Recorder:
                 async for item in items:
                     if isinstance(item, ModelDelta):
                         deltas.append(item)
-                    else:  # before it is given away: whoever takes it may not come back
-                        self._keep(Exchange(request, item, tuple(deltas)))
+                    else:  # before the yield: the caller may not resume
+                        self._record(Exchange(request, item, tuple(deltas)))
                     yield item
         except ModelError as error:
-            self._keep(Exchange(request, error, tuple(deltas)))
+            self._record(Exchange(request, error, tuple(deltas)))
             raise
 
-    def _keep(self, exchange: Exchange) -> None:
+    def _record(self, exchange: Exchange) -> None:
         with self._lock:
             self._exchanges.append(exchange)
             write_recording(self._path, self.name, self._exchanges)
@@ -142,12 +141,12 @@ class _Replay:
             self._waiting.setdefault(digest(exchange.request), deque()).append(exchange)
 
     async def complete(self, request: ModelRequest) -> ModelResponse:
-        return self._answer(self._take(request))
+        return self._answer(self._match(request))
 
     async def stream(
         self, request: ModelRequest
     ) -> AsyncGenerator[ModelDelta | ModelResponse, None]:
-        exchange = self._take(request)
+        exchange = self._match(request)
         for delta in _in_one_piece(exchange) if exchange.deltas is None else exchange.deltas:
             yield delta
         yield self._answer(exchange)
@@ -157,7 +156,7 @@ class _Replay:
             raise exchange.outcome
         return exchange.outcome
 
-    def _take(self, request: ModelRequest) -> Exchange:
+    def _match(self, request: ModelRequest) -> Exchange:
         key = digest(request)
         if self._waiting.get(key):
             return self._waiting[key].popleft()
@@ -170,10 +169,11 @@ class _Replay:
         left = [exchange.request for queue in self._waiting.values() for exchange in queue]
         if not left:
             count = len(self._exchanges)
-            return f"the recording is at its end, all {count} answers given; this is one more"
+            return f"all {count} answers of the recording are used; this request is one more"
         return (
-            "the request is not the recorded one; undo the change, or record it again (delete the"
-            f" file, or mode='record'):\n{difference(left[nearest(request, left)], request)}"
+            "the request differs from the recorded one; undo the change, or record it again (delete"
+            " the file, or use mode='record'):\n"
+            + difference(left[nearest(request, left)], request)
         )
 
 

@@ -1,11 +1,11 @@
-"""The file of a `RecordedModel`: what was asked, and what came of it.
+"""The file of a `RecordedModel`: requests and their results.
 
     {"format": "tinyagent recording", "version": 1, "model": "gpt-4.1", "exchanges": [
       {"request": {"messages": [...], "tools": [...]},
        "deltas": ["It", " is", {"reasoning": "hm"}], "response": {"content": "It is", ...}},
       {"request": {...}, "error": {"kind": "ModelRateLimited", "message": "..."}}]}
 
-`deltas` is there where the answer was streamed. Parts that have their default are left out.
+`deltas` is present if the answer was streamed. Values that have their default are left out.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One request and what came of it. `deltas` is None where nothing was streamed."""
+    """One request and its result. `deltas` is None if the answer was not streamed."""
 
     request: ModelRequest
     outcome: ModelResponse | ModelError
@@ -56,7 +56,7 @@ class Exchange:
 
 
 def write_recording(path: Path, model: str, exchanges: Iterable[Exchange]) -> None:
-    """Write the whole file anew; whoever reads it meanwhile sees the old one or the new one.
+    """Replace the file; a concurrent reader sees the old one or the new one.
 
     Raises:
         ConfigurationError: it cannot be written.
@@ -71,7 +71,7 @@ def write_recording(path: Path, model: str, exchanges: Iterable[Exchange]) -> No
     temporary = path.with_name(f"{path.name}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        # What half an emoji is to Python, UTF-8 cannot hold; the backslash is JSON's own for it.
+        # UTF-8 cannot hold a lone surrogate; JSON has a backslash escape for it.
         temporary.write_bytes(text.encode("utf-8", "backslashreplace") + b"\n")
         temporary.replace(path)
     except OSError as error:
@@ -79,10 +79,10 @@ def write_recording(path: Path, model: str, exchanges: Iterable[Exchange]) -> No
 
 
 def read_recording(path: Path) -> tuple[str, Sequence[Exchange]]:
-    """The name of the model that was recorded, and the exchanges in their order.
+    """The name of the recorded model, and the exchanges in order.
 
     Raises:
-        ConfigurationError: there is no such file, or it is no recording of this version; the
+        ConfigurationError: there is no such file, or it is not a recording of this version; the
             message says where it fails.
     """
     try:
@@ -90,13 +90,13 @@ def read_recording(path: Path) -> tuple[str, Sequence[Exchange]]:
     except OSError as error:
         raise ConfigurationError(f"the recording {path} cannot be read: {error}") from None
     except (ValueError, RecursionError) as error:
-        raise ConfigurationError(f"{path} is no recording: it is not JSON ({error})") from None
+        raise ConfigurationError(f"{path} is not a recording: it is not JSON ({error})") from None
     if data.get("format") != FORMAT:
-        raise ConfigurationError(f'{path} is no recording: it has no "format": "{FORMAT}"')
+        raise ConfigurationError(f'{path} is not a recording: it has no "format": "{FORMAT}"')
     if data.get("version") != VERSION:
         raise ConfigurationError(
-            f"{path} is a recording of version {data.get('version')!r}, and version {VERSION} is"
-            " read here; record it again"
+            f"{path} is a recording of version {data.get('version')!r}, and only version"
+            f" {VERSION} is supported; record it again"
         )
     where = "its head"
     try:
@@ -111,7 +111,7 @@ def read_recording(path: Path) -> tuple[str, Sequence[Exchange]]:
 
 
 def request_to_dict(request: ModelRequest) -> dict[str, Any]:
-    """The JSON form of a request; parts that have their default are left out."""
+    """The JSON form of a request; values that have their default are left out."""
     parts = {
         "messages": [message.to_dict() for message in request.messages],
         "tools": list(request.format.tools) or None,
@@ -126,7 +126,7 @@ def request_to_dict(request: ModelRequest) -> dict[str, Any]:
 
 
 def _as_dict(value: object) -> dict[str, Any]:
-    """For mappings that are no dictionaries, which JSON's writer does not know."""
+    """Turn a mapping that is not a `dict` into one, for the JSON encoder."""
     if isinstance(value, Mapping):
         return dict(cast("Mapping[str, Any]", value))
     raise TypeError(f"a {type(value).__name__} in a request has no JSON form")
@@ -217,7 +217,7 @@ def _read_choice(value: object) -> Literal["none"] | None:
 
 def _read_message(entry: dict[str, Any]) -> Message:
     if entry.get("role") not in _ROLES:
-        raise ValueError(f"a message's 'role' is none of: {', '.join(_ROLES)}")
+        raise ValueError(f"a message's 'role' is not one of: {', '.join(_ROLES)}")
     if as_array(entry.get("content")) is None:
         _get(entry, "content", str)
     _optional(entry, "tool_call_id", str)
@@ -258,7 +258,7 @@ def _read_response(entry: dict[str, Any]) -> ModelResponse:
 def _read_error(entry: dict[str, Any]) -> ModelError:
     name = _get(entry, "kind", str)
     if name not in _KINDS:
-        raise ValueError(f"an error's 'kind' is {name!r}, which is no ModelError")
+        raise ValueError(f"an error's 'kind' is {name!r}, which is not a ModelError")
     wait = entry.get("retry_after")
     error = _KINDS[name](
         _get(entry, "message", str),
@@ -275,13 +275,13 @@ def _read_delta(value: Any) -> ModelDelta:
     for kind, text in _object(value).items():
         if kind in _DELTAS and isinstance(text, str):
             return ModelDelta(text, cast("Any", kind))
-    raise ValueError(f"a delta is a text, or one under {' or '.join(_DELTAS[1:])}")
+    raise ValueError(f"a delta is a text, or a text under {' or '.join(_DELTAS[1:])}")
 
 
 def _object(value: Any) -> dict[str, Any]:
     entry = as_object(value)
     if entry is None:
-        raise ValueError(f"{describe(value)} where an object belongs")
+        raise ValueError(f"{describe(value)} instead of an object")
     return entry
 
 

@@ -2,112 +2,125 @@
 
 from __future__ import annotations
 
+import logging
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import replace
-from typing import Any, Protocol
+from functools import cache
+from typing import TYPE_CHECKING, Any, Protocol
 
-from tinyagent.core.errors import ModelConnectionError
+from tinyagent.core.errors import ConfigurationError, ModelConnectionError, ModelError
+from tinyagent.core.logs import logger
 from tinyagent.core.types import ModelDelta, ModelRequest, ModelResponse, ReasoningWish
-from tinyagent.models.body import hiding
-from tinyagent.models.providers import check_reasoning
-from tinyagent.models.retry import attempts
+from tinyagent.models.failures import without_key
+from tinyagent.models.providers import Provider, check_reasoning
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterable
+    from contextlib import AbstractContextManager
+
+    from tinyagent.models.wire.shared import ReplyReader
+
+MAX_WAIT_SECONDS = 60.0
 
 
 class Endpoint(Protocol):
-    """What takes the body of a request and gives the JSON of the reply."""
+    """Sends the body of a request and returns the JSON of the reply."""
 
     where: str
+    """The address, without secrets."""
     key: str | None
     variables: str
-    """The beginning of the environment variables that it is told of by."""
+    """The prefix of the environment variables that configure it."""
 
     async def post(self, body: dict[str, Any]) -> Any:
-        """The reply."""
+        """The JSON of the reply; raises `ModelError`."""
         ...
 
     def stream(self, body: dict[str, Any]) -> AsyncGenerator[Any, None]:
-        """The events of a streamed reply."""
-        ...
-
-
-class Assembler(Protocol):
-    """Puts the events of a streamed reply together."""
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether the server said how the answer ends."""
-        ...
-
-    def add(self, data: Any) -> Sequence[ModelDelta]:
-        """Take one event; gives its pieces of text and reasoning, if it has any."""
-        ...
-
-    def response(self) -> ModelResponse:
-        """The whole answer so far."""
+        """The JSON of each event of a streamed reply; raises `ModelError`."""
         ...
 
 
 class RemoteModel(ABC):
-    """Tries again what may pass, and streams what may break."""
+    """A model behind a server: retries failures that may pass, and restarts broken streams.
 
-    provider: str
-    sees_images: bool | None = None
-    """Whether the model is known to see images, or not to; None: that is not known."""
-    """Who serves it, by the name that begins its models' names."""
+    A subclass says what the body of a request is and what reads the reply.
+
+    Args:
+        name: the model's name as the server knows it.
+        profile: the provider as it is for this model.
+        endpoint: where requests are sent.
+        retries: how often a request is repeated after a failure that may pass.
+        reasoning: how much to reason if a request does not say.
+
+    Raises:
+        ConfigurationError: the name is empty, or `reasoning` is not valid.
+    """
 
     def __init__(
-        self, name: str, endpoint: Endpoint, retries: int, reasoning: ReasoningWish | None
+        self,
+        name: str,
+        profile: Provider,
+        endpoint: Endpoint,
+        *,
+        retries: int,
+        reasoning: ReasoningWish | None,
     ) -> None:
+        if not name.strip():
+            raise ConfigurationError("the model's name is empty; pass one such as 'gpt-4.1'")
         check_reasoning(reasoning)
-        self._reasoning = reasoning
         self._name = name
+        self._profile = profile
         self._endpoint = endpoint
         self._retries = retries
+        self._reasoning = reasoning
 
     @property
     def name(self) -> str:
         """The model's name as the server knows it."""
         return self._name
 
+    @property
+    def provider(self) -> str:
+        """The provider's name, the prefix of its models' names."""
+        return self._profile.name
+
+    @property
+    def sees_images(self) -> bool | None:
+        """Whether the model is known to see images, or not to; None if that is unknown."""
+        return self._profile.images
+
     @abstractmethod
     def body(self, request: ModelRequest, *, stream: bool) -> dict[str, Any]:
         """The request in the server's format."""
 
     @abstractmethod
-    def decode(self, data: Any, body: dict[str, Any]) -> ModelResponse:
-        """Read a whole reply to the request `body`."""
-
-    @abstractmethod
-    def is_whole_reply(self, data: Any) -> bool:
-        """Whether an event of a stream is a reply in one piece: the server does not stream."""
-
-    @abstractmethod
-    def assembler(self, body: dict[str, Any]) -> Assembler:
-        """What puts the events of a streamed reply to the request `body` together."""
+    def reply(self, body: dict[str, Any]) -> ReplyReader:
+        """What reads the reply to the request `body`."""
 
     async def complete(self, request: ModelRequest) -> ModelResponse:
         """The whole answer; raises `ModelError`."""
-        body = self.body(self._as_told(request), stream=False)
+        body = self.body(self._with_reasoning(request), stream=False)
         async for attempt in attempts(self._retries):
-            with attempt, hiding(self._endpoint.key, self._endpoint.variables):
-                reply = await self._endpoint.post(body)
-                return self._signed(self.decode(reply, body))
+            with attempt, without_key(self._endpoint.key, self._endpoint.variables):
+                data = await self._endpoint.post(body)
+                return self._signed(self.reply(body).read(data))
         raise AssertionError("the last attempt returns or raises")
 
     async def stream(
         self, request: ModelRequest
     ) -> AsyncGenerator[ModelDelta | ModelResponse, None]:
-        """The answer as it is written, then whole; raises `ModelError`.
+        """The answer as it is written, then the whole `ModelResponse`; raises `ModelError`.
 
         When the connection breaks in the middle and is made again, a delta of kind `restart`
-        says that what came before is void.
+        means that everything streamed before it is void.
         """
-        body = self.body(self._as_told(request), stream=True)
+        body = self.body(self._with_reasoning(request), stream=True)
         begun = False
         async for attempt in attempts(self._retries):
-            with attempt, hiding(self._endpoint.key, self._endpoint.variables):
+            with attempt, without_key(self._endpoint.key, self._endpoint.variables):
                 if begun:
                     yield ModelDelta("", "restart")
                     begun = False
@@ -117,8 +130,8 @@ class RemoteModel(ABC):
                         yield item
                 return
 
-    def _as_told(self, request: ModelRequest) -> ModelRequest:
-        """The request with the model's own wish for reasoning, where it has none itself."""
+    def _with_reasoning(self, request: ModelRequest) -> ModelRequest:
+        """The request, with the model's own setting for reasoning if it has none."""
         if request.reasoning is not None or self._reasoning is None:
             return request
         return replace(request, reasoning=self._reasoning)
@@ -126,27 +139,57 @@ class RemoteModel(ABC):
     async def _stream_once(
         self, body: dict[str, Any]
     ) -> AsyncGenerator[ModelDelta | ModelResponse, None]:
-        assembler = self.assembler(body)
+        reply = self.reply(body)
         async with aclosing(self._endpoint.stream(body)) as events:
             async for event in events:
-                if self.is_whole_reply(event):
-                    response = self._signed(self.decode(event, body))
+                if reply.is_unstreamed(event):
+                    response = self._signed(reply.read(event))
                     if response.reasoning:
                         yield ModelDelta(response.reasoning, "reasoning")
                     if response.content:
                         yield ModelDelta(response.content)
                     yield response
                     return
-                for delta in assembler.add(event):
+                for delta in reply.add(event):
                     yield delta
-        if not assembler.is_whole:
+        if not reply.is_whole:
             raise ModelConnectionError(
-                f"the stream from {self._endpoint.where} ended before the answer was whole"
+                f"the stream from {self._endpoint.where} ended before the answer was complete"
             )
-        yield self._signed(assembler.response())
+        yield self._signed(reply.response())
 
     def _signed(self, response: ModelResponse) -> ModelResponse:
         return replace(response, provider=self.provider, model=response.model or self._name)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._name!r}, {self._endpoint.where!r})"
+
+
+def attempts(retries: int) -> AsyncIterable[AbstractContextManager[object]]:
+    """The attempts of one request, at most 1 + `retries`, each to be entered with `with`.
+
+    Waits grow from 0.5 s, with jitter. A server's `Retry-After` is respected up to 60 s; a longer
+    one ends the attempts. The last error is raised.
+    """
+    import stamina  # noqa: PLC0415 - loaded with the first request, not with tinyagent
+
+    _silence_stamina()
+    return stamina.retry_context(
+        on=_retry_after, attempts=retries + 1, timeout=None, wait_initial=0.5, wait_max=8.0
+    )
+
+
+@cache
+def _silence_stamina() -> None:
+    """Keep stamina's log silent: `tinyagent` logs the same failures."""
+    logging.getLogger("stamina").addHandler(logging.NullHandler())
+
+
+def _retry_after(error: Exception) -> bool | float:
+    if not isinstance(error, ModelError) or not error.retryable:
+        return False
+    logger.info("a request to the model failed: %s", error)
+    if error.retry_after is None:
+        return True
+    # stamina reads 0 as False: do not retry.
+    return max(error.retry_after, 0.001) if error.retry_after <= MAX_WAIT_SECONDS else False

@@ -1,4 +1,4 @@
-"""ScriptedModel: answers written beforehand, for tests and examples that need no network."""
+"""ScriptedModel: prepared answers, for tests and examples without a network."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ Script = Iterable[Answer | list[RawToolCall]] | Callable[[ModelRequest], Answer 
 
 
 def scripted_call(name: str, /, *, call_id: str = "", **arguments: Any) -> RawToolCall:
-    """A tool call for a script, its arguments given as keywords."""
+    """A tool call for a script, with its arguments as keywords."""
     return RawToolCall(call_id, name, json.dumps(arguments))
 
 
 class ScriptedModel:
-    """Answers from a list, one a request, or from a function of the request.
+    """Answers from a list, one for each request, or from a function of the request.
 
     An answer is a text, a `scripted_call(...)` or a list of them, a whole `ModelResponse`, or an
-    exception to raise. `requests` keeps what was asked. A function serves any number of runs side
-    by side; a list is shared by all runs of this object.
+    exception to raise. `requests` holds the requests so far. A function serves any number of
+    concurrent runs; a list is shared by all runs of this object.
     """
 
     def __init__(self, script: Script, *, name: str = "scripted") -> None:
@@ -34,7 +34,7 @@ class ScriptedModel:
 
     @property
     def name(self) -> str:
-        """The name given to it."""
+        """The name passed to the constructor."""
         return self._name
 
     async def complete(self, request: ModelRequest) -> ModelResponse:
@@ -42,7 +42,7 @@ class ScriptedModel:
 
         Raises:
             ConfigurationError: the script is used up.
-            Exception: an exception that stands in the script.
+            Exception: an exception in the script.
         """
         self.requests.append(request)
         return self._as_response(self._answer(request))
@@ -78,7 +78,7 @@ def _next_of(
             return next(answers)  # type: ignore[no-any-return]
         except StopIteration:
             raise ConfigurationError(
-                "the script of the ScriptedModel is used up: the run asked for one answer more"
+                "the script of the ScriptedModel has no more answers, and the run requested one"
             ) from None
 
     return answer

@@ -20,7 +20,9 @@ FOCUS = """() => {
 
 
 @pytest.mark.parametrize(
-    ("width", "dark"), [(WIDE, False), (NARROW, True)], ids=["wide-light", "narrow-dark"]
+    ("width", "dark"),
+    [(WIDE, False), pytest.param(NARROW, True, marks=pytest.mark.campaign)],
+    ids=["wide-light", "narrow-dark"],
 )
 @pytest.mark.parametrize("view", VIEWS)
 def test_a_view_is_for_all(

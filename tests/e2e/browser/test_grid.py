@@ -50,6 +50,7 @@ def test_the_last_row_is_scrolled_to_and_few_are_fetched(page: Page) -> None:
     assert grid.locator(".ag-row").count() < 200
 
 
+@pytest.mark.campaign
 def test_rows_are_sorted_by_the_server(page: Page) -> None:
     heading = page.locator(".comparison-grid .ag-header-cell[col-id=k0]")
     first = page.locator('.comparison-grid .ag-row[row-index="0"]')

@@ -10,7 +10,7 @@ from tests.e2e.browser.conftest import NARROW, WIDE, Visit, assert_fits
 from tests.e2e.browser.views import QUESTION, VIEWS, Seed
 
 
-@pytest.mark.parametrize("width", [WIDE, NARROW])
+@pytest.mark.parametrize("width", [WIDE, pytest.param(NARROW, marks=pytest.mark.campaign)])
 def test_runs_are_listed_and_lead_to_what_they_came_to(
     durable_seed: Seed, visit: Visit, width: int
 ) -> None:

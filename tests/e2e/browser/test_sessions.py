@@ -74,7 +74,7 @@ def test_a_session_is_found_renamed_and_deleted(server: Serving, visit: Visit) -
     expect(rows).to_have_text(["The third quarter⋮"])
     rows.get_by_role("button").click()
     page.get_by_role("button", name="Delete", exact=True).click()
-    page.get_by_role("button", name="Delete for good").click()
+    page.get_by_role("button", name="Delete permanently").click()
     expect(rows).to_have_count(0)
     kept = requests.get(f"{server.url}/sessions", timeout=60).json()
     titles = [each["title"] for each in kept["sessions"]]
@@ -88,7 +88,7 @@ def test_a_call_waits_for_an_answer(
     page = visit(server.url)
     model.says("correct", scripted_call("post_correction", document="0000000076"), "Seen to.")
     ask(page, "correct")
-    expect(card(page)).to_contain_text("waits for approval")
+    expect(card(page)).to_contain_text("waiting for approval")
     page.reload()
     page.get_by_role("button", name=choice, exact=True).click()
     expect(page.get_by_test_id("answer")).to_contain_text("Seen to.")

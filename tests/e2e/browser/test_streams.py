@@ -18,7 +18,9 @@ from tinyagent import scripted_call
 
 # How large an element's text is shown, and what is shown behind it.
 SHOWN = "at => [getComputedStyle(at).fontSize, getComputedStyle(at, '::after').content]"
-both_widths = pytest.mark.parametrize("width", [WIDE, NARROW])
+both_widths = pytest.mark.parametrize(
+    "width", [WIDE, pytest.param(NARROW, marks=pytest.mark.campaign)]
+)
 # What Chromium writes while nobody listens.
 GONE = r"ERR_CONNECTION_REFUSED|WebSocket connection to|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE"
 
@@ -94,6 +96,7 @@ def test_a_page_reads_on_when_its_server_died_and_is_back(
         expect(page.locator(".question")).to_have_count(2)
 
 
+@pytest.mark.campaign
 def test_a_killed_server_is_not_said_to_work_and_a_draft_stays(
     model: PacedModel, visit: Visit, tmp_path: Path
 ) -> None:

@@ -15,7 +15,9 @@ from tests.e2e.browser.views import VIEWS, Seed
 from tests.support.serving import COMMAND, Serving
 from tests.support.waits import until
 
-both_widths = pytest.mark.parametrize("width", [WIDE, NARROW])
+both_widths = pytest.mark.parametrize(
+    "width", [WIDE, pytest.param(NARROW, marks=pytest.mark.campaign)]
+)
 
 
 def test_the_demo_tells_the_address_of_its_page(demo: Serving, tmp_path: Path) -> None:

@@ -70,3 +70,9 @@ def test_every_operation_is_described(document: dict[str, Any]) -> None:
     requests = document["components"]["schemas"]
     assert requests["CompareRequest"]["examples"]
     assert requests["ChatRequest"]["properties"]["message"]["examples"]
+
+
+def test_what_the_bounds_refuse_is_declared_where_a_route_has_errors_of_its_own() -> None:
+    document = create_app(Settings(api_keys=())).openapi()
+    refused = document["paths"]["/v1/chat/completions"]["post"]["responses"]["400"]
+    assert set(refused["content"]) == {"application/json", "application/problem+json"}

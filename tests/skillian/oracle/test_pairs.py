@@ -19,7 +19,7 @@ PHASES = (Phase.explicit, Phase.generate, *((Phase.shrink,) if EXAMPLES else ())
 
 @pytest.mark.timeout(600 + EXAMPLES * 5)
 @settings(
-    max_examples=EXAMPLES or 20,
+    max_examples=EXAMPLES or 5,
     phases=PHASES,
     suppress_health_check=[HealthCheck.too_slow],
 )

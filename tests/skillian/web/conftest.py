@@ -1,4 +1,4 @@
-"""Services in this process: over the demo's sources, and over names that would be code."""
+"""Services in this process: over the demo's sources, and over names that look like code."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 async def service(demo: Path, tmp_path: Path) -> AsyncIterator[Service]:
-    """What the page shows."""
+    """A service over the sources of the demo."""
     async with open_service(_settings(demo, tmp_path)) as opened:
         yield opened
 
 
 @pytest.fixture
 async def hostile(tmp_path: Path) -> AsyncIterator[Service]:
-    """Names that NiceGUI would run if they became keys, and values that would be markup."""
+    """A service whose names NiceGUI would run as keys, and whose values look like markup."""
     with duckdb.connect(tmp_path / "hostile.duckdb") as connection:
         for table, amount in (("ta", "123456789012345678.12"), ("tb", "-1.00")):
             columns = '":key" VARCHAR, "a.b" VARCHAR, v DECIMAL(38, 2)'

@@ -41,11 +41,11 @@ async def signed_in(http: aiohttp.ClientSession, key: str = KEYS[0]) -> aiohttp.
 
 
 def browser(server: Serving) -> aiohttp.ClientSession:
-    """It keeps cookies, also those of an address without a name."""
+    """A client that keeps cookies, also for an IP address."""
     return aiohttp.ClientSession(server.url, cookie_jar=aiohttp.CookieJar(unsafe=True))
 
 
-async def test_a_browser_without_a_key_is_led_to_the_form(server: Serving) -> None:
+async def test_a_browser_without_a_key_is_redirected_to_the_form(server: Serving) -> None:
     async with browser(server) as http:
         for path in ("/", "/ui", "/ui/", "/ui/chat/x", "/ui/settings"):
             async with http.get(path) as answer:
@@ -84,7 +84,7 @@ async def test_a_key_opens_the_page_and_its_own_sessions(server: Serving) -> Non
         async with other.get(f"/ui/chat/{session}") as page:
             text = await page.text()
             assert "Mine" not in text
-            assert "There is no such session (any more)." in text
+            assert "This session does not exist, or no longer exists." in text
         async with one.delete("/ui/login") as left:
             assert left.status == 204
         async with one.get("/sessions") as gone:
@@ -92,7 +92,9 @@ async def test_a_key_opens_the_page_and_its_own_sessions(server: Serving) -> Non
 
 
 @pytest.mark.parametrize("forged", ["x", "a.b.c", "0" * 64, "é", ""])
-async def test_a_cookie_that_was_not_signed_here_is_no_key(server: Serving, forged: str) -> None:
+async def test_a_cookie_that_this_server_did_not_sign_is_refused(
+    server: Serving, forged: str
+) -> None:
     headers = {"Cookie": f"skillian-key={forged}"}
     async with (
         aiohttp.ClientSession(server.url) as http,
@@ -101,7 +103,9 @@ async def test_a_cookie_that_was_not_signed_here_is_no_key(server: Serving, forg
         assert answer.status == 401
 
 
-async def test_pages_of_elsewhere_can_use_no_cookie_and_no_socket(server: Serving) -> None:
+async def test_pages_of_other_origins_can_use_neither_the_cookie_nor_the_socket(
+    server: Serving,
+) -> None:
     elsewhere = {"Origin": "http://127.0.0.1:1"}
     own = {"Origin": server.url}
     async with browser(server) as http:
@@ -119,7 +123,7 @@ async def test_pages_of_elsewhere_can_use_no_cookie_and_no_socket(server: Servin
                 assert answer.status == status
 
 
-async def test_a_document_names_no_other_host_and_what_is_not_there_is_said(
+async def test_a_document_names_no_other_host_and_unknown_paths_answer_404(
     server: Serving,
 ) -> None:
     async with browser(server) as http:
@@ -133,12 +137,12 @@ async def test_a_document_names_no_other_host_and_what_is_not_there_is_said(
         for path in ("/ui/nothing", "/ui/runs/x/y"):
             async with http.get(path) as answer:
                 assert answer.status == 404
-                assert "There is no such page (any more)." in await answer.text()
+                assert "This page does not exist, or no longer exists." in await answer.text()
         async with http.get("/nothing") as answer:
             assert (answer.status, (await answer.json())["code"]) == (404, "not_found")
 
 
-def test_the_demo_leaves_nothing_and_ends_in_peace(tmp_path: Path) -> None:
+def test_the_demo_leaves_no_files_and_ends_without_errors(tmp_path: Path) -> None:
     server = Serving([COMMAND, "demo", "--serve", "--port", "0"], tmp_path)
     until(lambda: f"The page: {server.url}/" in server.log)
     assert server.stop(signal.SIGINT) == 0
@@ -147,7 +151,7 @@ def test_the_demo_leaves_nothing_and_ends_in_peace(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_port_that_is_taken_is_told(server: Serving, folder: Path) -> None:
+def test_a_port_in_use_is_reported(server: Serving, folder: Path) -> None:
     port = server.url.rpartition(":")[2]
     command = [COMMAND, "demo", "--serve", "--port", port]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)

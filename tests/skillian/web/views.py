@@ -1,4 +1,4 @@
-"""Views in a simulated browser, and comparisons to look at."""
+"""Views in a simulated browser, and comparisons to show in them."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from skillian.api.service import Service
 from skillian.data.saved import SavedComparison
 
 T = TypeVar("T", bound=ui.element)
-RETRIES = 300  # of a tenth of a second: a busy machine is slow, and no fault
+RETRIES = 300  # of a tenth of a second each: a busy machine is slow
 
 
 @asynccontextmanager
 async def viewed(view: Callable[[], Awaitable[object]]) -> AsyncGenerator[User]:
-    """A reader before a page that holds the view alone."""
+    """A reader of a page that holds only the view."""
 
     async def root() -> None:
         await view()
@@ -40,26 +40,26 @@ def only(user: User, kind: type[T]) -> T:
 
 
 def by_test_id(user: User, name: str) -> ui.element:
-    """The element that browser tests know by this name."""
-    found = [
+    """The element with this `data-testid`."""
+    elements = [
         element
         for element in user.find(ui.element).elements
         if element.props.get("data-testid") == name
     ]
-    assert len(found) == 1, name
-    return found[0]
+    assert len(elements) == 1, name
+    return elements[0]
 
 
-async def compared(service: Service, **given: Any) -> str:
-    """The key of a comparison, if nothing else is said of the demo's amounts."""
-    asked = {"name": "x", "a": "fi_reporting", "b": "bpc_reporting", "measures": ["amount"]}
-    told = await service.comparisons.compare(SavedComparison.model_validate({**asked, **given}))
-    key: str = told["cache_key"]
+async def compared(service: Service, **options: Any) -> str:
+    """Compare the demo's amounts, unless the options say otherwise; returns the key."""
+    defaults = {"name": "x", "a": "fi_reporting", "b": "bpc_reporting", "measures": ["amount"]}
+    comparison = SavedComparison.model_validate({**defaults, **options})
+    key: str = (await service.comparisons.compare(comparison))["cache_key"]
     return key
 
 
 def fire(element: ui.element, event: str, args: Any) -> None:
-    """Tell an element what a browser would, or one that forges."""
+    """Send an element an event, as a browser would, or a forged one."""
     listeners = element._event_listeners.values()
     [listener] = [each for each in listeners if each.type.partition(".")[0] == event]
     element._handle_event({"listener_id": listener.id, "args": args})
@@ -67,5 +67,5 @@ def fire(element: ui.element, event: str, args: Any) -> None:
 
 def point(index: object) -> dict[str, Any]:
     """A click on a chart."""
-    known = dict.fromkeys(("seriesType", "seriesName", "name", "data", "value"), "")
-    return {**known, "componentType": "series", "seriesIndex": 0, "dataIndex": index}
+    fields = dict.fromkeys(("seriesType", "seriesName", "name", "data", "value"), "")
+    return {**fields, "componentType": "series", "seriesIndex": 0, "dataIndex": index}

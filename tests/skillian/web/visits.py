@@ -1,4 +1,4 @@
-"""Visits of the page, with agents that answer from a script."""
+"""Visits to the page, with agents that answer from a script."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from skillian.chat.agent import Agent
 from skillian.chat.approvals import Approvals
 from skillian.skills.registry import SkillRegistry
 from skillian.skills.skill import Skill, SkillTool
-from skillian.web.chat import Chat
-from skillian.web.frame import Visit
-from skillian.web.sessions import Sessions
+from skillian.web.chat.sessions import SessionList
+from skillian.web.chat.view import ChatView
+from skillian.web.shell.frame import Visit
 from tinyagent import ScriptedModel
 
 
@@ -23,12 +23,12 @@ class Text(BaseModel):
     text: str
 
 
-async def _post(asked: Text) -> dict[str, Any]:
-    return {"posted": asked.text}
+async def _post(arguments: Text) -> dict[str, Any]:
+    return {"posted": arguments.text}
 
 
 def visit(service: Service, owner: str = "") -> Visit:
-    """Somebody looks."""
+    """A visit to the page."""
     return Visit(service, owner, None)
 
 
@@ -38,22 +38,22 @@ def answer_with(
     model: ScriptedModel | None = None,
     approvals: Approvals | None = None,
 ) -> None:
-    """Let the service answer from a script; its tool `post` waits for an approval."""
+    """Make the service answer from a script; its tool `post` waits for approval."""
     tool = SkillTool("post", "Post it.", Text, _post, requires_approval=True)
     skills = SkillRegistry([Skill("posting", "Posts.", "Post.", (tool,))])
     service.agent = Agent(model or ScriptedModel(script), skills, approvals=approvals)
 
 
 async def chat_view(service: Service, session: str | None = None, owner: str = "") -> None:
-    """The view of a conversation, with the sessions beside it."""
+    """The view of a conversation, with the list of sessions."""
     one = visit(service, owner)
-    sessions = Sessions(one, session)
+    sessions = SessionList(one, session)
     with ui.element("div"):
         await sessions.build()
-    await Chat(one, session, sessions).build()
+    await ChatView(one, session, sessions).build()
 
 
 def ask(user: User, question: str) -> None:
-    """Write a question and send it."""
+    """Type a question and send it."""
     user.find(ui.textarea).clear().type(question)
     user.find("Send").click()

@@ -26,6 +26,8 @@ from tinyagent import (
 )
 from tinyagent.agents.options import CodeOptions
 
+pytestmark = pytest.mark.campaign
+
 RUNS = 100
 LOCAL_RUNS = 20
 GONE_SECONDS = 5.0

@@ -21,7 +21,7 @@ from tinyagent import (
     TextDelta,
     ToolFinished,
 )
-from tinyagent.models.pool import http_session
+from tinyagent.models.endpoint import sessions
 from tinyagent.testing import MockServer, Reply
 from tinyagent.testing.completions import completion_sse
 
@@ -182,7 +182,7 @@ async def _cancel_half_of_the_runs() -> None:
         await asyncio.wait(gone)
         assert [task.cancelled() for task in gone] == [True] * 100
         assert sorted(middle.cancelled) == list(range(0, RUNS, 8))
-        connector: Any = (await http_session()).connector
+        connector: Any = (await sessions.get()).connector
         assert not connector._acquired  # no connection is held by a run that is gone
         assert _tool_threads() == set(middle.threads)  # those whose tool still runs
 

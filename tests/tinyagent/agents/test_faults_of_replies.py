@@ -117,9 +117,9 @@ async def test_a_model_that_stays_silent_comes_to_the_step_limit(ask: Ask) -> No
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        (None, "the reply has null where an object belongs"),
-        ([], "the reply has a list where an object belongs"),
-        ({"choices": [{"message": None}]}, "the reply has null where an object belongs"),
+        (None, "the reply has null instead of an object"),
+        ([], "the reply has a list instead of an object"),
+        ({"choices": [{"message": None}]}, "the reply has null instead of an object"),
     ],
     ids=["null", "list", "null message"],
 )

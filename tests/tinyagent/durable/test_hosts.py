@@ -26,6 +26,8 @@ from tests.support.waits import soon
 
 from tinyagent.durable import DurableRuns
 
+pytestmark = pytest.mark.campaign
+
 NAMES = [f"r{number}" for number in range(6)]
 SLACK = 1.0
 """Seconds in which what was under way when the link went down may still begin something."""

@@ -16,6 +16,8 @@ from tests.support.waits import soon
 
 from tinyagent.durable import DurableRuns
 
+pytestmark = pytest.mark.campaign
+
 RUNS = 50
 AWAY_SECONDS = 10.0
 

@@ -28,6 +28,8 @@ from tinyagent.execution.engines.kernel import KernelEngine
 from tinyagent.execution.preload import modules_for
 from tinyagent.execution.templates import Spec, Template
 
+pytestmark = pytest.mark.campaign
+
 IN_ONE_TEST = 100
 SIDE_BY_SIDE = 50
 MOST_GROWTH = 4 << 20

@@ -170,7 +170,7 @@ async def test_an_agent_calls_tools_side_by_side(way: str) -> None:
             "does not support tools",
         ),
         (Raw(b"<html>", content_type="text/html"), ModelReplyError, r"ANTHROPIC_BASE_URL right\?$"),
-        (Raw(b"[]"), ModelReplyError, "a list where an object belongs"),
+        (Raw(b"[]"), ModelReplyError, "a list instead of an object"),
         (Raw(b'{"type": "message"', ending="cut"), ModelConnectionError, "v1/messages failed"),
         (Raw(json.dumps(error_event("api_error", "x")).encode()), ModelServerError, "answered 500"),
         (Raw(b"", 302, headers={"Location": "/v1/x"}), ModelRefused, "redirects are not followed"),
@@ -230,7 +230,7 @@ async def test_a_silent_server_is_given_up(monkeypatch: pytest.MonkeyPatch, way:
     ) as server:
         monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
         model = AnthropicModel(NAME, api_key=KEY, timeout=0.05, retries=0)
-        with pytest.raises(ModelTimeout, match="did not answer in the client's time"):
+        with pytest.raises(ModelTimeout, match="did not answer within the client's timeout"):
             await _ask(model, way)
 
 
@@ -282,11 +282,19 @@ def _server_in_a_thread() -> Generator[str]:
 def test_one_model_serves_one_loop_after_another(monkeypatch: pytest.MonkeyPatch) -> None:
     with _server_in_a_thread() as url:
         monkeypatch.setenv("ANTHROPIC_BASE_URL", url)
+        made: list[AsyncAnthropic] = []
+        create = AsyncAnthropic.__init__
+
+        def note(client: AsyncAnthropic, **options: Any) -> None:
+            made.append(client)
+            create(client, **options)
+
+        monkeypatch.setattr(AsyncAnthropic, "__init__", note)
         model = AnthropicModel(NAME, api_key=KEY, retries=0)
-        endpoint: Any = model._endpoint
-        for _ in range(2):
+        for count in (1, 2):
             assert asyncio.run(model.complete(REQUEST)) == BLUE
-            assert not endpoint._made
+            assert len(made) == count
+            assert all(client.is_closed() for client in made)
 
 
 async def test_leaving_a_stream_early_lets_the_connection_go() -> None:
@@ -316,7 +324,7 @@ def test_a_name_is_a_model(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("make", [AnthropicModel, lambda name: get_model(f"anthropic:{name}")])
 def test_no_name_is_no_model(make: Callable[[str], Model], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
-    with pytest.raises(ConfigurationError, match="the model's name is empty; give one such as"):
+    with pytest.raises(ConfigurationError, match="the model's name is empty; pass one such as"):
         make(" ")
 
 
@@ -328,7 +336,6 @@ def test_a_key_that_no_header_takes_is_refused_without_showing_it(key: str) -> N
 
 
 def test_a_missing_package_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "tinyagent.models.anthropic_client", raising=False)
     monkeypatch.setitem(sys.modules, "anthropic", None)
     with pytest.raises(ConfigurationError, match="pip install anthropic"):
         AnthropicModel(NAME, api_key=KEY)

@@ -22,9 +22,9 @@ from tinyagent import (
     keep_last_n_steps,
 )
 from tinyagent.core.replies import remembered
-from tinyagent.models.encoding import Origin
-from tinyagent.models.messages_api import StreamAssembler, decode_response
-from tinyagent.models.messages_request import encode_request, prefix_of
+from tinyagent.models.wire.messages_reply import MessagesReply
+from tinyagent.models.wire.messages_request import encode_request, prefix_of
+from tinyagent.models.wire.shared import Origin
 
 MODEL = "claude-fable-5-1"
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20
@@ -56,8 +56,8 @@ def _decoded(
         return origin.mark({"block": dict(block), "prefix": prefix_of(body)})
 
     if not streamed:
-        return decode_response({"content": blocks}, mark)
-    assembler = StreamAssembler(mark)
+        return MessagesReply(mark).read({"content": blocks})
+    assembler = MessagesReply(mark)
     for index, block in enumerate(blocks):
         for event in _events(block):
             assembler.add({**event, "index": index})
@@ -223,5 +223,5 @@ def test_usage_counts_what_was_written_to_the_cache_and_what_was_thought() -> No
         "output_tokens": 60,
         "output_tokens_details": {"thinking_tokens": 50},
     }
-    counted = decode_response({"content": [], "usage": usage}).usage
+    counted = MessagesReply().read({"content": [], "usage": usage}).usage
     assert counted == Usage(1, 543, 60, 40, 500, 50)

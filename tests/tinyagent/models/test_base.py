@@ -33,7 +33,7 @@ def test_a_name_is_served_by_the_address_in_the_environment(
 @pytest.mark.parametrize("name", ["", "  ", "openai:", "openai: "])
 def test_no_name_is_no_model(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "k")
-    with pytest.raises(ConfigurationError, match="the model's name is empty; give one such as"):
+    with pytest.raises(ConfigurationError, match="the model's name is empty; pass one such as"):
         get_model(name)
 
 

@@ -146,7 +146,7 @@ async def test_documents(provider: str, model: Any) -> None:
 )
 async def test_no_documents(provider: str, model: Any) -> None:
     async with _server(provider, ["Nothing."]) as server:
-        with pytest.raises(ModelRefused, match=f"{provider} takes no PDF"):
+        with pytest.raises(ModelRefused, match=f"{provider} does not take PDFs"):
             await ReactAgent(model(provider, server)).run(["What is in it?", Document(PDF)])
         assert server.requests == []
 

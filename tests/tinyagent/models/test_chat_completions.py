@@ -20,12 +20,8 @@ from tinyagent import (
     ToolCall,
     Usage,
 )
-from tinyagent.models.chat_completions import (
-    StreamAssembler,
-    decode_response,
-    encode_request,
-    is_whole_reply,
-)
+from tinyagent.models.wire.chat_reply import ChatReply
+from tinyagent.models.wire.chat_request import encode_request
 
 USER = ModelRequest((Message("user", "hi"),))
 
@@ -39,7 +35,7 @@ def _reply(message: Any, **parts: Any) -> dict[str, Any]:
 
 
 def _assemble(*chunks: Any) -> ModelResponse:
-    assembler = StreamAssembler()
+    assembler = ChatReply()
     for chunk in chunks:
         assembler.add(chunk)
     return assembler.response()
@@ -92,7 +88,7 @@ def test_a_whole_reply_is_read() -> None:
             "prompt_tokens_details": {"cached_tokens": 2},
         },
     )
-    assert decode_response(data) == ModelResponse(
+    assert ChatReply().read(data) == ModelResponse(
         "so", (RawToolCall("1", "add", '{"a": 1}'),), Usage(1, 3, 4, 2), "stop", "m", "c"
     )
 
@@ -109,7 +105,7 @@ def test_a_whole_reply_is_read() -> None:
     ],
 )
 def test_content_comes_in_several_spellings(message: object, content: str | None) -> None:
-    assert (decode_response(_reply(message)).content or None) == (content or None)
+    assert (ChatReply().read(_reply(message)).content or None) == (content or None)
 
 
 @pytest.mark.parametrize(
@@ -117,47 +113,47 @@ def test_content_comes_in_several_spellings(message: object, content: str | None
 )
 def test_arguments_that_are_not_text_are_made_text(arguments: object, text: str) -> None:
     function = {"name": "add", "arguments": arguments}
-    response = decode_response(_reply({"tool_calls": [{"id": "1", "function": function}]}))
+    response = ChatReply().read(_reply({"tool_calls": [{"id": "1", "function": function}]}))
     assert response.tool_calls == (RawToolCall("1", "add", text),)
 
 
 def test_no_more_than_128_calls_are_read() -> None:
     call = {"id": "1", "function": {"name": "add", "arguments": "{}"}}
-    assert len(decode_response(_reply({"tool_calls": [call] * 500})).tool_calls) == 128
+    assert len(ChatReply().read(_reply({"tool_calls": [call] * 500})).tool_calls) == 128
 
 
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (None, "the reply has null where an object belongs"),
-        ([], "the reply has a list where an object belongs"),
-        ("text", "the reply has a str where an object belongs"),
+        (None, "the reply has null instead of an object"),
+        ([], "the reply has a list instead of an object"),
+        ("text", "the reply has a str instead of an object"),
         ({}, "the reply has no 'choices', only an object with the keys: none"),
         ({"models": []}, "the reply has no 'choices', only an object with the keys: models"),
         ({"choices": []}, "the reply has no 'choices'"),
-        ({"choices": "x"}, "the reply has a str where a list belongs"),
-        ({"choices": [None]}, "the reply has null where an object belongs"),
-        ({"choices": [{"text": "old"}]}, "the reply has null where an object belongs"),
-        (_reply({"content": 5}), "the reply has a int where a list belongs"),
-        (_reply({"tool_calls": {}}), "where a list belongs"),
-        (_reply({"tool_calls": [5]}), "the reply has a int where an object belongs"),
-        (_reply({"tool_calls": [{}]}), "the reply has null where an object belongs"),
+        ({"choices": "x"}, "the reply has a str instead of a list"),
+        ({"choices": [None]}, "the reply has null instead of an object"),
+        ({"choices": [{"text": "old"}]}, "the reply has null instead of an object"),
+        (_reply({"content": 5}), "the reply has a int instead of a list"),
+        (_reply({"tool_calls": {}}), "instead of a list"),
+        (_reply({"tool_calls": [5]}), "the reply has a int instead of an object"),
+        (_reply({"tool_calls": [{}]}), "the reply has null instead of an object"),
     ],
 )
 def test_a_reply_of_another_shape_is_described(data: object, said: str) -> None:
     with pytest.raises(ModelReplyError, match=said):
-        decode_response(data)
+        ChatReply().read(data)
 
 
 def test_an_error_inside_a_good_status_is_the_servers_failure() -> None:
     with pytest.raises(ModelServerError, match="no capacity"):
-        decode_response({"error": {"message": "no capacity", "code": 502}})
+        ChatReply().read({"error": {"message": "no capacity", "code": 502}})
     with pytest.raises(ModelServerError, match="no capacity"):
-        StreamAssembler().add({"error": {"message": "no capacity", "code": 502}})
+        ChatReply().add({"error": {"message": "no capacity", "code": 502}})
 
 
 def test_an_error_that_is_null_is_none() -> None:
-    assert decode_response(_reply({"content": "hi"}, error=None)).content == "hi"
+    assert ChatReply().read(_reply({"content": "hi"}, error=None)).content == "hi"
     assert _assemble({**_chunk({"content": "hi"}), "error": None}).content == "hi"
 
 
@@ -175,11 +171,11 @@ def test_an_error_that_is_null_is_none() -> None:
     ],
 )
 def test_a_whole_reply_is_told_from_a_chunk(data: object, *, whole: bool) -> None:
-    assert is_whole_reply(data) is whole
+    assert ChatReply().is_unstreamed(data) is whole
 
 
 def test_text_and_thoughts_come_as_they_are_written() -> None:
-    assembler = StreamAssembler()
+    assembler = ChatReply()
     assert not assembler.add(_chunk({"role": "assistant", "content": ""}))
     assert assembler.add(_chunk({"reasoning_content": "hm"})) == [ModelDelta("hm", "reasoning")]
     assert assembler.add(_chunk({"content": "It "})) == [ModelDelta("It ")]
@@ -265,7 +261,7 @@ shaped = st.fixed_dictionaries(
 @given(hostile | shaped)
 def test_any_json_is_a_reply_or_a_model_error(data: object) -> None:
     try:
-        response = decode_response(data)
+        response = ChatReply().read(data)
     except (ModelReplyError, ModelServerError):
         return
     _assert_typed(response)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tinyagent import ModelDelta, ModelServerError, Usage
-from tinyagent.models.chat_completions import StreamAssembler, decode_response
+from tinyagent.models.wire.chat_reply import ChatReply
 
 
 @pytest.mark.parametrize(
@@ -40,13 +40,13 @@ from tinyagent.models.chat_completions import StreamAssembler, decode_response
 )
 def test_usage_is_read_as_the_provider_counts(counts: dict[str, Any], usage: Usage) -> None:
     reply = {"choices": [{"message": {"content": "hi"}}], "usage": counts}
-    assert decode_response(reply).usage == usage
+    assert ChatReply().read(reply).usage == usage
 
 
 def test_reasoning_in_tags_streams_as_reasoning_however_it_is_cut() -> None:
     text = "\n<think>a < b</think>\n\nThe <think> tag."
     for width in range(1, len(text)):
-        assembler = StreamAssembler()
+        assembler = ChatReply()
         deltas: list[ModelDelta] = []
         for start in range(0, len(text), width):
             chunk = {"choices": [{"delta": {"content": text[start : start + width]}}]}
@@ -65,17 +65,17 @@ def test_reasoning_in_tags_streams_as_reasoning_however_it_is_cut() -> None:
 def test_an_answer_that_ends_in_an_error_is_a_failure(reason: str) -> None:
     chunk = {"choices": [{"delta": {"content": "It"}, "finish_reason": reason}]}
     with pytest.raises(ModelServerError, match=f"it ended with {reason}"):
-        StreamAssembler().add(chunk)
+        ChatReply().add(chunk)
 
 
 def test_a_refusal_is_the_text_and_says_so() -> None:
     reply = {"choices": [{"message": {"content": None, "refusal": "No."}, "finish_reason": "stop"}]}
-    response = decode_response(reply)
+    response = ChatReply().read(reply)
     assert (response.content, response.finish_reason) == ("No.", "content_filter")
 
 
 def test_calls_that_share_an_index_and_have_no_ids_stay_apart() -> None:
-    assembler = StreamAssembler()
+    assembler = ChatReply()
     for name in ("add", "now"):
         function = {"name": name, "arguments": "{}"}
         assembler.add(

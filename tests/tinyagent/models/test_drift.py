@@ -65,7 +65,7 @@ def test_every_part_of_a_request_counts() -> None:
 def test_the_difference_is_a_diff() -> None:
     assert difference(_conversation("a"), _conversation("b", task="Add 1 and 3.")).splitlines() == [
         "--- recorded",
-        "+++ asked now",
+        "+++ requested now",
         "@@",
         " [user]",
         "-  Add 1 and 2.",
@@ -100,7 +100,7 @@ def test_each_side_of_a_long_change_is_shown() -> None:
         "-  … (3994 more lines)",
         *(f"+  {letter}" for letter in "123456"),
         "+  … (3994 more lines)",
-        " [tool on offer]",
+        " [tool]",
     ]
 
 

@@ -22,7 +22,7 @@ from tinyagent import (
     OpenAIModel,
 )
 from tinyagent.models import body
-from tinyagent.models.endpoint import HttpEndpoint
+from tinyagent.models.endpoint import HttpEndpoint, sessions
 from tinyagent.testing import MockServer, Reply
 from tinyagent.testing.completions import completion_json
 
@@ -106,7 +106,7 @@ async def test_a_compressed_reply_is_read() -> None:
 async def test_a_reply_that_is_not_what_its_header_says_is_a_broken_connection() -> None:
     async with MockServer([Reply(b"no gzip", headers={"Content-Encoding": "gzip"})]) as server:
         model = OpenAIModel("mock", base_url=server.base_url)
-        with pytest.raises(ModelConnectionError, match="broke before the answer was whole"):
+        with pytest.raises(ModelConnectionError, match="broke before the answer was complete"):
             await model.complete(REQUEST)
 
 
@@ -183,3 +183,35 @@ async def test_a_password_file_of_the_user_is_not_read(
     async with MockServer(["hi"]) as server:
         await OpenAIModel("mock", base_url=server.base_url, api_key="k").complete(REQUEST)
     assert server.keys == ["k"]
+
+
+async def test_one_loop_has_one_session() -> None:
+    first, second = await asyncio.gather(sessions.get(), sessions.get())
+    assert first is second
+
+
+def test_a_session_is_closed_and_forgotten_with_its_loop() -> None:
+    known = set(sessions._clients)
+    first = asyncio.run(sessions.get())
+    second = asyncio.run(sessions.get())
+    assert first is not second
+    assert first.closed
+    assert second.closed
+    assert set(sessions._clients) == known
+
+
+async def test_connections_are_used_again() -> None:
+    async with MockServer(["hi"]) as server:
+        model = OpenAIModel("mock", base_url=server.base_url)
+        for _ in range(5):
+            await model.complete(REQUEST)
+            async for _item in model.stream(REQUEST):
+                pass
+        assert len(server._connections) == 1
+
+
+async def test_no_cookie_of_one_run_reaches_another() -> None:
+    session = await sessions.get()
+    assert len(session.cookie_jar) == 0
+    session.cookie_jar.update_cookies({"a": "b"})
+    assert len(session.cookie_jar) == 0

@@ -18,7 +18,13 @@ from tinyagent.core.errors import (
     ModelServerError,
     ModelTimeout,
 )
-from tinyagent.models.failures import error_detail, parse_retry_after, read_error, status_error
+from tinyagent.models.failures import (
+    error_detail,
+    parse_retry_after,
+    read_error,
+    status_error,
+    without_key,
+)
 
 BODY = '{"error": {"message": "no such model", "code": 5}}'
 
@@ -200,3 +206,16 @@ def test_a_model_that_needs_another_api_is_not_offered_its_tools_in_another_form
 def test_a_schema_that_anthropic_refuses_is_a_format() -> None:
     said = "tools.0.input_schema: 'additionalProperties' must be explicitly set to false"
     assert type(status_error(400, {}, said, "the server")) is ModelFormatRefused
+
+
+def test_a_key_is_removed_from_an_error() -> None:
+    with pytest.raises(ModelServerError) as caught, without_key("sk-secret", "OPENAI"):
+        raise ModelServerError("no sk-secret here", retry_after=3.0)
+    assert str(caught.value) == "no *** here"
+    assert caught.value.retry_after == 3.0
+
+
+@pytest.mark.parametrize("key", [None, "", "x", "none"])
+def test_short_keys_are_not_treated_as_secrets(key: str | None) -> None:
+    with pytest.raises(ModelError, match=r"^none x$"), without_key(key, "OPENAI"):
+        raise ModelError("none x")

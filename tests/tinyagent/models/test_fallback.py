@@ -92,14 +92,14 @@ async def test_what_the_run_mends_is_not_hidden_by_another_model(
     model = FallbackModel([_failing(ModelServerError("down")), _failing(kind("mend it")), last])
     with pytest.raises(kind, match="mend it") as caught:
         await _ask(model, way)
-    assert caught.value.__notes__ == ["before it, first failed: ModelServerError: down"]
+    assert caught.value.__notes__ == ["before that, first failed: ModelServerError: down"]
     assert last.requests == []
 
 
 @WAYS
 async def test_a_mistake_of_the_caller_is_no_failure_of_the_model(way: str) -> None:
     second = ScriptedModel(["never asked"])
-    with pytest.raises(ConfigurationError, match="is used up"):
+    with pytest.raises(ConfigurationError, match="has no more answers"):
         await _ask(FallbackModel([ScriptedModel([]), second]), way)
     assert second.requests == []
 
@@ -111,8 +111,8 @@ async def test_the_last_error_carries_the_earlier_ones(way: str) -> None:
     with pytest.raises(ModelRateLimited, match=r"^slow\n") as caught:
         await _ask(FallbackModel(models), way)
     assert caught.value.__notes__ == [
-        "before it, m0 failed: ModelServerError: down",
-        "before it, m1 failed: ModelTimeout: late",
+        "before that, m0 failed: ModelServerError: down",
+        "before that, m1 failed: ModelTimeout: late",
     ]
 
 

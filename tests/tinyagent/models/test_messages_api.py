@@ -21,13 +21,10 @@ from tinyagent import (
     Usage,
 )
 from tinyagent.core.errors import ModelFormatRefused
-from tinyagent.models.messages_api import (
-    StreamAssembler,
-    decode_response,
-    error_status,
-    is_whole_reply,
+from tinyagent.models.wire.messages_reply import (
+    MessagesReply,
 )
-from tinyagent.models.messages_request import encode_request
+from tinyagent.models.wire.messages_request import encode_request
 
 ADD = {
     "type": "function",
@@ -47,8 +44,8 @@ def _encode(*messages: Message, **options: Any) -> dict[str, Any]:
     return encode_request("claude", ModelRequest(messages, **options), max_tokens=99, stream=False)
 
 
-def _assemble(sent: list[dict[str, Any]]) -> tuple[list[ModelDelta], StreamAssembler]:
-    assembler = StreamAssembler()
+def _assemble(sent: list[dict[str, Any]]) -> tuple[list[ModelDelta], MessagesReply]:
+    assembler = MessagesReply()
     return [delta for event in sent for delta in assembler.add(event)], assembler
 
 
@@ -161,8 +158,8 @@ def test_any_conversation_of_an_agent_is_taken_by_the_api(
 
 def test_a_whole_reply_is_read() -> None:
     data = message_json(RESPONSE)
-    assert is_whole_reply(data)
-    assert decode_response(data) == RESPONSE
+    assert MessagesReply().is_unstreamed(data)
+    assert MessagesReply().read(data) == RESPONSE
 
 
 def test_a_streamed_reply_comes_to_the_same() -> None:
@@ -182,16 +179,16 @@ def test_a_streamed_reply_comes_to_the_same() -> None:
 @given(st.text(min_size=1), st.lists(st.tuples(_ids, _ids, st.sampled_from(["{}", '{"é": [1]}']))))
 def test_plain_and_streamed_agree(text: str, calls: list[tuple[str, str, str]]) -> None:
     response = ModelResponse(text, tuple(RawToolCall(*call) for call in calls))
-    whole = decode_response(message_json(response))
+    whole = MessagesReply().read(message_json(response))
     assert _assemble(events(response))[1].response() == whole
     assert (whole.content, whole.tool_calls) == (text, response.tool_calls)
 
 
 def test_a_reply_of_calls_alone_has_no_content() -> None:
     data = {"content": [{"type": "tool_use", "id": "1", "name": "f", "input": {}}]}
-    assert decode_response(data).content is None
-    assert decode_response({"content": []}).content is None
-    assert decode_response({"content": [{"type": "text", "text": ""}]}).content == ""
+    assert MessagesReply().read(data).content is None
+    assert MessagesReply().read({"content": []}).content is None
+    assert MessagesReply().read({"content": [{"type": "text", "text": ""}]}).content == ""
 
 
 def test_tokens_of_the_cache_are_part_of_the_input() -> None:
@@ -201,8 +198,8 @@ def test_tokens_of_the_cache_are_part_of_the_input() -> None:
         "cache_creation_input_tokens": 500,
         "output_tokens": 6,
     }
-    assert decode_response({"content": [], "usage": usage}).usage == Usage(1, 543, 6, 40, 500)
-    assert decode_response({"content": [], "usage": {"input_tokens": "x"}}).usage == Usage(1)
+    assert MessagesReply().read({"content": [], "usage": usage}).usage == Usage(1, 543, 6, 40, 500)
+    assert MessagesReply().read({"content": [], "usage": {"input_tokens": "x"}}).usage == Usage(1)
 
 
 @pytest.mark.parametrize(
@@ -219,7 +216,7 @@ def test_tokens_of_the_cache_are_part_of_the_input() -> None:
     ],
 )
 def test_reasons_to_stop(said: str | None, reason: str) -> None:
-    assert decode_response({"content": [], "stop_reason": said}).finish_reason == reason
+    assert MessagesReply().read({"content": [], "stop_reason": said}).finish_reason == reason
 
 
 def test_a_stream_is_not_whole_before_it_says_so() -> None:
@@ -231,14 +228,14 @@ def test_a_stream_is_not_whole_before_it_says_so() -> None:
     [("overloaded_error", 529), ("rate_limit_error", 429), ("new_error", 500), (None, 500)],
 )
 def test_errors_in_the_stream_stand_for_a_status(kind: str | None, status: int) -> None:
-    assert error_status({"type": "error", "error": {"type": kind}}) == status
-    assert error_status({"type": "ping"}) is None
+    with pytest.raises(ModelError, match=f"the server answered {status}"):
+        MessagesReply().add({"type": "error", "error": {"type": kind}})
 
 
 @pytest.mark.parametrize("data", [None, 5, [], {}, {"content": 5}, {"content": [5]}])
 def test_what_is_no_message_is_a_reply_error(data: Any) -> None:
     with pytest.raises(ModelReplyError, match="the reply has"):
-        decode_response(data)
+        MessagesReply().read(data)
 
 
 _json = st.recursive(
@@ -269,7 +266,7 @@ _events = st.fixed_dictionaries(
 
 @given(st.lists(_events | _json, max_size=6))
 def test_no_stream_is_too_strange(sent: list[Any]) -> None:
-    assembler = StreamAssembler()
+    assembler = MessagesReply()
     try:
         for event in sent:
             assembler.add(event)

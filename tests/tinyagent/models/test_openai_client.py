@@ -70,8 +70,8 @@ async def test_a_server_that_does_not_stream_is_read_all_the_same() -> None:
         (error_reply(401, "bad key"), ModelAuthenticationError, "401 Unauthorized: bad key"),
         (error_reply(429, "slow down"), ModelRateLimited, "429 Too Many Requests: slow down"),
         (error_reply(500, "down"), ModelServerError, "500 Internal Server Error: down"),
-        (json_reply(None), ModelReplyError, "null where an object belongs"),
-        (json_reply([]), ModelReplyError, "a list where an object belongs"),
+        (json_reply(None), ModelReplyError, "null instead of an object"),
+        (json_reply([]), ModelReplyError, "a list instead of an object"),
         (
             json_reply({"error": {"message": "full"}}),
             ModelServerError,
@@ -79,7 +79,7 @@ async def test_a_server_that_does_not_stream_is_read_all_the_same() -> None:
         ),
         (Reply(b"<html>", content_type="text/html"), ModelReplyError, "did not answer with JSON"),
         (json_reply({}, ending="cut"), ModelConnectionError, "failed: .*without sending complete"),
-        (Reply(b"", ending="hang"), ModelTimeout, "did not answer in the client's time"),
+        (Reply(b"", ending="hang"), ModelTimeout, "did not answer within the client's timeout"),
     ],
 )
 async def test_each_failure_has_its_error(

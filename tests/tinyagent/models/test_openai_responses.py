@@ -33,8 +33,8 @@ from tinyagent import (
 )
 from tinyagent.core.replies import remembered
 from tinyagent.models.providers import PROVIDERS
-from tinyagent.models.responses_api import StreamAssembler, decode_response
-from tinyagent.models.responses_request import encode_request, responses_origin
+from tinyagent.models.wire.responses_reply import ResponsesReply
+from tinyagent.models.wire.responses_request import encode_request, responses_origin
 from tinyagent.testing import MockServer, Reply, error_reply, json_reply
 
 MODEL = "gpt-5.5"
@@ -217,7 +217,7 @@ def _input(model: str, *messages: Message) -> list[dict[str, Any]]:
 
 
 def test_another_model_is_sent_neither_reasoning_nor_ids() -> None:
-    kept = _kept(decode_response(_response(THOUGHT, COMMENT, CALL), ORIGIN))
+    kept = _kept(ResponsesReply(ORIGIN).read(_response(THOUGHT, COMMENT, CALL)))
     assert _input(MODEL, kept) == [THOUGHT, COMMENT, CALL]
     other = _input("gpt-5.6", kept)
     assert [item["type"] for item in other] == ["message", "function_call"]
@@ -227,7 +227,7 @@ def test_another_model_is_sent_neither_reasoning_nor_ids() -> None:
 @pytest.mark.parametrize("encrypted", [None, ""])
 def test_reasoning_without_its_encrypted_form_is_left_out_with_the_ids(encrypted: Any) -> None:
     bare = {**THOUGHT, "encrypted_content": encrypted}
-    sent = _input(MODEL, _kept(decode_response(_response(bare, CALL), ORIGIN)))
+    sent = _input(MODEL, _kept(ResponsesReply(ORIGIN).read(_response(bare, CALL))))
     assert [(item["type"], "id" in item) for item in sent] == [("function_call", False)]
 
 
@@ -264,11 +264,11 @@ def test_the_options_have_the_names_of_this_api() -> None:
 
 def test_a_refusal_and_a_cut_answer_say_so() -> None:
     refusal = {**ANSWER, "content": [{"type": "refusal", "refusal": "I will not."}]}
-    response = decode_response(_response(refusal), ORIGIN)
+    response = ResponsesReply(ORIGIN).read(_response(refusal))
     assert (response.content, response.finish_reason) == ("I will not.", "content_filter")
     cut = _response(ANSWER, status="incomplete", incomplete_details={"reason": "max_output_tokens"})
-    assert decode_response(cut, ORIGIN).finish_reason == "length"
-    calls = decode_response(_response(CALL), ORIGIN)
+    assert ResponsesReply(ORIGIN).read(cut).finish_reason == "length"
+    calls = ResponsesReply(ORIGIN).read(_response(CALL))
     assert calls.finish_reason == "tool_calls"
     assert calls.tool_calls[0] == RawToolCall(
         "call_1",
@@ -297,21 +297,21 @@ def test_a_refusal_and_a_cut_answer_say_so() -> None:
             "image_too_large",
         ),
         ({"id": "resp_1"}, ModelReplyError, "no 'output'"),
-        ([], ModelReplyError, "a list where an object belongs"),
-        (_response("x"), ModelReplyError, "a str where an object belongs"),  # type: ignore[arg-type]
+        ([], ModelReplyError, "a list instead of an object"),
+        (_response("x"), ModelReplyError, "a str instead of an object"),  # type: ignore[arg-type]
     ],
 )
 def test_a_failure_has_its_error(data: Any, kind: type[Exception], said: str) -> None:
     with pytest.raises(kind, match=said):
-        decode_response(data, ORIGIN)
+        ResponsesReply(ORIGIN).read(data)
 
 
 def test_a_failure_in_a_stream_has_its_error() -> None:
     failed = _response(status="failed", error={"code": "server_error", "message": "oh"})
     with pytest.raises(ModelServerError, match="oh"):
-        StreamAssembler(ORIGIN).add({"type": "response.failed", "response": failed})
+        ResponsesReply(ORIGIN).add({"type": "response.failed", "response": failed})
     with pytest.raises(ModelRateLimited, match="slow"):
-        StreamAssembler(ORIGIN).add(
+        ResponsesReply(ORIGIN).add(
             {"type": "error", "code": "rate_limit_exceeded", "message": "slow"}
         )
 

@@ -27,9 +27,10 @@ from tinyagent import (
     get_model,
 )
 from tinyagent.core.replies import remembered
-from tinyagent.models import encoding
-from tinyagent.models.chat_completions import StreamAssembler, decode_response, encode_request
 from tinyagent.models.providers import LENIENT, PROVIDERS, Provider, find_provider
+from tinyagent.models.wire import shared
+from tinyagent.models.wire.chat_reply import ChatReply
+from tinyagent.models.wire.chat_request import encode_request
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20
 PDF = b"%PDF-1.7\n%%EOF"
@@ -56,8 +57,8 @@ def _reply(name: str, model: str, message: dict[str, Any], *, streamed: bool) ->
     provider = _provider(name, model)
     if not streamed:
         whole = {"choices": [{"message": message, "finish_reason": "stop"}]}
-        return decode_response(whole, provider, model)
-    assembler = StreamAssembler(provider, model)
+        return ChatReply(provider, model).read(whole)
+    assembler = ChatReply(provider, model)
     for key, value in message.items():
         assembler.add({"choices": [{"delta": {key: value}}]})
     assembler.add({"choices": [{"delta": {}, "finish_reason": "stop"}]})
@@ -161,7 +162,7 @@ def test_another_model_and_another_provider_are_not_sent_it(case: str) -> None:
 
 def test_pieces_of_openrouters_details_are_joined() -> None:
     provider = _provider("openrouter", "m")
-    assembler = StreamAssembler(provider, "m")
+    assembler = ChatReply(provider, "m")
     pieces: list[dict[str, Any]] = [
         {"reasoning": "Hm", "reasoning_details": [{**DETAILS[0], "text": "Hm"}]},
         {
@@ -284,7 +285,7 @@ def test_a_model_is_named_by_its_provider(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setenv("OPENAI_BASE_URL", "http://localhost:1/v1")
     assert get_model("llama3.2:1b").name == "llama3.2:1b"
     assert get_model("ollama:llama3.2:1b").name == "llama3.2:1b"
-    with pytest.raises(ConfigurationError, match="provider 'nobody' is none of: openai, anthropic"):
+    with pytest.raises(ConfigurationError, match="unknown provider 'nobody'; use one of: openai"):
         OpenAIModel("m", provider="nobody")
 
 
@@ -304,7 +305,7 @@ def test_images_and_documents_are_sent_as_the_provider_takes_them() -> None:
     assert file["file"]["filename"] == "a.pdf"
     assert file["file"]["file_data"].startswith("data:application/pdf;base64,")
     assert _body("mistral", "m", asked)["messages"][0]["content"][2]["type"] == "document_url"
-    with pytest.raises(ModelRefused, match=r"deepseek takes no PDF .* \[document a\.pdf, 14 bytes"):
+    with pytest.raises(ModelRefused, match=r"does not take PDFs .* \[document a\.pdf, 14 bytes"):
         _body("deepseek", "m", asked)
 
 
@@ -323,6 +324,6 @@ def test_images_of_results_come_behind_all_results() -> None:
 
 
 def test_too_many_attachments_are_for_the_run_to_prune(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(encoding, "MAX_ATTACHED_BYTES", 40)
+    monkeypatch.setattr(shared, "MAX_ATTACHED_BYTES", 40)
     with pytest.raises(ModelContextTooLong, match="have 56 bytes, and at most 40"):
         _body("openai", "gpt-4.1", Message("user", (Image(PNG), Image(PNG))))

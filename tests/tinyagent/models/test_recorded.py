@@ -162,7 +162,9 @@ async def test_another_word_in_the_prompt_shows_the_difference(path: Path, way: 
     with pytest.raises(RecordingMismatch) as caught:
         await run
     lines = str(caught.value).splitlines()
-    assert lines[0].startswith(f"{path}: the request is not the recorded one; undo the change, or")
+    assert lines[0].startswith(
+        f"{path}: the request differs from the recorded one; undo the change, or"
+    )
     assert "-  Add the numbers of May" in lines
     assert "+  Add the numbers of June" in lines
     assert len(lines) < 26
@@ -203,7 +205,7 @@ async def test_a_request_too_many_says_so(path: Path, way: str) -> None:
     with pytest.raises(RecordingMismatch, match="was recorded once, and is made once more"):
         await _ask(model, way, asking("one"))
     await model.complete(asking("two"))
-    with pytest.raises(RecordingMismatch, match="at its end, all 2 answers given; this is one mo"):
+    with pytest.raises(RecordingMismatch, match="all 2 answers of the recording are used"):
         await _ask(model, way, asking("three"))
 
 
@@ -296,7 +298,7 @@ async def test_a_connection_made_again_is_recorded_as_the_run_saw_it(path: Path)
 
 
 async def test_a_mistake_of_the_caller_is_not_recorded(path: Path) -> None:
-    with pytest.raises(ConfigurationError, match="script of the ScriptedModel is used up"):
+    with pytest.raises(ConfigurationError, match="script of the ScriptedModel has no more answers"):
         await RecordedModel(path, ScriptedModel([])).complete(REQUEST)
     assert not _written(path)
 
@@ -326,7 +328,7 @@ async def test_the_modes(path: Path) -> None:
         RecordedModel(path)
     with pytest.raises(ConfigurationError, match=r"run\.json cannot be read: .*No such file"):
         RecordedModel(path, ScriptedModel(["x"]), mode="replay")
-    with pytest.raises(ConfigurationError, match="mode 'play' is none of: auto, record, replay"):
+    with pytest.raises(ConfigurationError, match="unknown mode 'play'; use one of: auto"):
         RecordedModel(path, mode="play")  # type: ignore[arg-type]
     await RecordedModel(path, ScriptedModel(["old"])).complete(REQUEST)
     unasked = ScriptedModel(["never"])
@@ -350,7 +352,7 @@ async def test_a_name_is_made_a_model_only_to_record(path: Path) -> None:
 
 def test_a_faulty_file_is_refused_when_the_model_is_made(path: Path) -> None:
     path.write_text("{}")
-    with pytest.raises(ConfigurationError, match="is no recording"):
+    with pytest.raises(ConfigurationError, match="is not a recording"):
         RecordedModel(path, ScriptedModel(["x"]))
 
 

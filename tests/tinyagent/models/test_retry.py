@@ -7,7 +7,7 @@ import stamina
 from stamina.instrumentation import RetryDetails, set_on_retry_hooks
 
 from tinyagent.core.errors import ModelError, ModelRateLimited, ModelRefused, ModelServerError
-from tinyagent.models.retry import MAX_WAIT_SECONDS, attempts
+from tinyagent.models.remote import MAX_WAIT_SECONDS, attempts
 
 
 @pytest.fixture

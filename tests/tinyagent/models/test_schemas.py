@@ -21,11 +21,11 @@ from tinyagent import (
     Tool,
 )
 from tinyagent.adapters.actions import action_schema
-from tinyagent.models.chat_completions import encode_request
-from tinyagent.models.messages_request import encode_request as encode_messages
 from tinyagent.models.providers import PROVIDERS
-from tinyagent.models.responses_request import encode_request as encode_responses
-from tinyagent.models.schemas import anthropic_schema, gemini_schema, openai_schema
+from tinyagent.models.wire.chat_request import encode_request
+from tinyagent.models.wire.messages_request import encode_request as encode_messages
+from tinyagent.models.wire.responses_request import encode_request as encode_responses
+from tinyagent.models.wire.schemas import anthropic_schema, gemini_schema, openai_schema
 
 Rewrite = Callable[[Mapping[str, Any]], dict[str, Any] | None]
 NAMED = {"properties", "$defs"}

@@ -31,7 +31,7 @@ async def test_answers_come_one_a_request() -> None:
 
 
 async def test_a_used_up_script_is_a_mistake_of_the_caller() -> None:
-    with pytest.raises(ConfigurationError, match="the script of the ScriptedModel is used up"):
+    with pytest.raises(ConfigurationError, match="ScriptedModel has no more answers"):
         await ScriptedModel([]).complete(REQUEST)
 
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tinyagent import ModelResponse, RawToolCall, Usage
-from tinyagent.models.chat_completions import StreamAssembler, decode_response
-from tinyagent.models.sse import SseDecoder
+from tinyagent.models.body import SseDecoder
+from tinyagent.models.wire.chat_reply import ChatReply
 from tinyagent.testing.completions import completion_json, completion_sse
 
 some_text = st.text(min_size=1)
@@ -33,7 +33,7 @@ responses = st.builds(
 
 @given(responses)
 def test_a_streamed_reply_is_put_together_as_it_was(response: ModelResponse) -> None:
-    assembler = StreamAssembler()
+    assembler = ChatReply()
     events = SseDecoder(10**9).feed(completion_sse(response))
     assert events.pop() == b"[DONE]"
     deltas = [delta for event in events for delta in assembler.add(json.loads(event))]
@@ -44,4 +44,4 @@ def test_a_streamed_reply_is_put_together_as_it_was(response: ModelResponse) -> 
 
 @given(responses)
 def test_a_plain_reply_is_read_as_it_was(response: ModelResponse) -> None:
-    assert decode_response(json.loads(json.dumps(completion_json(response)))) == response
+    assert ChatReply().read(json.loads(json.dumps(completion_json(response)))) == response

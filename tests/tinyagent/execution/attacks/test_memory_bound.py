@@ -13,7 +13,10 @@ from typing import Self
 import pytest
 from tests.support.execution import isolated, sandbox_processes, value_of, within
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs the kernel's locks")
+pytestmark = [
+    pytest.mark.campaign,
+    pytest.mark.skipif(sys.platform != "linux", reason="needs the kernel's locks"),
+]
 
 MEGA = 2**20
 LIMIT = 128 * MEGA

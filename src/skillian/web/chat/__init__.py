@@ -1,0 +1,1 @@
+"""The conversation, and the runs behind it."""

@@ -1,0 +1,169 @@
+"""The list of sessions in the drawer: search, open, rename, delete."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import Any, NamedTuple
+
+from nicegui import ui
+from nicegui.events import GenericEventArguments
+
+from skillian.api.problems import problem_of
+from skillian.errors import SkillianError
+from skillian.storage import SessionNotFound, SessionRecord
+from skillian.web.shell.elements import Heading
+from skillian.web.shell.frame import Visit
+
+PAGE_SIZE = 50
+
+# One element holds all rows, because many pages list many sessions.
+_ROW = (
+    '<li class="session-row {current}"><a href="{href}" title="{title}"{mark}>{title}</a><button'
+    ' type="button" data-session="{id}" aria-label="Rename or delete {title}">⋮</button></li>'
+)
+_ON_CLICK = """(event) => {
+  const button = event.target.closest("button[data-session]");
+  if (button) emit(button.dataset.session);
+}"""
+
+
+class SessionList:
+    """The visitor's sessions, the most recently used first.
+
+    Args:
+        visit: The visit.
+        current: The id of the open session, if any.
+    """
+
+    def __init__(self, visit: Visit, current: str | None) -> None:
+        self._visit = visit
+        self._store = visit.service.store
+        self._current = current
+        self._limit = PAGE_SIZE
+        self._search = ""
+
+    async def build(self) -> None:
+        """Build the list in the current slot."""
+        with ui.element("div").classes("stack sessions"):
+            new = ui.button("New chat", icon="add", on_click=lambda: ui.navigate.to("/"))
+            new.props("outline no-caps")
+            search = ui.input(placeholder="Search", on_change=lambda event: self._find(event.value))
+            search.props('dense outlined clearable debounce=250 aria-label="Search sessions"')
+            self._list = ui.html("", sanitize=False, tag="ul").classes("session-list")
+            self._list.props('aria-label="Sessions"')
+            self._list.on("click", self._on_click, js_handler=_ON_CLICK)
+            self._none = ui.label("No sessions").classes("soft small")
+            self._more = ui.button("More", on_click=self._show_more).props("flat dense no-caps")
+        await self._fill()
+
+    async def refresh(self, current: str) -> None:
+        """Update the list.
+
+        Args:
+            current: The id of the open session.
+        """
+        self._current = current
+        await self._fill()
+
+    async def _find(self, search: str | None) -> None:
+        self._search, self._limit = search or "", PAGE_SIZE
+        await self._fill()
+
+    async def _show_more(self) -> None:
+        self._limit += PAGE_SIZE
+        await self._fill()
+
+    async def _fill(self) -> None:
+        query = self._search, self._limit
+        records = await self._store.list(
+            self._visit.owner, limit=self._limit + 1, search=self._search
+        )
+        if query != (self._search, self._limit):
+            return  # the reader has changed the search since
+        self._list.set_content(self._rows(records[: self._limit]))
+        self._none.set_visibility(not records)
+        self._more.set_visibility(len(records) > self._limit)
+
+    def _rows(self, records: Sequence[SessionRecord]) -> str:
+        return "".join(
+            _ROW.format(
+                id=escape(record.id),
+                href=escape(self._visit.address(f"/chat/{record.id}")),
+                title=escape(_title(record)),
+                current="current" if record.id == self._current else "",
+                mark=' aria-current="page"' if record.id == self._current else "",
+            )
+            for record in records
+        )
+
+    async def _on_click(self, event: GenericEventArguments) -> None:
+        try:
+            record = await self._store.get(self._visit.owner, str(event.args))
+        except SessionNotFound:  # deleted on another page
+            await self._fill()
+            return
+        change = await _ask_change(record)
+        if change is None or (change.is_deletion and not await _confirm_deletion(record)):
+            return
+        try:
+            if change.is_deletion:
+                await self._delete(record.id)
+            else:
+                await self._store.rename(self._visit.owner, record.id, change.title)
+        except SkillianError as error:
+            ui.notify(problem_of(error).detail, type="negative", position="top")
+        await self._fill()
+
+    async def _delete(self, session_id: str) -> None:
+        await self._store.delete(self._visit.owner, session_id)
+        self._visit.service.turns.cancel(session_id)
+        if session_id == self._current:
+            ui.navigate.to("/")
+
+
+class _Change(NamedTuple):
+    """A change of a session: a new title, or its deletion."""
+
+    title: str
+    is_deletion: bool = False
+
+
+async def _ask_change(record: SessionRecord) -> _Change | None:
+    with ui.dialog() as dialog, ui.card().classes("stack dialog"):
+        Heading("Session", 2)
+        title = ui.input("Title", value=record.title).props("autofocus maxlength=80 outlined dense")
+        title.on("keydown.enter", lambda: dialog.submit(_Change(title.value or "")))
+        with ui.element("div").classes("line"):
+            rename = ui.button("Rename", on_click=lambda: dialog.submit(_Change(title.value or "")))
+            rename.props("unelevated")
+            delete = ui.button(
+                "Delete", on_click=lambda: dialog.submit(_Change("", is_deletion=True))
+            )
+            delete.props("outline color=negative")
+            ui.button("Cancel", on_click=dialog.close).props("flat")
+    change: _Change | None = await _result_of(dialog)
+    return change
+
+
+async def _confirm_deletion(record: SessionRecord) -> bool:
+    with ui.dialog() as dialog, ui.card().classes("stack dialog"):
+        Heading("Delete this session?", 2)
+        ui.label(f"“{_title(record)}”: you cannot restore this conversation.")
+        with ui.element("div").classes("line"):
+            delete = ui.button("Delete permanently", on_click=lambda: dialog.submit(result=True))
+            delete.props("unelevated color=negative")
+            ui.button("Cancel", on_click=dialog.close).props("flat autofocus")
+    return bool(await _result_of(dialog))
+
+
+async def _result_of(dialog: ui.dialog) -> Any:
+    """The value that the dialog submits; None if the dialog or its page is closed."""
+    result: Any = await dialog
+    if not dialog.is_deleted:
+        dialog.delete()
+    return result
+
+
+def _title(record: SessionRecord) -> str:
+    return record.title or "Untitled"

@@ -1,0 +1,103 @@
+"""The largest differences of a measure as bars; a click on one opens its group."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from nicegui import ui
+from nicegui.events import EChartPointClickEventArguments
+
+from skillian.data.results import Difference, MeasureSummary
+from skillian.data.values import jsonable
+from skillian.reports.words import key_words, text
+from skillian.web.comparison.context import ComparisonContext
+from skillian.web.comparison.statuses import STATUS_STYLES
+from skillian.web.shell.elements import Heading, item_at
+
+_ROW = 26
+# These scripts are constants. Names and values reach them as data only.
+_AMOUNT = """p => {
+  const digits = (p.data.exact.split(".")[1] || "").length;
+  return new Intl.NumberFormat(navigator.language,
+    {minimumFractionDigits: digits, maximumFractionDigits: digits, signDisplay: "exceptZero"}
+  ).format(p.data.exact);
+}"""
+_COMPACT = """v => new Intl.NumberFormat(navigator.language,
+  {notation: "compact", maximumFractionDigits: 1}).format(v)"""
+
+
+def differences_chart(comparison: ComparisonContext) -> None:
+    """Show the largest differences of each measure."""
+    result = comparison.result
+    with ui.element("section").classes("panel pad stack"):
+        for measure in result.summary.measures:
+            differences = [each for each in result.top_differences if each.measure == measure.name]
+            if differences:
+                _chart(comparison, measure, differences)
+
+
+def _chart(
+    comparison: ComparisonContext, measure: MeasureSummary, differences: Sequence[Difference]
+) -> None:
+    unit = f", in {measure.unit}" if measure.unit else ""
+    Heading(f"Largest differences in {measure.name}{unit} (B − A)", 2)  # noqa: RUF001 - a minus
+
+    async def clicked(event: EChartPointClickEventArguments) -> None:
+        difference = item_at(event.data_index, differences)
+        if difference is not None:
+            await comparison.open_group(difference.key)
+
+    chart = ui.echart(_options(differences), on_point_click=clicked, renderer="svg")
+    chart.classes("differences-chart")
+    chart.style["height"] = f"{_ROW * len(differences) + 40}px"
+    chart.props["role"] = "img"
+    chart.props["data-testid"] = "differences-chart"
+    amounts = "; ".join(f"{key_words(each.key)}: {jsonable(each.gap)}" for each in differences)
+    chart.props["aria-label"] = f"Largest differences in {measure.name}: {amounts}"
+
+
+def _options(differences: Sequence[Difference]) -> dict[str, Any]:
+    return {
+        "animation": False,
+        "grid": {"left": 8, "right": 90, "top": 4, "bottom": 4, "containLabel": True},
+        "xAxis": {
+            "type": "value",
+            "axisLabel": {":formatter": _COMPACT, "color": "var(--ink-soft)", "hideOverlap": True},
+            "splitLine": {"lineStyle": {"color": "var(--line)"}},
+        },
+        "yAxis": {
+            "type": "category",
+            "inverse": True,
+            "data": [
+                " · ".join(text(value) for value in each.key.values()) for each in differences
+            ],
+            "axisLabel": {"color": "var(--ink)", "width": 160, "overflow": "truncate"},
+            "axisLine": {"show": False},
+            "axisTick": {"show": False},
+        },
+        "series": [
+            {
+                "type": "bar",
+                "barMaxWidth": 16,
+                "cursor": "pointer",
+                "data": [_bar(each) for each in differences],
+                # Always right of 0, so that no label covers the names on the left.
+                "label": {
+                    "show": True,
+                    "position": "right",
+                    ":formatter": _AMOUNT,
+                    "color": "var(--ink)",
+                },
+            }
+        ],
+    }
+
+
+def _bar(each: Difference) -> dict[str, Any]:
+    """A bar. Only its length is a float; the label shows the exact amount."""
+    return {
+        "value": float(each.gap),
+        "exact": str(jsonable(each.gap)),
+        "itemStyle": {"color": STATUS_STYLES[each.status].colour},
+    }

@@ -1,0 +1,133 @@
+"""The form that starts a comparison. Each error is shown next to its field."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from nicegui import ui
+
+from skillian.api.problems import ProblemError, problem_of
+from skillian.data.saved import SavedComparison
+from skillian.errors import InvalidInputError, ToolError
+from skillian.storage import StorageError
+from skillian.web.comparison.fields import FilterFields, LimitFields
+from skillian.web.comparison.job import ComparisonJob
+from skillian.web.shell.elements import Heading, set_options
+from skillian.web.shell.frame import Visit
+
+
+async def compare_form(visit: Visit) -> None:
+    """Show the form; the result has a page of its own."""
+    with ui.element("div").classes("stack"):
+        Heading("Compare two sources", 1)
+        if visit.service.data.registry.names:
+            _Form(visit)
+        else:
+            ui.label("There are no sources yet. Declare them in sources.yaml.")
+
+
+class _Form:
+    """The fields, and the comparison that they start."""
+
+    def __init__(self, visit: Visit) -> None:
+        self._visit = visit
+        names = list(visit.service.data.registry.names)
+        with ui.element("form").classes("compare-form stack") as form:
+            form.props["aria-label"] = "Compare two sources"
+            form.on("submit.prevent", self._compare)
+            with ui.element("div").classes("form-grid"):
+                self._a = _select("Source A, the baseline", names, names[0])
+                self._b = _select("Source B", names, names[1 % len(names)])
+                self._measures = _select("Measures", [], [], multiple=True)
+                self._align_on = _select("Group by", [], [], multiple=True)
+            self._filters = FilterFields()
+            self._limits = LimitFields()
+            self._error = ui.label().classes("fault").props("role=alert")
+            with ui.element("div").classes("line"):
+                self._submit = ui.button("Compare").props("unelevated type=submit")
+                self._stop_button = ui.button("Stop", on_click=self._stop).props("outline")
+                self._progress = ui.label().classes("soft").props("role=status")
+        self._stop_button.set_visibility(False)
+        self._job: ComparisonJob | None = None
+        client: Any = ui.context.client
+        client.on_delete(self._leave)
+        self._a.on_value_change(self._update_options)
+        self._b.on_value_change(self._update_options)
+        self._update_options()
+
+    def _update_options(self) -> None:
+        """Offer what the two selected sources have in common."""
+        shared = self._visit.service.data.registry.shared(self._a.value, self._b.value)
+        set_options(self._measures, shared.measures, list(shared.measures[:1]))
+        set_options(self._align_on, shared.dimensions, list(shared.align_on))
+        self._filters.set_dimensions(shared.dimensions)
+        self._measures.error = (
+            None if shared.measures else "These sources have no measure of the same name."
+        )
+
+    async def _compare(self) -> None:
+        comparison = self._read()
+        if comparison is None:
+            return
+        self._set_busy(is_busy=True)
+        self._job = ComparisonJob(self._visit, comparison, self._progress.set_text)
+        try:
+            key = await self._job.run()
+        except asyncio.CancelledError:
+            self._error.set_text("Stopped.")
+        except (ToolError, StorageError, ProblemError) as error:
+            self._show_error(error)
+        else:
+            ui.navigate.to(f"/compare/{key}")
+        finally:
+            self._set_busy(is_busy=False)
+
+    def _read(self) -> SavedComparison | None:
+        """The comparison that the fields describe; None if a field shows an error."""
+        self._error.set_text("")
+        self._measures.error = None if self._measures.value else "Choose at least one measure."
+        self._align_on.error = None if self._align_on.value else "Choose at least one dimension."
+        filters, limits = self._filters.read(), self._limits.read()
+        if filters is None or limits is None or self._measures.error or self._align_on.error:
+            return None
+        return SavedComparison(
+            name="comparison",
+            a=self._a.value,
+            b=self._b.value,
+            measures=tuple(self._measures.value),
+            align_on=tuple(self._align_on.value),
+            filters=filters,
+            thresholds=limits,
+        )
+
+    def _show_error(self, error: ToolError | StorageError | ProblemError) -> None:
+        """Show an error next to the field that it is about, otherwise above the buttons."""
+        message = problem_of(error).detail
+        if isinstance(error, InvalidInputError) and self._filters.show_error(message):
+            return
+        for field in (self._measures, self._align_on):
+            if any(repr(name) in message for name in field.value):
+                field.error = message
+                return
+        self._error.set_text(message)
+
+    def _set_busy(self, *, is_busy: bool) -> None:
+        self._submit.set_enabled(not is_busy)
+        self._stop_button.set_visibility(is_busy)
+        self._progress.set_text("Comparing …" if is_busy else "")
+
+    def _stop(self) -> None:
+        if self._job is not None:
+            self._job.stop()
+
+    def _leave(self) -> None:
+        if self._job is not None:
+            self._job.leave()
+
+
+def _select(label: str, names: list[str], value: object, *, multiple: bool = False) -> ui.select:
+    field = ui.select(names, value=value, label=label, multiple=multiple)
+    field.props("outlined dense use-chips" if multiple else "outlined dense")
+    field.props["aria-label"] = label
+    return field

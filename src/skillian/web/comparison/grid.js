@@ -1,0 +1,63 @@
+// The data source of the grid: pages of groups, which the service sorts and filters.
+({ grid, url, keys, measures }) => {
+  const number = {
+    equals: (f) => f.filter,
+    notEqual: (f) => ({ ne: f.filter }),
+    greaterThan: (f) => ({ gt: f.filter }),
+    greaterThanOrEqual: (f) => ({ gte: f.filter }),
+    lessThan: (f) => ({ lt: f.filter }),
+    lessThanOrEqual: (f) => ({ lte: f.filter }),
+    inRange: (f) => ({ between: [f.filter, f.filterTo] }),
+    blank: () => null,
+    notBlank: () => ({ ne: null }),
+  };
+  const tests = { ...number, contains: (f) => ({ contains: f.filter }) };
+  const parts = { a: "a", b: "b", g: "gap" };
+  const column = (field) => {
+    if (field === "status") return { column: "status" };
+    const index = Number(field.slice(1));
+    if (field[0] === "k") return { column: "key", of: keys[index] };
+    return { column: parts[field[0]], of: measures[index] };
+  };
+  const row = (group) => {
+    const cells = { key: group.key, status: group.status, rows: `${group.rows_a} : ${group.rows_b}` };
+    keys.forEach((name, index) => (cells[`k${index}`] = group.key[name]));
+    measures.forEach((name, index) => {
+      const each = group.measures[name];
+      cells[`a${index}`] = each.a;
+      cells[`b${index}`] = each.b;
+      cells[`g${index}`] = each.gap;
+      cells[`p${index}`] = each.percentage_diff;
+    });
+    return cells;
+  };
+  const query = (request) => {
+    const params = new URLSearchParams({ offset: request.startRow, limit: request.endRow - request.startRow });
+    request.context.statuses.forEach((status) => params.append("status", status));
+    const [order] = request.sortModel;
+    if (order) params.set("order", JSON.stringify({ ...column(order.colId), descending: order.sort === "desc" }));
+    const where = Object.entries(request.filterModel).map(([field, f]) => ({
+      ...column(field),
+      filter: tests[f.type](f),
+    }));
+    if (where.length) params.set("where", JSON.stringify(where));
+    return params;
+  };
+  const fail = (message) => window.getElement(grid)?.$emit("failed", message);
+  return {
+    async getRows(request) {
+      try {
+        const response = await fetch(`${url}?${query(request)}`);
+        const page = await response.json();
+        if (!response.ok) throw new Error(page.detail);
+        request.successCallback(page.rows.map(row), page.total);
+        const { api } = window.getElement(grid);
+        if (page.total) api.hideOverlay();
+        else api.showNoRowsOverlay();
+      } catch (error) {
+        request.failCallback();
+        fail(String(error.message));
+      }
+    },
+  };
+}

@@ -1,0 +1,61 @@
+"""The styles of the page, dark and light."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from importlib.resources import files
+from types import MappingProxyType
+
+import nicegui
+from nicegui import ui
+
+from skillian.api.auth import PAGE
+
+ACCENT = "#1d5fa6"
+THEME_COOKIE = "skillian-theme"
+THEMES: Mapping[str, bool | None] = MappingProxyType({"auto": None, "light": False, "dark": True})
+"""The name of each theme, and the value that NiceGUI has for it."""
+STYLED = ("shell", "chat", "comparison")
+"""The folders whose `style.css` every page gets, in this order."""
+
+_ICONS = {"auto": "brightness_auto", "light": "light_mode", "dark": "dark_mode"}
+
+
+def apply_theme(name: str | None) -> ui.dark_mode:
+    """Add the styles to the page.
+
+    Args:
+        name: A theme of `THEMES`; for any other name the page follows the system.
+
+    Returns:
+        The setting that changes the theme of the page.
+    """
+    nicegui.app.colors(primary=ACCENT, secondary="#5b6573", dark="#1b1f24", dark_page="#14171b")
+    for folder in STYLED:
+        ui.add_css(files("skillian.web").joinpath(folder, "style.css").read_text(encoding="utf-8"))
+    return ui.dark_mode(THEMES.get(name or "auto"))
+
+
+def theme_button(theme: ui.dark_mode) -> None:
+    """Show a button that switches to the next theme; the browser keeps the choice."""
+
+    def choose_next() -> None:
+        names = list(THEMES)
+        chosen = names[(list(THEMES.values()).index(theme.value) + 1) % len(names)]
+        choose_theme(theme, chosen)
+        button.props(f"icon={_ICONS[chosen]}")
+        hint.set_text(f"Theme: {chosen}")
+
+    current = next(name for name, value in THEMES.items() if value == theme.value)
+    button = ui.button(icon=_ICONS[current], on_click=choose_next).props("flat dense round")
+    button.props('aria-label="Theme"')
+    with button:
+        hint = ui.tooltip(f"Theme: {current}")
+
+
+def choose_theme(theme: ui.dark_mode, name: str) -> None:
+    """Switch to a theme of `THEMES`, and have the browser keep the choice for a year."""
+    theme.value = THEMES[name]
+    cookie = f"{THEME_COOKIE}={name}; path={PAGE}; max-age=31536000; SameSite=Strict"
+    ui.run_javascript(f"document.cookie = {json.dumps(cookie)}")

@@ -1,0 +1,161 @@
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from nicegui import ui
+from nicegui.testing import User
+from tests.skillian.web.views import fire, sees, viewed
+from tests.skillian.web.visits import visit
+from tests.support.waits import soon
+
+from skillian.api import jobs
+from skillian.api.comparisons import Comparisons
+from skillian.api.jobs import ComparisonJobs
+from skillian.api.runs import Runs
+from skillian.api.service import Service
+from skillian.chat.turns import LocalTurns, TurnWork
+from skillian.data.ground import Progress
+from skillian.data.saved import SavedComparison
+from skillian.web.comparison.form import compare_form
+
+
+def field(user: User, label: str, nth: int = 0) -> Any:
+    fields = [
+        element
+        for kind in (ui.select, ui.input)
+        for element in user.find(kind).elements
+        if label in (element.props.get("aria-label"), element.props.get("label"))
+    ]
+    return sorted(fields, key=lambda element: element.id)[nth]
+
+
+def submit(user: User) -> None:
+    [form] = [each for each in user.find(ui.element).elements if each.tag == "form"]
+    fire(form, "submit", None)
+
+
+async def test_the_form_offers_what_both_sources_have(service: Service) -> None:
+    async with viewed(lambda: compare_form(visit(service))) as user:
+        await sees(user, "Compare two sources")
+        assert field(user, "Source A, the baseline").value == "fi_reporting"
+        assert field(user, "Source B").value == "bpc_reporting"
+        assert field(user, "Measures").value == ["amount"]
+        assert field(user, "Group by").value == ["company", "period"]
+        user.find("Add a filter").click()
+        user.find("Add a filter").click()
+        with user:
+            field(user, "Value").value = "1001, 1002"
+            field(user, "Dimension", 1).value = "period"
+            field(user, "Condition", 1).value = "between"
+            field(user, "Value", 1).value = "2024001 .. 2024003"
+            field(user, "A match differs by at most: amount").value = "0"
+        submit(user)
+        await soon(lambda: len(user.back_history) == 2, 60)
+        key = user.back_history[-1].removeprefix("/compare/")
+    result = service.data.comparison.remembered(key)
+    assert (result.summary.classes.groups, result.summary.classes.match) == (6, 5)
+    assert [condition.operator for condition in result.proof.filters] == ["in", "gte", "lte"]
+
+
+async def test_each_error_is_shown_at_its_field(service: Service) -> None:
+    async with viewed(lambda: compare_form(visit(service))) as user:
+        await sees(user, "Compare two sources")
+        user.find("Add a filter").click()
+        with user:
+            field(user, "Measures").value = []
+            field(user, "Group by").value = []
+            field(user, "A minor difference is at most: amount").value = "much"
+        submit(user)
+        await soon(lambda: field(user, "Measures").error is not None, 60)
+        assert field(user, "Measures").error == "Choose at least one measure."
+        assert field(user, "Group by").error == "Choose at least one dimension."
+        assert field(user, "Value").error == "Enter a value."
+        assert "decimal" in field(user, "A minor difference is at most: amount").error
+        assert len(user.back_history) == 1
+
+
+async def test_an_error_of_the_engine_is_shown_at_the_filter(service: Service) -> None:
+    async with viewed(lambda: compare_form(visit(service))) as user:
+        await sees(user, "Compare two sources")
+        user.find("Add a filter").click()
+        with user:
+            field(user, "Dimension").value = "period"
+            field(user, "Condition").value = "between"
+            field(user, "Value").value = "2024009 .. 2024001"
+        submit(user)
+        await soon(lambda: field(user, "Value").error is not None, 60)
+        assert "from low to high" in field(user, "Value").error
+
+
+async def test_two_filters_on_one_dimension_are_combined_or_refused(service: Service) -> None:
+    async with viewed(lambda: compare_form(visit(service))) as user:
+        await sees(user, "Compare two sources")
+        for index, (condition, value) in enumerate((("gte", "1001"), ("lt", "1003"))):
+            user.find("Add a filter").click()
+            with user:
+                field(user, "Condition", index).value = condition
+                field(user, "Value", index).value = value
+        submit(user)
+        await soon(lambda: len(user.back_history) == 2, 60)
+    async with viewed(lambda: compare_form(visit(service))) as user:
+        await sees(user, "Compare two sources")
+        for index in range(2):
+            user.find("Add a filter").click()
+            with user:
+                field(user, "Value", index).value = "1001"
+        submit(user)
+        await soon(lambda: field(user, "Value", 1).error is not None, 60)
+        assert "another filter on company" in field(user, "Value", 1).error
+
+
+async def test_names_that_look_like_code_are_compared(hostile: Service) -> None:
+    async with viewed(lambda: compare_form(visit(hostile))) as user:
+        await sees(user, "Compare two sources")
+        assert field(user, "Measures").value == [":sum"]
+        submit(user)
+        await soon(lambda: len(user.back_history) == 2, 60)
+
+
+async def test_a_busy_server_is_reported(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jobs, "MAX_WAITING", 0)
+    async with viewed(lambda: compare_form(visit(service))) as user:
+        await sees(user, "Compare two sources")
+        submit(user)
+        await sees(user, "0 of your comparisons wait to be worked on already; try again later.")
+
+
+class Endless(Comparisons):
+    """A comparison that ends only when it is stopped."""
+
+    def __init__(self) -> None:
+        self.stopped = asyncio.Event()
+
+    async def check(self, question: SavedComparison) -> None:
+        """Anything can be compared."""
+
+    async def compare(
+        self, question: SavedComparison, progress: Progress | None = None
+    ) -> dict[str, Any]:
+        if progress is not None:
+            progress(question.a, 7)
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self.stopped.set()
+        return {}
+
+
+async def test_a_comparison_shows_its_progress_and_can_be_stopped(service: Service) -> None:
+    endless = Endless()
+    background = ComparisonJobs(endless, service.store.jobs)
+    service.runs = Runs(background, LocalTurns(TurnWork(lambda: service.agent, service.store)))
+    async with viewed(lambda: compare_form(visit(service))) as user:
+        await sees(user, "Compare two sources")
+        submit(user)
+        await sees(user, "fi_reporting: 7 groups")
+        user.find("Stop").click()
+        await sees(user, "Stopped.")
+        await asyncio.wait_for(endless.stopped.wait(), 60)
+    await background.aclose()

@@ -1,0 +1,180 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from nicegui import ui
+from pydantic import SecretStr
+from tests.skillian.web.views import by_test_id, compared, fire, only, point, sees, viewed
+from tests.support.waits import soon
+
+from skillian.api.service import Service
+from skillian.app import open_service
+from skillian.settings import Settings
+from skillian.web.comparison.view import comparison_view
+from skillian.web.shell.elements import Amount
+
+SCRIPTS = {
+    ":cellClass", ":cellRenderer", ":datasource", ":format", ":formatter", ":onCellClicked",
+    ":onCellKeyDown", ":valueFormatter",
+}  # fmt: skip
+
+
+def keys(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        for name, each in value.items():
+            yield str(name)
+            yield from keys(each)
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from keys(each)
+
+
+async def test_numbers_are_shown_with_all_of_their_digits(service: Service) -> None:
+    key = await compared(service)
+    async with viewed(lambda: comparison_view(service, key)) as user:
+        await sees(user, "fi_reporting and bpc_reporting")
+        await user.should_see("83.3 %")
+        amounts = {element.props["value"] for element in user.find(Amount).elements}
+        assert {"36", "6586678.06", "6446372.27", "-140305.79", "524823.53"} <= amounts
+        assert "major 4" in by_test_id(user, "status-bar").props["aria-label"]
+        assert (
+            "company 1001, period 2024004"
+            in by_test_id(user, "differences-chart").props["aria-label"]
+        )
+
+
+async def test_a_click_on_a_bar_opens_the_rows_of_both_sides(service: Service) -> None:
+    key = await compared(service)
+    async with viewed(lambda: comparison_view(service, key)) as user:
+        await sees(user, ui.aggrid)
+        chart = by_test_id(user, "differences-chart")
+        for forged in (99, "0", -1, None):
+            fire(chart, "componentClick", point(forged))
+        await user.should_not_see("A · fi_reporting")
+        fire(chart, "componentClick", point(0))
+        await sees(user, "Rows behind company 1001, period 2024004")
+        await user.should_see("A · fi_reporting")
+        await user.should_see("B · bpc_reporting")
+        tables = [table.rows for table in user.find(ui.table).elements]
+        assert sorted(map(len, tables)) == [40, 80]
+
+
+async def test_a_row_of_the_grid_opens_its_group_and_a_forged_one_is_refused(
+    service: Service,
+) -> None:
+    key = await compared(service)
+    async with viewed(lambda: comparison_view(service, key)) as user:
+        await sees(user, ui.aggrid)
+        fire(only(user, ui.aggrid), "open", {"company": "1001", "period": "2024007"})
+        await sees(user, "This source has no rows in this group.")
+        for forged in ({"company": "1001"}, {"company": {"gt": 1}, "period": 1}, ["x"], None):
+            fire(only(user, ui.aggrid), "open", forged)
+        await soon(lambda: len(user.notify.messages) == 2, 60)
+        assert sum(dialog.value for dialog in user.find(ui.dialog).elements) == 1
+
+
+async def test_the_grid_requests_the_selected_classes(service: Service) -> None:
+    key = await compared(service)
+    async with viewed(lambda: comparison_view(service, key)) as user:
+        await sees(user, ui.aggrid)
+        options: dict[str, Any] = only(user, ui.aggrid).options
+        assert options["rowModelType"] == "infinite"
+        assert f"/comparisons/{key}/rows" in options[":datasource"]
+        assert options["context"] == {
+            "statuses": ["minor_diff", "major_diff", "missing_in_a", "missing_in_b"]
+        }
+        assert [column["headerName"] for column in options["columnDefs"]] == [
+            "Class", "company", "period", "amount A (EUR)", "amount B (EUR)",
+            "amount B \u2212 A (EUR)", "amount %", "Rows A : B", "",
+        ]  # fmt: skip
+
+
+async def test_why_names_the_members_and_breaks_the_gap_down_further(service: Service) -> None:
+    key = await compared(service, filters={"company": "1001"})
+    async with viewed(lambda: comparison_view(service, key)) as user:
+        await sees(user, ui.aggrid)
+        user.find("Why?").click()
+        await sees(user, "amount by period")
+        await user.should_see("37.2 %")
+        user.find("cost_centre").click()
+        await sees(user, "amount by period and cost_centre")
+
+
+async def test_the_heat_map_follows_the_selected_dimensions(service: Service) -> None:
+    key = await compared(service, align_on=["company", "period", "account"])
+    async with viewed(lambda: comparison_view(service, key)) as user:
+        await sees(user, ui.aggrid)
+        await sees(user, "+ B is higher")
+        assert "by company and period" in by_test_id(user, "heat-map").props["aria-label"]
+        [rows] = [each for each in user.find(ui.select).elements if each.props["label"] == "Rows"]
+        with user:
+            rows.set_value("account")
+        await soon(
+            lambda: "by account and period" in by_test_id(user, "heat-map").props["aria-label"], 60
+        )
+        cells: Any = by_test_id(user, "heat-map")
+        data = cells.options["series"][0]["data"]
+        assert {cell["row"] for cell in data} == {"400000", "410000", "500000", "620000", "650000"}
+        with user:
+            rows.set_value("period")
+        await soon(lambda: len(user.notify.messages) == 1, 60)
+        assert "two different dimensions" in user.notify.messages[0]
+
+
+async def test_each_download_has_a_link(service: Service) -> None:
+    key = await compared(service)
+    async with viewed(lambda: comparison_view(service, key)) as user:
+        await sees(user, ui.aggrid)
+        links = {
+            element.props["href"] for element in user.find(ui.element).elements
+            if "download" in element.props
+        }  # fmt: skip
+    names = ("rows.csv", "rows.xlsx", "report.html", "report.json")
+    assert links == {f"/comparisons/{key}/{name}" for name in names}
+
+
+async def test_names_and_values_are_never_keys_or_markup(hostile: Service) -> None:
+    key = await compared(hostile, a=":a<img src=x onerror=alert(1)>", b=":b", measures=[":sum"])
+    async with viewed(lambda: comparison_view(hostile, key)) as user:
+        await sees(user, ui.aggrid)
+        fire(only(user, ui.aggrid), "open", {":key": None, "a.b": "{{ 1 }}"})
+        await sees(user, "B · :b")
+        user.find("Why?").click()
+        await sees(user, "Why they differ")
+        for element in user.find(ui.element).elements:
+            scripts = {name for name in keys(dict(element.props)) if name.startswith(":")}
+            assert scripts <= SCRIPTS, element
+        amounts = {element.props["value"] for element in user.find(Amount).elements}
+        assert "-246913578024691358.24" in amounts
+
+
+async def test_equal_sources_and_an_empty_comparison(service: Service) -> None:
+    equal = await compared(service, filters={"company": "1002"})
+    empty = await compared(service, filters={"company": "nobody"})
+    async with viewed(lambda: comparison_view(service, equal)) as user:
+        await sees(user, ui.aggrid)
+        assert [button.props["disable"] for button in user.find("Why?").elements] == [True]
+    async with viewed(lambda: comparison_view(service, empty)) as user:
+        await sees(user, "fi_reporting and bpc_reporting")
+        await user.should_not_see(ui.aggrid)
+
+
+async def test_a_comparison_of_another_process_is_computed_again(
+    demo: Path, tmp_path: Path
+) -> None:
+    settings = Settings(sources=demo, database_url=SecretStr(f"sqlite:///{tmp_path / 'shared.db'}"))
+    async with open_service(settings) as first:
+        key = await compared(first)
+    async with (
+        open_service(settings) as second,
+        viewed(lambda: comparison_view(second, key)) as user,
+    ):
+        await sees(user, "83.3 %")
+
+
+async def test_an_unknown_comparison_is_reported(service: Service) -> None:
+    async with viewed(lambda: comparison_view(service, "0" * 64)) as user:
+        await sees(user, "This comparison cannot be shown")
+        await user.should_see("compare again")

@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+import pytest
+from nicegui import ui
+from tests.skillian.web.views import only, viewed
+
+from skillian.web.shell import text
+
+
+async def html_of(build: object) -> str:
+    async def view() -> None:
+        assert callable(build)
+        build()
+
+    async with viewed(view) as user:
+        return str(only(user, ui.html).content)
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "<script>alert(1)</script>",
+        '<img src=x onerror="alert(1)">',
+        "![picture](https://example.com/a.png)",
+        "[link](javascript:alert(1))",
+        "[link](data:text/html,x)",
+        "[link](//example.com)",
+        "[link](/ui/login)",
+        '<a href="https://example.com">x</a>',
+        '<https://example.com/"onclick=alert(1)//>',
+        "```html\n<b onclick=alert(1)>\n```",
+        '| <i> | "b" |\n|---|---|\n| <u> | {{ 1 }} |',
+    ],
+)
+async def test_markup_in_an_answer_is_escaped(written: str) -> None:
+    html = await html_of(lambda: text.markdown(written))
+    for tag in (
+        "<script",
+        "<img",
+        "<i>",
+        "<u>",
+        "<b ",
+        'href="/',
+        'href="javascript',
+        'href="data',
+    ):
+        assert tag not in html
+    assert ' onclick="' not in html
+
+
+async def test_markdown_is_shown() -> None:
+    html = await html_of(lambda: text.markdown("**b**\n\n|a|\n|-|\n|1|"))
+    assert "<strong>b</strong>" in html
+    assert "<td>1</td>" in html
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "[x](https://example.com)",
+        "![x](http://127.0.0.1:9/x.png)",
+        "<https://example.com>",
+        "[x][r]\n\n[r]: https://example.com",
+        "[x]\n\n[x]: https://example.com 'title'",
+    ],
+)
+async def test_links_in_an_answer_are_shown_as_text(written: str) -> None:
+    html = await html_of(lambda: text.markdown(written))
+    assert "<a" not in html
+    assert "<img" not in html
+    assert "://" in html  # shown as text
+
+
+async def test_bidirectional_control_characters_are_escaped() -> None:
+    turned = "\u202egnp.exe\u2069"
+    for build in (
+        lambda: text.markdown(turned),
+        lambda: text.code(turned, "text"),
+        lambda: text.table([turned], [[turned]], turned),
+    ):
+        html = await html_of(build)
+        assert "\\u202egnp.exe\\u2069" in html
+        assert "\u202e" not in html
+        assert "\u2069" not in html
+
+
+async def test_code_is_coloured_and_escaped() -> None:
+    html = await html_of(lambda: text.code("SELECT '<b>' -- ```", "sql"))
+    assert '<span class="k">SELECT</span>' in html
+    assert "&lt;b&gt;" in html
+    assert "<b>" not in html
+
+
+async def test_a_table_escapes_values_and_marks_numbers() -> None:
+    rows: list[list[object]] = [["<b>", "-12.50", None, 3], ["", "1.2.3", "٣", True]]
+    html = await html_of(lambda: text.table(["<a>", "b", "c", "d"], rows, "Rows of <x>"))
+    assert "<b>" not in html
+    assert "<caption>Rows of &lt;x&gt;</caption>" in html
+    assert '<td class="number">-12.50</td>' in html
+    assert '<td class="">1.2.3</td>' in html
+    assert '<td class="soft">-</td>' in html
+
+
+@pytest.mark.parametrize(
+    ("written", "is_number"),
+    [("1", True), ("-1.50", True), ("1e5", False), ("", False), ("-", False), ("1.", True)],
+)
+def test_is_number(written: str, is_number: bool) -> None:  # noqa: FBT001 - a table
+    assert text.is_number(written) is is_number
+
+
+def test_arguments_on_one_line() -> None:
+    assert text.one_line({"a": "x", "b": ["y"], "c": None}) == 'a: x, b: ["y"], c: null'
+    assert text.one_line({"a": "x" * 500}) == f"a: {'x' * 116}…"
