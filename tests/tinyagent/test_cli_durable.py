@@ -76,7 +76,7 @@ def test_a_run_waits_for_a_yes_and_goes_on_in_another_worker() -> None:
         first.send_signal(signal.SIGTERM)
         _, errors = first.communicate(timeout=60)
         assert first.returncode == 0
-        assert "Taking runs of clerk from default; Ctrl-C ends it." in errors
+        assert "Taking runs of clerk from default; Ctrl-C stops." in errors
         assert "Traceback" not in errors
     said = runs("show", "r1")
     assert 'approval: refund {"order": 7}' in said.stderr
@@ -109,8 +109,8 @@ def test_a_run_is_cancelled_and_resumed() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["list"], "there is no 'tinyagent-runs.sqlite' here"),
-        (["show", "r9", "--database", "mysql://here/x"], "is no URL of SQLite or PostgreSQL"),
+        (["list"], "the file 'tinyagent-runs.sqlite' does not exist"),
+        (["show", "r9", "--database", "mysql://here/x"], "must be a URL of SQLite or PostgreSQL"),
         (["resume", "r9", "--retry", "--skip"], "exclude each other"),
     ],
     ids=["no file", "another database", "two decisions"],
@@ -131,7 +131,8 @@ def test_what_is_not_there_is_said() -> None:
     assert said.exit_code == 2
     assert said.stderr.startswith("error: run 'r1'")
     assert (
-        "--state 'odd' is none; there are: queued, running" in runs("list", "--state", "odd").stderr
+        "--state 'odd' is unknown; the states are: queued, running"
+        in runs("list", "--state", "odd").stderr
     )
 
 
@@ -140,7 +141,7 @@ def test_what_is_not_there_is_said() -> None:
     [
         ("shop:nothing", "cannot be loaded"),
         ("nowhere:agents", "cannot be loaded"),
-        ("shop:broken", "holds no agent at 'clerk'"),
+        ("shop:broken", "has no agent at 'clerk'"),
         ("shop:SHOP_EMPTY", "cannot be loaded"),
     ],
 )

@@ -8,8 +8,8 @@ from collections.abc import AsyncGenerator, Coroutine
 from contextlib import aclosing
 from typing import Any, TypeVar
 
-from fastapi import Request
-from fastapi.sse import EventSourceResponse, format_sse_event
+from fastapi import Request, Response
+from fastapi.sse import format_sse_event
 from starlette.types import Receive, Scope, Send
 
 from skillian.api.problems import ClientGone, problem_of
@@ -64,16 +64,19 @@ async def while_connected(request: Request, work: Coroutine[Any, Any, T]) -> T:
         await _end(task, gone)
 
 
-class EventStream(EventSourceResponse):
+class EventStream(Response):
     """Sends chunks as they come, and a comment if none comes for long.
 
-    When the client disconnects, the chunks are closed at once, and awaited: Starlette's own
-    streaming would cancel them through an anyio scope, which cancels their clean-up as well.
+    When the client disconnects, the chunks are closed at once, and awaited. FastAPI's own
+    `EventSourceResponse` cannot do this: it is for routes that always stream, and it cancels
+    through an anyio scope, which cancels the clean-up of a turn as well.
 
     Args:
         chunks: Events as bytes.
         headers: More headers.
     """
+
+    media_type = MEDIA_TYPE
 
     def __init__(
         self,
@@ -83,7 +86,8 @@ class EventStream(EventSourceResponse):
     ) -> None:
         # Without these a proxy may wait for more before it passes on what it has.
         fixed = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-        super().__init__(chunks, status_code, headers={**fixed, **(headers or {})})
+        super().__init__(None, status_code, headers={**fixed, **(headers or {})})
+        del self.headers["content-length"]
         self._chunks = chunks
         self._is_quiet = True
 

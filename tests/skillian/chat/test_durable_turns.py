@@ -251,7 +251,7 @@ async def test_a_call_that_was_begun_is_made_again_only_where_it_may(
         assert result == "Hello"
     else:
         assert result == (
-            "Error: wait was begun, and what came of it is not known; it was not called again"
+            "Error: wait was begun, and its result is not known; it was not called again"
         )
     assert len(agent.model.requests) == 2
 

@@ -14,7 +14,7 @@ import pytest
 from tests.skillian.chat.turn_agents import ScriptedAgent, ToolAgent, echo, hang, local_turns
 
 from skillian.chat.conversation import Conversation
-from skillian.chat.turns import FAILED, follow
+from skillian.chat.turns import FAILED, LocalTurns, TurnWork, follow
 from skillian.storage import (
     CANCELLED,
     DIED,
@@ -335,10 +335,30 @@ def _lease(connection: Any, session: str) -> str:
 
 async def test_a_turn_that_was_left_to_others_is_cancelled(store: SessionStore) -> None:
     session = (await store.create("me")).id
-    turns = local_turns(lambda: ToolAgent(echo), store)
-    async with turns.opened(session, "me", "Hello") as turn:
+    work = TurnWork(lambda: ToolAgent(echo), store)
+    turns = LocalTurns(work)
+    async with work.opened(session, "me", "Hello") as turn:
         await turn.hand_over(1000.0)
     await turns.cancel(session)
     events = await all_of(turns.run(session, "me", "Again"))
     assert events[-2].data["content"] == "Re: Again"
     assert said(await store.messages(session))[:2] == ["Hello", CANCELLED]
+
+
+async def test_a_reader_sees_the_end_of_a_turn_that_was_cancelled(
+    store: SessionStore, other: SessionStore
+) -> None:
+    session = (await store.create("me")).id
+    for cancelling in (store, other):
+        turns = local_turns(lambda: ToolAgent(hang), store)
+        events = turns.run(session, "me", "Hello")
+        while (await anext(events)).type != "tool_started":
+            pass
+        assert [turn.number for turn in await turns.list("me", 10)] == [
+            await store.running_turn(session)
+        ]
+        await local_turns(lambda: ToolAgent(hang), cancelling).cancel(session)
+        last = await all_of(events)
+        assert [event.type for event in last] == ["turn_failed", "turn_ended"]
+        assert last[0].data["type"] == "cancelled"
+        assert await turns.list("me", 10) == []

@@ -74,7 +74,7 @@ async def test_a_step_that_fails_leaves_nothing_and_can_be_mended(url: str) -> N
     await migrate(database, mended)
     assert await database.read(applied) == len(mended)
     await database.aclose()
-    with pytest.raises(StoreUrlError, match="newer skillian"):
+    with pytest.raises(StoreUrlError, match="newer version of skillian"):
         async with open_store(url):
             pass
 

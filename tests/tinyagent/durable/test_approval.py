@@ -101,7 +101,7 @@ async def test_calls_beside_one_that_waits_are_finished_first(
         assert sorted(q.arguments["amount"] for q in waiting.questions) == [5, 7]
         with pytest.raises(RunConflict, match="name one with call"):
             await runs.approve("run")
-        with pytest.raises(RunConflict, match="no decision"):
+        with pytest.raises(RunConflict, match="does not wait for a decision"):
             await runs.decide("run", "skip")
         five, seven = sorted(waiting.questions, key=lambda q: q.arguments["amount"])
         await runs.approve("run", call=seven.place)
@@ -246,7 +246,7 @@ async def test_only_what_waits_can_be_answered(
         end: Callable[[str], Any] = runs.cancel if ended == "cancelled" else runs.approve
         await end("run")
         assert (await runs.wait("run")).state == ended
-        with pytest.raises(RunConflict, match=f"waits for no approval: it is {ended}"):
+        with pytest.raises(RunConflict, match=f"does not wait for an approval: it is {ended}"):
             await runs.approve("run")
         with pytest.raises(UnknownRun):
             await runs.approve("none")
@@ -284,7 +284,7 @@ async def test_a_call_in_doubt_is_settled_as_was_decided(database: str, choice: 
     else:
         assert record.output == "done"
         assert memory is not None
-        told = "sent" if choice == "retry" else "what came of it is not known"
+        told = "sent" if choice == "retry" else "its result is not known"
         assert told in memory[3]["content"]
 
 

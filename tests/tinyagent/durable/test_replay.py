@@ -176,5 +176,5 @@ async def test_code_that_does_not_do_the_same_again_ends_the_run(
 async def test_a_block_that_goes_on_in_the_middle_must_ask_for_the_same(world: World) -> None:
     record, _ = await world.run("import time\nn = note(time.time_ns())\nwait()\nfinal_answer(n)")
     assert record.error_kind == "ReplayDiverged"
-    assert "does not ask for the same again" in record.error
+    assert "does not make the same calls again" in record.error
     assert len(world.calls) == 1

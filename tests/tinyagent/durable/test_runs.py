@@ -257,7 +257,7 @@ async def test_draining_lets_calls_end_and_begins_none(database: str) -> None:
 
 @pytest.mark.parametrize("url", ["runs.sqlite", "mysql://host/runs", ""])
 def test_a_database_that_it_cannot_be_is_refused(url: str) -> None:
-    with pytest.raises(ConfigurationError, match="no URL of SQLite or PostgreSQL"):
+    with pytest.raises(ConfigurationError, match="must be a URL of SQLite or PostgreSQL"):
         DurableRuns(url)
 
 
