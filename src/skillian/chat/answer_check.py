@@ -1,7 +1,7 @@
 """Looks up every number of an answer in the tool results of its turn.
 
-A number is verified where it equals one of a result or of the question, or is one of them rounded
-to the digits it is written with. A sign may be said in words; one that is written must be right.
+A number is verified if it equals a number in a result or in the question, or is one of them rounded
+to the digits that it is written with. A sign may be in words; a written sign must be right.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal
 from typing import Any, cast
 
 QUESTION = -1
-"""The tool call index of a number that stands in the user's question."""
+"""The tool call index of a number in the user's question."""
 
-# A digit behind a letter is a part of a name (CC100); 1st is no amount.
+# A digit after a letter is part of a name (CC100); 1st is not an amount.
 _WRITTEN = re.compile(
     r"(?<![\w.,])(?:[-+\u2212](?=\d))?\d+(?:[.,:/'\u2019\-\u00a0\u2009\u202f]\d+|[ ]\d{3}(?!\d))*"
     r"(?!\d|(?:st|nd|rd|th)\b)"
@@ -27,7 +27,7 @@ _PLAIN = re.compile(r"\d+(?:\.\d+)?")
 _POINTS = re.compile(r"[1-9]\d{0,2}(?:\.\d{3})+,\d+|[1-9]\d{0,2}(?:\.\d{3}){2,}|\d+,\d+")
 _COMMAS = re.compile(r"[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?")
 _PARTS = re.compile(r"\d+(?:\.\d+)?")
-# What a person does not read as data.
+# Members that a person does not read as data.
 _SKIPPED = frozenset({"sql", "proof", "cache_key"})
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _MOST_DIGITS = 60
@@ -36,7 +36,7 @@ _EXACT = Context(prec=2 * _MOST_DIGITS)
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """Where a number of the answer stands: in which tool call of the turn, at which JSON path."""
+    """The place of a number of the answer: the tool call of the turn, and the JSON path."""
 
     number: str
     call: int
@@ -46,7 +46,7 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """The numbers that were found, in the order of the answer, and those that were not."""
+    """The verified numbers, in the order of the answer, and the others."""
 
     references: tuple[Reference, ...]
     unverified: tuple[str, ...]
@@ -54,7 +54,7 @@ class Checked:
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """A number, or a text such as 2024-03-31, that stands in a result."""
+    """A number, or a text such as 2024-03-31, in a result."""
 
     call: int
     path: str
@@ -65,7 +65,7 @@ class _Known:
 def check_answer(text: str, results: Sequence[Any], question: str = "") -> Checked:
     """Look up every number of `text` in `results` (JSON values, or their texts), and the question.
 
-    Path and index of what only the question says are "" and `QUESTION`.
+    A number that is only in the question has the path "" and the index `QUESTION`.
     """
     known = [
         entry
@@ -76,20 +76,20 @@ def check_answer(text: str, results: Sequence[Any], question: str = "") -> Check
     references: list[Reference] = []
     unverified: list[str] = []
     for number in _numbers(text):
-        found = _find(number, known) or _find_parts(number, known)
-        references += found
-        unverified += [] if found or number in unverified else [number]
+        places = _find(number, known) or _find_parts(number, known)
+        references += places
+        unverified += [] if places or number in unverified else [number]
     return Checked(tuple(references), tuple(unverified))
 
 
 def _numbers(text: str) -> list[str]:
-    """The numbers as they are written; those that only count a list ("1. …") are left out."""
+    """The numbers as they are written, without those that number a list ("1. …")."""
     bare = _ITEM.sub(lambda item: " " * len(item[0]), text)
     return [match[0] for match in _WRITTEN.finditer(bare)]
 
 
 def _find(number: str, known: Sequence[_Known]) -> list[Reference]:
-    """The number's one reference: as text or exactly if it can be, else rounded."""
+    """The number's reference: the same text or value if there is one, otherwise a rounded value."""
     value = _value(number)
     for entry in known:
         if entry.text == number or (value is not None and _is_same(number, value, entry.value)):
@@ -104,12 +104,12 @@ def _find(number: str, known: Sequence[_Known]) -> list[Reference]:
 def _find_parts(number: str, known: Sequence[_Known]) -> list[Reference]:
     """The references of several numbers written without a space: "2024001-2024003"."""
     parts = _PARTS.findall(number)
-    found = [_find(part, known) for part in parts]
-    return [each[0] for each in found if each] if len(parts) > 1 and all(found) else []
+    places = [_find(part, known) for part in parts]
+    return [each[0] for each in places if each] if len(parts) > 1 and all(places) else []
 
 
 def _value(number: str) -> Decimal | None:
-    """The number; a decimal comma is read only where it can be nothing else."""
+    """The value of a number; a comma is a decimal comma only if it cannot be anything else."""
     bare = number.translate(_SEPARATORS).lstrip("+-\u2212")
     if len(bare) > _MOST_DIGITS:
         return None
@@ -130,7 +130,7 @@ def _is_same(number: str, value: Decimal, known: Decimal | None) -> bool:
 
 
 def _is_rounded(number: str, value: Decimal, known: Decimal | None) -> bool:
-    """Whether `value` is `known` with fewer digits behind the point, to the nearest."""
+    """Whether `value` is `known` rounded to fewer digits after the point."""
     digits = cast("int", value.as_tuple().exponent)
     if known is None or cast("int", known.as_tuple().exponent) >= digits:
         return False
@@ -168,7 +168,7 @@ def _leaves(call: int, path: str, value: Any) -> Iterator[_Known]:
 
 
 def _in_text(call: int, path: str, text: str) -> Iterator[_Known]:
-    """The numbers within a text, as a reader takes them, and the text itself."""
+    """The text itself and the numbers within it."""
     yield _Known(call, path, text, None)
     for match in _WRITTEN.finditer(text):
         yield _Known(call, path, match[0], _value(match[0]))

@@ -278,7 +278,7 @@ class DurableTurns:
 
     async def _settle(self) -> None:
         """End what turns would otherwise wait for without end."""
-        # The model is told of a call whose result is not known, and can say so.
+        # The model learns that the result of the call is not known.
         for record in await self._listed("needs_decision"):
             for question in record.questions:
                 with suppress(TinyAgentError):  # another process was first

@@ -120,9 +120,9 @@ class JobStore:
             now = self._database.now(connection)
             live: set[str] = set()
             for job_id, text in progress.items():
-                kept = update(jobs).where(jobs.c.id == job_id, *_is_live(now))
-                kept = kept.values(progress=text, lease_until=_lease(now))
-                if connection.execute(kept).rowcount:
+                renewal = update(jobs).where(jobs.c.id == job_id, *_is_live(now))
+                renewal = renewal.values(progress=text, lease_until=_lease(now))
+                if connection.execute(renewal).rowcount:
                     live.add(job_id)
             return live
 

@@ -30,7 +30,7 @@ DurableState = Literal[
 WAITS = ("waiting", "needs_decision")
 """The states of a suspended run."""
 
-_UNDER_WAY: dict[str, DurableState] = {
+_STATE_OF: dict[str, DurableState] = {
     "DELAYED": "queued",
     "ENQUEUED": "queued",
     "PENDING": "running",
@@ -159,7 +159,7 @@ def _outcome(status: WorkflowStatus) -> Record:
     output = status.output
     if status.status != "SUCCESS" or not isinstance(output, dict):
         error = "" if status.error is None else str(status.error)
-        return {"state": _UNDER_WAY.get(status.status, "error"), "error": error}
+        return {"state": _STATE_OF.get(status.status, "error"), "error": error}
     outcome = cast("Record", output)
     return {
         "state": take(outcome, "state", str),

@@ -53,7 +53,7 @@ _STATUSES: dict[str, tuple[str, ...]] = {
     "lost": ("MAX_RECOVERY_ATTEMPTS_EXCEEDED",),
     "error": ("SUCCESS", "ERROR"),
 }
-_UNDER_WAY = (*_STATUSES["queued"], *_STATUSES["running"])
+_IN_PROGRESS = (*_STATUSES["queued"], *_STATUSES["running"])
 _ENDED = ["SUCCESS", "ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED"]
 
 
@@ -74,7 +74,7 @@ class RunStore:
     ) -> str:
         """Enqueue a run of the agent that the workers know by this name; returns its id.
 
-        Starting a run under an id that exists is no new run; it is the same one.
+        Starting a run under an id that exists returns the run that has it.
 
         Raises:
             RunConflict: The id is that of a run of another agent or task.
@@ -233,19 +233,19 @@ class RunStore:
             agents: Only runs of these agents.
         """
         before = (datetime.now(UTC) - older_than).isoformat()
-        forgotten = kept = 0
+        deleted = skipped = 0
         while page := await self._client.list_workflows_async(
-            name=WORKFLOW, status=_ENDED, completed_before=before, limit=_PAGE, offset=kept
+            name=WORKFLOW, status=_ENDED, completed_before=before, limit=_PAGE, offset=skipped
         ):
             ended = [
                 run.run_id
                 for run in map(run_record, page)
                 if run.has_ended and (agents is None or run.agent in agents)
             ]
-            kept += len(page) - len(ended)
-            forgotten += len(ended)
+            skipped += len(page) - len(ended)
+            deleted += len(ended)
             await self._client.delete_workflows_async(ended, delete_children=True)
-        return forgotten
+        return deleted
 
     async def tend(self) -> int:
         """Wake runs that were answered while they were being suspended; returns their number."""
@@ -273,7 +273,7 @@ class RunStore:
         """The place of the question that an answer is for; raises RunConflict."""
         status = await self._status(run_id)
         asked: Record = (status.attributes or {}).get("asked", {})
-        if asked.get(call) == kind and status.status in _UNDER_WAY:
+        if asked.get(call) == kind and status.status in _IN_PROGRESS:
             return call  # the run goes on with another answer, and will come to this question
         return only_question(await self._settled(run_id), kind, call).place
 

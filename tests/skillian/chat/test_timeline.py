@@ -62,4 +62,4 @@ def test_code_and_a_turn_that_ends_without_an_answer() -> None:
 
 def test_of_nothing_there_is_nothing() -> None:
     timeline = timeline_of([], "gpt")
-    assert (timeline.total_ms, timeline.state) == (0, "under way")
+    assert (timeline.total_ms, timeline.state) == (0, "in progress")

@@ -86,7 +86,7 @@ async def test_an_owner_has_so_many_sessions_at_most(
 ) -> None:
     monkeypatch.setattr("skillian.storage.sessions.MAX_SESSIONS", 3)
     made = [await store.create("a") for _ in range(3)]
-    with pytest.raises(TooManySessions, match="there are 3 sessions of this key"):
+    with pytest.raises(TooManySessions, match="this key has 3 sessions"):
         await store.create("a")
     assert await store.count("a") == 3
     await store.create("b")

@@ -70,7 +70,7 @@ async def events(
     owner: TheOwner,
     last_event_id: Annotated[str | None, Header(max_length=20, pattern=r"^\d*$")] = None,
 ) -> Response:
-    """The events of a session after `Last-Event-ID`, then new ones until no turn is under way.
+    """The events of a session after `Last-Event-ID`, then new ones until no turn is running.
 
     204 if there are none to come. Reading keeps the turn going.
     """

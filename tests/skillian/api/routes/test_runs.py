@@ -126,7 +126,7 @@ async def test_a_key_cannot_have_more_waiting_than_there_is_room_for(
         async with client.post("/compare", json=ASKED, headers=LATER) as answer:
             assert (answer.status, answer.headers["Retry-After"]) == (503, "10")
             told = (await answer.json())["detail"]
-            assert told == "2 of your comparisons wait to be worked on already; try again later"
+            assert told == "2 of your comparisons are queued already; try again later"
         held.go_on.set()
 
 

@@ -123,7 +123,7 @@ async def test_a_busy_server_is_reported(service: Service, monkeypatch: pytest.M
     async with viewed(lambda: compare_form(visit(service))) as user:
         await sees(user, "Compare two sources")
         submit(user)
-        await sees(user, "0 of your comparisons wait to be worked on already; try again later.")
+        await sees(user, "0 of your comparisons are queued already; try again later")
 
 
 class Endless(Comparisons):
