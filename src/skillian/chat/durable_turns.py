@@ -264,12 +264,13 @@ class DurableTurns:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._ending.wait(), _TEND_SECONDS)
             for tend in (self.runs.tend, self._forget, self._settle):
-                try:
-                    await tend()
-                except (SQLAlchemyError, StorageError) as error:  # runs in progress wait for it
+                task = asyncio.ensure_future(tend())
+                await asyncio.wait([task])
+                error = task.exception()
+                if isinstance(error, SQLAlchemyError | StorageError):  # running turns wait for it
                     logger.warning("durable turns cannot be tended: %s", type(error).__name__)
-                except Exception:
-                    logger.exception("durable turns cannot be tended")
+                elif error is not None:
+                    logger.error("durable turns cannot be tended", exc_info=error)
 
     async def _forget(self) -> None:
         if monotonic() > self._forgotten + _FORGET_SECONDS:

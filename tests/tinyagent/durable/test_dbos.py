@@ -14,7 +14,7 @@ from typing import Any
 import psycopg
 import pytest
 from dbos._dbos import _get_dbos_instance  # pyright: ignore[reportPrivateUsage] - compared with it
-from psycopg.rows import dict_row
+from psycopg.rows import DictRow, dict_row
 from tests.support.durable_runs import empty_database, opened, turns
 from tests.support.postgres import Database
 
@@ -51,7 +51,7 @@ async def test_a_run_is_put_back_as_dbos_puts_it_back(database: str) -> None:
         private: Any = _get_dbos_instance()
         private._sys_db.reenqueue_for_recovery("theirs", ["dead"], "recovered")
         ours, theirs = rows.row("ours"), rows.row("theirs")
-    own = {"workflow_uuid", "updated_at", "created_at", "inputs", "priority"}
+    own = {"workflow_uuid", "updated_at", "created_at", "creator_xid"}
     differing = {name for name in ours if name not in own and ours[name] != theirs[name]}
     assert differing == set()
     assert ours["status"] == "ENQUEUED"
@@ -88,7 +88,7 @@ class _Rows:
             with closing(self._file()) as file:
                 query = "SELECT * FROM workflow_status WHERE workflow_uuid = ?"
                 return dict(file.execute(query, (run_id,)).fetchone())
-        with psycopg.connect(self._url, row_factory=dict_row) as connection:
+        with psycopg.Connection[DictRow].connect(self._url, row_factory=dict_row) as connection:
             query = "SELECT * FROM dbos.workflow_status WHERE workflow_uuid = %s"
             row = connection.execute(query, (run_id,)).fetchone()
             assert row is not None

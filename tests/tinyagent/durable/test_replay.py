@@ -150,7 +150,7 @@ async def test_variables_that_were_lost_stay_lost(world: World) -> None:
         ("n = note(mode)", "it calls note"),
         ("n = wait() if mode == 'after' else 1", "it calls wait"),
         ("n = 1 if mode == 'before' else note(1)", "it calls note"),
-        ("n = note(1) if mode == 'before' else 1", "does not make the call"),
+        ("n = note(1) if mode == 'before' else 1", "it leaves out"),
         ("assert mode == 'before'", "it ended with no error, and now with the error"),
         ("if mode == 'after': final_answer(1)", "it ended with no error, and now with an answer"),
     ],
