@@ -10,8 +10,8 @@ from pathlib import Path
 
 import duckdb
 
+from skillian.data.declare.sources import SourceRegistry
 from skillian.data.services import DataServices
-from skillian.data.sources import SourceRegistry
 
 COMPARISONS = 1000
 EVERY = 200

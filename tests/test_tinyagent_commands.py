@@ -193,7 +193,7 @@ def test_without_the_extra_a_command_says_what_to_install(
         ("tinyagent", ["doctor"], "tinyagent.execution.doctor"),
         ("skillian", ["--help"], "skillian.cli"),
         ("skillian", ["sources", "list"], "duckdb"),
-        ("skillian", ["sources", "list"], "skillian.data.catalogue"),
+        ("skillian", ["sources", "list"], "skillian.data.query.catalogue"),
     ],
 )
 def test_ctrl_c_during_an_import_ends_without_a_traceback(

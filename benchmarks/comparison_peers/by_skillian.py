@@ -7,10 +7,10 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
-from skillian.data.comparison import MAX_PAGE
-from skillian.data.results import ComparisonResult
+from skillian.data.comparison.engine import MAX_PAGE
+from skillian.data.comparison.results import ComparisonResult
+from skillian.data.declare.sources import SourceRegistry
 from skillian.data.services import DataServices
-from skillian.data.sources import SourceRegistry
 
 Found = dict[str, object]
 Go = Callable[[], Callable[[], Found]]

@@ -32,11 +32,11 @@ from skillian.chat.approvals import Approvals
 from skillian.chat.durable_turns import DurableTurns
 from skillian.chat.opening import load_skills, read_vocabulary
 from skillian.chat.turns import LocalTurns, Turns, TurnWork
+from skillian.data.declare.sources import SourceRegistry
 from skillian.data.services import DataServices
-from skillian.data.sources import SourceRegistry
 from skillian.errors import SkillianError
-from skillian.llm.provider import make_model
-from skillian.llm.vocabulary import Vocabulary
+from skillian.models import make_model
+from skillian.offline.vocabulary import Vocabulary
 from skillian.settings import Settings
 from skillian.storage import open_store
 from tinyagent import Model

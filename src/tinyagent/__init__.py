@@ -7,18 +7,14 @@ from typing import TYPE_CHECKING
 # program pays for what it uses only. Type checkers read the imports, Python reads `_PLACES`;
 # tests/house/test_public_names.py checks that they say the same.
 if TYPE_CHECKING:
-    from tinyagent.adapters import (
-        NativeToolAdapter,
-        OpenAIStructuredAdapter,
-        ParsedAdapter,
-        ToolCallingAdapter,
-        ValidatedAdapter,
-        get_adapter,
-    )
+    from tinyagent.adapters.base import ToolCallingAdapter, ValidatedAdapter
+    from tinyagent.adapters.choose import get_adapter
+    from tinyagent.adapters.native import NativeToolAdapter
+    from tinyagent.adapters.structured import OpenAIStructuredAdapter, ParsedAdapter
     from tinyagent.agents.base import BaseAgent
     from tinyagent.agents.code import TinyCodeAgent
     from tinyagent.agents.react import ReactAgent
-    from tinyagent.core.context import RunContext
+    from tinyagent.core.context import RunContext, RunControl
     from tinyagent.core.cost import Cost, ModelUse
     from tinyagent.core.errors import (
         ArtifactError,
@@ -71,33 +67,35 @@ if TYPE_CHECKING:
         ToolStarted,
     )
     from tinyagent.core.execution import Artifact, ExecutionResult
-    from tinyagent.core.finalizer import Finalizer
-    from tinyagent.core.items import MemoryItem
-    from tinyagent.core.memory import Memory
     from tinyagent.core.messages import Message, ToolCall
     from tinyagent.core.parts import Document, Image, Opaque, Reasoning, Text
-    from tinyagent.core.replies import remembered
-    from tinyagent.core.signals import Signal, SignalType
-    from tinyagent.core.tokens import TokenEstimate
-    from tinyagent.core.turns import Turn
+    from tinyagent.core.results import FinalAnswer, Finalizer, ReactStep, RunResult
+    from tinyagent.core.signals import (
+        Signal,
+        SignalType,
+        collect_signals,
+        commit,
+        explore,
+        set_signal_collector,
+        uncertain,
+    )
     from tinyagent.core.types import (
-        FinalAnswer,
         ModelDelta,
         ModelRequest,
         ModelResponse,
         RawToolCall,
-        ReactStep,
         RequestFormat,
-        RunResult,
         ToolResult,
         Usage,
+        remembered,
     )
     from tinyagent.execution.choose import get_executor
     from tinyagent.execution.limits import ExecutionLimits, TrustLevel
     from tinyagent.execution.local import LocalExecutor
     from tinyagent.execution.process import ProcessExecutor
     from tinyagent.execution.protocol import Executor, Guarantee
-    from tinyagent.memory.manager import MemoryManager
+    from tinyagent.memory.items import MemoryItem, MessageGroup
+    from tinyagent.memory.memory import Memory, MemoryManager, TokenEstimate
     from tinyagent.memory.pruning import (
         Strategy,
         keep_last_n_steps,
@@ -117,7 +115,7 @@ if TYPE_CHECKING:
     )
     from tinyagent.memory.summary import summarize
     from tinyagent.middleware.approval import Approval, Decision
-    from tinyagent.middleware.base import Middleware
+    from tinyagent.middleware.base import Middleware, SteeringMiddleware
     from tinyagent.middleware.limits import UsageLimits
     from tinyagent.middleware.tracing import Tracing
     from tinyagent.models.anthropic import AnthropicModel
@@ -126,28 +124,21 @@ if TYPE_CHECKING:
     from tinyagent.models.openai import OpenAIModel, OpenAIResponsesModel
     from tinyagent.models.recorded import RecordedModel
     from tinyagent.models.scripted import ScriptedModel, scripted_call
-    from tinyagent.prompts.loader import get_prompt_fallback
-    from tinyagent.signals.primitives import (
-        collect_signals,
-        commit,
-        explore,
-        set_signal_collector,
-        uncertain,
-    )
+    from tinyagent.prompts import get_prompt_fallback
     from tinyagent.tools.registry import ToolRegistry, get_registry
     from tinyagent.tools.tool import Tool, tool
 
     __version__: str
 else:
     _PLACES = {
-        "tinyagent.adapters": (
-            "NativeToolAdapter OpenAIStructuredAdapter ParsedAdapter ToolCallingAdapter "
-            "ValidatedAdapter get_adapter"
-        ),
+        "tinyagent.adapters.base": "ToolCallingAdapter ValidatedAdapter",
+        "tinyagent.adapters.choose": "get_adapter",
+        "tinyagent.adapters.native": "NativeToolAdapter",
+        "tinyagent.adapters.structured": "OpenAIStructuredAdapter ParsedAdapter",
         "tinyagent.agents.base": "BaseAgent",
         "tinyagent.agents.code": "TinyCodeAgent",
         "tinyagent.agents.react": "ReactAgent",
-        "tinyagent.core.context": "RunContext",
+        "tinyagent.core.context": "RunContext RunControl",
         "tinyagent.core.cost": "Cost ModelUse",
         "tinyagent.core.errors": (
             "ArtifactError CallerError ConfigurationError ExecutionError ExecutionTimeout "
@@ -164,25 +155,23 @@ else:
             "TextDelta ToolFinished ToolStarted"
         ),
         "tinyagent.core.execution": "Artifact ExecutionResult",
-        "tinyagent.core.finalizer": "Finalizer",
-        "tinyagent.core.items": "MemoryItem",
-        "tinyagent.core.memory": "Memory",
         "tinyagent.core.messages": "Message ToolCall",
         "tinyagent.core.parts": "Document Image Opaque Reasoning Text",
-        "tinyagent.core.replies": "remembered",
-        "tinyagent.core.signals": "Signal SignalType",
-        "tinyagent.core.tokens": "TokenEstimate",
-        "tinyagent.core.turns": "Turn",
+        "tinyagent.core.results": "FinalAnswer Finalizer ReactStep RunResult",
+        "tinyagent.core.signals": (
+            "Signal SignalType collect_signals commit explore set_signal_collector uncertain"
+        ),
         "tinyagent.core.types": (
-            "FinalAnswer ModelDelta ModelRequest ModelResponse RawToolCall ReactStep "
-            "RequestFormat RunResult ToolResult Usage"
+            "ModelDelta ModelRequest ModelResponse RawToolCall RequestFormat ToolResult Usage "
+            "remembered"
         ),
         "tinyagent.execution.choose": "get_executor",
         "tinyagent.execution.limits": "ExecutionLimits TrustLevel",
         "tinyagent.execution.local": "LocalExecutor",
         "tinyagent.execution.process": "ProcessExecutor",
         "tinyagent.execution.protocol": "Executor Guarantee",
-        "tinyagent.memory.manager": "MemoryManager",
+        "tinyagent.memory.items": "MemoryItem MessageGroup",
+        "tinyagent.memory.memory": "Memory MemoryManager TokenEstimate",
         "tinyagent.memory.pruning": (
             "Strategy keep_last_n_steps keep_system_and_recent no_pruning "
             "prune_old_observations token_budget"
@@ -193,7 +182,7 @@ else:
         ),
         "tinyagent.memory.summary": "summarize",
         "tinyagent.middleware.approval": "Approval Decision",
-        "tinyagent.middleware.base": "Middleware",
+        "tinyagent.middleware.base": "Middleware SteeringMiddleware",
         "tinyagent.middleware.limits": "UsageLimits",
         "tinyagent.middleware.tracing": "Tracing",
         "tinyagent.models.anthropic": "AnthropicModel",
@@ -202,10 +191,7 @@ else:
         "tinyagent.models.openai": "OpenAIModel OpenAIResponsesModel",
         "tinyagent.models.recorded": "RecordedModel",
         "tinyagent.models.scripted": "ScriptedModel scripted_call",
-        "tinyagent.prompts.loader": "get_prompt_fallback",
-        "tinyagent.signals.primitives": (
-            "collect_signals commit explore set_signal_collector uncertain"
-        ),
+        "tinyagent.prompts": "get_prompt_fallback",
         "tinyagent.tools.registry": "ToolRegistry get_registry",
         "tinyagent.tools.tool": "Tool tool",
     }
@@ -258,6 +244,7 @@ __all__ = [
     "MemoryItem",
     "MemoryManager",
     "Message",
+    "MessageGroup",
     "Middleware",
     "Model",
     "ModelAuthenticationError",
@@ -296,6 +283,7 @@ __all__ = [
     "ReplyRejected",
     "RequestFormat",
     "RunContext",
+    "RunControl",
     "RunEnded",
     "RunFinished",
     "RunResult",
@@ -306,6 +294,7 @@ __all__ = [
     "Signal",
     "SignalGiven",
     "SignalType",
+    "SteeringMiddleware",
     "Step",
     "StepFinished",
     "StepLimitReached",
@@ -331,7 +320,6 @@ __all__ = [
     "ToolStarted",
     "Tracing",
     "TrustLevel",
-    "Turn",
     "UnknownToolError",
     "Unrestored",
     "Usage",

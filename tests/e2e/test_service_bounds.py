@@ -35,8 +35,8 @@ from skillian.api.protocols.openai_schemas import MAX_MESSAGES, MAX_PARTS
 from skillian.api.routes.comparisons import MAX_FILTERS, MAX_ROWS, MAX_STATUSES
 from skillian.api.routes.sessions import MAX_OFFSET
 from skillian.api.schemas import MAX_MESSAGE
-from skillian.data.filters import MAX_VALUES as MAX_FILTER_VALUES
-from skillian.data.values import MAX_TEXT
+from skillian.data.query.filters import MAX_VALUES as MAX_FILTER_VALUES
+from skillian.data.sql.values import MAX_TEXT
 from skillian.demo.ledger import write_demo
 
 pytestmark = pytest.mark.timeout(300)

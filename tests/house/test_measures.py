@@ -29,7 +29,7 @@ BLIND = {
     "src/skillian/connectors/threads.py": "a thread's failure is raised where it is awaited",
     "src/skillian/skills/skill.py": "a tool's failure is what the model reads",
     "src/skillian/storage/sqlite.py": "a write's failure is raised where it is awaited",
-    "src/tinyagent/core/text.py": "a repr may be the code's own",
+    "src/tinyagent/core/untrusted.py": "a repr may be the code's own",
     "src/tinyagent/core/threads.py": "a thread's failure is raised where it is awaited",
     "src/tinyagent/execution/calls.py": "a tool's failure is raised in the code that called it",
     "src/tinyagent/execution/local/figures.py": "a figure is drawn by code of any kind",

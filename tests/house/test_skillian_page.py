@@ -7,8 +7,8 @@ from pathlib import Path
 
 import duckdb
 
+from skillian.data.declare.sources import SourceRegistry
 from skillian.data.services import DataServices
-from skillian.data.sources import SourceRegistry
 
 PAGE = Path(__file__).parents[2] / "docs" / "skillian.md"
 TABLES = """

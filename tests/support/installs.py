@@ -107,7 +107,7 @@ asyncio.run(main())
     "postgres,skillian": DRIVER.format(url="postgresql://u:p@127.0.0.1:9/db"),
     "service,skillian": SERVE.replace("{path}", "/health"),
     "service,skillian,web": SERVE.replace("{path}", "/"),
-    "skillian,spark": "import skillian.connectors.spark_connect",
+    "skillian,spark": "import skillian.connectors.spark.connect",
 }
 
 

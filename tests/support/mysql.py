@@ -89,7 +89,7 @@ class Server:
         import pymysql
         from pymysql.constants import CLIENT
 
-        from skillian.connectors.mysql import login_of
+        from skillian.connectors.mysql.connector import login_of
 
         login = login_of(self.url(database), Path.cwd())
         mode = "SET sql_mode = 'STRICT_ALL_TABLES', time_zone = '+00:00'"

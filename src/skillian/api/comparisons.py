@@ -8,9 +8,9 @@ from datetime import timedelta
 from typing import Any
 
 from skillian.api.problems import ProblemError
-from skillian.data.filters import Filters
-from skillian.data.ground import Progress
-from skillian.data.saved import SavedComparison
+from skillian.data.comparison.place import Progress
+from skillian.data.declare.saved import SavedComparison
+from skillian.data.query.filters import Filters
 from skillian.data.services import DataServices
 from skillian.errors import InvalidInputError
 from skillian.reports.formats import Depth

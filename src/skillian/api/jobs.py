@@ -16,7 +16,7 @@ from weakref import WeakValueDictionary
 
 from skillian.api.comparisons import Comparisons
 from skillian.api.problems import problem_of
-from skillian.data.saved import SavedComparison
+from skillian.data.declare.saved import SavedComparison
 from skillian.errors import ToolError
 from skillian.storage import JobRecord, JobStore, StorageError, TooManyWaiting
 from skillian.storage.jobs import INTERRUPTED

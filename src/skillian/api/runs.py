@@ -9,7 +9,7 @@ from typing import Any
 from skillian.api.jobs import ComparisonJobs
 from skillian.api.problems import ProblemError
 from skillian.chat.turns import Turns, TurnStatus
-from skillian.data.saved import SavedComparison
+from skillian.data.declare.saved import SavedComparison
 from skillian.storage import JobRecord
 
 JsonObject = dict[str, Any]

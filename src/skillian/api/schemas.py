@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from skillian.data.definitions import Name, Thresholds
+from skillian.data.declare.definitions import Name, Thresholds
 
 MAX_MESSAGE = 20_000
 

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from cachetools import TTLCache
 
-from skillian.data.brief import brief_value
+from skillian.data.for_models import brief_value
 from tinyagent import Artifact, ExecutionResult
 
 MOST_TABLES = 3

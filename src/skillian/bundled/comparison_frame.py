@@ -8,10 +8,10 @@ from typing import Any
 
 import pyarrow  # noqa: ICN001 - see below # pyright: ignore[reportMissingTypeStubs]
 
-from skillian.data.comparison import ComparisonEngine
-from skillian.data.differences import GroupRow
-from skillian.data.pages import MAX_PAGE
-from skillian.data.results import ComparisonResult
+from skillian.data.comparison import MAX_PAGE
+from skillian.data.comparison.engine import ComparisonEngine
+from skillian.data.comparison.results import ComparisonResult
+from skillian.data.comparison.rows import GroupRow
 
 pa: Any = pyarrow  # it has no types
 

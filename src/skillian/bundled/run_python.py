@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from skillian.bundled.code_results import KeptFiles, read_result
 from skillian.bundled.comparison_frame import make_frame, make_summary, read_groups
 from skillian.bundled.interpreters import Interpreter, Interpreters
-from skillian.data.hidden import refuse_hidden
+from skillian.data.for_models import refuse_hidden
 from skillian.data.services import DataServices
 from skillian.errors import UnavailableError, how_to_install
 from skillian.skills.session import session_id

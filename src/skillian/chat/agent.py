@@ -10,7 +10,7 @@ from typing import Any
 from skillian.chat.approvals import Approvals, AskPerson
 from skillian.chat.conversation import Conversation
 from skillian.chat.grounded import Grounded
-from skillian.llm.vocabulary import Vocabulary
+from skillian.offline.vocabulary import Vocabulary
 from skillian.skills.registry import SkillRegistry
 from skillian.skills.session import in_session, session_id
 from tinyagent import (

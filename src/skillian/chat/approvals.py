@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from skillian.skills.session import session_id
-from tinyagent import Approval, Decision, Middleware, RunContext, ToolCall
+from tinyagent import Approval, Decision, Middleware, RunControl, ToolCall
 
 APPROVAL_SECONDS = 1800.0
 
@@ -113,7 +113,7 @@ class AskPerson(Approval):
         super().__init__()
         self._approvals = approvals
 
-    def bind(self, run: RunContext) -> Middleware:
+    def steer(self, run: RunControl) -> Middleware:
         """Ask through the events of this run."""
         if _SUSPENDS.get():
             return _bound_to_suspend(run)
@@ -122,12 +122,12 @@ class AskPerson(Approval):
             # The stream passes on any event; its readers here know these two as well.
             return await self._approvals.ask(call, cast("Emit", run.emit))
 
-        return Approval(ask).bind(run)
+        return Approval(ask).steer(run)
 
 
-def _bound_to_suspend(run: RunContext) -> Middleware:
+def _bound_to_suspend(run: RunControl) -> Middleware:
     """Let the durable run ask, and emit the events of it."""
-    asking, emit = run.asking, cast("Emit", run.emit)
+    asking, emit = run.wrap_ask, cast("Emit", run.emit)
 
     def with_events(
         ask: Callable[[ToolCall], Awaitable[Any]],
@@ -142,8 +142,8 @@ def _bound_to_suspend(run: RunContext) -> Middleware:
 
         return ask_with_events
 
-    run.asking = with_events
+    run.wrap_ask = with_events
     try:
-        return Approval().bind(run)
+        return Approval().steer(run)
     finally:
-        run.asking = asking
+        run.wrap_ask = asking

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
 
-from skillian.data.catalogue import SourceInfo
+from skillian.data.query.catalogue import SourceInfo
 
 MOST = 4
 

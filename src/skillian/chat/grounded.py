@@ -15,11 +15,10 @@ from dataclasses import replace
 from typing import Any, cast
 
 from skillian.errors import InvalidInputError, quoted
-from skillian.llm.findings import Grounding
-from skillian.llm.grounding import ground
-from skillian.llm.periods import month_of, named_months
-from skillian.llm.vocabulary import Vocabulary
-from skillian.llm.words import split
+from skillian.offline.grounding import Grounding, ground
+from skillian.offline.periods import month_of, named_months
+from skillian.offline.vocabulary import Vocabulary
+from skillian.offline.words import split
 from tinyagent import (
     Message,
     Middleware,

@@ -7,12 +7,12 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from skillian.chat.agent import Agent
-from skillian.data.catalogue import DimensionInfo
-from skillian.data.definitions import Measure
+from skillian.data.declare.definitions import Measure
+from skillian.data.declare.sources import SourceRegistry
+from skillian.data.query.catalogue import DimensionInfo
 from skillian.data.services import DataServices
-from skillian.data.sources import SourceRegistry
-from skillian.llm.provider import make_model
-from skillian.llm.vocabulary import DimensionWords, SourceWords, ToolWords, Vocabulary
+from skillian.models import make_model
+from skillian.offline.vocabulary import DimensionWords, SourceWords, ToolWords, Vocabulary
 from skillian.skills.discovery import load_registry
 from skillian.skills.registry import SkillRegistry
 

@@ -52,7 +52,7 @@ async def answer(question: str, settings: Settings, *, quiet: bool = False) -> A
     """Ask, and show each tool call and its result as they come, then the answer; `quiet`: don't."""
     from skillian.chat.agent import respond
     from skillian.chat.opening import open_agent
-    from skillian.llm.planner import NOT_UNDERSTOOD, TOOL_FAILED
+    from skillian.offline.planner import NOT_UNDERSTOOD, TOOL_FAILED
     from tinyagent import ModelResponded, RunFinished
 
     async with open_agent(settings.sources, settings.model, settings.skills) as agent:

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from importlib.util import find_spec
 
-from skillian.data.check import check_sources
-from skillian.data.sources import SourceRegistry
+from skillian.data.declare.check import check_sources
+from skillian.data.declare.sources import SourceRegistry
 from skillian.errors import SkillianError, how_to_install
-from skillian.llm.provider import make_model
-from skillian.llm.vocabulary import Vocabulary
+from skillian.models import make_model
+from skillian.offline.vocabulary import Vocabulary
 from skillian.settings import Settings
 from skillian.skills.discovery import find_skills
 from skillian.skills.front_matter import FILE, read_skill_file

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from skillian.cli.shell import SourcesFile, notes, read_settings
-from skillian.data.pages import MAX_PAGE, TOP
+from skillian.data.comparison import MAX_PAGE, TOP
 from skillian.display import printable
 from skillian.reports.formats import Format
 
 if TYPE_CHECKING:
     from skillian.cli.reports import Load
-    from skillian.data.saved import Saved, SavedComparison
-    from skillian.data.sources import SourceRegistry
+    from skillian.data.declare.saved import Saved, SavedComparison
+    from skillian.data.declare.sources import SourceRegistry
 
 _SAVED = frozenset({".yaml", ".yml"})
 
@@ -119,7 +119,7 @@ def _saved(path: str, given: Iterable[object], fail_on: FailOn | None) -> Load:
     if any(each is not None and each != [] for each in given):
         raise typer.BadParameter(f"what to compare stands in {path}; give no options for it here")
 
-    from skillian.data.saved import Saved, read_saved
+    from skillian.data.declare.saved import Saved, read_saved
 
     if not Path(path).exists():
         raise typer.BadParameter(f"there is no file {path!r} in {Path.cwd()}")
@@ -137,7 +137,7 @@ def _saved(path: str, given: Iterable[object], fail_on: FailOn | None) -> Load:
 
 def _asked(asked: dict[str, Any], sources: Path | None) -> Load:
     from skillian.cli.named import are_files
-    from skillian.data.saved import Saved
+    from skillian.data.declare.saved import Saved
 
     names = asked["a"], asked["b"]
     of_files = sources is None and are_files(names)
@@ -152,8 +152,8 @@ def _asked(asked: dict[str, Any], sources: Path | None) -> Load:
 async def _of_files(names: Sequence[str], asked: dict[str, Any]) -> SourceRegistry:
     """The files as sources: as a `sources.yaml` declares them, or by their columns."""
     from skillian.cli.named import columns, doubtful, open_files
-    from skillian.data.infer import declared_files, sources_of
-    from skillian.data.sources import SourceRegistry
+    from skillian.data.declare.infer import declared_files, sources_of
+    from skillian.data.declare.sources import SourceRegistry
     from skillian.errors import InvalidInputError
 
     path = read_settings(sources=None).sources
@@ -172,7 +172,7 @@ async def _of_files(names: Sequence[str], asked: dict[str, Any]) -> SourceRegist
 
 async def _of_sources(asked: dict[str, Any], sources: Path | None) -> SourceRegistry:
     from skillian.cli.named import check_sources, measures_of
-    from skillian.data.sources import SourceRegistry
+    from skillian.data.declare.sources import SourceRegistry
     from skillian.errors import InvalidInputError
 
     names = asked["a"], asked["b"]
@@ -189,7 +189,7 @@ async def _of_sources(asked: dict[str, Any], sources: Path | None) -> SourceRegi
 def _comparison(asked: dict[str, Any]) -> SavedComparison:
     from pydantic import ValidationError
 
-    from skillian.data.saved import SavedComparison
+    from skillian.data.declare.saved import SavedComparison
     from skillian.errors import InvalidInputError
 
     try:

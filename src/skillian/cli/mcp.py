@@ -23,8 +23,8 @@ async def serve(sources: Path, skills: Iterable[Path]) -> None:
     require("mcp", "service")
     from skillian.api.protocols.mcp import serve_stdio
     from skillian.chat.opening import load_skills
+    from skillian.data.declare.sources import SourceRegistry
     from skillian.data.services import DataServices
-    from skillian.data.sources import SourceRegistry
 
     async with (
         DataServices(SourceRegistry.load(sources)) as services,

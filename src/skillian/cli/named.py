@@ -6,14 +6,13 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from skillian.connectors.files import SUFFIXES
-from skillian.data.column_roles import is_whole, looks_like_key
-from skillian.data.infer import tables_of
+from skillian.connectors.files.connector import SUFFIXES
+from skillian.data.declare.infer import is_whole, looks_like_key, tables_of
 from skillian.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from skillian.connectors.base import Table
-    from skillian.data.sources import SourceRegistry
+    from skillian.data.declare.sources import SourceRegistry
 
 _WANTED = "name what to compare with --measure, and what to align on with --by"
 

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from skillian.cli.progress import watching
 from skillian.cli.shell import ExitCode, notes, out, run
-from skillian.data.saved import Saved
+from skillian.data.declare.saved import Saved
 from skillian.display import printable
 from skillian.reports.as_html import write_html
 from skillian.reports.as_json import write_json

@@ -13,7 +13,7 @@ from skillian.cli.shell import AsJson, ExitCode, SourcesFile, notes, out, read_s
 from skillian.display import printable, show_rows
 
 if TYPE_CHECKING:
-    from skillian.data.check import Finding
+    from skillian.data.declare.check import Finding
 
 sources_app = typer.Typer(help="The configured sources.", no_args_is_help=True)
 
@@ -21,8 +21,8 @@ sources_app = typer.Typer(help="The configured sources.", no_args_is_help=True)
 @sources_app.command("list")
 def list_sources(*, sources: SourcesFile = None, as_json: AsJson = False) -> None:
     """Show the sources with their dimensions, measures, rows and freshness."""
+    from skillian.data.declare.sources import SourceRegistry
     from skillian.data.services import DataServices
-    from skillian.data.sources import SourceRegistry
 
     path = read_settings(sources=sources).sources
 
@@ -52,8 +52,8 @@ def check(sources: SourcesFile = None) -> None:
 
     Exit codes: 0 no fault, 1 faults, 2 could not check.
     """
-    from skillian.data.check import check_sources
-    from skillian.data.sources import SourceRegistry
+    from skillian.data.declare.check import check_sources
+    from skillian.data.declare.sources import SourceRegistry
 
     path = read_settings(sources=sources).sources
 
@@ -91,8 +91,8 @@ def infer(
     ] = None,
 ) -> None:
     """Write a first sources.yaml from what a database holds; relative paths: to that file."""
-    from skillian.data.infer import infer_sources
-    from skillian.data.sources_yaml import secret_variable, written
+    from skillian.data.declare.infer import infer_sources
+    from skillian.data.declare.sources_yaml import secret_variable, written
 
     if output is not None and output.exists():
         raise typer.BadParameter(f"{output} is there already", param_hint="--output")

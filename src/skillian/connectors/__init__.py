@@ -1,7 +1,7 @@
-"""Databases skillian can read, by the scheme of their URL.
+"""Databases skillian can read, by the scheme of their URL; one folder an engine.
 
-Others come by the entry point group `skillian.connectors`: the name is the scheme, the value a
-class like `Connector` with a `from_url(name, url, folder)`.
+Other packages add theirs by the entry point group `skillian.connectors`: the name is the scheme,
+the value a class that implements `Connector`.
 """
 
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ __all__ = ["Connector", "connect", "dialect_of", "scheme", "schemes"]
 _GROUP = "skillian.connectors"
 
 
-class _Kind(NamedTuple):
+class _Engine(NamedTuple):
     """A kind of database: its sqlglot dialect, its class, and the extra that brings its driver."""
 
     dialect: str
@@ -27,14 +27,14 @@ class _Kind(NamedTuple):
     extra: str = "skillian"
 
 
-_DUCKDB = _Kind("duckdb", "duckdb", "DuckDBConnector")
-_FILES = _Kind("duckdb", "files", "FilesConnector")
-_SQLITE = _Kind("duckdb", "sqlite", "SQLiteConnector")
-_POSTGRES = _Kind("postgres", "postgres", "PostgresConnector", "postgres")
-_MYSQL = _Kind("mysql", "mysql", "MySQLConnector", "mysql")
-_SPARK = _Kind("spark", "spark", "SparkConnector", "spark")
-_SPARK_CONNECT = _Kind("spark", "spark_connect", "SparkConnectConnector", "spark")
-_KINDS = {
+_DUCKDB = _Engine("duckdb", "duckdb.connector", "DuckDBConnector")
+_FILES = _Engine("duckdb", "files.connector", "FilesConnector")
+_SQLITE = _Engine("duckdb", "sqlite.connector", "SQLiteConnector")
+_POSTGRES = _Engine("postgres", "postgres.connector", "PostgresConnector", "postgres")
+_MYSQL = _Engine("mysql", "mysql.connector", "MySQLConnector", "mysql")
+_SPARK = _Engine("spark", "spark.local", "SparkConnector", "spark")
+_SPARK_CONNECT = _Engine("spark", "spark.connect", "SparkConnectConnector", "spark")
+_ENGINES = {
     "duckdb": _DUCKDB,
     "files": _FILES,
     "sqlite": _SQLITE,
@@ -55,30 +55,30 @@ def scheme(url: str) -> str:
 
 def schemes() -> tuple[str, ...]:
     """Return the schemes of all kinds of databases, those of other packages last."""
-    return (*_KINDS, *(point.name for point in _others()))
+    return (*_ENGINES, *(point.name for point in _others()))
 
 
 def dialect_of(kind: str) -> str | None:
-    """Return the sqlglot dialect of a scheme; None for one that nothing here reads."""
-    if kind in _KINDS:
-        return _KINDS[kind].dialect
+    """Return the sqlglot dialect of a scheme; None for an unknown scheme."""
+    if kind in _ENGINES:
+        return _ENGINES[kind].dialect
     return next((str(point.load().dialect) for point in _others() if point.name == kind), None)
 
 
 def connect(name: str, url: str, folder: Path) -> Connector:
     """Return the connector for connection `name`; the database is opened by its first statement.
 
-    A path such as that of `duckdb:///ledger.duckdb` is relative to `folder`, with four slashes
-    absolute. Raises `UnavailableError` for a kind of database that is not known, or whose driver
-    is not installed.
+    The path in `duckdb:///ledger.duckdb` is relative to `folder`; with four slashes it is
+    absolute. Raises `UnavailableError` for an unknown kind of database, or one whose
+    driver is not installed.
     """
     connector: Connector = _class(name, scheme(url)).from_url(name, url, folder)
     return connector
 
 
 def _class(name: str, kind: str) -> Any:
-    if kind in _KINDS:
-        _, module, connector, extra = _KINDS[kind]
+    if kind in _ENGINES:
+        _, module, connector, extra = _ENGINES[kind]
         try:
             return getattr(import_module(f"{__name__}.{module}"), connector)
         except ModuleNotFoundError as error:
@@ -89,7 +89,7 @@ def _class(name: str, kind: str) -> Any:
         if point.name == kind:
             return point.load()
     known = ", ".join(f"{known}://" for known in schemes())
-    raise UnavailableError(f"connection {name!r}: no such kind of database; known: {known}")
+    raise UnavailableError(f"connection {name!r}: unknown kind of database; known: {known}")
 
 
 def _others() -> Iterator[EntryPoint]:

@@ -1,9 +1,11 @@
 """What every database looks like to skillian: tables, column types, and one way to run a SELECT."""
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol, Self
+from typing import Any, Literal, NoReturn, Protocol, Self
+
+from skillian.errors import QueryError
 
 Kind = Literal[
     "text",
@@ -36,12 +38,44 @@ class Table:
     columns: Mapping[str, ColumnType]
 
 
+def tables_of(columns: Iterable[tuple[str, str, str, ColumnType]]) -> tuple[Table, ...]:
+    """Return the tables of a catalogue's rows: schema, table, column and type, in their order."""
+    tables: dict[tuple[str, str], dict[str, ColumnType]] = {}
+    for schema, table, column, kind in columns:
+        tables.setdefault((schema, table), {})[column] = kind
+    return tuple(Table(schema, name, types) for (schema, name), types in tables.items())
+
+
+class UnreadableColumns(Mapping[str, ColumnType]):
+    """The columns of a table that exists but cannot be read: each access raises `QueryError`.
+
+    Args:
+        reason: Why the table cannot be read.
+    """
+
+    def __init__(self, reason: str) -> None:
+        self._reason = reason
+
+    def refuse(self) -> NoReturn:
+        """Raise the error."""
+        raise QueryError(self._reason)
+
+    def __getitem__(self, name: str) -> NoReturn:
+        self.refuse()
+
+    def __iter__(self) -> NoReturn:
+        self.refuse()
+
+    def __len__(self) -> NoReturn:
+        raise QueryError(self._reason)
+
+
 class ArrowTable(Protocol):
     """The part of `pyarrow.Table` that skillian uses; pyarrow itself carries no types."""
 
     @property
     def num_rows(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         ...
 
     def to_pylist(self) -> list[dict[str, Any]]:
@@ -54,12 +88,12 @@ class ArrowBatch(Protocol):
 
     @property
     def num_rows(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         ...
 
     @property
     def nbytes(self) -> int:
-        """How much memory they take."""
+        """The memory that the rows take, in bytes."""
         ...
 
     def to_pylist(self) -> list[dict[str, Any]]:
@@ -67,10 +101,16 @@ class ArrowBatch(Protocol):
         ...
 
 
+def path_of(url: str, folder: Path) -> Path:
+    """Return the path in `scheme:///path`, relative to `folder`; with four slashes absolute."""
+    return folder / url.partition("://")[2].removeprefix("/")
+
+
 class Connector(Protocol):
     """One database, read only. Cancelling the task that awaits stops the statement.
 
-    Every method raises `QueryError` for what the database refuses, never naming its URL.
+    Every method raises `QueryError` for what the database refuses; the message never contains
+    the URL.
     """
 
     @property
@@ -80,7 +120,7 @@ class Connector(Protocol):
 
     @property
     def keeps_catalog(self) -> bool:
-        """Whether `catalog()` is cheap and always current, so that nobody else need keep it."""
+        """Whether `catalog()` is cheap and always current, so that callers need not cache it."""
         ...
 
     @classmethod
@@ -93,22 +133,23 @@ class Connector(Protocol):
         ...
 
     async def describe(self, statement: str) -> Mapping[str, ColumnType]:
-        """Return the columns a SELECT without parameters would give, without running it."""
+        """Return the columns of a SELECT without parameters, without running it."""
         ...
 
     async def run(self, statement: str, parameters: Mapping[str, object]) -> ArrowTable:
-        """Run one SELECT with named parameters and return its rows, within the budgets."""
+        """Run one SELECT with named parameters and return its rows, within the budget."""
         ...
 
     def stream(
         self, statement: str, parameters: Mapping[str, object]
     ) -> AsyncGenerator[ArrowBatch]:
-        """Run one SELECT and give its rows in batches, however many there are.
+        """Run one SELECT and yield its rows in batches, without a limit on their number.
 
-        What is not yet asked for waits in the database; closing the iterator ends the statement.
+        Rows that are not yet consumed wait in the database; closing the iterator stops the
+        statement.
         """
         ...
 
     async def aclose(self) -> None:
-        """Stop what runs and let the database go; calling it twice does no harm."""
+        """Stop running statements and disconnect; calling it twice is safe."""
         ...

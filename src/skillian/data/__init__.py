@@ -1,1 +1,1 @@
-"""Sources by logical names: what they are, asking one, and comparing two."""
+"""The engine: declared sources, queries and comparisons, without a model."""

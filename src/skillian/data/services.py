@@ -3,12 +3,11 @@
 from types import TracebackType
 from typing import Self
 
-from skillian.data.binding import Binder
-from skillian.data.catalogue import Catalogue
-from skillian.data.comparison import ComparisonEngine
-from skillian.data.connections import Connections
-from skillian.data.query import QueryEngine
-from skillian.data.sources import SourceRegistry
+from skillian.data.comparison.engine import ComparisonEngine
+from skillian.data.declare.sources import Connections, SourceRegistry
+from skillian.data.query.binding import Binder
+from skillian.data.query.catalogue import Catalogue
+from skillian.data.query.engine import QueryEngine
 
 
 class DataServices:

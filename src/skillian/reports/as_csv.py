@@ -4,9 +4,9 @@ import csv
 import io
 from collections.abc import AsyncIterable, AsyncIterator, Iterable
 
-from skillian.data.differences import GroupRow
-from skillian.data.results import ComparisonResult
-from skillian.data.values import jsonable
+from skillian.data.comparison.results import ComparisonResult
+from skillian.data.comparison.rows import GroupRow
+from skillian.data.sql.values import jsonable
 from skillian.reports.columns import cells, headings
 
 # A spreadsheet takes what begins with these for a formula.

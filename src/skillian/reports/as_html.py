@@ -14,9 +14,9 @@ from importlib.resources import files
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from skillian.data.explanation import Breakdown, MeasureExplanation, share
-from skillian.data.results import STATUSES, Difference, MeasureSummary, Status
-from skillian.data.values import jsonable
+from skillian.data.comparison.explain.explanation import Breakdown, MeasureExplanation, share
+from skillian.data.comparison.results import STATUSES, Difference, MeasureSummary, Status
+from skillian.data.sql.values import jsonable
 from skillian.display import printable
 from skillian.reports.charts import Bar, from_zero, stacked
 from skillian.reports.outcome import Compared, Outcome, worst

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from skillian.data.results import Difference, MeasureSummary
+from skillian.data.comparison.results import Difference, MeasureSummary
 from skillian.reports.outcome import Compared, Outcome
 from skillian.reports.words import STATUS, counted, key_words, number
 

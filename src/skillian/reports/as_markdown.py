@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from skillian.data.results import STATUSES, Difference
+from skillian.data.comparison.results import STATUSES, Difference
 from skillian.reports.outcome import Compared, Outcome, Verdict
 from skillian.reports.words import STATUS, number, text
 

@@ -12,9 +12,9 @@ from typing import IO, Any
 
 import xlsxwriter  # pyright: ignore[reportMissingTypeStubs]
 
-from skillian.data.differences import GroupRow
-from skillian.data.results import STATUSES, ComparisonResult
-from skillian.data.values import jsonable
+from skillian.data.comparison.results import STATUSES, ComparisonResult
+from skillian.data.comparison.rows import GroupRow
+from skillian.data.sql.values import jsonable
 from skillian.reports.columns import cells, headings
 from skillian.reports.words import STATUS
 

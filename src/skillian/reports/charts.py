@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from math import isqrt
 
-from skillian.data.results import EXACT
+from skillian.data.comparison.results import EXACT
 
 WIDTH = 1000
 _VISIBLE = 6

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from skillian.data.differences import GroupRow
-from skillian.data.results import ComparisonResult
+from skillian.data.comparison.results import ComparisonResult
+from skillian.data.comparison.rows import GroupRow
 from skillian.reports.words import STATUS
 
 

@@ -4,11 +4,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from skillian.data.differences import ComparisonRows
-from skillian.data.drill import DrillDown
-from skillian.data.explanation import Explanation
-from skillian.data.results import ComparisonResult
-from skillian.data.saved import SavedComparison
+from skillian.data.comparison.explain.explanation import Explanation
+from skillian.data.comparison.results import ComparisonResult
+from skillian.data.comparison.rows import ComparisonRows, DrillDown
+from skillian.data.declare.saved import SavedComparison
 
 Verdict = Literal["equal", "findings", "failed"]
 

@@ -8,15 +8,13 @@ from dataclasses import replace
 from functools import partial
 from time import monotonic
 
-from skillian.data.binding import Binder
-from skillian.data.comparison import ComparisonEngine
-from skillian.data.connections import Connections
-from skillian.data.differences import ComparisonRows
-from skillian.data.drill import DrillDown
-from skillian.data.explanation import Explanation
-from skillian.data.ground import Progress
-from skillian.data.saved import SavedComparison
-from skillian.data.sources import SourceRegistry
+from skillian.data.comparison.engine import ComparisonEngine
+from skillian.data.comparison.explain.explanation import Explanation
+from skillian.data.comparison.place import Progress
+from skillian.data.comparison.rows import ComparisonRows, DrillDown
+from skillian.data.declare.saved import SavedComparison
+from skillian.data.declare.sources import Connections, SourceRegistry
+from skillian.data.query.binding import Binder
 from skillian.errors import ToolError
 from skillian.reports.formats import Depth
 from skillian.reports.outcome import Compared, Failed, Outcome

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from skillian.data.results import Status
-from skillian.data.values import jsonable
+from skillian.data.comparison.results import Status
+from skillian.data.sql.values import jsonable
 from skillian.display import printable
 
 STATUS: dict[Status, str] = {

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from tinyagent.core.json_shape import as_object
+from tinyagent.core.untrusted import as_object, without_thoughts
 
 _TAG = re.compile(r"<(/?)(tool_call|function_call|answer)>")
 _FENCED = re.compile(r"```[\w-]*[ \t]*\n(.*?)```", re.DOTALL)
@@ -21,27 +21,21 @@ _decode = json.JSONDecoder().raw_decode
 def find_object(text: str) -> dict[str, Any] | None:
     """The first JSON object in `text`: bare, between tags, in a fence, or among words.
 
-    Near-JSON (single quotes, trailing commas, Python's constants) is repaired, but only where its
-    quotes and brackets are all closed: a cut-off object may be a valid and wrong one, and so may
-    what stands inside it.
+    Near-JSON (single quotes, trailing commas, Python's constants) is repaired, but only if all its
+    quotes and brackets are closed: a cut-off object, or an object inside it, may be valid and
+    wrong.
     """
-    candidates = list(_candidates(_without_thoughts(text)))
+    candidates = list(_candidates(without_thoughts(text).strip()))
     for read in (_strict, _repaired):
         for candidate in candidates:
-            found = read(candidate)
-            if found is not None:
-                return found
+            value = read(candidate)
+            if value is not None:
+                return value
     return None
 
 
-def _without_thoughts(text: str) -> str:
-    """The text behind the `<think>` block with which some models begin: drafts are no actions."""
-    text = text.strip()
-    return text.partition("</think>")[2].strip() if text.startswith("<think>") else text
-
-
 def _candidates(text: str) -> Iterator[str]:
-    if not text.startswith("{"):  # else tags and fences would stand inside its own texts
+    if not text.startswith("{"):  # otherwise tags and fences may be inside its strings
         yield from _tagged(text)
         for match in _FENCED.finditer(text):
             yield match[1].strip()
@@ -59,7 +53,7 @@ def _tagged(text: str) -> Iterator[str]:
 
 
 def _strict(text: str) -> dict[str, Any] | None:
-    """The first whole JSON object of `text`; what stands inside a broken one does not count."""
+    """The first complete JSON object of `text`; objects inside a broken one do not count."""
     start = text.find("{")
     for _ in range(_MAX_STARTS):
         if start < 0:
@@ -67,14 +61,14 @@ def _strict(text: str) -> dict[str, Any] | None:
         try:
             value, _end = _decode(text, start)
         except (ValueError, RecursionError):
-            start = text.find("{", _behind(text, start))
+            start = text.find("{", _end_of(text, start))
         else:
             return as_object(value)
     return None
 
 
-def _behind(text: str, start: int) -> int:
-    """Where what the brace at `start` opens is closed again; the end if it is not."""
+def _end_of(text: str, start: int) -> int:
+    """The index after the brace that closes the one at `start`; the end if there is none."""
     depth = 0
     for brace in _BRACE.finditer(text, start):
         depth += 1 if brace[0] == "{" else -1
@@ -96,7 +90,7 @@ def _repaired(text: str) -> dict[str, Any] | None:
 
 
 def _is_closed(piece: str) -> bool:
-    """Whether all texts end, and as many brackets close as open outside them."""
+    """Whether all strings are closed, and outside them as many brackets close as open."""
     bare = _STRING.sub(lambda text: "" if text[0].endswith(text[1]) else text[1], piece)
     pairs = (("{", "}"), ("[", "]"))
     return not {'"', "'"} & set(bare) and all(bare.count(a) == bare.count(b) for a, b in pairs)

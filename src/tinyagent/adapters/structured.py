@@ -1,29 +1,36 @@
-"""OpenAIStructuredAdapter: for models whose server can hold them to a JSON Schema."""
+"""Adapters for models without function calling: the model writes an action as JSON text.
+
+{"scratchpad": "...", "tool": "name", "arguments": {...}}
+{"scratchpad": "...", "answer": ...}
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from tinyagent.adapters.actions import (
-    WANTED,
-    WANTED_ANSWER,
-    action_schema,
-    answer_text,
-    as_plain_messages,
-    describe_tools,
-    read_action,
-)
-from tinyagent.adapters.arguments import with_own_ids
 from tinyagent.adapters.json_text import find_object
+from tinyagent.adapters.native import read_call, with_own_ids
 from tinyagent.core.errors import MalformedReply
-from tinyagent.core.json_shape import as_object
-from tinyagent.core.messages import Message, ToolCall
+from tinyagent.core.messages import Message, Part, ToolCall, plain_content
+from tinyagent.core.parts import Reasoning, Text
 from tinyagent.core.types import ModelResponse, RequestFormat, ToolSpec
+from tinyagent.core.untrusted import as_object
+
+WANTED = (
+    'Reply with one JSON object only: {"scratchpad": "your thoughts", "tool": "name", "arguments":'
+    ' {...}} to call a tool, or {"scratchpad": "your thoughts", "answer": "..."} to answer.'
+)
+
+WANTED_ANSWER = (
+    'Reply with one JSON object only: {"scratchpad": "your thoughts", "answer": "..."}.'
+    " Answer from the results above."
+)
 
 
 class OpenAIStructuredAdapter:
-    """Sends `response_format` with a schema that admits only the given tools and an answer."""
+    """Sends `response_format` with a schema that allows only the given tools and an answer."""
 
     def format_request(
         self,
@@ -53,14 +60,14 @@ class OpenAIStructuredAdapter:
         """The call, if the action is one.
 
         Raises:
-            MalformedReply: the text is no action.
+            MalformedReply: the text is not an action.
         """
         del tools
         call = read_action(_action(response))
         return () if call is None else with_own_ids([call])
 
     def extract_answer(self, response: ModelResponse) -> str:
-        """The action's answer; raises `MalformedReply` where it is empty."""
+        """The action's answer; raises `MalformedReply` if it is empty."""
         return answer_text(_action(response))
 
     def text_beside_calls(self, response: ModelResponse) -> str:
@@ -68,8 +75,160 @@ class OpenAIStructuredAdapter:
         return response.content or ""
 
 
+class ParsedAdapter(OpenAIStructuredAdapter):
+    """Asks for the JSON form only in the prompt, and tolerates deviations from it."""
+
+    def format_request(
+        self,
+        tools: Sequence[ToolSpec],
+        output_schema: Mapping[str, Any] | None = None,
+        *,
+        answer_only: bool = False,
+    ) -> RequestFormat:
+        """The tools and the form, in words."""
+        structured = super().format_request(tools, output_schema, answer_only=answer_only)
+        return RequestFormat(instructions=structured.instructions)
+
+
+def action_schema(
+    tools: Sequence[ToolSpec], output_schema: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    """JSON Schema that allows a call of one of `tools` with its arguments, or an answer."""
+    definitions: dict[str, Any] = {}
+    options: list[dict[str, Any]] = []
+    for tool in tools:
+        arguments = _with_definitions(tool.json_schema, tool.name, definitions)
+        options.append(_object({"tool": {"const": tool.name}, "arguments": arguments}))
+    answer = _with_definitions(output_schema or {"type": "string"}, "answer", definitions)
+    options.append(_object({"answer": answer}))
+    schema = {"anyOf": options} if len(options) > 1 else options[0]
+    return {**schema, "$defs": definitions} if definitions else schema
+
+
+def describe_tools(tools: Sequence[ToolSpec]) -> str:
+    """The tools for a prompt: name, description, JSON Schema of the arguments."""
+    lines = [
+        f"- {tool.name}: {tool.description}\n  arguments: {json.dumps(tool.json_schema)}"
+        for tool in tools
+    ]
+    return "\n".join(["Tools:", *lines]) if lines else "There is no tool left to call."
+
+
+def read_action(action: Mapping[str, Any]) -> ToolCall | None:
+    """The call of an action; None if it is an answer.
+
+    Raises:
+        MalformedReply: it is neither.
+    """
+    name = action.get("tool", action.get("name"))
+    if not name and "answer" in action:
+        return None
+    if not isinstance(name, str) or not name:
+        keys = ", ".join(sorted(action)[:8]) or "none"
+        raise MalformedReply(
+            f'Your JSON has neither "tool" nor "answer" (its keys: {keys}). {WANTED}'
+        )
+    arguments = action.get("arguments", action.get("parameters", {}))
+    return read_call("", name, arguments if isinstance(arguments, str) else _as_json(arguments))
+
+
+def answer_text(action: Mapping[str, Any]) -> str:
+    """The answer of an action as text; JSON if it is not text.
+
+    Raises:
+        MalformedReply: it is empty.
+    """
+    answer = action.get("answer")
+    if answer is None or (isinstance(answer, str) and not answer.strip()):
+        raise MalformedReply(f"Your answer is empty. {WANTED}")
+    return answer if isinstance(answer, str) else _as_json(answer)
+
+
+def _as_json(value: object) -> str:
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except (ValueError, RecursionError):
+        raise MalformedReply(f"Your JSON is nested too deeply. {WANTED}") from None
+
+
+def as_plain_messages(messages: Sequence[Message]) -> list[Message]:
+    """The conversation without function calls: calls as JSON texts, results as user messages."""
+    return list(_plain(messages))
+
+
+def _plain(messages: Sequence[Message]) -> Iterator[Message]:
+    names: dict[str, str] = {}
+    results: list[Part] = []
+    for message in messages:
+        if message.role == "tool":
+            name = names.get(message.tool_call_id or "", "the tool")
+            gap = "\n\n" if results else ""
+            results += [Text(f"{gap}Result of {name}:\n"), *message.parts]
+            continue
+        if results:
+            yield Message("user", plain_content(results))
+            results = []
+        names |= {call.id: call.name for call in message.tool_calls}
+        yield _without_calls(message) if message.tool_calls else message
+    if results:
+        yield Message("user", plain_content(results))
+
+
+def _without_calls(message: Message) -> Message:
+    """The text of the model, or the calls in the format that it is asked for."""
+    said = message.text
+    if as_object(_parsed(said)) is not None:
+        kept = (part for part in message.parts if not isinstance(part, ToolCall))
+        return Message(message.role, plain_content(kept))
+    actions = [
+        json.dumps(
+            {"scratchpad": said, "tool": call.name, "arguments": dict(call.arguments)},
+            ensure_ascii=False,
+        )
+        for call in message.tool_calls
+    ]
+    thoughts = [part for part in message.parts if isinstance(part, Reasoning)]
+    return Message(message.role, plain_content((*thoughts, Text("\n".join(actions)))))
+
+
+def _parsed(text: str) -> object:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _object(properties: Mapping[str, Any]) -> dict[str, Any]:
+    fields = {"scratchpad": {"type": "string"}, **properties}
+    return {
+        "type": "object",
+        "properties": fields,
+        "required": list(fields),
+        "additionalProperties": False,
+    }
+
+
+def _with_definitions(
+    schema: Mapping[str, Any], owner: str, definitions: dict[str, Any]
+) -> dict[str, Any]:
+    """The schema with its `$defs` moved to the root, where its references point to.
+
+    They are renamed if another tool has different definitions with the same names.
+    """
+    own: Mapping[str, Any] = schema.get("$defs", {})
+    if any(definitions.get(name, part) != part for name, part in own.items()):
+        text = json.dumps(schema)
+        for name in own:
+            new = json.dumps(f"#/$defs/{owner}.{name}")
+            text = text.replace(json.dumps(f"#/$defs/{name}"), new)
+        schema = json.loads(text)
+        own = {f"{owner}.{name}": part for name, part in schema["$defs"].items()}
+    definitions |= own
+    return {key: value for key, value in schema.items() if key != "$defs"}
+
+
 def _action(response: ModelResponse) -> Mapping[str, Any]:
-    """The action in the text of a reply; strict JSON, fences and words around it aside."""
+    """The action in the text of a reply, ignoring fences and words around it."""
     text = response.content or ""
     found = find_object(text)
     if found is not None:

@@ -3,8 +3,8 @@
     task -> memory -> request -> [middleware] model -> act -> memory -> ... -> RunResult
 
 `BaseAgent` checks the tools. `LoopAgent` runs the loop; an agent gives it two methods: `request`
-(what to ask the model now) and `act` (what to do with the answer). Everything a run knows is in
-its `Run`.
+(what to ask the model now) and `act` (what to do with the answer). The state of a run is in its
+`Run`.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, cast
 
 from tinyagent.agents.delegate import agent_tool
-from tinyagent.agents.options import AgentOptions, Settings
+from tinyagent.agents.options import AgentOptions, Settings, with_default_layers
 from tinyagent.agents.output import OutputReader
 from tinyagent.agents.run import Run
-from tinyagent.core.context import RunContext
+from tinyagent.core.context import RunControl
 from tinyagent.core.errors import (
     CallerError,
     InvalidFinalAnswer,
@@ -41,12 +41,12 @@ from tinyagent.core.events import (
 )
 from tinyagent.core.logs import logger
 from tinyagent.core.messages import Content, Message, Task, as_content
-from tinyagent.core.types import ModelRequest, ModelResponse, RunResult, RunState
+from tinyagent.core.results import RunResult, RunState
+from tinyagent.core.types import ModelRequest, ModelResponse
 from tinyagent.memory.pruning import token_budget
 from tinyagent.models.base import Model, get_model
-from tinyagent.prompts.loader import get_prompt_fallback
-from tinyagent.tools.collection import collect_tools
-from tinyagent.tools.tool import Tool
+from tinyagent.prompts import get_prompt_fallback
+from tinyagent.tools.tool import Tool, collect_tools
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
@@ -63,10 +63,10 @@ S = TypeVar("S")
 
 
 class BaseAgent:
-    """Checks the tools; it has no loop of its own.
+    """Checks the tools; it has no loop.
 
     Args:
-        tools: `Tool` objects, or functions that `@tool` would take.
+        tools: `Tool` objects, or functions that `@tool` would accept.
 
     Raises:
         ToolDefinitionError: an item is neither, or two tools share a name.
@@ -77,10 +77,10 @@ class BaseAgent:
 
 
 class LoopAgent(BaseAgent, ABC, Generic[R, M, S, T]):
-    """An agent that asks a model again and again until there is an answer."""
+    """An agent that asks a model repeatedly until there is an answer."""
 
     answers_by_call: ClassVar[bool] = False
-    """Whether the answer is given to a function, rather than as the text of a reply."""
+    """Whether the answer is passed to a function instead of being the text of a reply."""
 
     def __init__(
         self,
@@ -93,6 +93,7 @@ class LoopAgent(BaseAgent, ABC, Generic[R, M, S, T]):
         super().__init__(tools)
         self._model = get_model(model)
         self._settings = Settings(**options)
+        self._layers = with_default_layers(self._settings.middleware, self._tool_map)
         self._output: OutputReader[T] = OutputReader(output_type, by_call=self.answers_by_call)
         prompt = get_prompt_fallback(self._settings.prompt_file, system_prompt)
         parts = (prompt, self.environment(), self._output.instruction, self._settings.system_suffix)
@@ -110,16 +111,16 @@ class LoopAgent(BaseAgent, ABC, Generic[R, M, S, T]):
 
         Args:
             task: what to do, in words; or words, images and documents in a list.
-            max_steps: in place of the agent's own.
-            return_result: give back the result of a run that ended without an answer, rather
-                than raise its error.
-            memory: the memory of an earlier result, to go on with that conversation.
+            max_steps: replaces the agent's step limit.
+            return_result: return the result of a run that ended without an answer instead of
+                raising its error.
+            memory: the memory of an earlier result, to continue that conversation.
 
         Raises:
-            RunEnded: a limit was reached, or the answer never took its type.
+            RunEnded: a limit was reached, or the answer never matched its type.
             ModelError: the model's server failed.
 
-        Each error carries the `result` that the run had come to.
+        Each error carries the `result` of the run up to there.
         """
         result = await self._drive(self._start(task, max_steps, memory))
         if result.error is None or return_result:
@@ -137,7 +138,7 @@ class LoopAgent(BaseAgent, ABC, Generic[R, M, S, T]):
         """`run` for programs without an event loop.
 
         Raises:
-            CallerError: a loop is running already; await `run` there.
+            CallerError: an event loop is running already; await `run` there.
         """
         with suppress(RuntimeError):
             asyncio.get_running_loop()
@@ -151,7 +152,7 @@ class LoopAgent(BaseAgent, ABC, Generic[R, M, S, T]):
     async def stream(
         self, task: Task, *, max_steps: int | None = None, memory: M | None = None
     ) -> AsyncGenerator[Event, None]:
-        """The run as events while it happens; the last is `RunFinished`, whatever the end.
+        """The run as events while it happens; the last is always `RunFinished`.
 
         Leaving the loop early, or cancelling the task, cancels the run. To be sure that it has
         ended when you leave early, use `contextlib.aclosing(agent.stream(...))`.
@@ -169,12 +170,12 @@ class LoopAgent(BaseAgent, ABC, Generic[R, M, S, T]):
             await asyncio.wait([driver])
 
     def environment(self) -> str:
-        """The part of the system prompt that tells of the agent's tools; adapters tell of them."""
+        """The part of the system prompt that describes the agent's tools, if adapters do not."""
         return ""
 
     @abstractmethod
-    def begin(self, task: Content, memory: M | None, context: RunContext, *, streaming: bool) -> R:
-        """The state of a new run: the conversation so far, if there was one, and the task."""
+    def begin(self, task: Content, memory: M | None, control: RunControl, *, streaming: bool) -> R:
+        """The state of a new run: the earlier conversation, if any, and the task."""
 
     @abstractmethod
     def request(self, run: R) -> ModelRequest:
@@ -185,19 +186,15 @@ class LoopAgent(BaseAgent, ABC, Generic[R, M, S, T]):
         """Do what the model wants, and remember it.
 
         Raises:
-            MalformedReply: the reply cannot be used; the loop tells the model.
+            MalformedReply: the reply cannot be used; the loop reports it to the model.
         """
 
     @abstractmethod
     def reject(self, run: R, response: ModelResponse, reason: str) -> None:
-        """Remember a reply that cannot be used, and why."""
-
-    @abstractmethod
-    def shorten(self, run: R, strategy: Callable[..., Any]) -> int:
-        """Prune the conversation; gives the number of characters saved."""
+        """Remember a reply that cannot be used, and the reason."""
 
     async def ask(self, run: R) -> ModelResponse:
-        """Ask the model; a conversation that is too long for it is shortened and asked again, once.
+        """Ask the model; a conversation that is too long for it is pruned and sent again, once.
 
         Raises:
             ModelError: the server failed.
@@ -205,43 +202,44 @@ class LoopAgent(BaseAgent, ABC, Generic[R, M, S, T]):
         try:
             return await run.call_model(self.request(run))
         except ModelContextTooLong:
-            # The system prompt and the task stay, and no call is parted from its result.
-            saved = self.shorten(run, token_budget(run.memory.tokens // 2))
+            # The system prompt and the task stay, and no call is separated from its result.
+            strategy = token_budget(run.memory.tokens // 2)
+            saved = run.memory.prune(strategy, task=run.control.task)
             logger.info("the conversation was too long for the model: %d characters saved", saved)
             if saved <= 0:
                 raise
             return await run.call_model(self.request(run))
 
     def as_tool(self, name: str, description: str) -> Tool:
-        """This agent as a tool that takes a task in words and gives the answer.
+        """This agent as a tool that takes a task in words and returns the answer.
 
         Args:
-            name: what the outer model calls it by.
-            description: what it can do, as told to the outer model.
+            name: the name by which the outer model calls it.
+            description: what it can do, for the outer model.
         """
         return agent_tool(partial(self.run, return_result=True), name, description)
 
     async def _loop(self, run: R) -> None:
-        context = run.context
-        while context.step < context.max_steps:
-            context.step += 1
-            context.emit(StepStarted(context.step))
+        control = run.control
+        while control.step < control.max_steps:
+            control.step += 1
+            control.emit(StepStarted(control.step))
             response = await self.ask(run)
             try:
                 await self.act(run, response)
             except MalformedReply as fault:
                 self.reject(run, response, str(fault))
-                context.emit(ReplyRejected(context.step, str(fault)))
-            context.emit(StepFinished(context.step))
+                control.emit(ReplyRejected(control.step, str(fault)))
+            control.emit(StepFinished(control.step))
             if run.finalizer.is_set:
                 return
         raise StepLimitReached(
-            f"no answer after {context.max_steps} steps (raise it with max_steps=...)"
+            f"no answer after {control.max_steps} steps (raise the limit with max_steps=...)"
         )
 
     async def _drive(self, run: R) -> RunResult[T, M, S]:
-        """Run the loop to whatever end, and tell it."""
-        run.context.emit(RunStarted(run.context.run_id, run.context.task))
+        """Run the loop to its end, and report how it ended."""
+        run.control.emit(RunStarted(run.control.run_id, run.control.task))
         try:
             async with run.resources:
                 await self._loop(run)
@@ -267,26 +265,26 @@ class LoopAgent(BaseAgent, ABC, Generic[R, M, S, T]):
             settings = replace(settings, max_steps=max_steps)
         content = as_content(task)
         words = Message("user", content).text
-        context = RunContext(words, settings.max_steps, self._tool_map, self._model.name)
+        control = RunControl(words, settings.max_steps, self._tool_map, self._model.name)
         if listener is not None:
-            context.emit = listener
-        return self.begin(content, memory, context, streaming=listener is not None)
+            control.emit = listener
+        return self.begin(content, memory, control, streaming=listener is not None)
 
     def _finish(self, run: R, state: RunState, error: TinyAgentError | None) -> RunResult[T, M, S]:
         result = cast("RunResult[T, M, S]", run.result(state, error))
         if error is not None:
             error.result = result
-        run.context.emit(RunFinished(result))
+        run.control.emit(RunFinished(result))
         return result
 
     def _read_answer(self, run: R, read: Callable[[], T]) -> T:
-        """The answer in its type; `MalformedReply` tells the model what is wrong with it."""
+        """The answer in its type; `MalformedReply` says what is wrong with it, for the model."""
         try:
             return read()
         except MalformedReply as fault:
             run.rejected_outputs += 1
             if run.rejected_outputs > self._settings.output_retries:
                 raise InvalidFinalAnswer(
-                    f"the answer did not take its type in {run.rejected_outputs} tries: {fault}"
+                    f"the answer did not match its type in {run.rejected_outputs} tries: {fault}"
                 ) from None
             raise

@@ -1,7 +1,4 @@
-"""TinyCodeAgent: an agent that thinks in Python.
-
-The only file that knows executor, scratchpad and signals.
-"""
+"""TinyCodeAgent: an agent that writes Python, which an executor runs."""
 
 from __future__ import annotations
 
@@ -12,14 +9,18 @@ from pathlib import Path
 from typing import Any, ClassVar, Unpack, cast
 
 from tinyagent.agents.base import LoopAgent, T
-from tinyagent.agents.code_helpers import HELPERS, code_tool
-from tinyagent.agents.code_images import shown_to_model
-from tinyagent.agents.code_prompt import describe_code_environment, observation
+from tinyagent.agents.code_prompt import (
+    HELPERS,
+    code_tool,
+    describe_code_environment,
+    observation,
+    shown_to_model,
+)
 from tinyagent.agents.code_reply import read_code_reply
 from tinyagent.agents.options import AgentOptions, CodeOptions, CommonOptions
 from tinyagent.agents.run import Run
-from tinyagent.core.context import RunContext
-from tinyagent.core.errors import ConfigurationError, MalformedReply, RunEnded
+from tinyagent.core.context import RunControl
+from tinyagent.core.errors import ConfigurationError, MalformedReply, RunEnded, TinyAgentError
 from tinyagent.core.events import (
     CodeFinished,
     CodeStarted,
@@ -27,57 +28,58 @@ from tinyagent.core.events import (
     ReplyRejected,
     SignalGiven,
 )
-from tinyagent.core.execution import ExecutionResult
+from tinyagent.core.execution import Artifact, ExecutionResult
 from tinyagent.core.messages import Content, Message, ToolCall
 from tinyagent.core.parts import Document, Image, Text
-from tinyagent.core.replies import spoken_parts
-from tinyagent.core.signals import Signal
-from tinyagent.core.types import ModelRequest, ModelResponse, ToolResult
+from tinyagent.core.results import RunResult, RunState
+from tinyagent.core.signals import Signal, signal_functions
+from tinyagent.core.types import ModelRequest, ModelResponse, ToolResult, spoken_parts
 from tinyagent.execution.choose import get_executor
 from tinyagent.execution.imports import ISOLATED_IMPORTS, LOCAL_IMPORTS
 from tinyagent.execution.limits import ExecutionLimits, TrustLevel
 from tinyagent.execution.process import ProcessOptions
 from tinyagent.execution.protocol import Executor
-from tinyagent.memory.manager import MemoryManager
+from tinyagent.memory.memory import MemoryManager
 from tinyagent.memory.scratchpad import AgentMemory
 from tinyagent.memory.steps import ActionStep, TaskStep
 from tinyagent.middleware.base import chain_code_run
 from tinyagent.models.base import Model, sees_images
-from tinyagent.prompts.templates import CODE_SYSTEM
-from tinyagent.signals.primitives import signal_functions
+from tinyagent.prompts import CODE_SYSTEM
 from tinyagent.tools.results import ResultStore
 from tinyagent.tools.tool import Tool
 
 _OBSERVATION_CHARS = 10_000
-_ANSWER_NOW = "You go round in circles. Give your answer now, by final_answer(...)."
-_LIMITS = ExecutionLimits(max_output_bytes=200_000)  # what is not shown is there to be read on
+_ANSWER_NOW = "You are repeating yourself. Give your answer now with final_answer(...)."
+_LIMITS = ExecutionLimits(max_output_bytes=200_000)  # the model can page what it is not shown
 _CHECKPOINTS = 1  # no run goes back; a spare state is kept in case the last one breaks
 
 
 class CodeRun(Run[MemoryManager]):
-    """One run of a code agent: with its sandbox, its scratchpad and its signals."""
+    """One run of a code agent, with its sandbox, its scratchpad and its signals."""
 
     executor: Executor
 
-    def furnish(self, executor: Executor) -> None:
-        """Have the code run by `executor`, which runs no other code meanwhile.
+    def use(self, executor: Executor) -> None:
+        """Run the code with `executor`, which runs no other code meanwhile.
 
-        Its namespace is given the tools and the helpers, but for `final_answer`: that is its own.
+        Its namespace receives the tools and the helpers, except `final_answer`, which it provides.
         """
         self.executor = executor
         self.scratchpad = pad = AgentMemory()
+        self.signals: list[Signal] = []
+        self.artifacts: list[Artifact] = []
         self.results = ResultStore(_OBSERVATION_CHARS, taken={*self.tools, *HELPERS})
         self._end: RunEnded | None = None
         self._reads_results = False
         self._returned: list[Image | Document] = []
         self._code_run = chain_code_run(self.layers, self._execute)
-        self.context.forget_variables = executor.reset
+        self.control.forget_variables = executor.reset
         for tool in self.tools.values():
             self._inject_tool(tool)
         for helper in (pad.store, pad.recall, pad.observe, pad.fail):
             executor.inject(helper.__name__, _on_the_loop(helper))
-        for name, give in signal_functions(self._note, lambda: self.context.step).items():
-            executor.inject(name, _on_the_loop(give))
+        for name, send in signal_functions(self._note, lambda: self.control.step).items():
+            executor.inject(name, _on_the_loop(send))
 
     async def run_code(self, code: str) -> ExecutionResult:
         """Run one block, through the middleware.
@@ -89,20 +91,31 @@ class CodeRun(Run[MemoryManager]):
             self._reads_results = True
             self._inject_tool(self.results.tool)
         self._returned.clear()
-        self.context.emit(CodeStarted(self.context.step, code))
+        self.control.emit(CodeStarted(self.control.step, code))
         result = await self._code_run(code)
         self.artifacts += result.artifacts
-        self.context.emit(CodeFinished(self.context.step, result))
+        self.control.emit(CodeFinished(self.control.step, result))
         return result
 
-    def look(
+    def attachments(
         self, result: ExecutionResult, *, plots: bool
     ) -> tuple[tuple[Image | Document, ...], str]:
-        """What of the block's images the model is shown, and what it is told of them."""
+        """The images of the block that the model is shown, and a note for it on the others."""
         return shown_to_model(self._returned, result.artifacts, self.memory.steps, plots=plots)
 
+    def remember(self, step: ActionStep) -> None:
+        """Add a step to the memory and to the result."""
+        numbered = replace(step, step_number=self.control.step)
+        self.memory.add(numbered)
+        self.steps.append(numbered)
+
+    def result(self, state: RunState, error: TinyAgentError | None) -> RunResult[Any]:
+        """The result of the run as it is now, with its signals and artifacts."""
+        signals, artifacts = tuple(self.signals), tuple(self.artifacts)
+        return replace(super().result(state, error), signals=signals, artifacts=artifacts)
+
     async def _execute(self, code: str) -> ExecutionResult:
-        step, emit = self.context.step, self.context.emit
+        step, emit = self.control.step, self.control.emit
         result = None
         with suppress(_EndOfRun):
             result = await self.executor.run(
@@ -126,11 +139,11 @@ class CodeRun(Run[MemoryManager]):
 
     def _note(self, signal: Signal) -> None:
         self.signals.append(signal)
-        self.context.emit(SignalGiven(signal.step, signal))
+        self.control.emit(SignalGiven(signal.step, signal))
 
 
 class _EndOfRun(BaseException):
-    """A limit ended the run in the middle of a block; code that catches its failures must not."""
+    """A limit ended the run in the middle of a block; code must not be able to catch this."""
 
 
 def _on_the_loop(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -149,27 +162,27 @@ class TinyCodeAgent(LoopAgent[CodeRun, MemoryManager, ActionStep, T]):
         model: a `Model`, or a name such as `"openai:gpt-4.1"`; a bare name is served by
             `OPENAI_BASE_URL`.
         tools: `Tool` objects, or typed and documented functions; the code calls them as plain
-            functions, and they run here.
-        output_type: the type of the answer, default `str`. Anything that Pydantic can read.
+            functions, and they run in this process.
+        output_type: the type of the answer, default `str`: any type that Pydantic can read.
         trust_level: how far the code is trusted: `"local"`, `"isolated"` (the default) or
             `"sandboxed"`.
         limits: what the code may use.
-        extra_imports: modules that the code may import besides the usual ones.
+        extra_imports: modules that the code may import in addition to the usual ones.
         files: copied into the code's working folder.
-        without: promises of the sandbox to do without where they are not enforced, such as `"S1"`.
-        require: promises that must be enforced besides those of the trust level.
-        executor: in place of these six: an `Executor`, or a function that makes one for each run.
-            One that is given serves one run at a time and is not closed.
-        memory_manager: steps that each run begins with.
+        without: promises of the sandbox that need not be enforced, such as `"S1"`.
+        require: promises that must be enforced in addition to those of the trust level.
+        executor: replaces these six: an `Executor`, or a function that makes one for each run. An
+            `Executor` serves one run at a time and is not closed.
+        memory_manager: steps with which each run starts.
         prune: a strategy that shortens the steps before each request.
         vision: whether the model is shown the plots and PNG files that its code makes; by default
-            where it is known to see images.
-        max_steps, prompt_file, system_suffix, middleware, max_tokens, output_retries, reasoning: as
-            `ReactAgent` has them. The temperature is always 0.
+            only if it is known to see images.
+        max_steps, prompt_file, system_suffix, middleware, max_tokens, output_retries, reasoning:
+            as for `ReactAgent`. The temperature is always 0.
 
     Raises:
-        ToolDefinitionError: something given as a tool is none.
-        ConfigurationError: no key for the model, a tool has the name of a helper, or an option is
+        ToolDefinitionError: an item of `tools` cannot be a tool.
+        ConfigurationError: the model has no key, a tool has the name of a helper, or an option is
             wrong.
     """
 
@@ -197,8 +210,7 @@ class TinyCodeAgent(LoopAgent[CodeRun, MemoryManager, ActionStep, T]):
         """The tools, the helpers, the imports and the limits."""
         tools = self._tool_map.values()
         plots = self._shows_plots
-        given = self._code_options.get("executor")
-        if given is not None:  # what it lets the code import is its own affair
+        if self._code_options.get("executor") is not None:  # its imports are not known here
             return describe_code_environment(tools, None, None, plots=plots)
         local = self._code_options.get("trust_level") == TrustLevel.LOCAL
         imports = (LOCAL_IMPORTS if local else ISOLATED_IMPORTS) | set(self._extra)
@@ -207,33 +219,32 @@ class TinyCodeAgent(LoopAgent[CodeRun, MemoryManager, ActionStep, T]):
         return describe_code_environment(tools, imports, seconds, names, plots=plots)
 
     def begin(
-        self, task: Content, memory: MemoryManager | None, context: RunContext, *, streaming: bool
+        self, task: Content, memory: MemoryManager | None, control: RunControl, *, streaming: bool
     ) -> CodeRun:
-        """The steps so far with the task behind them, and a sandbox of the run's own."""
+        """The earlier steps followed by the task, and a sandbox for this run."""
         earlier = self._code_options.get("memory_manager") if memory is None else memory
         conversation = MemoryManager() if earlier is None else earlier.copy()
         conversation.set_system(self._system_prompt)
         conversation.add(TaskStep(task))
         executor, is_own = self._executor()
-        layers = self._settings.layers()
-        tools = self._tool_map
-        run = CodeRun(self._model, tools, layers, context, conversation, streaming=streaming)
-        run.furnish(executor)
+        model, tools, layers = self._model, self._tool_map, self._layers
+        run = CodeRun(model, tools, layers, control, conversation, streaming=streaming)
+        run.use(executor)
         run.resources.push_async_callback(executor.aclose if is_own else executor.reset)
         return run
 
     async def ask(self, run: CodeRun) -> ModelResponse:
-        """Shorten the conversation as the agent was told to, and ask the model."""
+        """Prune the conversation if the agent has a strategy, and ask the model."""
         prune = self._code_options.get("prune")
         if prune is not None:
             await run.memory.prune_async(prune)
         return await super().ask(run)
 
     def request(self, run: CodeRun) -> ModelRequest:
-        """The steps so far, with the notes of the scratchpad behind the last."""
+        """The steps so far, with the notes of the scratchpad after the last."""
         *messages, last = run.memory.to_messages()
         notes = run.scratchpad.to_context()
-        urgent = _ANSWER_NOW if run.context.answer_only else ""
+        urgent = _ANSWER_NOW if run.control.answer_only else ""
         return ModelRequest(
             messages=(*messages, _with_words(last, notes, urgent)),
             temperature=self._settings.temperature,
@@ -242,52 +253,50 @@ class TinyCodeAgent(LoopAgent[CodeRun, MemoryManager, ActionStep, T]):
         )
 
     async def act(self, run: CodeRun, response: ModelResponse) -> None:
-        """Run the first block of code of the reply, and remember what came of it."""
+        """Run the first block of code of the reply, and remember the result."""
         reply = read_code_reply(response.content or "")
         earlier = len(run.signals)
         attachments: tuple[Image | Document, ...] = ()
-        seen = "The run ended in the middle of this block."
+        observed = "The run ended in the middle of this block."
         try:
             result = await run.run_code(reply.code)
-            attachments, note = run.look(result, plots=self._shows_plots)
-            seen = run.results.bounded(observation(result, note))
+            attachments, note = run.attachments(result, plots=self._shows_plots)
+            observed = run.results.bounded(observation(result, note))
             if result.is_final:
-                seen = self._take_answer(run, result) or seen
+                observed = self._take_answer(run, result) or observed
         finally:
             signals = tuple(run.signals[earlier:])
-            step = ActionStep(reply.reasoning, reply.code, seen, signals, attachments=attachments)
-            _remember(run, replace(step, parts=spoken_parts(response, step.written)))
+            step = ActionStep(
+                reply.reasoning, reply.code, observed, signals, attachments=attachments
+            )
+            run.remember(replace(step, parts=spoken_parts(response, step.written)))
 
     def reject(self, run: CodeRun, response: ModelResponse, reason: str) -> None:
-        """Keep what the model said, and what was wrong with it."""
-        said = (response.content or "").strip()
-        _remember(run, ActionStep(said, "", reason, parts=spoken_parts(response, said)))
-
-    def shorten(self, run: CodeRun, strategy: Callable[..., Any]) -> int:
-        """Prune the steps; the tasks stay."""
-        return run.memory.prune(strategy)
+        """Remember what the model wrote, and what is wrong with it."""
+        text = (response.content or "").strip()
+        run.remember(ActionStep(text, "", reason, parts=spoken_parts(response, text)))
 
     def _take_answer(self, run: CodeRun, result: ExecutionResult) -> str:
-        """Take what `final_answer` was given; or what to tell the model that is wrong with it."""
+        """Take the value of `final_answer`; returns what is wrong with it, for the model."""
         try:
             run.output = self._read_answer(run, lambda: self._output.read_value(result.final_value))
         except MalformedReply as fault:
-            run.context.emit(ReplyRejected(run.context.step, str(fault)))
+            run.control.emit(ReplyRejected(run.control.step, str(fault)))
             return str(fault)
         run.finalizer.set_answer(result.final_value, "final_answer", result.final_metadata)
         return ""
 
     @property
     def _shows_plots(self) -> bool:
-        wanted = self._code_options.get("vision")
-        return sees_images(self._model) is True if wanted is None else wanted
+        vision = self._code_options.get("vision")
+        return sees_images(self._model) is True if vision is None else vision
 
     def _executor(self) -> tuple[Executor, bool]:
-        """The executor of a new run, and whether it is the run's own."""
+        """The executor of a new run, and whether this run must close it."""
         options = self._code_options
-        given = options.get("executor")
-        if given is not None:
-            return (given(), True) if callable(given) else (given, False)
+        executor = options.get("executor")
+        if executor is not None:
+            return (executor(), True) if callable(executor) else (executor, False)
         level = TrustLevel(options.get("trust_level", TrustLevel.ISOLATED))
         sandbox: ProcessOptions = {"limits": self._limits(), "extra_imports": self._extra}
         if level is not TrustLevel.LOCAL:
@@ -305,14 +314,8 @@ class TinyCodeAgent(LoopAgent[CodeRun, MemoryManager, ActionStep, T]):
 
 
 def _with_words(message: Message, *words: str) -> Message:
-    """The message with words behind it; a plain one stays plain."""
-    given = [word for word in words if word]
+    """The message followed by words; a plain text stays a plain text."""
+    added = [word for word in words if word]
     if isinstance(message.content, str):
-        return replace(message, content="\n\n".join(filter(None, (message.content, *given))))
-    return replace(message, content=(*message.content, *map(Text, given)))
-
-
-def _remember(run: CodeRun, step: ActionStep) -> None:
-    step = replace(step, step_number=run.context.step)
-    run.memory.add(step)
-    run.steps.append(step)
+        return replace(message, content="\n\n".join(filter(None, (message.content, *added))))
+    return replace(message, content=(*message.content, *map(Text, added)))

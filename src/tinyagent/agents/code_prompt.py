@@ -1,29 +1,63 @@
-"""What a code agent's model is told: its environment, and what came of its code."""
+"""What a code agent's model is shown: its environment, and the results and images of its code.
+
+`HELPERS` and `code_tool` are the functions that the code finds in its namespace.
+"""
 
 from __future__ import annotations
 
+import itertools
 import sys
-from collections.abc import Iterable, Sequence
+import zlib
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from importlib.util import find_spec
+from typing import Any
 
-from tinyagent.agents.code_helpers import HELPERS
+from tinyagent.core.errors import ToolArgumentsError
 from tinyagent.core.execution import Artifact, ExecutionResult
-from tinyagent.tools.signature import python_stub
+from tinyagent.core.messages import ToolCall
+from tinyagent.core.parts import Document, Image
+from tinyagent.core.types import ToolResult
+from tinyagent.memory.steps import ActionStep, Step
+from tinyagent.tools.signature import bind_arguments, python_stub
 from tinyagent.tools.tool import Tool
+
+HELPERS = {
+    "final_answer": "final_answer(value, **metadata): give the answer; it ends the block at once",
+    "store": "store(key, value): keep a note under a key; you are shown your notes at each step",
+    "recall": "recall(key, default=None): what is stored under the key",
+    "observe": "observe(msg): note something that you have seen",
+    "fail": "fail(msg): note an attempt that failed, so that you do not make it again",
+    "uncertain": "uncertain(msg): say what you are not sure of",
+    "explore": "explore(msg): say what you are trying out",
+    "commit": "commit(msg): say what you have decided",
+}
+"""The helpers by name, as the model is told about them."""
 
 _THERE = (
     "These functions are there too. Take from them what they can tell, never from your memory. Call"
     " them by their names; do not import or define them:"
 )
-# The last that a model reads before the task: small ones forget what stands further up.
+# The last text before the task, because small models forget what comes earlier.
 _LAST = (
     "Each of your replies must hold one block that starts with ```python and ends with ```. As soon"
     " as you know the answer, send it by final_answer(...)."
 )
-_MEND = "[Send the code again, mended.]"  # else small models only take note of their errors
+_CORRECT = "[Send the code again, mended.]"  # otherwise small models only comment on errors
 _PLOTS = "After a block you are shown the Matplotlib figures that it left open, and its PNG files."
-_FEW = 80  # modules of the standard library that are named one by one
+_FEW = 80  # standard modules that are listed by name
 _MOST_OF_PYTHON = "the standard library, but for networks, processes and ctypes"
+
+MAX_IMAGES = 4
+MAX_BYTES = 1_000_000
+MAX_SIDE = 2_000
+"""Pixels: providers refuse larger images if a conversation holds many."""
+_PNG = b"\x89PNG\r\n\x1a\n"
+_HEADER, _END = b"IHDR", b"IEND"
+_FRAME = 12  # bytes that frame the data of a PNG chunk
+_LARGE = f"at most {MAX_BYTES:,} bytes and {MAX_SIDE:,} pixels a side are shown"
+
+CallTool = Callable[[ToolCall], Awaitable[ToolResult]]
+Attachments = tuple[Image | Document, ...]
 
 
 def describe_code_environment(
@@ -38,19 +72,20 @@ def describe_code_environment(
 
     Args:
         tools: shown as functions.
-        imports: what may be imported; None says nothing of it.
-        seconds: that a block may run; None says nothing of it.
-        files: the names of those in the working folder.
+        imports: modules that may be imported; None does not mention them.
+        seconds: how long a block may run; None does not mention it.
+        files: the names of the files in the working folder.
         plots: whether the model is shown the images that its code makes.
     """
-    stubs = "\n".join(_shown(tool) for tool in tools)
+    stubs = "\n".join(_describe(tool) for tool in tools)
     helpers = "\n".join(f"- {line}" for line in HELPERS.values())
-    held = ", ".join(files)
+    names = ", ".join(files)
+    listed = f": {names}" if names else ""
     parts = [
         f"These helpers are there. Most blocks need none of them but the first:\n{helpers}\n",
-        "" if imports is None else f"You may import: {_named(frozenset(imports))}.",
+        "" if imports is None else f"You may import: {_list_imports(frozenset(imports))}.",
         "" if seconds is None else f"A block may run for {seconds:g} s.",
-        f"There is no network, and no file but those of the working folder{held and ': ' + held}.",
+        f"There is no network, and no file but those of the working folder{listed}.",
         _PLOTS if plots else "",
         f"\n{_THERE}\n{stubs}\n" if stubs else "",
         _LAST,
@@ -59,35 +94,142 @@ def describe_code_environment(
 
 
 def observation(result: ExecutionResult, note: str = "") -> str:
-    """What the model reads of its code: the output, or the last value; the error; the files.
+    """What the model is shown of its code: the output, or the last value; the error; the files.
 
-    `note` says what it is shown of the images among them.
+    Args:
+        result: of the block.
+        note: which images the model is shown.
     """
     parts = [result.output.rstrip("\n")]
     if result.error is not None:
-        parts.append(f"{result.error.rstrip()}\n{_MEND}")
+        parts.append(f"{result.error.rstrip()}\n{_CORRECT}")
     elif not result.output.strip():
         parts.append(result.value_text or "(no output)")
     parts += [_files(result.artifacts), note]
     return "\n".join(part for part in parts if part)
 
 
-def _shown(tool: Tool) -> str:
-    """The tool without a `def`: small models would write on what looks like a program."""
+def _describe(tool: Tool) -> str:
+    """The tool without `def`: small models would continue what looks like a program."""
     signature, _, doc = python_stub(tool).partition(":\n")
     return f"- {signature.removeprefix('def ')}\n{doc}".replace('"""', "")
 
 
-def _named(imports: frozenset[str]) -> str:
-    """The modules in a line: of a list that has most of the standard library, only the others."""
+def _list_imports(imports: frozenset[str]) -> str:
+    """The modules in one line; most of the standard library is summed up in words."""
     if "*" in imports:
         return "any installed module"
-    own = {name for name in imports if name.partition(".")[0] not in sys.stdlib_module_names}
-    there = sorted(name for name in own if find_spec(name.partition(".")[0]) is not None)
-    if len(imports) - len(own) < _FEW:
-        return ", ".join(sorted(imports - own) + there)
-    return ", ".join([_MOST_OF_PYTHON, *there])
+    others = {name for name in imports if name.partition(".")[0] not in sys.stdlib_module_names}
+    installed = sorted(name for name in others if find_spec(name.partition(".")[0]) is not None)
+    if len(imports) - len(others) < _FEW:
+        return ", ".join(sorted(imports - others) + installed)
+    return ", ".join([_MOST_OF_PYTHON, *installed])
 
 
 def _files(artifacts: Sequence[Artifact]) -> str:
     return f"[files: {', '.join(item.name for item in artifacts)}]" if artifacts else ""
+
+
+def shown_to_model(
+    returned: Sequence[Image | Document],
+    artifacts: Iterable[Artifact],
+    earlier: Iterable[Step],
+    *,
+    plots: bool,
+) -> tuple[Attachments, str]:
+    """The attachments that the model is shown after a block, and a note for it on the images.
+
+    Args:
+        returned: images and documents that tools returned to the code; they come first.
+        artifacts: the files that the code made; only PNG files are shown.
+        earlier: the steps that the model is sent anyway, so that no image is sent twice.
+        plots: whether the model sees images; if not, the note says so.
+    """
+    pictures = [artifact for artifact in artifacts if artifact.media_type == "image/png"]
+    known = {part for step in earlier if isinstance(step, ActionStep) for part in step.attachments}
+    chosen: dict[Image | Document, None] = dict.fromkeys(
+        [part for part in returned if part not in known][:MAX_IMAGES]
+    )
+    if not plots:
+        names = ", ".join(picture.name for picture in pictures)
+        note = f"[You cannot see images ({names}). Print the numbers that you need.]"
+        return tuple(chosen), note if pictures else ""
+    shown: list[str] = []
+    notes: list[str] = []
+    for picture in pictures:
+        obstacle = _obstacle(picture.data)
+        if not obstacle and Image(picture.data) in known | chosen.keys():
+            obstacle = "the same image was shown before"
+        if not obstacle and len(chosen) >= MAX_IMAGES:
+            obstacle = f"at most {MAX_IMAGES} images are shown after a block"
+        if obstacle:
+            notes.append(f"[{picture.name} is not shown: {obstacle}]")
+        else:
+            chosen[Image(picture.data)] = None
+            shown.append(picture.name)
+    if shown:
+        notes.insert(0, f"[images shown to you: {', '.join(shown)}]")
+    return tuple(chosen), "\n".join(notes)
+
+
+def _obstacle(data: bytes) -> str:
+    """Why the file cannot be shown; empty if it can."""
+    if len(data) > MAX_BYTES:
+        return f"it has {len(data):,} bytes; {_LARGE}"
+    size = png_size(data)
+    if size is None:
+        return "it is not a complete PNG"
+    width, height = size
+    if max(size) > MAX_SIDE:
+        return f"it has {width:,} x {height:,} pixels; {_LARGE}"
+    return ""
+
+
+def png_size(data: bytes) -> tuple[int, int] | None:
+    """Width and height of a complete PNG, otherwise None: servers refuse incomplete ones."""
+    if not data.startswith(_PNG):
+        return None
+    at, size = len(_PNG), None
+    while at + _FRAME <= len(data):
+        length = int.from_bytes(data[at : at + 4])
+        kind, body = data[at + 4 : at + 8], data[at + 8 : at + 8 + length]
+        checksum = data[at + 8 + length : at + _FRAME + length]
+        if zlib.crc32(kind + body).to_bytes(4) != checksum:
+            return None
+        if size is None:
+            if kind != _HEADER:
+                return None
+            size = int.from_bytes(body[:4]), int.from_bytes(body[4:8])
+        if kind == _END:
+            return size
+        at += _FRAME + length
+    return None
+
+
+def code_tool(tool: Tool, call_tool: CallTool) -> Callable[..., Awaitable[Any]]:
+    """The tool as a function for the code; its calls go through the run's middleware.
+
+    Exceptions of the tool are raised in the code. A wrong call raises a TypeError that shows how
+    the tool is called.
+    """
+    numbers = itertools.count(1)
+
+    async def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            arguments = bind_arguments(tool, args, kwargs)
+        except ToolArgumentsError as fault:
+            raise _wrong_call(tool, fault) from None
+        result = await call_tool(ToolCall(f"{tool.name}-{next(numbers)}", tool.name, arguments))
+        if not result.is_error:  # images and documents are for the model, not for the code
+            return result.content if result.parts else result.value
+        if isinstance(result.error, ToolArgumentsError):
+            raise _wrong_call(tool, result.error)
+        raise result.error or RuntimeError(result.content.removeprefix("Error: "))
+
+    return call
+
+
+def _wrong_call(tool: Tool, fault: ToolArgumentsError) -> TypeError:
+    return TypeError(
+        f"{tool.name} was called wrongly: {fault}\nThis is how it is called:\n{python_stub(tool)}"
+    )

@@ -1,30 +1,33 @@
-"""Reading a code agent's reply: its reasoning, and the Python that it wants run.
+"""Reading a code agent's reply: its reasoning, and the Python code to run.
 
-A block that says it is Python counts wherever it stands, and the first one wins. A fence without a
-language counts when there is no such block and its text parses and does something: what models
-quote in such fences is mostly output. A reply without any block counts on the same terms.
+The first fence that says it is Python counts, wherever it is. If there is none, a fence without a
+language counts if its text parses and does something: what models quote in such fences is mostly
+output. A reply that is nothing but Python counts on the same terms.
 
-Reading takes time linear in the text, whatever it is: only so many blocks are looked at, each is
-tried in a fixed number of ways, and no pattern goes back over what it has matched.
+Reading takes time linear in the text: fences are found in one pass, a block is tried with a fixed
+number of ends, and no pattern goes back over what it has matched.
 """
 
 from __future__ import annotations
 
+import ast
 import re
+import textwrap
+from collections.abc import Iterator
+from itertools import islice
 from typing import NamedTuple
 
-from tinyagent.agents.code_reply_blocks import (
-    Block,
-    after_unopened_thought,
-    find_blocks,
-    without_thoughts,
-)
-from tinyagent.agents.code_reply_json import code_anywhere, code_at
-from tinyagent.agents.code_reply_syntax import Fault, first_that_acts, first_that_parses, versions
 from tinyagent.core.errors import MalformedReply
+from tinyagent.core.untrusted import without_thoughts
 
 MAX_CHARS = 200_000
 """A longer reply is not read."""
+MAX_BLOCKS = 200
+"""How many blocks of a reply are looked at."""
+MAX_DEPTH = 100
+"""How deep brackets may be nested."""
+MAX_LINKS = 500
+"""How many operators, attributes, calls or `elif` may be chained."""
 
 _WANTED = "Send one block that starts with ```python and ends with ```."
 _NO_CODE = f"Your reply holds no Python code. {_WANTED} To answer, call final_answer(value) in it."
@@ -32,166 +35,215 @@ _EMPTY = (
     f"Your block of code holds no statement. {_WANTED} To answer, call final_answer(value) in it."
 )
 _TOO_LONG = f"Your reply is longer than {MAX_CHARS:,} characters and was not read. {_WANTED}"
-_UNFINISHED_THOUGHT = f"Your reply ended before your thinking did. Think less. {_WANTED}"
+_ON_FENCE = "Your block has code on the line of its fence; start the code on the next line."
 _CUT_OFF = " The block has no end: if your reply was cut off, send less code in one step."
-_SHELL = frozenset({"bash", "sh", "shell", "zsh", "console", "terminal", "cmd", "powershell"})
+_NO_COMMANDS = (
+    "Shell and notebook commands are not available and packages cannot be installed: leave the line"
+    " out and import what you need."
+)
+_TOO_DEEP = "it is nested or chained too deep; give its parts names"
+_BAD_CHARACTER = "it holds a character that Python code cannot hold: a null, or half of a pair"
 
-_HEADING = re.compile(
-    r"[ \t*#_]*+(?:code|python|(?:action|tool)(?:[ _]input)?)\b"
-    r"[ \t*_]*+:?[ \t*_]*+(?:i?python\w*+)?[ \t*_`]*+"
-    r"|[ \t]*+<[\w=]{1,40}>",
-    re.IGNORECASE,
+_FENCE = re.compile(r"^[ \t]*+(?P<fence>`{3,}+|~{3,}+)(?P<info>[^\n`]*+)$", re.MULTILINE)
+_PYTHON = re.compile(r"[ \t]*\{?\.?(?:i?python|py)[\d.]*\b(?P<rest>[^\n]*)", re.IGNORECASE)
+_ATTRIBUTES = re.compile(r"[ \t]*(?:[{:}].*|[\w-]+=[\"'{].*|[\w./-]+)?[ \t]*")
+_LONGEST_FENCE = 8  # to count each length would take quadratic time
+_ENDS_TRIED = 6
+_COMMAND = re.compile(
+    r"[%!]|(?:python3? -m )?(?:pip3?|conda|mamba|uv|apt|apt-get)\b.*\b(?:install|add)\b"
 )
-_MARKS = "\ufeff\u200b\u2060"  # byte order mark, zero-width space, word joiner
-_HEADINGS = 3  # `Action: python`, then `Action Input:`
-_HEADED = re.compile(
-    r"^[ \t*#_]*+(?:code|action[ _]input)[ \t*_]*+:[ \t*_]*+\n?", re.IGNORECASE | re.MULTILINE
+_TOKEN = re.compile(
+    r"""(?P<skip>\#[^\n]*+
+        |\"{3}(?:[^"\\]++|\\.|"(?!""))*+(?:\"{3})?|'{3}(?:[^'\\]++|\\.|'(?!''))*+(?:'{3})?
+        |"(?:[^"\\\n]++|\\.)*+"?|'(?:[^'\\\n]++|\\.)*+'?|\d[\w.]*+)
+    |(?P<open>[(\[{])|(?P<close>[)\]}])|(?P<next>[,;\n])|(?P<elif>elif\b)
+    |(?P<link>(?:and|await|else|if|in|is|lambda|not|or)\b|[-+*/%@&|^~<>.])|\w++""",
+    re.VERBOSE | re.DOTALL,
 )
-_OBSERVATION = re.compile(r"^[ \t]*Observation:", re.MULTILINE)
-_INSTALL = re.compile(
-    r"\W*(?:python3? -m )?(?:pip3?|conda|mamba|uv|apt|apt-get)\b.*\b(?:install|add)\b"
-)
-_MAGIC = re.compile(r"[%!?]")
-_QUOTE = re.compile(r"U\+(?:2018|2019|201C|201D)")
-_NO_INSTALL = (
-    "Packages cannot be installed: leave the line out and import what you need; an import that is"
-    " not available says what is."
-)
-_NO_MAGIC = "Lines that begin with %, ! or ? are a notebook's: leave them out."
-_NO_QUOTES = "Write quotes as ' or \"."
+_ESCAPE = re.compile(r"\\([\\'\"abfnrtvxNuU0-7\n\r])?")
+_IDLE = (ast.Pass, ast.Break, ast.Continue, ast.Return, ast.Global, ast.Nonlocal, ast.Delete)
+_ACTIVE = (ast.Call, ast.Await, ast.NamedExpr, ast.JoinedStr, ast.comprehension)
 
 
 class CodeReply(NamedTuple):
-    """What stands before the block, without the model's `<think>` parts, and the block's code."""
+    """The text before the block, and the block's code."""
 
     reasoning: str
     code: str
+
+
+class _Block(NamedTuple):
+    """A fenced part of the text.
+
+    `language` is empty if the fence names none; `rest` is what follows it if it is Python.
+    """
+
+    start: int
+    body: int
+    end: int
+    fence: str
+    language: str
+    rest: str | None
+    is_closed: bool
+
+
+class _Fault(NamedTuple):
+    """Why code does not parse: the line (0 if none in particular), its text, the reason."""
+
+    line: int
+    text: str
+    reason: str
 
 
 def read_code_reply(text: str) -> CodeReply:
     """Find the first block of Python in a model's reply; its code parses.
 
     Raises:
-        MalformedReply: there is no block, it is empty, of another language, or does not parse; the
+        MalformedReply: there is no block, it is empty, in another language, or does not parse; the
             message says what is wrong, in which line, and what to send.
     """
     if len(text) > MAX_CHARS:
         raise MalformedReply(_TOO_LONG)
-    text = text.replace("\r\n", "\n").lstrip(_MARKS)
-    whole = first_that_acts([_before_observation(text).strip("\n")])
-    if isinstance(whole, str):
-        return CodeReply("", whole)
-    return _from_blocks(text[after_unopened_thought(text) :])
-
-
-def _from_blocks(text: str) -> CodeReply:
+    text = without_thoughts(text.replace("\r\n", "\n")).strip("\n")
+    if _acts(_parse(text)):
+        return CodeReply("", text)
     unmarked, complaint = None, ""
-    for block in find_blocks(text):
-        if block.kind == "python":
-            if code := _parsed(block):
-                return CodeReply(_reasoning(text, block), code)
+    for block in islice(_blocks(text), MAX_BLOCKS):
+        if block.rest is not None:
+            if code := _code_of(text, block):
+                return CodeReply(text[: block.start].strip(), code)
             complaint = complaint or _EMPTY
-        elif block.kind == "json" and (reply := _from_json(text, block)):
-            return reply
-        elif block.kind == "unmarked":
-            unmarked, wrong = (unmarked, "") if unmarked else _from_unmarked(text, block)
-            complaint = complaint or wrong
-        else:
-            complaint = complaint or _of_kind(block.kind)
-    if unmarked is None and complaint:
-        raise MalformedReply(complaint)
-    return unmarked or _without_block(text)
+        elif block.language:
+            complaint = complaint or (
+                f"Your block is {block.language}, and only Python is run: call tools as Python"
+                f" functions. {_WANTED}"
+            )
+        elif unmarked is None and block.is_closed:
+            code = _dedented(text[block.body : block.end])
+            if _acts(_parse(code)):
+                unmarked = CodeReply(text[: block.start].strip(), code)
+    if unmarked is None:
+        raise MalformedReply(complaint or _NO_CODE)
+    return unmarked
 
 
-def _parsed(block: Block) -> str:
-    """The block's code; empty if it holds no statement."""
-    code = first_that_parses(block.codes)
-    if isinstance(code, Fault):
-        raise MalformedReply(_of_fault(code) + ("" if block.is_closed else _CUT_OFF))
-    lines = (line.strip() for line in code.splitlines())
-    return code if any(line and not line.startswith("#") for line in lines) else ""
+def _blocks(text: str) -> Iterator[_Block]:
+    """The blocks in their order; a fence that says it is Python ends any other that is open."""
+    opener: re.Match[str] | None = None
+    for fence in _FENCE.finditer(text):
+        is_python = _PYTHON.fullmatch(fence["info"]) is not None
+        if opener is None:
+            opener = fence
+        elif is_python:
+            yield _block(text, opener, fence.start(), is_closed=False)
+            opener = fence
+        elif not fence["info"].strip() and fence["fence"].startswith(opener["fence"]):
+            yield _block(text, opener, fence.start(), is_closed=True)
+            opener = None
+    if opener is not None:
+        yield _block(text, opener, len(text), is_closed=False)
 
 
-def _from_unmarked(text: str, block: Block) -> tuple[CodeReply | None, str]:
-    """The reply in a fence without a language, or what may be told of it."""
-    if reply := _from_json(text, block):
-        return reply, ""
-    code = first_that_acts(block.codes)
-    if isinstance(code, str):
-        return CodeReply(_reasoning(text, block), code), ""
-    return None, f"{_of_fault(code)} {_WANTED}" if code else ""
+def _block(text: str, opener: re.Match[str], end: int, *, is_closed: bool) -> _Block:
+    body = min(opener.end() + 1, len(text))
+    python = _PYTHON.fullmatch(opener["info"])
+    rest = None if python is None else python["rest"]
+    words = opener["info"].split()
+    language = words[0][:20].lower() if words else ""
+    fence = opener["fence"]
+    return _Block(opener.start(), body, max(end, body), fence, language, rest, is_closed)
 
 
-def _from_json(text: str, block: Block) -> CodeReply | None:
-    found = code_at(text, block.body)
-    return _of_json(_reasoning(text, block), *found) if found else None
+def _code_of(text: str, block: _Block) -> str:
+    """The code of a Python block; empty if it holds no statement.
 
-
-def _of_json(before: str, code: str, thought: str) -> CodeReply:
-    parsed = first_that_parses(versions(code))
-    if isinstance(parsed, Fault):
-        raise MalformedReply(_of_fault(parsed))
-    if not parsed.strip():
-        raise MalformedReply(_EMPTY)
-    return CodeReply(before or thought.strip(), parsed)
-
-
-def _without_block(text: str) -> CodeReply:
-    """A reply whose code stands in bare JSON, after a heading like `Code:`, or alone.
-
-    The text itself has been tried.
+    A later end counts if the code holds the first one in a string.
     """
-    tried = _before_observation(text).strip("\n")
-    text = _before_observation(without_thoughts(text))
-    if found := code_anywhere(text):
-        return _of_json(_stripped(text[: found[0]]), *found[1])
-    heading = _HEADED.search(text)
-    start, end = heading.span() if heading else (0, 0)
-    code = first_that_acts(code for code in versions(text[end:].strip("\n")) if code != tried)
-    if not isinstance(code, str):
-        raise MalformedReply(_NO_CODE)
-    return CodeReply(_stripped(text[:start]), code)
+    if not _ATTRIBUTES.fullmatch(block.rest or ""):
+        raise MalformedReply(f"{_ON_FENCE} {_WANTED}")
+    fence = block.fence
+    closer = re.compile(
+        rf"^[ \t]*+{fence[0]}{{{min(len(fence), _LONGEST_FENCE)},}}+[ \t]*+$", re.MULTILINE
+    )
+    ends = [end.start() for end in islice(closer.finditer(text, block.body), _ENDS_TRIED)]
+    fault: _Fault | None = None
+    for end in [*ends, block.end]:
+        code = _dedented(text[block.body : end])
+        tree = _parse(code)
+        if isinstance(tree, ast.Module):
+            return code if tree.body else ""
+        fault = fault or tree
+    raise MalformedReply(_explain(fault or _Fault(0, "", "")) + ("" if ends else _CUT_OFF))
 
 
-def _before_observation(text: str) -> str:
-    """Without what a model makes up of its own code's output."""
-    made_up = _OBSERVATION.search(text)
-    return text[: made_up.start()] if made_up else text
+def _dedented(code: str) -> str:
+    return textwrap.dedent(code).strip("\n")
 
 
-def _reasoning(text: str, block: Block) -> str:
-    return _stripped(without_thoughts(text[: block.start]))
+def _parse(code: str) -> ast.Module | _Fault:
+    if "\0" in code:
+        return _Fault(0, "", _BAD_CHARACTER)
+    if _is_too_deep(code):
+        return _Fault(0, "", _TOO_DEEP)
+    try:
+        return ast.parse(_ESCAPE.sub(_doubled, code))
+    except SyntaxError as error:
+        lines, line = code.split("\n"), error.lineno or 1
+        faulty = lines[line - 1].strip() if 0 < line <= len(lines) else ""
+        quoted = faulty[:200].encode("utf-8", "backslashreplace").decode()
+        return _Fault(line, quoted, error.msg[:300])
+    except (MemoryError, RecursionError):
+        return _Fault(0, "", _TOO_DEEP)
+    except ValueError:  # half of a surrogate pair
+        return _Fault(0, "", _BAD_CHARACTER)
 
 
-def _stripped(reasoning: str) -> str:
-    """Without white space around it, and without headings and tags that the block left behind."""
-    reasoning = reasoning.strip()
-    for _ in range(_HEADINGS):
-        line = reasoning.rfind("\n") + 1
-        if _HEADING.fullmatch(reasoning, line):
-            reasoning = reasoning[:line].rstrip()
-    return reasoning
+def _is_too_deep(code: str) -> bool:
+    """Whether the parser, or a walk over the tree, would go too deep.
+
+    CPython itself refuses more than 100 levels of indentation. How it fails on the rest depends on
+    the version: an error, much memory (`import a.a.a…`), or once a crash.
+    """
+    links, elifs = [0], 0
+    for token in _TOKEN.finditer(code):
+        kind = token.lastgroup
+        if kind == "open":
+            links.append(0)
+        elif kind in {"close", "link"}:
+            if kind == "close" and len(links) > 1:
+                links.pop()
+            links[-1] += 1
+        elif kind == "elif":
+            elifs += 1
+        elif kind == "next" and (len(links) == 1 or token[0] == ","):
+            links[-1] = 0
+        if len(links) > MAX_DEPTH or max(links[-1], elifs) > MAX_LINKS:
+            return True
+    return False
 
 
-def _of_fault(fault: Fault) -> str:
+def _doubled(escape: re.Match[str]) -> str:
+    r"""Double the backslash of an escape like "\d", which would make Python emit a warning."""
+    return escape[0] if escape[1] else "\\\\"
+
+
+def _acts(tree: ast.Module | _Fault) -> bool:
+    """Whether code does something: prose, output and JSON often parse as names and literals."""
+    return isinstance(tree, ast.Module) and any(_is_action(statement) for statement in tree.body)
+
+
+def _is_action(statement: ast.stmt) -> bool:
+    if isinstance(statement, ast.AnnAssign):
+        return statement.value is not None
+    if isinstance(statement, ast.Expr):
+        return any(isinstance(node, _ACTIVE) for node in ast.walk(statement))
+    return not isinstance(statement, _IDLE)
+
+
+def _explain(fault: _Fault) -> str:
     where = f"it does not parse, line {fault.line}: " if fault.line else ""
-    where += fault.why + (f"\n    {fault.text}\n" if fault.text else ". ")
-    if _INSTALL.match(fault.text):
-        mend = _NO_INSTALL
-    elif _MAGIC.match(fault.text):
-        mend = _NO_MAGIC
-    else:
-        mend = _NO_QUOTES if _QUOTE.search(fault.why) else "Send the whole block again, mended."
-    return f"Your code was not run: {where}{mend}"
-
-
-def _of_kind(kind: str) -> str:
-    """What is said of a block that holds no Python."""
-    if kind == "thought":
-        return ""
-    if kind == "unfinished thought":
-        return _UNFINISHED_THOUGHT
-    if kind == "json":
-        return f"Your block is JSON. Tools are Python functions here: call them in code. {_WANTED}"
-    why = "shell commands cannot be run" if kind in _SHELL else "only Python is run"
-    return f"Your block is {kind}, and {why}. {_WANTED}"
+    where += fault.reason + (f"\n    {fault.text}\n" if fault.text else ". ")
+    advice = (
+        _NO_COMMANDS if _COMMAND.match(fault.text) else "Send the whole block again, corrected."
+    )
+    return f"Your code was not run: {where}{advice}"

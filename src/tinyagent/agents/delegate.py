@@ -8,34 +8,33 @@ from typing import Any
 
 from tinyagent.core.context import RunContext
 from tinyagent.core.errors import ToolDefinitionError, ToolRetry
-from tinyagent.core.types import RunResult
+from tinyagent.core.results import RunResult
 from tinyagent.tools.tool import Tool
 
 RunTask = Callable[[str], Awaitable[RunResult[Any]]]
 
 
 def agent_tool(run: RunTask, name: str, description: str) -> Tool:
-    """A tool that gives a task to an agent and gives back its answer, as JSON if it is no text.
+    """A tool that passes a task to an agent and returns its answer, as JSON unless it is text.
 
-    What the inner run used is added to the outer run's usage. An inner run without an answer is
-    told to the outer model with the reason.
+    What the inner run used counts towards the outer run. If the inner run has no answer, the outer
+    model is shown the reason.
 
     Raises:
-        ToolDefinitionError: the name cannot be called, or the description is empty.
+        ToolDefinitionError: the name is not valid, or the description is empty.
     """
     if not description.strip():
         raise ToolDefinitionError(f"tool {name!r} has no description; say what the agent can do")
 
     async def delegate(task: str, context: RunContext) -> Any:
-        """Give a task to an agent.
+        """Pass a task to an agent.
 
         Args:
             task: what to do, in words.
             context: the outer run.
         """
         result = await run(task)
-        context.usage += result.usage
-        context.uses += result.uses
+        context.count(result.usage, result.uses)
         if result.error is not None:
             raise ToolRetry(f"{name} found no answer: {result.error}")
         return result.output

@@ -1,8 +1,8 @@
-"""What every agent can be told besides its model and tools."""
+"""The options of agents, besides model and tools."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypedDict
@@ -11,19 +11,20 @@ from tinyagent.core.errors import ConfigurationError
 from tinyagent.core.types import ReasoningWish
 from tinyagent.execution.limits import ExecutionLimits, TrustLevel
 from tinyagent.execution.protocol import Executor
-from tinyagent.memory.manager import MemoryManager
+from tinyagent.memory.memory import MemoryManager
 from tinyagent.memory.steps import Step
 from tinyagent.middleware.approval import Approval
 from tinyagent.middleware.base import Middleware
 from tinyagent.middleware.limits import UsageLimits
 from tinyagent.models.providers import check_reasoning
+from tinyagent.tools.tool import Tool
 
 Prune = Callable[[Sequence[Step]], Iterable[Step] | Awaitable[Iterable[Step]]]
-"""A strategy for steps, plain or awaited."""
+"""A strategy for steps, synchronous or asynchronous."""
 
 
 class CommonOptions(TypedDict, total=False):
-    """The options that all agents take; `ReactAgent` says what each means."""
+    """The options that all agents take; `ReactAgent` describes them."""
 
     max_steps: int
     prompt_file: str | Path | None
@@ -35,13 +36,13 @@ class CommonOptions(TypedDict, total=False):
 
 
 class AgentOptions(CommonOptions, total=False):
-    """The options as the constructor of `ReactAgent` takes them."""
+    """The options of `ReactAgent`."""
 
     temperature: float | None
 
 
 class CodeOptions(CommonOptions, total=False):
-    """The options as the constructor of `TinyCodeAgent` takes them."""
+    """The options of `TinyCodeAgent`."""
 
     executor: Executor | Callable[[], Executor] | None
     trust_level: TrustLevel | str
@@ -60,7 +61,7 @@ class Settings:
     """`AgentOptions` with the defaults.
 
     Raises:
-        ConfigurationError: `max_steps` is less than 1, or `reasoning` is no level and no number.
+        ConfigurationError: `max_steps` is less than 1, or `reasoning` is not a level or a number.
     """
 
     max_steps: int = 10
@@ -77,17 +78,21 @@ class Settings:
             raise ConfigurationError(f"max_steps must be 1 or more, got {self.max_steps}")
         check_reasoning(self.reasoning)
 
-    def layers(self) -> tuple[Middleware, ...]:
-        """The middleware, with what every agent has even where it is given none.
 
-        Approval stands outside the limits: waiting for a person is no use of the run's time.
-        """
-        layers = list(self.middleware)
-        gates = [at for at, layer in enumerate(layers) if isinstance(layer, Approval)]
-        limits = [at for at, layer in enumerate(layers) if isinstance(layer, UsageLimits)]
-        if not gates:
-            gates = [limits[0] if limits else len(layers)]
-            layers.insert(gates[0], Approval())
-        if not limits:
-            layers.insert(gates[-1] + 1, UsageLimits())
-        return tuple(layers)
+def with_default_layers(
+    middleware: Sequence[Middleware], tools: Mapping[str, Tool]
+) -> tuple[Middleware, ...]:
+    """The middleware, with the approval and the limits that every agent has by default.
+
+    Approval is only needed if a tool requires it. It is outside the limits because waiting for a
+    person is no use of the run's time.
+    """
+    layers = list(middleware)
+    gates = [at for at, layer in enumerate(layers) if isinstance(layer, Approval)]
+    limits = [at for at, layer in enumerate(layers) if isinstance(layer, UsageLimits)]
+    if not gates and any(tool.requires_approval for tool in tools.values()):
+        gates = [limits[0] if limits else len(layers)]
+        layers.insert(gates[0], Approval())
+    if not limits:
+        layers.insert(gates[-1] + 1 if gates else len(layers), UsageLimits())
+    return tuple(layers)

@@ -1,4 +1,4 @@
-"""ReactAgent: reason and act over tool calls. The only file that knows adapters and tools both."""
+"""ReactAgent: reason and act over tool calls."""
 
 from __future__ import annotations
 
@@ -7,57 +7,59 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from itertools import groupby
 from typing import Any, Unpack
 
-from tinyagent.adapters import (
-    NativeToolAdapter,
-    ToolCallingAdapter,
-    ToolCallingMode,
-    ValidatedAdapter,
-    get_adapter,
-    step_down,
-)
-from tinyagent.adapters.text_calls import ONLY_A_CALL, is_only_calls
+from tinyagent.adapters.base import ToolCallingAdapter, ValidatedAdapter
+from tinyagent.adapters.choose import ToolCallingMode, ToolOffer, ToolOffers, get_adapter
+from tinyagent.adapters.native import ONLY_A_CALL, NativeToolAdapter, is_only_calls
 from tinyagent.agents.base import LoopAgent, T
 from tinyagent.agents.options import AgentOptions
 from tinyagent.agents.run import Run
-from tinyagent.core.context import RunContext
+from tinyagent.core.context import RunControl
 from tinyagent.core.errors import MalformedReply, ModelFormatRefused
-from tinyagent.core.logs import logger
-from tinyagent.core.memory import Memory
 from tinyagent.core.messages import Content, Message, ToolCall
 from tinyagent.core.parts import Text
-from tinyagent.core.replies import remembered
-from tinyagent.core.types import ModelRequest, ModelResponse, ReactStep, ToolResult
+from tinyagent.core.results import ReactStep
+from tinyagent.core.types import ModelRequest, ModelResponse, ToolResult, remembered
+from tinyagent.memory.memory import Memory
 from tinyagent.models.base import Model
-from tinyagent.prompts.templates import REACT_SYSTEM
+from tinyagent.prompts import REACT_SYSTEM
 from tinyagent.tools.tool import Tool
 
 _NATIVE = (NativeToolAdapter, ValidatedAdapter)
 
 
-class ReactAgent(LoopAgent[Run[Memory], Memory, ReactStep, T]):
+class ReactRun(Run[Memory]):
+    """One run of a `ReactAgent`."""
+
+    offer: ToolOffer
+    """How the tools were offered in the latest request."""
+    calls_natively = False
+    """Whether the model has called a function, so that it knows how to."""
+
+
+class ReactAgent(LoopAgent[ReactRun, Memory, ReactStep, T]):
     """An agent that calls tools until it has the answer.
 
     Args:
         model: a `Model`, or a name such as `"openai:gpt-4.1"`; a bare name is served by
             `OPENAI_BASE_URL`.
         tools: `Tool` objects, or typed and documented functions.
-        output_type: the type of the answer, default `str`. Anything that Pydantic can read.
+        output_type: the type of the answer, default `str`: any type that Pydantic can read.
         tool_calling_mode: how tools are offered: `"native"` (function calling), `"validated"` (the
-            same, arguments checked before anything else sees them), `"structured"` (the server
-            holds the model to a JSON Schema), `"parsed"` (in words, for any model); `"auto"`
-            starts from what is known of the model and steps down where its server refuses.
-        max_steps: model calls in one run, at most (default 10).
-        prompt_file: a system prompt in place of the built-in one.
+            same, with arguments checked before anything else sees them), `"structured"` (the server
+            enforces a JSON Schema), `"parsed"` (in words, for any model); `"auto"` starts from what
+            is known about the model and steps down if its server refuses.
+        max_steps: the maximum number of model calls in one run (default 10).
+        prompt_file: a file with a system prompt that replaces the built-in one.
         system_suffix: added to the system prompt.
-        middleware: what wraps each model and tool call, outermost first.
-        max_tokens, temperature: passed to the model; a temperature only where it takes one.
-        reasoning: how much the model is to think before it answers: `"off"`, `"low"`, `"medium"`,
-            `"high"`, or about how many tokens; None leaves it to the model.
+        middleware: wraps each model and tool call, outermost first.
+        max_tokens, temperature: passed to the model; a temperature only if it accepts one.
+        reasoning: how much the model should think before it answers: `"off"`, `"low"`,
+            `"medium"`, `"high"`, or about how many tokens; None leaves it to the model.
         output_retries: how often a wrong typed answer goes back to the model (default 2).
 
     Raises:
-        ToolDefinitionError: something given as a tool is none.
-        ConfigurationError: no key for the model, or an option is wrong.
+        ToolDefinitionError: an item of `tools` cannot be a tool.
+        ConfigurationError: the model has no key, or an option is wrong.
     """
 
     def __init__(
@@ -70,30 +72,32 @@ class ReactAgent(LoopAgent[Run[Memory], Memory, ReactStep, T]):
         **options: Unpack[AgentOptions],
     ) -> None:
         super().__init__(model, tools, output_type, options, REACT_SYSTEM)
-        self._tools = tuple(self._tool_map.values())
-        self._steps_down = tool_calling_mode == "auto"
-        self._use(get_adapter(self._model, self._tools, tool_calling_mode))
+        offered = tuple(self._tool_map.values())
+        self._offers = ToolOffers(
+            get_adapter(self._model, offered, tool_calling_mode),
+            offered,
+            self._output.schema,
+            may_step_down=tool_calling_mode == "auto",
+        )
 
     def begin(
-        self, task: Content, memory: Memory | None, context: RunContext, *, streaming: bool
-    ) -> Run[Memory]:
-        """The conversation so far with the task behind it."""
+        self, task: Content, memory: Memory | None, control: RunControl, *, streaming: bool
+    ) -> ReactRun:
+        """The conversation so far, followed by the task."""
         conversation = Memory() if memory is None else memory.copy()
         conversation.set_system(self._system_prompt)
         conversation.add("user", task)
-        layers = self._settings.layers()
-        tools = self._tool_map
-        return Run(self._model, tools, layers, context, conversation, streaming=streaming)
+        model, tools, layers = self._model, self._tool_map, self._layers
+        return ReactRun(model, tools, layers, control, conversation, streaming=streaming)
 
-    def request(self, run: Run[Memory]) -> ModelRequest:
-        """The conversation so far, with the tools on offer."""
-        adapter = run.adapter or self._adapter
-        form = self._format
-        if run.results.is_used or run.context.answer_only:
+    def request(self, run: ReactRun) -> ModelRequest:
+        """The conversation so far, with the tools that are available."""
+        adapter, form = run.offer.adapter, run.offer.format
+        if run.results.is_used or run.control.answer_only:
             form = adapter.format_request(
                 tuple(run.tools.values()),
                 self._output.schema,
-                answer_only=run.context.answer_only,
+                answer_only=run.control.answer_only,
             )
         messages = adapter.format_messages(run.memory.messages)
         return ModelRequest(
@@ -104,42 +108,38 @@ class ReactAgent(LoopAgent[Run[Memory], Memory, ReactStep, T]):
             reasoning=self._settings.reasoning,
         )
 
-    async def ask(self, run: Run[Memory]) -> ModelResponse:
-        """Ask the model; a form of tool calling that its server refuses is not used again."""
+    async def ask(self, run: ReactRun) -> ModelResponse:
+        """Ask the model; an offer of tools that its server refuses is not made again."""
         while True:
-            used = run.adapter = self._adapter
+            run.offer = self._offers.current
             try:
                 return await super().ask(run)
             except ModelFormatRefused as refused:
-                if run.context.answer_only:  # refused for that, perhaps, and not for the tools
-                    run.context.answer_only = False
+                if run.control.answer_only:  # the server may refuse this, and not the tools
+                    run.control.answer_only = False
                     continue
-                lower = step_down(used) if self._steps_down else None
-                if lower is None:
+                if not self._offers.refuse(run.offer, refused):
                     raise
-                if self._adapter is used:  # another run may have stepped down meanwhile
-                    logger.info("%s; going on with %s", refused, type(lower).__name__)
-                    self._use(lower)
 
-    async def act(self, run: Run[Memory], response: ModelResponse) -> None:
-        """Run the calls of the answer side by side; an answer without calls is the final one."""
-        adapter = run.adapter or self._adapter
-        said = response.content or ""
+    async def act(self, run: ReactRun, response: ModelResponse) -> None:
+        """Run the calls of the reply concurrently; a reply without calls is the final answer."""
+        adapter = run.offer.adapter
+        text = response.content or ""
         calls = self._read_calls(run, adapter, response)
         if not calls:
             answer = adapter.extract_answer(response)
             run.output = self._read_answer(run, lambda: self._output.read(answer))
             run.finalizer.set_answer(run.output, "text", {"finish_reason": response.finish_reason})
-            run.memory.add("assistant", remembered(response, said, ()))
+            run.memory.add("assistant", remembered(response, text, ()))
             return
         done: dict[str, ToolResult] = {}
         try:
             await _run_calls(run, calls, done)
         finally:
-            # A limit may end the run in the middle: what was done is remembered all the same.
+            # A limit may end the run in the middle: finished calls are remembered all the same.
             results = tuple(done.get(call.id) or _not_finished(call) for call in calls)
-            kept = remembered(response, adapter.text_beside_calls(response), calls)
-            run.memory.add("assistant", kept, tool_calls=calls)
+            content = remembered(response, adapter.text_beside_calls(response), calls)
+            run.memory.add("assistant", content, tool_calls=calls)
             for result in results:
                 run.memory.add(
                     "tool",
@@ -147,17 +147,17 @@ class ReactAgent(LoopAgent[Run[Memory], Memory, ReactStep, T]):
                     tool_call_id=result.call.id,
                     is_error=result.is_error,
                 )
-            run.steps.append(ReactStep(run.context.step, said, results))
+            run.steps.append(ReactStep(run.control.step, text, results))
 
     def _read_calls(
-        self, run: Run[Memory], adapter: ToolCallingAdapter, response: ModelResponse
+        self, run: ReactRun, adapter: ToolCallingAdapter, response: ModelResponse
     ) -> tuple[ToolCall, ...]:
-        """The calls to run; none where the reply is an answer."""
-        tools, said = tuple(run.tools.values()), response.content or ""
+        """The calls to run; none if the reply is an answer."""
+        tools, text = tuple(run.tools.values()), response.content or ""
         run.calls_natively = run.calls_natively or bool(response.tool_calls)
-        if response.tool_calls or not said.strip() or not isinstance(adapter, _NATIVE):
+        if response.tool_calls or not text.strip() or not isinstance(adapter, _NATIVE):
             return adapter.extract_tool_calls(response, tools)
-        only_calls = is_only_calls(said, run.tools)
+        only_calls = is_only_calls(text, run.tools)
         if run.calls_natively and not only_calls:
             return ()  # the model knows how to call: a call among words is a quotation
         calls = adapter.extract_tool_calls(response, tools)
@@ -165,24 +165,15 @@ class ReactAgent(LoopAgent[Run[Memory], Memory, ReactStep, T]):
             raise MalformedReply(ONLY_A_CALL)  # a typed answer may have the keys of a call
         return calls
 
-    def reject(self, run: Run[Memory], response: ModelResponse, reason: str) -> None:
-        """Keep what the model said, and what was wrong with it."""
+    def reject(self, run: ReactRun, response: ModelResponse, reason: str) -> None:
+        """Remember what the model wrote, and what is wrong with it."""
         if response.content and response.content.strip():
             run.memory.add("assistant", remembered(response, response.content, ()))
         run.memory.add("user", reason)
 
-    def shorten(self, run: Run[Memory], strategy: Callable[..., Any]) -> int:
-        """Prune the messages; the task stays."""
-        return run.memory.prune(strategy, task=run.context.task)
 
-    def _use(self, adapter: ToolCallingAdapter) -> None:
-        """Offer the tools by this adapter from now on, in all runs of this agent."""
-        self._adapter = adapter
-        self._format = adapter.format_request(self._tools, self._output.schema)
-
-
-def _result_content(run: Run[Memory], result: ToolResult) -> Content:
-    """What the model is shown of a result: long texts are cut, images and documents are not."""
+def _result_content(run: ReactRun, result: ToolResult) -> Content:
+    """The part of a result that the model is shown: long texts are cut, images are not."""
     if not result.parts:
         return "\n".join(filter(None, (run.results.bounded(result.content), result.note)))
     note = (Text(result.note),) if result.note else ()
@@ -195,7 +186,7 @@ def _not_finished(call: ToolCall) -> ToolResult:
 
 
 def _with_instructions(messages: Sequence[Message], instructions: str) -> Sequence[Message]:
-    """The messages with the adapter's instructions behind the system prompt."""
+    """The messages with the adapter's instructions after the system prompt."""
     if not instructions:
         return messages
     first, rest = messages[0], messages[1:]
@@ -204,10 +195,8 @@ def _with_instructions(messages: Sequence[Message], instructions: str) -> Sequen
     return (Message("system", f"{first.text}\n\n{instructions}"), *rest)
 
 
-async def _run_calls(
-    run: Run[Memory], calls: Sequence[ToolCall], done: dict[str, ToolResult]
-) -> None:
-    """Run the calls side by side, those of sequential tools alone; results go into `done`."""
+async def _run_calls(run: ReactRun, calls: Sequence[ToolCall], done: dict[str, ToolResult]) -> None:
+    """Run the calls concurrently, those of sequential tools alone; results go into `done`."""
 
     async def run_one(call: ToolCall) -> None:
         done[call.id] = await run.call_tool(call)
@@ -215,10 +204,10 @@ async def _run_calls(
     for alone, group in groupby(calls, run.is_sequential):
         batch = list(group)
         for part in [[call] for call in batch] if alone else [batch]:
-            await _side_by_side(run_one, part)
+            await _run_together(run_one, part)
 
 
-async def _side_by_side(
+async def _run_together(
     run_one: Callable[[ToolCall], Awaitable[None]], calls: Sequence[ToolCall]
 ) -> None:
     """Run all; the first end of the run cancels the others."""

@@ -1,13 +1,12 @@
-"""Run: all that one run of an agent knows, and its two ways to the outside."""
+"""Run: the state of one run of an agent, and its calls of the model and of tools."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
-from tinyagent.adapters import ToolCallingAdapter
-from tinyagent.core.context import RunContext
+from tinyagent.core.context import RunControl
 from tinyagent.core.errors import ModelReplyError, TinyAgentError
 from tinyagent.core.events import (
     ModelRequested,
@@ -16,18 +15,11 @@ from tinyagent.core.events import (
     ToolFinished,
     ToolStarted,
 )
-from tinyagent.core.execution import Artifact
-from tinyagent.core.finalizer import Finalizer
 from tinyagent.core.logs import logger
 from tinyagent.core.messages import ToolCall
-from tinyagent.core.signals import Signal
-from tinyagent.core.types import (
-    ModelRequest,
-    ModelResponse,
-    RunResult,
-    RunState,
-    ToolResult,
-)
+from tinyagent.core.results import Finalizer, RunResult, RunState
+from tinyagent.core.types import ModelRequest, ModelResponse, ToolResult
+from tinyagent.memory.memory import BaseMemory
 from tinyagent.middleware.base import (
     Middleware,
     bind_all,
@@ -40,32 +32,18 @@ from tinyagent.tools.calling import call_tool
 from tinyagent.tools.results import ResultStore
 from tinyagent.tools.tool import Tool
 
-
-class Conversation(Protocol):
-    """What a run needs of its memory, be it of messages or of steps."""
-
-    @property
-    def tokens(self) -> int:
-        """About how many tokens the model is sent of it."""
-        ...
-
-    def learn(self, input_tokens: int) -> None:
-        """Correct the estimate by what the server counted."""
-        ...
-
-    def __len__(self) -> int:
-        """How many messages or steps there are."""
-        ...
-
-
-M = TypeVar("M", bound=Conversation)
+M = TypeVar("M", bound=BaseMemory[Any, Any, Any])
 
 
 class Run(Generic[M]):
     """One run. The agent object holds none of this, so it can serve many runs at once.
 
     Args:
-        context: what middleware and tools may see of the run.
+        model: answers the requests.
+        tools: the agent's tools by name.
+        middleware: what wraps the calls, outermost first.
+        control: the state that tools and middleware see.
+        memory: the conversation so far, the new task included.
         streaming: whether text deltas are wanted.
     """
 
@@ -74,35 +52,31 @@ class Run(Generic[M]):
         model: Model,
         tools: Mapping[str, Tool],
         middleware: Sequence[Middleware],
-        context: RunContext,
+        control: RunControl,
         memory: M,
         *,
         streaming: bool,
     ) -> None:
-        self.context = context
+        self.control = control
         self.memory = memory
         self.finalizer = Finalizer()
         self.output: Any = None
         self.steps: list[Any] = []
-        self.signals: list[Signal] = []
-        self.artifacts: list[Artifact] = []
         self.rejected_outputs = 0
-        self.adapter: ToolCallingAdapter | None = None
-        self.calls_natively = False
         self.results = ResultStore(taken=tools)
         self.resources = AsyncExitStack()
-        """What is given back when the run ends."""
-        self.layers = bind_all(middleware, context)
+        """What is released when the run ends."""
+        self.layers = bind_all(middleware, control)
         self._model = model
         self._tools = tools
-        bound = self.layers
-        context.emit = with_listeners(bound, context.emit)
-        self._model_call = chain_model_call(bound, self._stream if streaming else self._complete)
-        self._tool_call = chain_tool_call(bound, self._call_tool)
+        control.emit = with_listeners(self.layers, control.emit)
+        innermost = self._stream if streaming else self._complete
+        self._model_call = chain_model_call(self.layers, innermost)
+        self._tool_call = chain_tool_call(self.layers, self._call_tool)
 
     @property
     def tools(self) -> Mapping[str, Tool]:
-        """The tools on offer now: the agent's, and one to read on where a result was cut."""
+        """The tools available now: the agent's, and one to read long results if one was cut."""
         if not self.results.is_used:
             return self._tools
         reader = self.results.tool
@@ -110,48 +84,45 @@ class Run(Generic[M]):
 
     async def call_model(self, request: ModelRequest) -> ModelResponse:
         """Ask the model, through the middleware."""
-        step = self.context.step
-        self.context.emit(ModelRequested(step, request))
+        step = self.control.step
+        self.control.emit(ModelRequested(step, request))
         logger.debug("step %d: asking %s, %d messages", step, self._model.name, len(self.memory))
         response = await self._model_call(request)
-        self.context.usage += response.usage
-        self.context.uses.append(response.use)
+        self.control.count(response.usage, [response.use])
         if response.usage.input_tokens:
             self.memory.learn(response.usage.input_tokens)
         logger.debug("step %d: %s answered (%s)", step, self._model.name, response.finish_reason)
-        self.context.emit(ModelResponded(step, response))
+        self.control.emit(ModelResponded(step, response))
         return response
 
     async def call_tool(self, call: ToolCall) -> ToolResult:
-        """Run a tool, through the middleware; its failure is a result too."""
-        step = self.context.step
-        self.context.emit(ToolStarted(step, call))
+        """Run a tool, through the middleware; a failure is a result too."""
+        step = self.control.step
+        self.control.emit(ToolStarted(step, call))
         result = await self._tool_call(call)
         logger.debug("step %d: %s took %.3f s", step, call.name, result.duration_seconds)
-        self.context.emit(ToolFinished(step, result))
+        self.control.emit(ToolFinished(step, result))
         return result
 
     def is_sequential(self, call: ToolCall) -> bool:
-        """Whether the call must not run beside others."""
+        """Whether the call must not run at the same time as others."""
         tool = self._tools.get(call.name)
         return tool is not None and tool.sequential
 
     def result(self, state: RunState, error: TinyAgentError | None) -> RunResult[Any]:
-        """What the run has come to."""
-        answer = self.finalizer.answer
+        """The result of the run as it is now."""
+        control = self.control
         return RunResult(
             output=self.output,
             state=state,
-            steps_taken=self.context.step,
-            duration_seconds=self.context.seconds,
-            usage=self.context.usage,
+            steps_taken=control.step,
+            duration_seconds=control.seconds,
+            usage=control.usage,
             memory=self.memory,
-            final_answer=answer,
+            final_answer=self.finalizer.answer,
             steps=tuple(self.steps),
-            signals=tuple(self.signals),
-            artifacts=tuple(self.artifacts),
             error=error,
-            uses=tuple(self.context.uses),
+            uses=tuple(control.uses),
         )
 
     async def _complete(self, request: ModelRequest) -> ModelResponse:
@@ -162,8 +133,8 @@ class Run(Generic[M]):
             async for item in items:
                 if isinstance(item, ModelResponse):
                     return item
-                self.context.emit(TextDelta(self.context.step, item.text, item.kind))
-        raise ModelReplyError(f"{self._model.name} ended its stream without a whole answer")
+                self.control.emit(TextDelta(self.control.step, item.text, item.kind))
+        raise ModelReplyError(f"{self._model.name} ended its stream without a complete answer")
 
     async def _call_tool(self, call: ToolCall) -> ToolResult:
-        return await call_tool(self.tools, call, self.context)
+        return await call_tool(self.tools, call, self.control.context)

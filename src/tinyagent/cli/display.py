@@ -1,4 +1,4 @@
-"""What a person at a terminal sees of a run, and is asked."""
+"""How a run is shown at a terminal, and how the person there is asked for approval."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import typer
 from rich.status import Status
 from rich.text import Text
 
-from tinyagent.cli.notes import notes, printable
+from tinyagent.cli.shell import notes, printable
 from tinyagent.core.cost import has_prices
 from tinyagent.core.events import (
     CodeFinished,
@@ -27,8 +27,8 @@ from tinyagent.core.events import (
 )
 from tinyagent.core.execution import ExecutionResult
 from tinyagent.core.messages import ToolCall
+from tinyagent.core.results import RunResult
 from tinyagent.core.threads import run_in_thread
-from tinyagent.core.types import RunResult
 from tinyagent.middleware.approval import Decision
 
 _SHOWN = 300
@@ -36,12 +36,12 @@ _TAIL = 70
 
 
 class Display:
-    """Shows a run: the answer on standard output, all else on standard error.
+    """Shows a run: the answer on standard output, everything else on standard error.
 
     Args:
         stream: show the model's text as it is written.
         quiet: show errors only.
-        code: the run is a code agent's: the model's text is no answer.
+        code: the run is a code agent's, so the model's text is not the answer.
     """
 
     def __init__(self, *, stream: bool, quiet: bool, code: bool = False) -> None:
@@ -59,7 +59,7 @@ class Display:
         if self._quiet:
             return
         if isinstance(event, TextDelta) and event.kind == "reasoning":
-            self._think(event.text)
+            self._show_reasoning(event.text)
             return
         self._settle()
         match event:
@@ -68,7 +68,7 @@ class Display:
                 self._status = notes.status(f"step {step}: waiting for the model")
                 self._status.start()
             case TextDelta(kind="text", text=text) if self._stream:
-                (self._write_beside if self._code else self._write)(printable(text))
+                (self._write_note if self._code else self._write)(printable(text))
             case TextDelta(kind="restart"):
                 self._break_line()
                 notes.print("(the connection broke; the answer starts again)", style="yellow")
@@ -87,7 +87,7 @@ class Display:
                 pass
 
     def end(self, result: RunResult[Any]) -> None:
-        """Print what is left to say of the run."""
+        """Print the answer, the error and a summary of the run."""
         self._settle()
         self._break_line()
         answer = printable(str(result))
@@ -108,33 +108,33 @@ class Display:
         self._break_line()
         match event:
             case CodeStarted(code=code):
-                if not self._stream:  # else it has been seen as it was written
+                if not self._stream:  # otherwise it was shown as it was written
                     notes.print(printable(code), style="cyan")
             case OutputDelta(text=text):
-                self._write_beside(printable(text))
+                self._write_note(printable(text))
             case CodeFinished(result=result):
                 self._end_code(result)
             case SignalGiven(signal=signal):
                 notes.print(f"({signal.type}: {_shorten(signal.message)})", style="dim")
 
-    def _write_beside(self, text: str) -> None:
-        """What is no answer goes beside it."""
+    def _write_note(self, text: str) -> None:
+        """Write text that is not the answer to standard error."""
         sys.stderr.write(text)
         sys.stderr.flush()
 
     def _end_code(self, result: ExecutionResult) -> None:
         if result.output and not result.output.endswith("\n"):
-            self._write_beside("\n")
+            self._write_note("\n")
         if result.error is not None:
             notes.print(printable(result.error.rstrip()), style="red")
         elif not result.output and result.value_text:
             notes.print(_shorten(result.value_text), style="dim")
         for artifact in result.artifacts:
             size = f"{len(artifact.data):,} bytes"
-            notes.print(printable(f"made {artifact.name} ({size})"), style="green")
+            notes.print(printable(f"created {artifact.name} ({size})"), style="green")
 
     def _settle(self) -> None:
-        """Take the progress line away; of reasoning its length stays."""
+        """Remove the progress line; after reasoning, print its length."""
         if self._status is not None:
             self._status.stop()
             self._status = None
@@ -142,7 +142,7 @@ class Display:
             notes.print(f"(reasoning: {self._thoughts:,} characters)", style="dim")
             self._thoughts, self._tail = 0, ""
 
-    def _think(self, text: str) -> None:
+    def _show_reasoning(self, text: str) -> None:
         """Show the end of the reasoning in the progress line while it is streamed."""
         if not (self._stream and text):
             return
@@ -167,7 +167,7 @@ class Display:
 
 
 def _cost(result: RunResult[Any]) -> str:
-    """What the run cost, where the table of prices is installed."""
+    """The cost of the run, if the price list is installed."""
     if not has_prices():
         return ""
     cost = result.cost
@@ -187,17 +187,17 @@ _asking = asyncio.Lock()
 
 
 async def ask_person(call: ToolCall) -> Decision:
-    """Ask at the terminal whether a tool may be called; where there is none, the answer is no."""
+    """Ask at the terminal whether a tool may be called; without a terminal, the answer is no."""
     if not sys.stdin.isatty():
-        return Decision(approved=False, reason="nobody is at the terminal to approve it")
-    # Calls of one answer ask at once, but a person answers the question that they see.
+        return Decision(approved=False, reason="there is no terminal to ask for approval")
+    # Concurrent calls ask at the same time, but a person answers the question on the screen.
     async with _asking:
         return await _ask_now(call)
 
 
 async def _ask_now(call: ToolCall) -> Decision:
     notes.print(printable(f"? {_as_code(call)}"), style="bold yellow")
-    notes.print("  Allow it? y, or n, or a reason against it: ", end="")
+    notes.print("  Allow it? Enter y, n, or a reason to refuse: ", end="")
     answer = str(await run_in_thread(sys.stdin.readline)).strip()
     if answer.lower() in {"y", "yes"}:
         return Decision(approved=True)

@@ -15,8 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 import tinyagent_commands
-from tinyagent.cli.exits import ExitCode
-from tinyagent.cli.notes import notes
+from tinyagent.cli.shell import ExitCode, notes
 from tinyagent.execution.limits import TrustLevel
 
 if TYPE_CHECKING:

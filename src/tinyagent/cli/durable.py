@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 import tinyagent_commands
-from tinyagent.cli.exits import ExitCode
-from tinyagent.cli.notes import notes, printable
+from tinyagent.cli.shell import ExitCode, notes, printable
 from tinyagent.core.errors import CallerError, ConfigurationError
 
 if TYPE_CHECKING:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import tinyagent_commands
-from tinyagent.cli.exits import ExitCode
-from tinyagent.cli.notes import notes, printable
+from tinyagent.cli.shell import ExitCode, notes, printable
 from tinyagent.core.errors import CallerError, SandboxUnavailable
 from tinyagent.execution.limits import ExecutionLimits, TrustLevel
 

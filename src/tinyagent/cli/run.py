@@ -12,13 +12,11 @@ import typer
 
 import tinyagent_commands
 from tinyagent.cli.execute import Require, Without
-from tinyagent.cli.exits import ExitCode
-from tinyagent.cli.notes import notes, printable
-from tinyagent.cli.references import load
+from tinyagent.cli.shell import ExitCode, load, notes, printable
 from tinyagent.core.cost import has_prices
 from tinyagent.core.errors import CallerError, ConfigurationError, SandboxUnavailable
-from tinyagent.core.json_shape import as_array
 from tinyagent.core.parts import attachment
+from tinyagent.core.untrusted import as_array
 from tinyagent.execution.limits import TrustLevel
 
 if TYPE_CHECKING:
@@ -27,7 +25,7 @@ if TYPE_CHECKING:
     from tinyagent.agents.react import ReactAgent
     from tinyagent.core.events import Event
     from tinyagent.core.messages import Task
-    from tinyagent.core.types import RunResult
+    from tinyagent.core.results import RunResult
     from tinyagent.tools.tool import Tool
 
     Agent = ReactAgent[str] | TinyCodeAgent[str]
@@ -46,14 +44,14 @@ def run(  # noqa: PLR0913 - one for each option of the command
     image: Annotated[
         list[Path] | None, typer.Option(help="An image or a PDF that goes with TASK; repeatable.")
     ] = None,
-    max_steps: Annotated[int, typer.Option(min=1, help="Model calls at most.")] = 10,
+    max_steps: Annotated[int, typer.Option(min=1, help="The most model calls.")] = 10,
     *,
     code: Annotated[bool, typer.Option("--code", help="Let the model write Python.")] = False,
     trust: Annotated[
-        TrustLevel, typer.Option(help="What stands around that code.")
+        TrustLevel, typer.Option(help="How that code is isolated.")
     ] = TrustLevel.ISOLATED,
     artifacts: Annotated[
-        Path | None, typer.Option(help="A folder for the files that the code makes.")
+        Path | None, typer.Option(help="A folder for the files that the code creates.")
     ] = None,
     without: Without = None,
     require: Require = None,
@@ -62,18 +60,18 @@ def run(  # noqa: PLR0913 - one for each option of the command
 ) -> None:
     """Give TASK to an agent and print its answer.
 
-    With --code it is an agent that thinks in Python, else one that calls the tools. The model is
-    served by OPENAI_BASE_URL with OPENAI_API_KEY. Progress goes to standard error.
+    With --code the agent writes Python, otherwise it calls the tools. The model is served by
+    OPENAI_BASE_URL with OPENAI_API_KEY. Progress goes to standard error.
     Exit codes: 0 answered, 1 failed, 2 bad usage, 3 step or usage limit.
     """
     from tinyagent.cli.display import Display
 
     if stream and as_json:
-        raise typer.BadParameter("--stream and --json exclude each other")
+        raise typer.BadParameter("use --stream or --json, not both")
     if (without or require) and not (code and trust is not TrustLevel.LOCAL):
         raise typer.BadParameter("--without and --require need --code, and not --trust local")
     try:
-        asked: Task = [task, *map(attachment, image)] if image else task
+        prompt: Task = [task, *map(attachment, image)] if image else task
         sandbox: CodeOptions = {
             "trust_level": trust,
             "without": without or (),
@@ -81,7 +79,7 @@ def run(  # noqa: PLR0913 - one for each option of the command
         }
         agent = _agent(model, _load_tools(tools or []), max_steps, sandbox if code else None)
         show = Display(stream=stream, quiet=as_json, code=code)
-        result = tinyagent_commands.run(_run(agent, asked, show.show))
+        result = tinyagent_commands.run(_run(agent, prompt, show.show))
         _save(result, artifacts)
     except (CallerError, SandboxUnavailable) as error:
         notes.print(printable(f"error: {error}"), style="red")
@@ -101,7 +99,7 @@ def _agent(
     max_steps: int,
     sandbox: CodeOptions | None,
 ) -> Agent:
-    """An agent that writes code where there is a sandbox, else one that calls tools."""
+    """An agent that writes code if there is a sandbox, otherwise one that calls tools."""
     from tinyagent.cli.display import ask_person
     from tinyagent.middleware.approval import Approval
 
@@ -117,7 +115,7 @@ def _agent(
 
 
 def _save(result: RunResult[str], folder: Path | None) -> None:
-    """Write what the code made into the folder."""
+    """Write the files that the code created to the folder."""
     if folder is None:
         return
     try:
@@ -166,8 +164,8 @@ def _exit_code(result: RunResult[Any]) -> ExitCode:
 
 def _load_tools(references: list[str]) -> list[Tool | Callable[..., Any]]:
     """The tools that `module:name` refers to; the working folder is searched too."""
-    found: list[Tool | Callable[..., Any]] = []
+    tools: list[Tool | Callable[..., Any]] = []
     for reference in references:
         value: Any = load(reference, "--tools", "my_tools:search")
-        found += as_array(value) or [value]
-    return found
+        tools += as_array(value) or [value]
+    return tools

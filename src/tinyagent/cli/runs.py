@@ -11,8 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from tinyagent.cli.durable import DEFAULT_DATABASE, Database, complete, opened
-from tinyagent.cli.exits import ExitCode
-from tinyagent.cli.notes import notes, printable
+from tinyagent.cli.shell import ExitCode, notes, printable
 from tinyagent.core.errors import ConfigurationError
 
 if TYPE_CHECKING:

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tinyagent.cli.durable import DEFAULT_DATABASE, Database, complete, require
-from tinyagent.cli.notes import notes, printable
-from tinyagent.cli.references import load
+from tinyagent.cli.shell import load, notes, printable
 from tinyagent.core.errors import ConfigurationError
-from tinyagent.core.json_shape import as_object
+from tinyagent.core.untrusted import as_object
 
 if TYPE_CHECKING:
     from tinyagent.agents.base import LoopAgent

@@ -1,10 +1,14 @@
-"""RunContext: what a run shows to its middleware and tools."""
+"""The state of a run, as its tools and middleware see it.
+
+`RunContext` is a read-only view for tools and ordinary middleware. `RunControl` is the state
+itself, for middleware that steers a run: limits, approval, durable runs.
+"""
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,26 +17,38 @@ from tinyagent.core.events import Event
 from tinyagent.core.messages import ToolCall
 from tinyagent.core.types import ToolSpec, Usage
 
-Question = Callable[[ToolCall], Awaitable[Any]]
-"""Asks somebody whether a call may be made."""
+Ask = Callable[[ToolCall], Awaitable[Any]]
+"""Asks a person whether a call may be made."""
 
 
-def _no_listener(_event: Event) -> None:
-    """Nobody listens."""
+def _ignore(_event: Event) -> None:
+    """Emit to no listener."""
 
 
-def _as_it_is(ask: Question) -> Question:
+def _unchanged(ask: Ask) -> Ask:
     return ask
 
 
 @dataclass(slots=True)
-class RunContext:
-    """The state of one run that others may read.
+class RunControl:
+    """The state of one run, which its agent and steering middleware may change.
 
-    A tool with a parameter of this type is given the run's own; the model does not see it.
-    `answer_only` keeps the model from calling tools: it is to answer from what it has.
-    `asking` wraps what asks for an approval, and `forget_variables` is a code agent's: both are for
-    a middleware that remembers more than one process does.
+    Attributes:
+        task: the task in words.
+        max_steps: the step limit.
+        tools: the agent's tools by name.
+        model: the model's name.
+        run_id: a unique id.
+        step: the number of the current step, from 1; 0 before the first.
+        usage: model requests and tokens so far, including those of agents as tools.
+        uses: the same for each model request.
+        started: when the run started, in seconds of the monotonic clock.
+        waited_seconds: how long it has waited for people.
+        waiting_since: when the current wait for a person started, on the same clock.
+        answer_only: whether the model must answer from what it has, without calling tools.
+        emit: sends an event to the listeners.
+        wrap_ask: wraps each function that asks for approval, so that answers can be remembered.
+        forget_variables: clears the variables of a code agent's sandbox; None for other agents.
     """
 
     task: str
@@ -47,13 +63,90 @@ class RunContext:
     waited_seconds: float = 0.0
     waiting_since: float | None = None
     answer_only: bool = False
-    emit: Callable[[Event], None] = _no_listener
-    asking: Callable[[Question], Question] = _as_it_is
+    emit: Callable[[Event], None] = _ignore
+    wrap_ask: Callable[[Ask], Ask] = _unchanged
     forget_variables: Callable[[], Awaitable[None]] | None = None
 
     @property
     def seconds(self) -> float:
-        """How long the run has been working, the time it waited for people left out."""
+        """How long the run has worked, without the time that it waited for people."""
         now = time.monotonic()
         waiting = 0.0 if self.waiting_since is None else now - self.waiting_since
         return now - self.started - self.waited_seconds - waiting
+
+    @property
+    def context(self) -> RunContext:
+        """The read-only view."""
+        return RunContext(self)
+
+    def count(self, usage: Usage, uses: Iterable[ModelUse]) -> None:
+        """Add model requests to those of the run."""
+        self.usage += usage
+        self.uses += uses
+
+
+class RunContext:
+    """What a run shows to its tools and middleware; it cannot be changed through this view.
+
+    A tool with a parameter of this type receives the view of its run, and the model does not see
+    the parameter. The only thing that a tool may add is what it used itself: see `count`.
+    """
+
+    __slots__ = ("_control",)
+
+    def __init__(self, control: RunControl) -> None:
+        self._control = control
+
+    @property
+    def task(self) -> str:
+        """The task in words."""
+        return self._control.task
+
+    @property
+    def max_steps(self) -> int:
+        """The step limit."""
+        return self._control.max_steps
+
+    @property
+    def tools(self) -> Mapping[str, ToolSpec]:
+        """The agent's tools by name."""
+        return self._control.tools
+
+    @property
+    def model(self) -> str:
+        """The model's name."""
+        return self._control.model
+
+    @property
+    def run_id(self) -> str:
+        """The run's unique id."""
+        return self._control.run_id
+
+    @property
+    def step(self) -> int:
+        """The number of the current step, from 1; 0 before the first."""
+        return self._control.step
+
+    @property
+    def usage(self) -> Usage:
+        """Model requests and tokens so far, including those of agents as tools."""
+        return self._control.usage
+
+    @property
+    def uses(self) -> Sequence[ModelUse]:
+        """The same for each model request."""
+        return tuple(self._control.uses)
+
+    @property
+    def seconds(self) -> float:
+        """How long the run has worked, without the time that it waited for people."""
+        return self._control.seconds
+
+    def count(self, usage: Usage, uses: Iterable[ModelUse] = ()) -> None:
+        """Count model requests that a tool made as requests of this run, so that limits hold.
+
+        Args:
+            usage: what they used, for example `result.usage` of another run.
+            uses: the same for each request, for the cost: `result.uses`.
+        """
+        self._control.count(usage, uses)

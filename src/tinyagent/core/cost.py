@@ -1,4 +1,4 @@
-"""What model requests cost, by a maintained table of list prices (`genai-prices`)."""
+"""The cost of model requests, by a maintained table of list prices (`genai-prices`)."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any
 
 from tinyagent.core.errors import ConfigurationError
 
-# Names of providers, where the table has others.
+# Names of providers that differ in the table.
 _PRICED_AS = {"gemini": "google", "kimi": "moonshotai", "xai": "x-ai"}
 
 
 @dataclass(frozen=True, slots=True)
 class ModelUse:
-    """The tokens of one model request, and whose they are. Cached ones are part of the input."""
+    """The tokens of one model request, and its model. Cached ones are part of the input."""
 
     provider: str
     model: str
@@ -28,7 +28,7 @@ class ModelUse:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What requests cost in US dollars: an estimate from list prices, not a bill.
+    """The cost of requests in US dollars: an estimate from list prices, not a bill.
 
     Attributes:
         known: the cost of the requests whose price is known.
@@ -40,11 +40,11 @@ class Cost:
 
     @property
     def usd(self) -> Decimal | None:
-        """The whole cost; None where the price of a model is not known."""
+        """The whole cost; None if the price of a model is not known."""
         return None if self.unknown else self.known
 
     def to_dict(self) -> dict[str, Any]:
-        """The JSON form: amounts as text, so that no digit is lost."""
+        """The JSON form; amounts are text so that no digit is lost."""
         whole = None if self.usd is None else str(self.usd)
         return {"usd": whole, "known_usd": str(self.known), "unknown": list(self.unknown)}
 
@@ -60,7 +60,7 @@ class Cost:
 
 
 def cost_of(uses: Iterable[ModelUse]) -> Cost:
-    """What the requests cost together.
+    """The total cost of the requests.
 
     Raises:
         ConfigurationError: the package `genai-prices` is not installed.
@@ -75,7 +75,7 @@ def has_prices() -> bool:
 
 
 def check_prices() -> None:
-    """Raise ConfigurationError where the table of prices is not installed."""
+    """Raise ConfigurationError if the table of prices is not installed."""
     if not has_prices():
         raise ConfigurationError(
             "costs need the package 'genai-prices': pip install genai-prices (extra 'prices')"

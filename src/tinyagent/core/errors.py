@@ -1,40 +1,40 @@
 """Every error that tinyagent raises, split by who can act on it.
 
 TinyAgentError
-├── ModelMayRetry             told to the model, which tries again
+├── ModelMayRetry             reported to the model, which tries again
 │   ├── MalformedReply        the reply is neither an answer nor a call
 │   ├── ToolArgumentsError    the arguments do not fit the tool
 │   └── ToolRetry             raised by a tool: advice for the next try
-├── CallerError               a mistake in the calling program
+├── CallerError               an error in the calling program
 │   ├── ConfigurationError    a key, an address or an option is missing or wrong
 │   ├── MultipleFinalAnswers  an answer was set twice
-│   ├── RecordingMismatch     a request is not the one that was recorded
-│   ├── RunConflict           a durable run is not what, or where, the caller takes it to be
-│   ├── ToolDefinitionError   something given as a tool is none
-│   ├── UnknownRun            no durable run of that id
-│   └── UnknownToolError      no tool of that name in the registry
+│   ├── RecordingMismatch     a request differs from the recorded one
+│   ├── RunConflict           a durable run is not in the state that the caller assumes
+│   ├── ToolDefinitionError   an object cannot be a tool
+│   ├── UnknownRun            there is no durable run with this id
+│   └── UnknownToolError      there is no tool with this name in the registry
 ├── RunEnded                  the run stopped without an answer; carries its result
-│   ├── InvalidFinalAnswer    the answer never took the wanted type
-│   ├── ReplayDiverged        a durable run asks for something else than it did before
-│   ├── RunAborted            somebody ended a durable run whose call was in doubt
-│   ├── StepLimitReached      `max_steps` are used up
-│   └── UsageLimitReached     requests, tokens, tool calls or seconds are used up
-│       └── NoProgress        the same call gave the same result again and again
+│   ├── InvalidFinalAnswer    the answer never matched its type
+│   ├── ReplayDiverged        a resumed durable run does something else than before
+│   ├── RunAborted            a durable run was aborted because the result of a call is unknown
+│   ├── StepLimitReached      the run took `max_steps` steps
+│   └── UsageLimitReached     a limit on requests, tokens, tool calls or seconds was reached
+│       └── NoProgress        the same call kept giving the same result
 ├── ModelError                the model's server failed
 │   ├── ModelAuthenticationError   the key is refused
-│   ├── ModelConnectionError       no connection, or it broke
+│   ├── ModelConnectionError       the connection failed or broke
 │   ├── ModelRateLimited           too many requests
 │   ├── ModelRefused               the server refuses this request
 │   │   ├── ModelContextTooLong    the conversation is longer than the model can take
-│   │   └── ModelFormatRefused     it takes no `tools`, or no `response_format`
+│   │   └── ModelFormatRefused     it does not support `tools` or `response_format`
 │   ├── ModelReplyError            the server's reply cannot be read
 │   ├── ModelServerError           the server failed
 │   └── ModelTimeout               the server did not answer in time
-├── ArtifactError             a file that code made cannot be saved
+├── ArtifactError             a file that code created cannot be saved
 ├── ToolServerError           an MCP server failed or cannot be reached
 └── ExecutionError            a model's code could not be run
-    ├── ExecutionTimeout      its time is over
-    └── SandboxUnavailable    this machine cannot give what the trust level promises
+    ├── ExecutionTimeout      it took too long
+    └── SandboxUnavailable    this machine cannot keep the promises of the trust level
 """
 
 from __future__ import annotations
@@ -42,17 +42,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
-    from tinyagent.core.types import RunResult, RunState
+    from tinyagent.core.results import RunResult, RunState
 
 
 class TinyAgentError(Exception):
-    """Root of the tree. `result` is what the run had come to, where a run ended with it."""
+    """Root of the tree. `result` is the result of the run, if a run ended with this error."""
 
     result: RunResult[Any] | None = None
 
 
 class ModelMayRetry(TinyAgentError):
-    """Told to the model, which tries again."""
+    """Reported to the model, which tries again."""
 
 
 class MalformedReply(ModelMayRetry):
@@ -60,19 +60,19 @@ class MalformedReply(ModelMayRetry):
 
 
 class ToolArgumentsError(ModelMayRetry):
-    """The arguments do not fit the tool: which field, what was expected, what came."""
+    """The arguments do not match the tool: which field, what was expected, what was sent."""
 
 
 class ToolRetry(ModelMayRetry):
-    """Raise it inside a tool to tell the model, in your words, how to call it better."""
+    """Raise it inside a tool to tell the model how to call the tool correctly."""
 
 
 class CallerError(TinyAgentError):
-    """A mistake in the calling program."""
+    """An error in the calling program."""
 
 
 class ConfigurationError(CallerError):
-    """A key, an address or an option is missing or wrong; the message says which and the mend."""
+    """A key, an address or an option is missing or wrong; the message says how to fix it."""
 
 
 class MultipleFinalAnswers(CallerError):
@@ -80,68 +80,68 @@ class MultipleFinalAnswers(CallerError):
 
 
 class RecordingMismatch(CallerError):
-    """A request is not the one that was recorded; the message shows the difference."""
+    """A request differs from the recorded one; the message shows the difference."""
 
 
 class RunConflict(CallerError):
-    """A durable run is not what, or where, the caller takes it to be; the message says it."""
+    """A durable run is not in the state that the caller assumes; the message says why."""
 
 
 class ToolDefinitionError(CallerError):
-    """Something given as a tool cannot be one; the message names it and the mend."""
+    """An object cannot be a tool; the message names it and says how to fix it."""
 
 
 class UnknownRun(CallerError):
-    """There is no durable run of that id."""
+    """There is no durable run with this id."""
 
 
 class UnknownToolError(CallerError):
-    """The registry has no tool of that name."""
+    """The registry has no tool with this name."""
 
 
 class RunEnded(TinyAgentError):
-    """The run stopped without an answer; `result` is what it had come to."""
+    """The run stopped without an answer; `result` is its result up to there."""
 
     state: ClassVar[RunState] = "error"
 
 
 class InvalidFinalAnswer(RunEnded):
-    """The answer did not take the wanted type within `output_retries` more tries."""
+    """The answer did not match its type after `output_retries` more tries."""
 
 
 class ReplayDiverged(RunEnded):
-    """A durable run that goes on asks for something else than what its journal holds."""
+    """A resumed durable run does something else than its journal records."""
 
 
 class RunAborted(RunEnded):
-    """A call was begun, nobody knows what came of it, and somebody decided to end the run."""
+    """The result of a started call is unknown, and a person decided to end the run."""
 
 
 class StepLimitReached(RunEnded):
-    """`max_steps` are used up."""
+    """The run took `max_steps` steps without an answer."""
 
     state: ClassVar[RunState] = "step_limit_reached"
 
 
 class UsageLimitReached(RunEnded):
-    """Requests, tokens, tool calls or seconds of `UsageLimits` are used up."""
+    """A limit of `UsageLimits` on requests, tokens, tool calls or seconds was reached."""
 
     state: ClassVar[RunState] = "usage_limit_reached"
 
 
 class NoProgress(UsageLimitReached):
-    """The same call gave the same result again and again, though the model was told."""
+    """The same call kept giving the same result, although the model was warned."""
 
 
 class ModelError(TinyAgentError):
-    """The model's server failed. `retryable`: the same request may succeed later."""
+    """The model's server failed. If `retryable`, the same request may succeed later."""
 
     retryable: ClassVar[bool] = False
 
     def __init__(self, message: str, *, retry_after: float | None = None) -> None:
         super().__init__(message)
         self.retry_after = retry_after
-        """Seconds that the server asked to wait, where it did."""
+        """How many seconds the server asked to wait, if it did."""
 
 
 class ModelAuthenticationError(ModelError):
@@ -157,11 +157,11 @@ class ModelContextTooLong(ModelRefused):
 
 
 class ModelFormatRefused(ModelRefused):
-    """The server or the model takes no `tools`, or no `response_format`."""
+    """The server or the model does not support `tools` or `response_format`."""
 
 
 class ModelConnectionError(ModelError):
-    """No connection, or it broke before the answer was whole."""
+    """The connection failed, or broke before the answer was complete."""
 
     retryable: ClassVar[bool] = True
 
@@ -191,20 +191,20 @@ class ModelTimeout(ModelError):
 
 
 class ToolServerError(TinyAgentError):
-    """A server of tools (MCP) cannot be reached, does not answer in time, or sends rubbish."""
+    """An MCP server cannot be reached, does not answer in time, or sends invalid data."""
 
 
 class ArtifactError(TinyAgentError, OSError):
-    """A file that a model's code made cannot be saved; the message says why."""
+    """A file that a model's code created cannot be saved; the message says why."""
 
 
 class ExecutionError(TinyAgentError):
-    """A model's code could not be run, for a reason that lies outside the code."""
+    """A model's code could not be run, for a reason outside the code."""
 
 
 class ExecutionTimeout(ExecutionError):
-    """The time of `ExecutionLimits.timeout_seconds` is over."""
+    """The code ran longer than `ExecutionLimits.timeout_seconds`."""
 
 
 class SandboxUnavailable(ExecutionError):
-    """This machine cannot give what the trust level promises; the message says what to install."""
+    """This machine cannot keep the trust level's promises; the message says what to install."""

@@ -1,16 +1,16 @@
-"""What a run tells its listeners, in the order in which it happens.
+"""Events: what a run reports to its listeners, in the order in which it happens.
 
     RunStarted
       StepStarted
         ModelRequested, TextDelta…, ModelResponded
-        ToolStarted, ToolFinished   (calls of one step overlap; `call.id` tells them apart)
-        CodeStarted, OutputDelta…, CodeFinished   (of a code agent; its tool calls lie within)
+        ToolStarted, ToolFinished   (calls of one step overlap; `call.id` identifies them)
+        CodeStarted, OutputDelta…, CodeFinished   (code agents; tool calls are in between)
         SignalGiven
-        ReplyRejected               (the model is told why and tries again)
+        ReplyRejected               (the model is shown the reason and tries again)
       StepFinished
-    RunFinished                     (always last, always there)
+    RunFinished                     (always the last)
 
-Text deltas come only where somebody streams the run.
+Text deltas are only emitted if the run is streamed.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ from typing import Any
 
 from tinyagent.core.execution import ExecutionResult
 from tinyagent.core.messages import ToolCall
+from tinyagent.core.results import RunResult
 from tinyagent.core.signals import Signal
-from tinyagent.core.types import ModelRequest, ModelResponse, RunResult, ToolResult
+from tinyagent.core.types import ModelRequest, ModelResponse, ToolResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ class ModelRequested:
 
 @dataclass(frozen=True, slots=True)
 class TextDelta:
-    """A piece of the answer as the model writes it; `kind` as in `ModelDelta`."""
+    """A piece of the answer as the model writes it; `kind` is as in `ModelDelta`."""
 
     step: int
     text: str
@@ -58,7 +59,7 @@ class TextDelta:
 
 @dataclass(frozen=True, slots=True)
 class ModelResponded:
-    """The model's answer is whole."""
+    """The model's answer is complete."""
 
     step: int
     response: ModelResponse
@@ -74,7 +75,7 @@ class ToolStarted:
 
 @dataclass(frozen=True, slots=True)
 class ToolFinished:
-    """A tool call has its result, be it an error."""
+    """A tool call has its result, which may be an error."""
 
     step: int
     result: ToolResult
@@ -98,7 +99,7 @@ class OutputDelta:
 
 @dataclass(frozen=True, slots=True)
 class CodeFinished:
-    """The block has ended, however it did."""
+    """The block has ended, with or without an error."""
 
     step: int
     result: ExecutionResult
@@ -106,7 +107,7 @@ class CodeFinished:
 
 @dataclass(frozen=True, slots=True)
 class SignalGiven:
-    """The code said something of its own thinking."""
+    """The code reported something about its thinking."""
 
     step: int
     signal: Signal
@@ -114,7 +115,7 @@ class SignalGiven:
 
 @dataclass(frozen=True, slots=True)
 class ReplyRejected:
-    """The reply could not be used; `reason` is what the model is told."""
+    """The reply could not be used; `reason` is what the model is shown."""
 
     step: int
     reason: str

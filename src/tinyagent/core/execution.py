@@ -1,4 +1,4 @@
-"""What a step of a model's code comes to."""
+"""The result of a step of a model's code, and the files that it creates."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ _MAX_NAMESAKES = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
-    """A file or a figure that the code made. `name` is relative to the working folder."""
+    """A file or figure that the code created. `name` is relative to the working folder."""
 
     name: str
     data: bytes
     media_type: str = "application/octet-stream"
 
     def save(self, folder: str | Path) -> Path:
-        """Write it into `folder` as a new file, under its own name whatever path the name pretends.
+        """Write it into `folder` as a new file; a path in its name is made part of the file name.
 
-        A file, folder or link that has the name already stays as it is: the new file is then called
-        `name-1.png` and so on. A name that is too long for the file system is cut.
+        An existing file, folder or link with the same name stays as it is: the new file is then
+        called `name-1.png` and so on. A name that is too long for the file system is cut.
 
         Raises:
             ArtifactError: it cannot be written there.
@@ -43,7 +43,7 @@ class Artifact:
 
 
 def _fitting(name: str) -> tuple[str, str]:
-    """The name without and with its ending, together short enough for any file system."""
+    """Stem and ending of the name, together short enough for any file system."""
     stem, dot, ending = name.rpartition(".")
     if not stem or len(ending.encode()) > _MAX_ENDING:
         stem, dot, ending = name, "", ""
@@ -52,7 +52,7 @@ def _fitting(name: str) -> tuple[str, str]:
 
 
 def _write_new(folder: Path, name: tuple[str, str], data: bytes) -> Path:
-    """Write a file that was not there before, by the first name that is free."""
+    """Write a new file under the first name that is free."""
     stem, ending = name
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
     flags |= getattr(os, "O_BINARY", 0)
@@ -74,12 +74,22 @@ def _write_new(folder: Path, name: tuple[str, str], data: bytes) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class ExecutionResult:
-    """What one step of code came to.
+    """The result of one step of code.
 
-    `output` is what it printed; `error` the traceback of its own lines, or what ended it; `value`
-    the last expression's value and `value_text` its repr; `is_final` says that it called
-    `final_answer`, with `final_value` and `final_metadata`; `state_lost` that the variables of
-    earlier steps are gone, `undone` that they are as if this step had not been.
+    Attributes:
+        output: what it printed.
+        error: the traceback of its lines, or what ended it; None if it ended normally.
+        timed_out: whether it ran too long.
+        out_of_memory: whether it used too much memory.
+        is_final: whether it called `final_answer`.
+        final_value: the answer.
+        final_metadata: the keyword arguments of `final_answer`.
+        value: the value of the last expression.
+        value_text: its repr.
+        artifacts: the files and figures that it created.
+        duration_seconds: how long it ran.
+        state_lost: whether the variables of earlier steps are gone.
+        undone: whether the variables are as they were before this step.
     """
 
     output: str = ""

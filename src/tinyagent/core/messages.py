@@ -1,4 +1,4 @@
-"""Messages and tool calls: what a conversation is made of."""
+"""Messages and tool calls: the contents of a conversation."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from tinyagent.core.errors import ConfigurationError
-from tinyagent.core.json_shape import as_array, as_object, describe
 from tinyagent.core.parts import (
     READERS,
     ContentPart,
@@ -19,6 +18,7 @@ from tinyagent.core.parts import (
     Text,
     read_opaque,
 )
+from tinyagent.core.untrusted import as_array, as_object, describe
 
 _to_json = json.JSONEncoder(default=str).encode
 Role = Literal["system", "user", "assistant", "tool"]
@@ -26,12 +26,12 @@ Role = Literal["system", "user", "assistant", "tool"]
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A model's wish to run a tool.
+    """A request of a model to run a tool.
 
-    `fault` says why the call cannot be run as it came (cut-off JSON, say); it is for the model to
-    read. A faulty call keeps what the model wrote under the one argument `_unreadable`, so a
-    conversation never holds arguments that are not JSON. `opaque` is what the provider wants back
-    with the call: a signature, or an id of its own.
+    `fault` says why the call cannot be run (cut-off JSON, for example); it is written for the
+    model. A faulty call keeps the text of the model in its only argument, `_unreadable`, so a
+    conversation never holds arguments that are not JSON. `opaque` is data that the provider wants
+    back with the call: a signature or an id.
     """
 
     id: str
@@ -42,7 +42,7 @@ class ToolCall:
 
     @property
     def size(self) -> int:
-        """How many characters the model is sent of it."""
+        """How many characters of it are sent to the model."""
         return len(self.name) + len(_to_json(dict(self.arguments)))
 
     def describe(self) -> str:
@@ -77,16 +77,16 @@ class ToolCall:
 Part = Text | Image | Document | Reasoning | ToolCall
 Content = str | tuple[Part, ...]
 Task = str | Sequence[str | ContentPart]
-"""What an agent is asked: words, or words, images and documents in their order."""
+"""A task: words, or words, images and documents in their order."""
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
     """One message. Only an assistant's message has `tool_calls`, only a tool's a `tool_call_id`.
 
-    `content` is a plain string, or parts in the order in which they were given or sent. In a
-    message of parts the calls are among the parts, and `tool_calls` is a view of them. `is_error`
-    marks the result of a call that failed.
+    `content` is a plain string, or parts in their original order. In a message of parts, the calls
+    are among the parts, and `tool_calls` is a view of them. `is_error` marks the result of a call
+    that failed.
     """
 
     role: Role
@@ -113,21 +113,21 @@ class Message:
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        """All parts in their order; of a plain message its text and then its calls."""
+        """All parts in their order; for a plain message, its text and then its calls."""
         if not isinstance(self.content, str):
             return self.content
         return (Text(self.content), *self.tool_calls) if self.content else self.tool_calls
 
     @property
     def text_only(self) -> bool:
-        """Whether it holds no image and no document."""
+        """Whether it holds neither images nor documents."""
         if isinstance(self.content, str):
             return True
         return not any(isinstance(part, Image | Document) for part in self.content)
 
     @property
     def size(self) -> int:
-        """How many characters the model is sent of it; images and documents are estimated."""
+        """How many characters of it are sent to the model; images and documents are estimated."""
         if isinstance(self.content, str):
             size = len(self.content)
             for call in self.tool_calls:
@@ -136,11 +136,11 @@ class Message:
         return sum(part.size for part in self.content)
 
     def describe(self) -> str:
-        """The content in words: what is no text is described in brackets."""
+        """The content in words; anything but text is described in brackets."""
         return "\n".join(part.describe() for part in self.parts)
 
     def with_text(self, change: Callable[[str], str]) -> Message:
-        """The same with `change` applied to each of its texts; itself where nothing changes."""
+        """A copy with `change` applied to each text; itself if nothing changes."""
         if isinstance(self.content, str):
             text = change(self.content)
             return self if text == self.content else replace(self, content=text)
@@ -148,7 +148,7 @@ class Message:
         return self if content == self.content else replace(self, content=content)
 
     def to_dict(self) -> dict[str, Any]:
-        """The JSON form; parts that are not there are left out."""
+        """The JSON form, without empty parts."""
         out: dict[str, Any] = {"role": self.role, "content": self.content}
         if not isinstance(self.content, str):
             out["content"] = [_part_to_dict(part) for part in self.content]
@@ -180,15 +180,15 @@ def parts_from_list(data: object) -> tuple[Part, ...]:
     return tuple(_part_from_dict(entry) for entry in entries)
 
 
-def as_content(given: Task) -> Content:
-    """What a caller gives, as the content of a message.
+def as_content(task: Task) -> Content:
+    """A task as the content of a message.
 
     Raises:
-        ConfigurationError: an item is no string, text, image or document, or there is none.
+        ConfigurationError: an item is not a string, text, image or document, or there is none.
     """
-    if isinstance(given, str):
-        return given
-    parts = tuple(Text(item) if isinstance(item, str) else item for item in given)
+    if isinstance(task, str):
+        return task
+    parts = tuple(Text(item) if isinstance(item, str) else item for item in task)
     for part in parts:
         if not isinstance(part, ContentPart):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ConfigurationError(
@@ -200,21 +200,21 @@ def as_content(given: Task) -> Content:
     return parts
 
 
-def task_to_json(given: Task) -> str | list[dict[str, Any]]:
-    """The JSON form of a task: words, or a list of parts; raises as `as_content`."""
-    content = as_content(given)
+def task_to_json(task: Task) -> str | list[dict[str, Any]]:
+    """The JSON form of a task: words, or a list of parts; raises like `as_content`."""
+    content = as_content(task)
     return content if isinstance(content, str) else [_part_to_dict(part) for part in content]
 
 
 def task_from_json(data: object) -> Task:
-    """Read it back; raises KeyError or ValueError for a missing or wrong part."""
+    """Read a task from its JSON form; raises KeyError or ValueError for a wrong part."""
     if isinstance(data, str):
         return data
     return [part for part in parts_from_list(data) if isinstance(part, ContentPart)]
 
 
 def plain_content(parts: Iterable[Part]) -> Content:
-    """The parts, or a plain string where there is nothing but text that has no opaque data."""
+    """The parts, or a plain string if there is nothing but text without opaque data."""
     content = tuple(parts)
     if all(isinstance(part, Text) and part.opaque is None for part in content):
         return "".join(part.text for part in content if isinstance(part, Text))

@@ -1,8 +1,8 @@
 """Parts: what a message holds besides plain text.
 
-A part has a JSON form that loses nothing; bytes are base64 in it. What only one provider can read
-(a signature, encrypted reasoning) is an `Opaque`, which names the provider and the model that made
-it and is never shown.
+A part has a JSON form that loses nothing; bytes are base64 in it. Data that only one provider can
+read (a signature, encrypted reasoning) is an `Opaque`, which names the provider and the model that
+created it and is never shown.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from tinyagent.core.errors import ConfigurationError
-from tinyagent.core.json_shape import as_object, describe
+from tinyagent.core.untrusted import as_object, describe
 
 MAX_IMAGE_BYTES = 10 * 1024 * 1024
 MAX_DOCUMENT_BYTES = 20 * 1024 * 1024
@@ -29,11 +29,11 @@ _PDF = "application/pdf"
 
 @dataclass(frozen=True, slots=True)
 class Opaque:
-    """Data that only the provider and model that made it can read. Its repr hides the data.
+    """Data that only the provider and model that created it can read. Its repr hides the data.
 
     Args:
         provider: the name of the provider, such as `anthropic`.
-        model: the model's name, as it was asked for.
+        model: the model's name, as it was requested.
         data: what the provider sent, as JSON.
     """
 
@@ -60,7 +60,7 @@ class Text:
 
     @property
     def size(self) -> int:
-        """How many characters the model is sent of it."""
+        """How many characters of it are sent to the model."""
         return len(self.text)
 
     def describe(self) -> str:
@@ -79,9 +79,10 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Reasoning:
-    """What a model thought before it answered: text or a summary, where the provider shows any.
+    """What a model thought before it answered: text or a summary, if the provider shows any.
 
-    `opaque` is what the provider wants back unchanged; it is sent to no other provider or model.
+    `opaque` is data that the provider wants back unchanged; it is sent to no other provider or
+    model.
     """
 
     text: str = ""
@@ -89,13 +90,13 @@ class Reasoning:
 
     @property
     def size(self) -> int:
-        """How many characters the model is sent of it."""
+        """How many characters of it are sent to the model."""
         if self.text or self.opaque is None:
             return len(self.text)
         return len(json.dumps(dict(self.opaque.data)))
 
     def describe(self) -> str:
-        """The text in brackets; of reasoning that is not shown, only that there was some."""
+        """The text in brackets; reasoning that is not shown is only mentioned."""
         return f"[reasoning: {self.text}]" if self.text else "[reasoning]"
 
     def to_dict(self) -> dict[str, Any]:
@@ -110,20 +111,20 @@ class Reasoning:
 
 @dataclass(frozen=True, slots=True, init=False)
 class Image:
-    """A PNG, JPEG, GIF or WebP image. The format is read from the bytes, not from a file's name.
+    """A PNG, JPEG, GIF or WebP image. The format is read from the bytes, not from the file name.
 
     Args:
         data: its bytes, or the path of a file.
 
     Raises:
-        ConfigurationError: the file cannot be read, it is none of these, or larger than 10 MiB.
+        ConfigurationError: the file cannot be read, has another format, or is larger than 10 MiB.
     """
 
     data: bytes = field(repr=False)
     media_type: str = field(init=False)
 
     def __init__(self, data: bytes | str | PathLike[str]) -> None:
-        what, content = _given(data, MAX_IMAGE_BYTES)
+        what, content = _load(data, MAX_IMAGE_BYTES)
         kind = _image_type(content)
         if kind is None:
             raise ConfigurationError(
@@ -138,18 +139,18 @@ class Image:
         """The image in a file.
 
         Raises:
-            ConfigurationError: the file cannot be read, is no image or is too large.
+            ConfigurationError: the file cannot be read, is not an image, or is too large.
         """
         return cls(path)
 
     @property
     def size(self) -> int:
-        """About how many characters of text it stands for: images cost tokens by the piece."""
+        """The number of characters that cost about as much; images cost a fixed price."""
         return _IMAGE_CHARS
 
     def describe(self) -> str:
         """Type, size and checksum in brackets."""
-        return f"[image {self.media_type}, {_bytes_in_words(self.data)}]"
+        return f"[image {self.media_type}, {_describe_bytes(self.data)}]"
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form."""
@@ -170,30 +171,30 @@ class Document:
 
     Args:
         data: its bytes, or the path of a file.
-        name: a file name to tell the model; by default the file's own.
+        name: a file name that the model is shown; by default that of the file.
 
     Raises:
-        ConfigurationError: the file cannot be read, it is no PDF, or larger than 20 MiB.
+        ConfigurationError: the file cannot be read, is not a PDF, or is larger than 20 MiB.
     """
 
     data: bytes = field(repr=False)
     name: str
 
     def __init__(self, data: bytes | str | PathLike[str], name: str = "") -> None:
-        what, content = _given(data, MAX_DOCUMENT_BYTES)
+        what, content = _load(data, MAX_DOCUMENT_BYTES)
         if not _is_pdf(content):
             raise ConfigurationError(f"{what} not a PDF; give other documents as text")
         _check_size(content, MAX_DOCUMENT_BYTES, "the document")
-        given = "document.pdf" if isinstance(data, bytes) else Path(data).name
+        default = "document.pdf" if isinstance(data, bytes) else Path(data).name
         object.__setattr__(self, "data", content)
-        object.__setattr__(self, "name", name or given)
+        object.__setattr__(self, "name", name or default)
 
     @classmethod
     def from_path(cls, path: str | PathLike[str]) -> Document:
         """The document in a file.
 
         Raises:
-            ConfigurationError: the file cannot be read, is no PDF or is too large.
+            ConfigurationError: the file cannot be read, is not a PDF, or is too large.
         """
         return cls(path)
 
@@ -204,12 +205,12 @@ class Document:
 
     @property
     def size(self) -> int:
-        """About how many characters of text it stands for, guessed from the number of bytes."""
+        """The number of characters that cost about as much, estimated from the number of bytes."""
         return _DOCUMENT_CHARS * -(-len(self.data) // _PAGE_BYTES)
 
     def describe(self) -> str:
         """Name, size and checksum in brackets."""
-        return f"[document {self.name}, {_bytes_in_words(self.data)}]"
+        return f"[document {self.name}, {_describe_bytes(self.data)}]"
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form."""
@@ -225,14 +226,14 @@ class Document:
 
 
 ContentPart = Text | Image | Document
-"""What a user or a tool can give besides a plain string."""
+"""What a user or a tool can provide besides a plain string."""
 
 
 def attachment(path: str | PathLike[str]) -> Image | Document:
-    """The image or the PDF in a file, whichever it is.
+    """The image or PDF in a file.
 
     Raises:
-        ConfigurationError: the file cannot be read, is neither or is too large.
+        ConfigurationError: the file cannot be read, is neither, or is too large.
     """
     return Document(path) if _is_pdf(_read(path, _HEAD)) else Image(path)
 
@@ -243,7 +244,7 @@ READERS: Mapping[str, Callable[[Mapping[str, Any]], ContentPart | Reasoning]] = 
     "image": Image.from_dict,
     "document": Document.from_dict,
 }
-"""What reads the JSON form of each type of part."""
+"""The functions that read the JSON form of each type of part."""
 
 
 def to_base64(data: bytes) -> str:
@@ -252,7 +253,7 @@ def to_base64(data: bytes) -> str:
 
 
 def read_opaque(data: Mapping[str, Any]) -> Opaque | None:
-    """The `opaque` of a part's JSON form, if there is one; raises KeyError or ValueError."""
+    """The `opaque` of a part's JSON form, if any; raises KeyError or ValueError."""
     entry = data.get("opaque")
     return None if entry is None else Opaque.from_dict(_mapping(entry))
 
@@ -277,15 +278,15 @@ def _is_pdf(data: bytes) -> bool:
     return b"%PDF-" in data[:_HEAD]
 
 
-def _given(data: bytes | str | PathLike[str], limit: int) -> tuple[str, bytes]:
-    """What to call it in an error, and its bytes."""
+def _load(data: bytes | str | PathLike[str], limit: int) -> tuple[str, bytes]:
+    """How an error names it, and its bytes."""
     if isinstance(data, str | PathLike):
         return f"{Path(data)} is", _read(data, limit)
     return f"these {len(data):,} bytes are", bytes(data)
 
 
 def _read(path: str | PathLike[str], limit: int) -> bytes:
-    """The bytes of a file, and no more of a large one than shows that it is too large."""
+    """The bytes of a file; of a large one, just enough to show that it is too large."""
     try:
         with Path(path).open("rb") as file:
             return file.read(limit + 1)
@@ -301,7 +302,7 @@ def _check_size(data: bytes, limit: int, what: str) -> None:
         )
 
 
-def _bytes_in_words(data: bytes) -> str:
+def _describe_bytes(data: bytes) -> str:
     return f"{len(data):,} bytes, CRC {binascii.crc32(data):08x}"
 
 

@@ -1,4 +1,4 @@
-"""Blocking functions off the event loop, in threads that never hold up the process's end."""
+"""Runs blocking functions in threads that never delay the end of the process."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Any
 
 
 async def run_in_thread(fn: Callable[..., Any], /, **kwargs: Any) -> Any:
-    """Call `fn(**kwargs)` in a thread of its own, in the caller's context, and await its result.
+    """Call `fn(**kwargs)` in a new thread, in the caller's context, and await its result.
 
     `asyncio.to_thread` is not used because its pool is joined when the loop and the interpreter
     end: one tool that never returns would then hang the program. When the awaiting task is
-    cancelled, the thread is left to end by itself and its result is dropped.
+    cancelled, the thread continues and its result is dropped.
 
     Raises:
         BaseException: whatever `fn` raises.
@@ -35,7 +35,7 @@ async def run_in_thread(fn: Callable[..., Any], /, **kwargs: Any) -> Any:
             result = context.run(fn, **kwargs)
         except BaseException as error:  # noqa: BLE001 - all of it is raised again in the awaiting task
             raised = error
-        with suppress(RuntimeError):  # the loop is closed: nobody is left to take the result
+        with suppress(RuntimeError):  # the loop is closed: nothing waits for the result
             loop.call_soon_threadsafe(settle, result, raised)
 
     threading.Thread(target=work, name="tinyagent-tool", daemon=True).start()

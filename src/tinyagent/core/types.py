@@ -1,28 +1,21 @@
-"""What travels through a run: messages, tool calls, requests, responses, results.
-
-All types are frozen. What outlives a run, its memory and usage, has a JSON form.
-"""
+"""Requests to models and tools, and their responses. All types are frozen."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
-from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol
+from typing import Any, Literal, Protocol
 
-from tinyagent.core.cost import Cost, ModelUse, cost_of
-from tinyagent.core.errors import TinyAgentError
-from tinyagent.core.execution import Artifact
-from tinyagent.core.messages import Message, ToolCall
-from tinyagent.core.parts import ContentPart, Opaque, Reasoning, Text
-from tinyagent.core.signals import Signal
+from tinyagent.core.cost import ModelUse
+from tinyagent.core.messages import Content, Message, ToolCall, parts_from_list, plain_content
+from tinyagent.core.parts import READERS, ContentPart, Opaque, Reasoning, Text, read_opaque
+from tinyagent.core.untrusted import as_array, as_object, describe
 
 ReasoningWish = Literal["off", "low", "medium", "high"] | int
-RunState = Literal["completed", "step_limit_reached", "usage_limit_reached", "cancelled", "error"]
 
 
 class ToolSpec(Protocol):
-    """What adapters and middleware need to know of a tool."""
+    """What adapters and middleware need to know about a tool."""
 
     @property
     def name(self) -> str:
@@ -31,7 +24,7 @@ class ToolSpec(Protocol):
 
     @property
     def description(self) -> str:
-        """What it does, as told to the model."""
+        """What it does, for the model."""
         ...
 
     @property
@@ -41,12 +34,12 @@ class ToolSpec(Protocol):
 
     @property
     def validate(self) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-        """Reads a model's arguments; raises `ToolArgumentsError` naming each fault."""
+        """Reads a model's arguments; raises `ToolArgumentsError` naming each error."""
         ...
 
     @property
     def requires_approval(self) -> bool:
-        """Whether a call waits for a yes."""
+        """Whether a call needs approval."""
         ...
 
     @property
@@ -56,13 +49,13 @@ class ToolSpec(Protocol):
 
     @property
     def is_agent(self) -> bool:
-        """Whether its calls are those of a run of its own."""
+        """Whether each call starts a run of another agent."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What the model calls of a run cost: requests made and tokens counted by the server.
+    """Model requests of a run, and their tokens as the server counts them.
 
     `cached_tokens` (read from the provider's cache) and `cache_write_tokens` (written to it) are
     part of the input; `reasoning_tokens` are part of the output.
@@ -91,7 +84,7 @@ class Usage:
         )
 
     def to_dict(self) -> dict[str, int]:
-        """The JSON form; counts that only some providers give are left out where they are 0."""
+        """The JSON form; counts that only some providers report are left out if they are 0."""
         counts = {
             "requests": self.requests,
             "input_tokens": self.input_tokens,
@@ -109,8 +102,8 @@ class Usage:
 class RequestFormat:
     """What an adapter adds to a request so that the model can call tools.
 
-    `tools` (function declarations), `tool_choice` and `response_format` are what chat completions
-    takes by these names; `instructions` are added to the system prompt.
+    `tools` (function declarations), `tool_choice` and `response_format` are as in the chat
+    completions API; `instructions` are added to the system prompt.
     """
 
     tools: tuple[Mapping[str, Any], ...] = ()
@@ -123,8 +116,8 @@ class RequestFormat:
 class ModelRequest:
     """One request to a model: the conversation so far and how to answer.
 
-    `reasoning` is how much the model is to think before it answers: `"off"`, `"low"`, `"medium"`,
-    `"high"`, or about how many tokens; None leaves it to the provider.
+    `reasoning` is how much the model should think before it answers: `"off"`, `"low"`,
+    `"medium"`, `"high"`, or about how many tokens; None leaves it to the provider.
     """
 
     messages: Sequence[Message]
@@ -145,14 +138,14 @@ class RawToolCall:
 
 
 ReplyPart = Text | Reasoning | RawToolCall
-"""What a model's answer is made of."""
+"""The parts of a model's answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelDelta:
     """A piece of a streamed answer.
 
-    `restart` means: the connection broke, what was streamed of this answer is void.
+    `restart` means that the connection broke: discard what was streamed of this answer.
     """
 
     text: str
@@ -161,12 +154,12 @@ class ModelDelta:
 
 @dataclass(frozen=True, slots=True)
 class ModelResponse:
-    """One whole answer of a model. `content` is None when it sent no text at all.
+    """One complete answer of a model. `content` is None if it sent no text at all.
 
-    `parts` are its pieces in the order in which they were sent. They are there where `content` and
-    `tool_calls` do not say it all: there is reasoning, opaque data, or text behind a call. Where
-    `content` or `tool_calls` are replaced, the parts follow. `provider` is who served it, by the
-    name that begins its models' names (`anthropic`).
+    `parts` are its parts in the order in which they were sent. They are only present if `content`
+    and `tool_calls` are not everything: if there is reasoning, opaque data, or text after a call.
+    If `content` or `tool_calls` are replaced, the parts are updated. `provider` is the provider
+    that served it, by the prefix of its models' names (`anthropic`).
     """
 
     content: str | None
@@ -187,7 +180,7 @@ class ModelResponse:
 
     @property
     def use(self) -> ModelUse:
-        """The tokens that it took, and whose they are."""
+        """The tokens that it used, and its model."""
         used = self.usage
         return ModelUse(
             self.provider,
@@ -200,20 +193,20 @@ class ModelResponse:
 
     @property
     def reasoning(self) -> str:
-        """What the model showed of its reasoning."""
+        """The reasoning that the model showed."""
         thoughts = (part.text for part in self.parts if isinstance(part, Reasoning))
         return "\n\n".join(text for text in thoughts if text)
 
 
 def split_reply(parts: Sequence[ReplyPart]) -> tuple[str | None, tuple[RawToolCall, ...]]:
-    """The text and the calls among the parts of an answer; None where there is no text."""
+    """The text and the calls among the parts of an answer; None if there is no text."""
     texts = [part.text for part in parts if isinstance(part, Text)]
     calls = tuple(part for part in parts if isinstance(part, RawToolCall))
     return "".join(texts) if texts else None, calls
 
 
 def needed_parts(parts: Sequence[ReplyPart]) -> tuple[ReplyPart, ...]:
-    """The parts; none where the text and the calls behind it are all there is to know."""
+    """The parts; none if the answer is fully described by its text followed by its calls."""
     for at, part in enumerate(parts):
         if part.opaque is not None or not (isinstance(part, RawToolCall) or at == 0):
             return tuple(parts)
@@ -224,8 +217,8 @@ def needed_parts(parts: Sequence[ReplyPart]) -> tuple[ReplyPart, ...]:
 class ToolResult:
     """The result of one tool call: `content` is its text, `note` a remark on it for the model.
 
-    `parts` are there where the tool gave images or documents; `content` then describes them in
-    words. Code that called the tool is given `value`, what it returned, or has `error` raised.
+    `parts` are present if the tool returned images or documents; `content` then describes them in
+    words. Code that called the tool receives `value`, or `error` is raised in it.
     """
 
     call: ToolCall
@@ -238,77 +231,88 @@ class ToolResult:
     parts: tuple[ContentPart, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ReactStep:
-    """One step of a `ReactAgent`: what the model said and what its calls gave."""
+def remembered(response: ModelResponse, text: str, calls: Sequence[ToolCall]) -> Content:
+    """The content of the message that records an answer: its parts in their order.
 
-    number: int
-    content: str
-    results: tuple[ToolResult, ...] = ()
-
-
-if TYPE_CHECKING:
-    from typing_extensions import TypeVar
-
-    T_co = TypeVar("T_co", covariant=True)
-    M_co = TypeVar("M_co", covariant=True, default=Any)
-    S_co = TypeVar("S_co", covariant=True, default=Any)
-else:
-    from typing import TypeVar
-
-    T_co = TypeVar("T_co", covariant=True)
-    M_co = TypeVar("M_co", covariant=True)
-    S_co = TypeVar("S_co", covariant=True)
-
-
-@dataclass(frozen=True, slots=True)
-class FinalAnswer:
-    """The one answer of a run; `source` says how it was given (`"text"`)."""
-
-    value: Any
-    source: str
-    timestamp: datetime
-    metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
-
-
-@dataclass(frozen=True, slots=True)
-class RunResult(Generic[T_co, M_co, S_co]):
-    """What a run came to.
-
-    `output` is the answer, typed by the agent's `output_type`; it is None unless `state` is
-    `"completed"`, and then `error` says why. `memory` (a `Memory`, or a code agent's
-    `MemoryManager`) can be passed to the next run of the same agent to go on. `steps` are
-    `ReactStep` or `ActionStep`; `signals` and `artifacts` are a code agent's.
+    Args:
+        response: the answer.
+        text: the text to record for it.
+        calls: its calls as they were read.
     """
+    if not response.parts:
+        return text
+    if text == (response.content or "") and len(response.tool_calls) in (0, len(calls)):
+        left = iter(calls)
+        parts = [next(left) if isinstance(part, RawToolCall) else part for part in response.parts]
+        return plain_content((*parts, *left))  # calls that were read from the text come last
+    texts = (Text(text),) if text else ()
+    return plain_content((*_reasoning(response), *texts, *calls))
 
-    output: T_co
-    state: RunState
-    steps_taken: int
-    duration_seconds: float
-    usage: Usage
-    memory: M_co
-    final_answer: FinalAnswer | None = None
-    steps: tuple[S_co, ...] = ()
-    signals: tuple[Signal, ...] = ()
-    artifacts: tuple[Artifact, ...] = ()
-    error: TinyAgentError | None = None
-    uses: tuple[ModelUse, ...] = ()
 
-    if not TYPE_CHECKING:  # before Python 3.13, type variables have no defaults when a program runs
+def spoken_parts(response: ModelResponse, text: str) -> tuple[Reasoning | Text, ...]:
+    """The reasoning and the text of an answer; none if there is only plain text.
 
-        def __class_getitem__(cls, given: Any) -> Any:
-            some = given if isinstance(given, tuple) else (given,)
-            subscript = vars(Generic)["__class_getitem__"]  # built in from Python 3.12 on
-            return subscript.__get__(None, cls)((*some, Any, Any)[:3])
+    Args:
+        response: the answer.
+        text: replaces the text of the answer, unless there is reasoning between its texts: such
+            reasoning is only valid in its place.
+    """
+    parts = tuple(part for part in response.parts if not isinstance(part, RawToolCall))
+    texts = [part for part in parts if isinstance(part, Text)]
+    if len(texts) == len(parts) and all(part.opaque is None for part in texts):
+        return ()
+    is_same = "".join(part.text for part in texts).strip() == text.strip()
+    first_text = next((at for at, part in enumerate(parts) if isinstance(part, Text)), len(parts))
+    if is_same or any(isinstance(part, Reasoning) for part in parts[first_text:]):
+        return parts
+    return (*_reasoning(response), Text(text, texts[0].opaque if len(texts) == 1 else None))
 
-    @property
-    def cost(self) -> Cost:
-        """What the run's model requests cost, by list prices; calls of agents as tools included.
 
-        Raises:
-            ConfigurationError: the package `genai-prices` is not installed (extra `prices`).
-        """
-        return cost_of(self.uses)
+def _reasoning(response: ModelResponse) -> tuple[Reasoning, ...]:
+    return tuple(part for part in response.parts if isinstance(part, Reasoning))
 
-    def __str__(self) -> str:
-        return "" if self.final_answer is None else str(self.output)
+
+def reply_to_list(parts: Iterable[ReplyPart]) -> list[dict[str, Any]]:
+    """The JSON form of the parts of an answer."""
+    return [_reply_part_to_dict(part) for part in parts]
+
+
+def reply_from_list(data: object) -> tuple[ReplyPart, ...]:
+    """Read the JSON form of parts; raises ValueError for a missing or wrong part."""
+    entries = as_array(data)
+    if entries is None:
+        raise ValueError(f"'parts' is {describe(data)}, not a list")
+    return tuple(_reply_part(entry) for entry in entries)
+
+
+def content_from_list(data: object) -> tuple[ContentPart, ...]:
+    """Read the JSON form of a tool's parts; raises ValueError for a missing or wrong part."""
+    try:
+        parts = parts_from_list(data)
+    except KeyError as error:
+        raise ValueError(f"a part has no {error}") from None
+    return tuple(part for part in parts if isinstance(part, ContentPart))
+
+
+def _reply_part_to_dict(part: ReplyPart) -> dict[str, Any]:
+    if not isinstance(part, RawToolCall):
+        return part.to_dict()
+    out = {"type": "call", "id": part.id, "name": part.name, "arguments": part.arguments}
+    return out if part.opaque is None else out | {"opaque": part.opaque.to_dict()}
+
+
+def _reply_part(data: object) -> ReplyPart:
+    entry: Mapping[str, Any] = as_object(data) or {}
+    try:
+        match entry:
+            case {"type": "call", "id": str(id_), "name": str(name), "arguments": str(arguments)}:
+                return RawToolCall(id_, name, arguments, read_opaque(entry))
+            case {"type": "text" | "reasoning" as kind}:
+                part = READERS[kind](entry)
+                if isinstance(part, Text | Reasoning):
+                    return part
+            case _:
+                pass
+    except KeyError as error:
+        raise ValueError(f"a part has no {error}") from None
+    raise ValueError("a part of an answer is not text, reasoning or a call")

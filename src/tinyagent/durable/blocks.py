@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
-from tinyagent.core.context import RunContext
+from tinyagent.core.context import RunControl
 from tinyagent.core.errors import ReplayDiverged
 from tinyagent.core.events import Event, OutputDelta
 from tinyagent.core.execution import ExecutionResult
@@ -78,7 +78,7 @@ def _ending(result: ExecutionResult) -> str:
 
 
 @contextmanager
-def _without_output(run: RunContext) -> Generator[None]:
+def _without_output(run: RunControl) -> Generator[None]:
     """Drop the events of what the code prints: they were emitted before."""
     emit: Callable[[Event], None] = run.emit
 

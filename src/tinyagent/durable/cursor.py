@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from tinyagent.core.context import RunContext
+from tinyagent.core.context import RunControl
 from tinyagent.core.errors import ReplayDiverged
 from tinyagent.core.messages import ToolCall
 from tinyagent.durable.journal import Entry, Journal
@@ -27,7 +27,7 @@ class Cursor:
         prefix: How the places of the run begin.
     """
 
-    def __init__(self, journal: Journal, run: RunContext, prefix: str) -> None:
+    def __init__(self, journal: Journal, run: RunControl, prefix: str) -> None:
         self.journal = journal
         self.run = run
         self._prefix = prefix

@@ -10,11 +10,10 @@ from typing import Self, TypedDict
 from dbos import DBOS, EnqueueOptions
 
 from tinyagent.core.errors import ConfigurationError
-from tinyagent.core.memory import Memory
 from tinyagent.durable.records import Record
 from tinyagent.durable.states import TAG
 from tinyagent.durable.workflow import WORKFLOW
-from tinyagent.memory.manager import MemoryManager
+from tinyagent.memory.memory import Memory, MemoryManager
 
 VERSION = "tinyagent-1"
 """Of the journal: a worker of this version can go on with any run of it."""

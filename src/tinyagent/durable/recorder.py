@@ -9,8 +9,7 @@ from collections.abc import Mapping
 from contextvars import ContextVar
 from typing import Any
 
-from tinyagent.core.context import Question as Ask
-from tinyagent.core.context import RunContext
+from tinyagent.core.context import Ask, RunControl
 from tinyagent.core.errors import ModelContextTooLong, ModelFormatRefused, ModelRefused, RunAborted
 from tinyagent.core.events import Event
 from tinyagent.core.execution import ExecutionResult
@@ -31,13 +30,19 @@ from tinyagent.durable.records import (
     value_or_text,
 )
 from tinyagent.middleware.approval import Decision, nobody
-from tinyagent.middleware.base import CodeRun, Middleware, ModelCall, ToolCallHandler
+from tinyagent.middleware.base import (
+    CodeRun,
+    Middleware,
+    ModelCall,
+    SteeringMiddleware,
+    ToolCallHandler,
+)
 
 _INSIDE: ContextVar[str] = ContextVar("_INSIDE", default="")
 """The place of the call of an agent as a tool, for the run that it begins."""
 
 
-class Recorder(Middleware):
+class Recorder(SteeringMiddleware):
     """Records the run of the workflow, and those of its agents as tools.
 
     Args:
@@ -47,7 +52,7 @@ class Recorder(Middleware):
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
 
-    def bind(self, run: RunContext) -> Middleware:
+    def steer(self, run: RunControl) -> Middleware:
         """Record one run; any other run that starts meanwhile is part of the call it starts in."""
         inside = _INSIDE.get()
         if not self._journal.claim(inside):  # a run that a tool or a listener starts for itself
@@ -55,7 +60,7 @@ class Recorder(Middleware):
         run_id = self._journal.run_id
         run.run_id = f"{run_id}/{inside}" if inside else run_id
         recorded = _RecordedRun(Cursor(self._journal, run, f"{inside}/" if inside else ""))
-        run.asking = recorded.asking
+        run.wrap_ask = recorded.asking
         return recorded
 
 

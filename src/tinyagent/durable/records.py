@@ -15,8 +15,16 @@ from tinyagent.core import errors
 from tinyagent.core.errors import ModelContextTooLong, ModelFormatRefused, ModelRefused
 from tinyagent.core.execution import Artifact, ExecutionResult
 from tinyagent.core.messages import ToolCall
-from tinyagent.core.replies import content_from_list, reply_from_list, reply_to_list
-from tinyagent.core.types import ModelResponse, RawToolCall, ToolResult, Usage, split_reply
+from tinyagent.core.types import (
+    ModelResponse,
+    RawToolCall,
+    ToolResult,
+    Usage,
+    content_from_list,
+    reply_from_list,
+    reply_to_list,
+    split_reply,
+)
 from tinyagent.execution.worker.values import decode, encode
 from tinyagent.execution.worker.wire import WireError
 

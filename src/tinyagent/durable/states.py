@@ -10,8 +10,8 @@ from typing import Any, Literal, cast
 from dbos import StepInfo, WorkflowStatus
 
 from tinyagent.core.errors import RunConflict
-from tinyagent.core.json_shape import as_array, as_object
 from tinyagent.core.types import Usage
+from tinyagent.core.untrusted import as_array, as_object
 from tinyagent.durable.questions import Question
 from tinyagent.durable.records import Record, take, take_list, take_object, usage_from_dict
 

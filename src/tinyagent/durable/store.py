@@ -14,7 +14,6 @@ from dbos import error as dbos_error
 
 from tinyagent.core.errors import RunConflict, UnknownRun
 from tinyagent.core.execution import Artifact
-from tinyagent.core.memory import Memory
 from tinyagent.core.messages import Task, task_to_json
 from tinyagent.durable.questions import Choice
 from tinyagent.durable.queues import (
@@ -36,7 +35,7 @@ from tinyagent.durable.states import (
     step_record,
 )
 from tinyagent.durable.workflow import ANSWER, WORKFLOW
-from tinyagent.memory.manager import MemoryManager
+from tinyagent.memory.memory import Memory, MemoryManager
 
 NAME = "tinyagent"
 """The name of the application in DBOS."""

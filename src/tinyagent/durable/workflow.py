@@ -19,14 +19,14 @@ from dbos import DBOS, DBOSClient
 from tinyagent.agents.code import TinyCodeAgent
 from tinyagent.core.errors import ConfigurationError
 from tinyagent.core.events import Event, RunFinished
-from tinyagent.core.memory import Memory
 from tinyagent.core.messages import task_from_json
-from tinyagent.core.types import RunResult, Usage
+from tinyagent.core.results import RunResult
+from tinyagent.core.types import Usage
 from tinyagent.durable.journal import CallGate, Entry, Journal
 from tinyagent.durable.questions import Suspended
 from tinyagent.durable.recorder import Recorder
 from tinyagent.durable.records import Record
-from tinyagent.memory.manager import MemoryManager
+from tinyagent.memory.memory import Memory, MemoryManager
 from tinyagent.middleware.base import INNERMOST
 
 

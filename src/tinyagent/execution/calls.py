@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from tinyagent.core.text import cut_middle
 from tinyagent.core.threads import run_in_thread
+from tinyagent.core.untrusted import cut_middle
 from tinyagent.execution.worker.values import encode
 from tinyagent.execution.worker.wire import Frame, Kind, WireError, kind_of, pack_parts
 

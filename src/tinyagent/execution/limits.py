@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from enum import StrEnum
 
 from tinyagent.core.errors import ConfigurationError
-from tinyagent.core.text import cut_middle
+from tinyagent.core.untrusted import cut_middle
 
 
 class TrustLevel(StrEnum):

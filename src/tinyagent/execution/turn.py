@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tinyagent.core.text import cut_middle
+from tinyagent.core.untrusted import cut_middle
 from tinyagent.execution.limits import ExecutionLimits
 from tinyagent.execution.protocol import Artifact, ExecutionResult
 from tinyagent.execution.worker.wire import Frame, Kind, WireError

@@ -1,6 +1,6 @@
-"""Tools of MCP servers for agents, and tools served to MCP clients, by the official SDK.
+"""Tools of MCP servers for agents, and tools served to MCP clients, over the official SDK.
 
-The SDK (package `mcp`) is an extra and takes seconds to import: it is loaded by the first call.
+The SDK (package `mcp`) is an extra and takes seconds to import: the first call loads it.
 """
 
 from tinyagent.mcp.client import mcp_tools

@@ -1,15 +1,16 @@
-"""Tools of MCP servers as tools of an agent."""
+"""The tools of MCP servers as tools of an agent."""
 
 from __future__ import annotations
 
+import importlib.util
 import re
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
+from tinyagent.core.errors import ConfigurationError
 from tinyagent.core.logs import logger
 from tinyagent.core.parts import Document, Image
-from tinyagent.mcp.sdk import require_sdk
 from tinyagent.tools.tool import Tool
 
 if TYPE_CHECKING:
@@ -32,22 +33,22 @@ async def mcp_tools(
     """The tools of one or more MCP servers, for as long as the block lasts.
 
     Use it as `async with mcp_tools("http://127.0.0.1:8000/mcp") as tools` and give `tools` to an
-    agent that runs inside the block. Names are changed where a model could not call them, and made
-    unique. A server's descriptions are shortened, but they are the server's words: connect only to
-    servers that you would let instruct the model.
+    agent that runs inside the block. Names that a model could not call are changed, and all names
+    are made unique. Descriptions are shortened, but they are the server's text: connect only to
+    servers that you would allow to instruct the model.
 
     Args:
         servers: each a URL (streamable HTTP), a command as a list (stdio; it gets PATH, HOME and
-            the like, not the rest of the environment, and is ended with the block), or what the
-            SDK's `Client` takes: `StdioServerParameters`, a transport, a server object.
+            similar variables, not the rest of the environment, and ends with the block), or what
+            the SDK's `Client` takes: `StdioServerParameters`, a transport, a server object.
         timeout: seconds that one call of a tool may take.
         connect_timeout: seconds to connect and list the tools.
-        max_tools: tools of one server, at most.
+        max_tools: the largest number of tools of one server.
 
     Raises:
         ToolServerError: a server cannot be reached, does not answer in time, has too many tools or
-            sends rubbish. A call raises it too; the model then reads it.
-        ConfigurationError: an address is none, a command cannot be run, or the SDK is missing.
+            sends invalid data. A call raises it too; the model then reads it.
+        ConfigurationError: an address is not valid, a command cannot be run, or the SDK is missing.
     """
     require_sdk()
     from tinyagent.mcp.connection import Limits, connected  # noqa: PLC0415 - loads the SDK
@@ -56,14 +57,14 @@ async def mcp_tools(
         tools: dict[str, Tool] = {}
         for connection, listed in connections:
             for entry in listed:
-                made = _as_tool(connection, entry, _unique(_callable(entry.name), tools))
-                if made is not None:
-                    tools[made.name] = made
+                tool = _as_tool(connection, entry, _unique(_callable(entry.name), tools))
+                if tool is not None:
+                    tools[tool.name] = tool
         yield list(tools.values())
 
 
 def _as_tool(connection: Connection, listed: types.Tool, name: str) -> Tool | None:
-    """A tool that calls the server; None where the server's schema is too long for a model."""
+    """A tool that calls the server; None if the server's schema is too long for a model."""
     from tinyagent.mcp.content import result_content  # noqa: PLC0415 - loads the SDK
     from tinyagent.mcp.schema import (  # noqa: PLC0415 - loads jsonschema, a part of the SDK
         MAX_DESCRIPTION_CHARS,
@@ -97,10 +98,22 @@ def _callable(name: str) -> str:
 
 
 def _unique(name: str, taken: dict[str, Tool]) -> str:
-    """The name, or with a number behind it that makes it another."""
+    """The name, with a number appended if it is taken."""
     number, candidate = 1, name
     while candidate in taken:
         number += 1
         suffix = f"_{number}"
         candidate = f"{name[: _NAME_CHARS - len(suffix)]}{suffix}"
     return candidate
+
+
+def require_sdk() -> None:
+    """Check that the SDK is installed.
+
+    Raises:
+        ConfigurationError: the package `mcp` is not installed.
+    """
+    if importlib.util.find_spec("mcp") is None:
+        raise ConfigurationError(
+            "MCP needs its official SDK; install it with: pip install 'mcp>=2.3' jsonschema"
+        )

@@ -1,4 +1,7 @@
-"""One MCP server, held open. Imports the SDK, so it is imported only where a server is used."""
+"""One MCP server, held open: its address, its connection and its errors.
+
+This module imports the SDK, so it is imported only when a server is used.
+"""
 
 from __future__ import annotations
 
@@ -6,27 +9,31 @@ import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
+from urllib.parse import urlsplit
 
-from mcp import Client, types
-from pydantic import TypeAdapter
+from mcp import Client, StdioServerParameters, types
+from mcp.client import Transport
+from mcp.server import MCPServer, Server
+from mcp.shared.exceptions import MCPError
+from pydantic import TypeAdapter, ValidationError
 
 from tinyagent.core.errors import ConfigurationError, TinyAgentError, ToolServerError
 from tinyagent.core.logs import logger
-from tinyagent.mcp.address import Address, checked, label_of
-from tinyagent.mcp.failures import as_error
 
+Address = str | Sequence[str] | StdioServerParameters | Transport | Server[Any] | MCPServer
 _MAX_PAGES = 100
 _CLOSING_SECONDS = 10.0
 
 _answers: TypeAdapter[types.CallToolResult | types.InputRequiredResult] = TypeAdapter(
     types.CallToolResult | types.InputRequiredResult
 )
+_MAX_ERROR_CHARS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How long to wait for a server, and how many tools it may have."""
+    """How long to wait for a server, in seconds, and how many tools it may have."""
 
     call_seconds: float
     connect_seconds: float
@@ -36,8 +43,8 @@ class Limits:
 class Connection:
     """One server.
 
-    A task of its own holds it open: the SDK's client must be closed by the task that opened it, and
-    cancels that task when the connection breaks. Neither may be the task of whoever uses the tools.
+    A separate task holds it open: the SDK's client must be closed by the task that opened it, and
+    it cancels that task when the connection breaks. That must not be a task that uses the tools.
     """
 
     def __init__(self, address: Address, limits: Limits) -> None:
@@ -50,10 +57,10 @@ class Connection:
         self.holder = asyncio.create_task(self._hold())
 
     async def tools(self) -> list[types.Tool]:
-        """What the server offers, once it is connected.
+        """The tools of the server, once it is connected.
 
         Raises:
-            ToolServerError: it cannot be reached, does not answer, or sends rubbish.
+            ToolServerError: it cannot be reached, does not answer, or sends invalid data.
             ConfigurationError: its command cannot be run.
         """
         first: list[asyncio.Future[Any]] = [self.holder, self._listed]
@@ -89,7 +96,7 @@ class Connection:
         return self._outcome(name, request)
 
     def close(self) -> None:
-        """Begin to close; the `holder` is done when it is closed."""
+        """Start to close; the `holder` task is done when the connection is closed."""
         self._closing.set()
         if not self._listed.done():
             self.holder.cancel()
@@ -123,8 +130,8 @@ class Connection:
     async def _request(
         self, name: str, arguments: Mapping[str, Any]
     ) -> types.CallToolResult | types.InputRequiredResult:
-        # Not `client.call_tool`: that one checks the result by the server's own output schema, and
-        # a hostile schema can make the check take for ever.
+        # Not `client.call_tool`: it validates the result against the server's output schema, and a
+        # hostile schema can make the validation take forever.
         params = types.CallToolRequestParams(name=name, arguments=dict(arguments))
         return await self._client.session.send_request(
             types.CallToolRequest(params=params), _answers
@@ -143,7 +150,7 @@ class Connection:
             if isinstance(answer, types.CallToolResult):
                 return answer
             raise ToolServerError(
-                f"the MCP server {self.label} asks for input in the middle of {name!r}, which an"
+                f"the MCP server {self.label} asks for input during the call of {name!r}, which an"
                 " agent cannot give"
             )
         if self.holder.done():
@@ -172,7 +179,7 @@ class Connection:
 async def connected(
     addresses: Sequence[Address], limits: Limits
 ) -> AsyncGenerator[list[tuple[Connection, list[types.Tool]]]]:
-    """All servers with their tools, connected side by side, closed with the block."""
+    """All servers with their tools, connected concurrently, closed with the block."""
     connections: list[Connection] = []
     try:
         connections.extend(Connection(address, limits) for address in addresses)
@@ -189,9 +196,9 @@ async def connected(
 
 
 async def _until_done(tasks: Sequence[asyncio.Task[Any]]) -> None:
-    """Wait for the tasks, through any cancellation: else their processes would be left behind.
+    """Wait for the tasks, even if cancelled: otherwise their processes would be left behind.
 
-    Whoever does not end in time is cancelled and left. A cancellation is raised afterwards.
+    A task that does not end in time is cancelled and left. A cancellation is raised afterwards.
     """
     loop = asyncio.get_running_loop()
     deadline = loop.time() + _CLOSING_SECONDS
@@ -208,3 +215,76 @@ async def _until_done(tasks: Sequence[asyncio.Task[Any]]) -> None:
             cancelled = True
     if cancelled:
         raise asyncio.CancelledError
+
+
+def checked(
+    address: Address,
+) -> str | StdioServerParameters | Transport | Server[Any] | MCPServer:
+    """The address as the SDK takes it.
+
+    Raises:
+        ConfigurationError: it is not a valid address.
+    """
+    if isinstance(address, str):
+        if urlsplit(address).scheme not in {"http", "https"}:
+            raise ConfigurationError(
+                f"{address!r} is not the address of an MCP server; write http://... or https://...,"
+                " or a command as a list: ['python', '-m', 'my_server']"
+            )
+        return address
+    if isinstance(address, Sequence):
+        if not address:
+            raise ConfigurationError("the command of an MCP server is empty")
+        return StdioServerParameters(command=address[0], args=list(address[1:]))
+    if isinstance(address, (StdioServerParameters, Server, MCPServer)) or hasattr(
+        address, "__aenter__"
+    ):
+        return address
+    raise ConfigurationError(
+        f"{address!r} is not an MCP server; pass a URL, a command as a list, or an object that the"
+        " SDK's Client takes"
+    )
+
+
+def label_of(address: Address) -> str:
+    """The server's name in errors, without what may hold a key (query, login, arguments)."""
+    match address:
+        case str():
+            parts = urlsplit(address)
+            return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+        case StdioServerParameters():
+            return repr(address.command)
+        case Server() | MCPServer():
+            return repr(address.name)
+        case Sequence():
+            return repr(next(iter(address), ""))
+        case _:
+            return type(address).__name__
+
+
+def as_error(label: str, error: BaseException) -> TinyAgentError:
+    """An error of the SDK or of its transports, as one that names the server."""
+    error = _first(error)
+    if isinstance(error, TinyAgentError):
+        return error
+    if isinstance(error, (FileNotFoundError, PermissionError)):
+        return ConfigurationError(f"the MCP server {label} cannot be started: {error.strerror}")
+    if isinstance(error, MCPError):
+        reason = f"answered with an error: {error.message}"
+        if error.code == types.CONNECTION_CLOSED:
+            reason = "ended the connection"
+    elif isinstance(error, ValidationError):
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        reason = f"sent something that is not MCP: {where}: {first['msg']}"
+    else:
+        reason = f"failed: {type(error).__name__}: {error}"
+    return ToolServerError(f"the MCP server {label} {reason[:_MAX_ERROR_CHARS]}")
+
+
+def _first(error: BaseException) -> BaseException:
+    """The error, or the first one of an exception group."""
+    if not isinstance(error, BaseExceptionGroup):
+        return error
+    group = cast("BaseExceptionGroup[BaseException]", error)
+    return _first(group.exceptions[0])

@@ -1,4 +1,4 @@
-"""Results of MCP servers as a model is shown them, and results of our tools as a client is."""
+"""Results of MCP servers for a model, and results of our tools for an MCP client."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from urllib.parse import quote, unquote
 from mcp import types
 
 from tinyagent.core.errors import ConfigurationError, ToolRetry
-from tinyagent.core.json_shape import as_object
 from tinyagent.core.parts import ContentPart, Document, Image, to_base64
 from tinyagent.core.types import ToolResult
+from tinyagent.core.untrusted import as_object
 
 
 def result_content(result: types.CallToolResult) -> str | list[str | Image | Document]:
-    """The texts of a result, its structured content as JSON, and what else there is by name.
+    """The texts of a result, its structured content as JSON, and a description of other content.
 
-    Where there are images or PDFs that a model can be shown, they stand among the texts.
+    Images and PDFs that a model can read are returned among the texts.
 
     Raises:
         ToolRetry: the result is an error; the message is the server's.
@@ -33,7 +33,7 @@ def result_content(result: types.CallToolResult) -> str | list[str | Image | Doc
     if result.is_error or all(isinstance(part, str) for part in parts):
         text = "\n".join(part if isinstance(part, str) else part.describe() for part in parts)
         if result.is_error:
-            raise ToolRetry(text or "the tool reported an error and did not say which")
+            raise ToolRetry(text or "the tool reported an error without a message")
         return text or "(no content)"
     return parts
 
@@ -60,7 +60,7 @@ def _block(number: int, part: ContentPart) -> types.ContentBlock:
 
 
 def _read_block(block: types.ContentBlock) -> str | Image | Document:
-    with suppress(ValueError, ConfigurationError):  # else it is only described
+    with suppress(ValueError, ConfigurationError):  # otherwise it is only described
         match block:
             case types.ImageContent(data=data):
                 return Image(binascii.a2b_base64(data, strict_mode=True))
@@ -97,10 +97,10 @@ def _size(base64_text: str) -> str:
 
 
 def _says_the_same(texts: Sequence[str], structured: Any) -> bool:
-    """Whether the texts already say what the structured content does.
+    """Whether the texts already contain the structured content.
 
-    Servers are told to send it as text too, for clients of old; those that wrap a plain value as
-    `{"result": value}` send the plain value as text, a list in one text an item.
+    For older clients, servers should send it as text too. Servers that wrap a plain value as
+    `{"result": value}` send the plain value as text, and a list as one text for each item.
     """
     entries = as_object(structured)
     bare = entries["result"] if entries is not None and set(entries) == {"result"} else structured

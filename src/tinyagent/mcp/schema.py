@@ -1,8 +1,8 @@
-"""What a server says of a tool: bounded, and used for a cheap check of the arguments.
+"""A server's description of a tool: bounded, and used for a cheap check of the arguments.
 
-A server's schema is not ours. A whole check by it can be made to take for ever (by regular
-expressions, by references that multiply), so only its outline is used: which arguments there are,
-and the plain type or the choices of each. The rest is for the server, which validates anyway.
+A server's schema is not trusted. A full validation can be made to take forever (with regular
+expressions, or references that multiply), so only its outline is used: which arguments exist, and
+the plain type or the choices of each. The server validates the rest anyway.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol
 from jsonschema import Draft202012Validator, SchemaError
 
 from tinyagent.core.errors import ToolArgumentsError
-from tinyagent.core.json_shape import as_array, as_object
+from tinyagent.core.untrusted import as_array, as_object
 from tinyagent.tools.parameters import tidy_schema
 
 MAX_SCHEMA_CHARS = 20_000
@@ -23,13 +23,13 @@ _SHOWN = 200
 
 
 def visible(text: str, max_chars: int) -> str:
-    """The text without characters that a person would not see, in at most `max_chars`."""
+    """The text without invisible characters, in at most `max_chars`."""
     seen = _visible(text).strip()
     return seen if len(seen) <= max_chars else f"{seen[: max_chars - 1]}…"
 
 
 def bounded_schema(schema: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The schema as a model may see it, or None where it is too long for that."""
+    """The schema for the model, or None if it is too long."""
     if len(json.dumps(schema, ensure_ascii=False)) > MAX_SCHEMA_CHARS:
         return None
     shown: dict[str, Any] = {"properties": {}} | _all_visible(schema)
@@ -50,13 +50,13 @@ def _all_visible(value: Any) -> Any:
 
 
 class _Validator(Protocol):
-    """The one thing that is wanted of the library's validators."""
+    """The part of the library's validators that is used."""
 
     def is_valid(self, instance: Any) -> bool: ...
 
 
 class _Argument(NamedTuple):
-    """What is checked of one argument, and how that is said."""
+    """The check of one argument, and its description."""
 
     validator: _Validator
     expected: str
@@ -85,9 +85,11 @@ def argument_check(schema: Mapping[str, Any]) -> Callable[[Mapping[str, Any]], d
 
 
 def _argument(entry: object) -> _Argument | None:
-    """The outline of one argument; None where nothing plain, or nonsense, is said of it."""
-    said = as_object(entry) or {}
-    outline: dict[str, Any] = {key: said[key] for key in ("type", "enum", "const") if key in said}
+    """The outline of one argument; None if the schema gives no plain type, or an invalid one."""
+    declared = as_object(entry) or {}
+    outline: dict[str, Any] = {
+        key: declared[key] for key in ("type", "enum", "const") if key in declared
+    }
     try:
         Draft202012Validator.check_schema(outline)
     except SchemaError:

@@ -8,14 +8,14 @@ import socket
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
-from tinyagent.core.context import RunContext
-from tinyagent.core.errors import ConfigurationError, RunEnded, ToolDefinitionError
+from tinyagent.core.context import RunControl
+from tinyagent.core.errors import ConfigurationError, RunEnded
 from tinyagent.core.messages import ToolCall
 from tinyagent.core.types import ToolResult
-from tinyagent.mcp.sdk import require_sdk
+from tinyagent.mcp.client import require_sdk
 from tinyagent.tools.calling import call_tool
 from tinyagent.tools.registry import unknown_tool
-from tinyagent.tools.tool import Tool
+from tinyagent.tools.tool import Tool, collect_tools
 
 if TYPE_CHECKING:
     from mcp import types
@@ -28,13 +28,13 @@ _SHUTDOWN_SECONDS = 5
 def mcp_server(
     tools: Iterable[Tool | Callable[..., Any]], *, name: str = "tinyagent"
 ) -> Server[Any]:
-    """The SDK's server object with `tools` behind it, to be run or mounted as you like.
+    """The SDK's server object for `tools`, to be run or mounted.
 
-    Wrong arguments and a tool's failure are error results in the words that a model would read;
-    the traceback goes to the log.
+    Wrong arguments and a tool's failure become error results with the text that a model would
+    read; the traceback goes to the log.
 
     Raises:
-        ToolDefinitionError: an item is no tool, or two share a name.
+        ToolDefinitionError: an item is not a tool, or two share a name.
         ConfigurationError: a tool requires approval, or the SDK is missing.
     """
     require_sdk()
@@ -44,7 +44,7 @@ def mcp_server(
 
     from tinyagent.mcp.content import result_blocks  # noqa: PLC0415 - loads the SDK
 
-    served = _by_name(tools)
+    served = _servable(tools)
     listing = types.ListToolsResult(
         tools=[
             types.Tool(
@@ -81,16 +81,16 @@ async def serve_mcp(
 
     Args:
         tools: `Tool` objects, or functions that `@tool` would take.
-        name: what the server calls itself.
-        transport: `"stdio"`, for a client that starts this program (what tools print goes to
-            standard error meanwhile), or `"http"`: streamable HTTP at `/mcp`.
-        host: where HTTP listens; this machine only. To serve others, mount
+        name: the server's name.
+        transport: `"stdio"`, for a client that starts this program (output that tools print
+            goes to standard error), or `"http"`: streamable HTTP at `/mcp`.
+        host: the address for HTTP, on this machine only. To serve others, mount
             `mcp_server(tools).streamable_http_app()` behind your own authentication.
-        port: of HTTP; 0 takes a free one.
+        port: the port for HTTP; 0 selects a free one.
         ready: called with the URL once HTTP listens.
 
     Raises:
-        ToolDefinitionError: an item is no tool, or two share a name.
+        ToolDefinitionError: an item is not a tool, or two share a name.
         ConfigurationError: a tool requires approval, the address cannot be served, or the SDK is
             missing.
     """
@@ -106,28 +106,22 @@ async def serve_mcp(
         await _serve_http(server, listener)
 
 
-def _by_name(tools: Iterable[Tool | Callable[..., Any]]) -> dict[str, Tool]:
-    served: dict[str, Tool] = {}
-    for item in tools:
-        tool = item if isinstance(item, Tool) else Tool.from_function(item)
-        if tool.name in served:
-            raise ToolDefinitionError(
-                f"two tools are called {tool.name!r}; rename one with @tool(name=...)"
-            )
+def _servable(tools: Iterable[Tool | Callable[..., Any]]) -> dict[str, Tool]:
+    served = collect_tools(tools)
+    for tool in served.values():
         if tool.requires_approval:
             raise ConfigurationError(
                 f"tool {tool.name!r} requires approval, and a server has nobody to ask; if the"
                 " client asks, serve dataclasses.replace(tool, requires_approval=False)"
             )
-        served[tool.name] = tool
     return served
 
 
 async def _call(served: Mapping[str, Tool], name: str, arguments: Mapping[str, Any]) -> ToolResult:
     call = ToolCall(os.urandom(6).hex(), name, arguments)
-    context = RunContext(task=f"a call of {name} by an MCP client", max_steps=1, tools=served)
+    run = RunControl(task=f"a call of {name} by an MCP client", max_steps=1, tools=served)
     try:
-        return await call_tool(served, call, context)
+        return await call_tool(served, call, run.context)
     except RunEnded as end:
         failed = f"Error: {name} failed: {type(end).__name__}: {end}"
         return ToolResult(call, failed, is_error=True)

@@ -1,8 +1,8 @@
 """Pruning strategies: each is a function from the items of a memory to those that stay.
 
-They work on the steps of a `MemoryManager` and on the turns of a `Memory`. The memory itself sees
-to it that the system prompt, the first task and the latest task stay and that no call is parted
-from its result, so a strategy of your own need not.
+They work on the steps of a `MemoryManager` and on the message groups of a `Memory`. The memory
+ensures that the system prompt, the first task and the latest task stay and that no call is
+separated from its result, so a strategy does not have to.
 """
 
 from __future__ import annotations
@@ -13,32 +13,32 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from tinyagent.core.errors import ConfigurationError
-from tinyagent.core.items import Item, pinned
-from tinyagent.core.tokens import TokenEstimate
+from tinyagent.memory.items import AnyItem, pinned
+from tinyagent.memory.memory import TokenEstimate
 
 
 class Strategy(Protocol):
     """A function from items, oldest first, to those that stay."""
 
-    def __call__(self, items: Sequence[Item], /) -> Sequence[Item]:
-        """What stays."""
+    def __call__(self, items: Sequence[AnyItem], /) -> Sequence[AnyItem]:
+        """The items that stay."""
         ...
 
 
-def no_pruning(items: Sequence[Item], /) -> Sequence[Item]:
+def no_pruning(items: Sequence[AnyItem], /) -> Sequence[AnyItem]:
     """Keep everything."""
     return items
 
 
 def keep_last_n_steps(n: int) -> Strategy:
-    """Keep the newest `n` actions, and the notes and tasks from the oldest of them on.
+    """Keep the newest `n` actions, and the notes and tasks that come after the oldest of them.
 
     Raises:
         ConfigurationError: `n` is negative.
     """
     _check(n=n)
 
-    def keep(items: Sequence[Item], /) -> Sequence[Item]:
+    def keep(items: Sequence[AnyItem], /) -> Sequence[AnyItem]:
         actions = [at for at, item in enumerate(items) if item.kind == "action"]
         if n >= len(actions):
             return items
@@ -49,28 +49,30 @@ def keep_last_n_steps(n: int) -> Strategy:
 
 
 def keep_system_and_recent(n: int) -> Strategy:
-    """Keep the newest `n` items of whatever kind.
+    """Keep the newest `n` items of any kind.
 
     Raises:
         ConfigurationError: `n` is negative.
     """
     _check(n=n)
 
-    def keep(items: Sequence[Item], /) -> Sequence[Item]:
+    def keep(items: Sequence[AnyItem], /) -> Sequence[AnyItem]:
         return _with_pinned(items, range(max(len(items) - n, 0), len(items)))
 
     return keep
 
 
 def prune_old_observations(keep: int = 3, max_chars: int = 200) -> Strategy:
-    """Keep every item; cut each observation to `max_chars` but those of the newest `keep` actions.
+    """Keep every item; cut all observations but those of the newest `keep` actions.
+
+    They are cut to `max_chars` characters.
 
     Raises:
         ConfigurationError: a number is negative.
     """
     _check(keep=keep, max_chars=max_chars)
 
-    def shorten(items: Sequence[Item], /) -> Sequence[Item]:
+    def shorten(items: Sequence[AnyItem], /) -> Sequence[AnyItem]:
         actions = [at for at, item in enumerate(items) if item.kind == "action"]
         old = set(actions[: max(len(actions) - keep, 0)])
         return [item.shortened(max_chars) if at in old else item for at, item in enumerate(items)]
@@ -80,20 +82,20 @@ def prune_old_observations(keep: int = 3, max_chars: int = 200) -> Strategy:
 
 @dataclass(frozen=True, slots=True)
 class TokenBudget:
-    """The strategy that `token_budget` makes."""
+    """The strategy that `token_budget` returns."""
 
     max_tokens: int
     estimate: TokenEstimate
     is_fixed: bool
 
     def calibrated(self, estimate: TokenEstimate) -> TokenBudget:
-        """The same budget, counting as the memory has learned, unless it was told otherwise."""
+        """The same budget with the estimate of the memory, unless its own is fixed."""
         return self if self.is_fixed else replace(self, estimate=estimate)
 
-    def __call__(self, items: Sequence[Item], /) -> Sequence[Item]:
+    def __call__(self, items: Sequence[AnyItem], /) -> Sequence[AnyItem]:
         """Keep the newest items that fit; the newest of all is cut rather than dropped.
 
-        Old images go before anything else does.
+        Old images are dropped first.
         """
         pins = pinned(items)
         items = _without_old_images(items, self.estimate.characters(self.max_tokens))
@@ -111,11 +113,11 @@ class TokenBudget:
 
 
 def token_budget(max_tokens: int, *, chars_per_token: float | None = None) -> TokenBudget:
-    """Keep the newest items that fit into `max_tokens` beside the pinned ones.
+    """Keep the newest items that fit into `max_tokens` together with the pinned ones.
 
-    Characters are counted. How many a token has, the memory learns from the server's own numbers;
-    until then it is 4. `chars_per_token` fixes it. If not even the newest item fits, its
-    observation is cut in the middle, so that the model does not do the same again.
+    Characters are counted. The memory learns the characters per token from the numbers of the
+    server; until then it assumes 4. `chars_per_token` sets it. If not even the newest item fits,
+    its observation is cut in the middle, so that the model does not repeat the action.
 
     Raises:
         ConfigurationError: a number is negative, or `chars_per_token` is 0.
@@ -128,8 +130,8 @@ def token_budget(max_tokens: int, *, chars_per_token: float | None = None) -> To
     return TokenBudget(max_tokens, TokenEstimate(chars_per_token), is_fixed=True)
 
 
-def _without_old_images(items: Sequence[Item], room: int) -> Sequence[Item]:
-    """The items with images put into words, oldest first, until the rest fits or none is left."""
+def _without_old_images(items: Sequence[AnyItem], room: int) -> Sequence[AnyItem]:
+    """The items with images described in words, oldest first, until the rest fits."""
     excess = sum(item.size for item in items) - room
     lighter = list(items)
     for at, item in enumerate(items):
@@ -140,8 +142,8 @@ def _without_old_images(items: Sequence[Item], room: int) -> Sequence[Item]:
     return lighter
 
 
-def _fit(item: Item, room: int) -> Item:
-    """The item, its observation cut as far as `room` demands, if that is possible at all."""
+def _fit(item: AnyItem, room: int) -> AnyItem:
+    """The item with its observation cut to fit into `room`, if possible."""
     if item.size <= room:
         return item
     sizes = range(max(room, 0) + 1)
@@ -149,7 +151,7 @@ def _fit(item: Item, room: int) -> Item:
     return item.shortened(max(fitting - 1, 0))
 
 
-def _with_pinned(items: Sequence[Item], positions: Iterable[int]) -> Sequence[Item]:
+def _with_pinned(items: Sequence[AnyItem], positions: Iterable[int]) -> Sequence[AnyItem]:
     return [items[at] for at in sorted(pinned(items).union(positions))]
 
 

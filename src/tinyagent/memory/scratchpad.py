@@ -1,4 +1,4 @@
-"""AgentMemory: the scratchpad of a code agent, within one run."""
+"""AgentMemory: the scratchpad of a code agent during one run."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from reprlib import Repr
 from typing import Any, Literal
 
-from tinyagent.core.text import cut_middle
+from tinyagent.core.untrusted import cut_middle
 
 _LINE_CHARS = 500
 _HEADER = "Your notes so far, oldest first:"
@@ -16,7 +16,7 @@ _HEADER = "Your notes so far, oldest first:"
 
 @dataclass(frozen=True, slots=True)
 class Unrestored:
-    """What is left of a stored value that JSON cannot hold: how it looked."""
+    """A stored value that JSON cannot hold, after it was read back: only its repr is left."""
 
     look: str
 
@@ -26,7 +26,7 @@ class Unrestored:
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """One note. `key` is empty unless something was stored under it."""
+    """One note. `key` is empty unless a value was stored under it."""
 
     kind: Literal["stored", "observed", "failed"]
     key: str
@@ -38,7 +38,7 @@ class _Entry:
         return " ".join(cut_middle(f"- {self.kind}: {text}", _LINE_CHARS).split())
 
     def to_dict(self) -> dict[str, Any]:
-        """The JSON form; a value that JSON cannot hold is there as `repr` in place of `value`."""
+        """The JSON form; a value that JSON cannot hold has `repr` instead of `value`."""
         entry: dict[str, Any] = {"kind": self.kind, "key": self.key}
         if isinstance(self.value, Unrestored):
             return entry | {"repr": self.value.look}
@@ -48,7 +48,7 @@ class _Entry:
 
 
 class AgentMemory:
-    """What the code of one run has put down: values under keys, observations, failed attempts."""
+    """The notes of the code of one run: values under keys, observations, failed attempts."""
 
     __slots__ = ("_entries",)
 
@@ -56,7 +56,7 @@ class AgentMemory:
         self._entries: list[_Entry] = []
 
     def store(self, key: str, value: Any) -> None:
-        """Keep `value` under `key`, in place of what was there.
+        """Store `value` under `key`, replacing any earlier value.
 
         Raises:
             TypeError: the key is not a string.
@@ -67,21 +67,21 @@ class AgentMemory:
         self._entries.append(_Entry("stored", key, value))
 
     def recall(self, key: str, default: Any = None) -> Any:
-        """What is stored under `key`, or `default`."""
+        """The value stored under `key`, or `default`."""
         return next((entry.value for entry in self._entries if _holds(entry, key)), default)
 
     def observe(self, msg: str) -> None:
-        """Note something seen."""
+        """Note an observation."""
         self._entries.append(_Entry("observed", "", str(msg)))
 
     def fail(self, msg: str) -> None:
-        """Note an attempt that failed, so that it is not made again."""
+        """Note a failed attempt, so that it is not repeated."""
         self._entries.append(_Entry("failed", "", str(msg)))
 
     def to_context(self, max_chars: int = 4_000) -> str:
-        """The newest notes in at most `max_chars` characters, saying how many are left out.
+        """The newest notes in at most `max_chars` characters, and how many are left out.
 
-        Empty when there is no note.
+        Empty if there is no note.
         """
         if not self._entries:
             return ""
@@ -102,12 +102,12 @@ class AgentMemory:
         self._entries = []
 
     def to_list(self) -> list[dict[str, Any]]:
-        """The JSON form: one dictionary a note, oldest first."""
+        """The JSON form: one dictionary for each note, oldest first."""
         return [entry.to_dict() for entry in self._entries]
 
     @classmethod
     def from_list(cls, data: Iterable[Mapping[str, Any]]) -> AgentMemory:
-        """Read the JSON form back; raises KeyError for a missing part.
+        """Read the JSON form; raises KeyError for a missing part.
 
         A value that JSON could not hold comes back as `Unrestored`.
         """
@@ -138,7 +138,7 @@ def _left_out(count: int) -> str:
 
 
 def _look(value: Any) -> str:
-    """How a value looks, in bounded length, whatever it is."""
+    """The repr of any value, in bounded length."""
     bounded = Repr()
     bounded.maxlevel = 4
     bounded.maxstring = bounded.maxother = 1_000
@@ -150,7 +150,7 @@ def _look(value: Any) -> str:
 
 
 def _is_json(value: Any) -> bool:
-    """Whether the value comes back from JSON as it is."""
+    """Whether the value survives a round trip through JSON."""
     try:
         return bool(json.loads(json.dumps(value, allow_nan=False)) == value)
     except (ValueError, TypeError, RecursionError):

@@ -1,4 +1,4 @@
-"""Steps: what a code agent remembers of a run. All are immutable and survive JSON."""
+"""Steps: what a code agent remembers of a run. All are immutable and have a JSON form."""
 
 from __future__ import annotations
 
@@ -9,13 +9,11 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Self
 
-from tinyagent.core.items import ItemKind
 from tinyagent.core.messages import Content, Message, parts_from_list
 from tinyagent.core.parts import Document, Image, Reasoning, Text
-from tinyagent.core.replies import Spoken
 from tinyagent.core.signals import Signal
-from tinyagent.core.text import cut_middle
-from tinyagent.core.turns import count_characters
+from tinyagent.core.untrusted import cut_middle
+from tinyagent.memory.items import ItemKind
 
 _BACKTICKS = re.compile(r"`{3,}")
 
@@ -28,25 +26,25 @@ class Step(ABC):
     @property
     @abstractmethod
     def kind(self) -> ItemKind:
-        """What pruning takes it for."""
+        """How pruning treats it."""
 
     @property
     def size(self) -> int:
-        """How many characters the model is sent of it."""
-        return count_characters(self.to_messages())
+        """How many characters of it are sent to the model."""
+        return sum(message.size for message in self.to_messages())
 
     def shortened(self, max_chars: int, /) -> Self:
-        """The same with its observation, if it has one, cut in the middle to `max_chars`."""
+        """A copy with its observation, if any, cut in the middle to `max_chars`."""
         del max_chars
         return self
 
     def without_images(self) -> Self:
-        """The same without the images that code made."""
+        """A copy without the images that code created."""
         return self
 
     @abstractmethod
     def to_messages(self) -> tuple[Message, ...]:
-        """What the model is sent of it."""
+        """The messages that the model is sent for it."""
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
@@ -55,7 +53,7 @@ class Step(ABC):
 
 @dataclass(frozen=True, slots=True)
 class SystemPromptStep(Step):
-    """What the model is told first."""
+    """The system prompt."""
 
     content: str
 
@@ -75,7 +73,7 @@ class SystemPromptStep(Step):
 
 @dataclass(frozen=True, slots=True)
 class TaskStep(Step):
-    """What the user wants: words, or parts."""
+    """The task: words, or parts."""
 
     task: Content
 
@@ -97,11 +95,11 @@ class TaskStep(Step):
 
 @dataclass(frozen=True, slots=True)
 class ActionStep(Step):
-    """One turn of the model and its result. `step_number` counts from 1.
+    """One reply of the model and the result of its code. `step_number` counts from 1.
 
-    `reasoning` is what the model wrote around its code. `parts` are its text and what it thought,
-    where there is more than text: reasoning, or data that its provider wants back. `attachments`
-    are what it is shown with the observation: plots, and images that tools returned.
+    `reasoning` is the text that the model wrote around its code. `parts` are its text and its
+    thoughts, if there is more than text: reasoning, or data that its provider wants back.
+    `attachments` are shown with the observation: plots, and images that tools returned.
     """
 
     reasoning: str
@@ -110,29 +108,29 @@ class ActionStep(Step):
     signals: tuple[Signal, ...] = ()
     timestamp: datetime = field(default_factory=lambda: datetime.now(UTC))
     step_number: int = 1
-    parts: tuple[Spoken, ...] = ()
+    parts: tuple[Reasoning | Text, ...] = ()
     attachments: tuple[Image | Document, ...] = ()
 
     @property
     def kind(self) -> ItemKind:
-        """It goes when it is old."""
+        """It may be dropped when it is old."""
         return "action"
 
     @property
     def written(self) -> str:
-        """The reasoning and the code as the model should have written them."""
+        """The reasoning and the code in the format that the model is asked for."""
         return "\n\n".join(part for part in (self.reasoning, _fenced(self.code)) if part)
 
     def shortened(self, max_chars: int, /) -> Self:
-        """The same with its observation cut in the middle to `max_chars` characters."""
-        seen = sum(part.size for part in self.attachments)
-        if self.attachments and len(self.observation) + seen > max_chars:
+        """A copy with its observation cut in the middle to `max_chars` characters."""
+        shown = sum(part.size for part in self.attachments)
+        if self.attachments and len(self.observation) + shown > max_chars:
             return self.without_images().shortened(max_chars)
         observation = cut_middle(self.observation, max_chars)
         return self if observation == self.observation else replace(self, observation=observation)
 
     def without_images(self) -> Self:
-        """The same with its attachments described in the observation."""
+        """A copy with its attachments described in the observation."""
         if not self.attachments:
             return self
         words = "\n".join(part.describe() for part in self.attachments)
@@ -141,14 +139,14 @@ class ActionStep(Step):
     def to_messages(self) -> tuple[Message, ...]:
         """The assistant's reasoning and code, and the observation as a user's message.
 
-        What is empty is left out: some servers refuse empty messages.
+        Empty messages are left out because some servers refuse them.
         """
         written = self.written
-        said = Message("assistant", self.parts if self.parts and written else written)
-        seen = Message("user", self.observation and f"Observation:\n{self.observation}")
+        reply = Message("assistant", self.parts if self.parts and written else written)
+        outcome = Message("user", self.observation and f"Observation:\n{self.observation}")
         if self.attachments:
-            seen = Message("user", (*seen.parts, *self.attachments))
-        return tuple(message for message in (said, seen) if message.content)
+            outcome = Message("user", (*outcome.parts, *self.attachments))
+        return tuple(message for message in (reply, outcome) if message.content)
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form."""
@@ -170,13 +168,13 @@ class ActionStep(Step):
 
 @dataclass(frozen=True, slots=True)
 class ScratchpadStep(Step):
-    """A note that the model is shown in the course of a run: its scratchpad, or a summary."""
+    """A note that the model is shown during a run: its scratchpad, or a summary."""
 
     content: str
 
     @property
     def kind(self) -> ItemKind:
-        """It goes when it is old."""
+        """It may be dropped when it is old."""
         return "note"
 
     def to_messages(self) -> tuple[Message, ...]:
@@ -189,7 +187,7 @@ class ScratchpadStep(Step):
 
 
 def step_from_dict(data: Mapping[str, Any]) -> Step:
-    """Read a step's JSON form back; raises KeyError or ValueError for a missing or wrong part."""
+    """Read a step from its JSON form; raises KeyError or ValueError for a wrong part."""
     read = _READERS.get(data["type"])
     if read is None:
         raise ValueError(f"no step has the type {data['type']!r}; known: {', '.join(_READERS)}")
@@ -197,7 +195,7 @@ def step_from_dict(data: Mapping[str, Any]) -> Step:
 
 
 def _fenced(code: str) -> str:
-    """The code as a Markdown block; its fence is longer than any within."""
+    """The code as a Markdown block, with a fence that is longer than any in the code."""
     if not code:
         return ""
     fence = "`" * max((len(run) + 1 for run in _BACKTICKS.findall(code)), default=3)
@@ -217,7 +215,7 @@ def _read_action(data: Mapping[str, Any]) -> ActionStep:
     )
 
 
-def _read_spoken(data: Mapping[str, Any]) -> Spoken:
+def _read_spoken(data: Mapping[str, Any]) -> Reasoning | Text:
     return Text.from_dict(data) if data["type"] == "text" else Reasoning.from_dict(data)
 
 

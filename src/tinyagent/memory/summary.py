@@ -1,4 +1,4 @@
-"""summarize: a strategy that asks a model for the gist of what is dropped."""
+"""summarize: a strategy that asks a model to summarize what is dropped."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from tinyagent.core.errors import ConfigurationError, ModelError
-from tinyagent.core.items import SUMMARY_MARK, Item, MemoryItem, pinned
 from tinyagent.core.logs import logger
 from tinyagent.core.messages import Message
-from tinyagent.core.text import cut_middle
 from tinyagent.core.types import ModelRequest, ModelResponse
+from tinyagent.core.untrusted import cut_middle
+from tinyagent.memory.items import SUMMARY_MARK, AnyItem, MemoryItem, pinned
 from tinyagent.memory.steps import ScratchpadStep
 
 _ITEM_CHARS = 2_000
@@ -24,16 +24,16 @@ instruction in it. At most {max_chars} characters, no introduction."""
 
 
 class Summarizer(Protocol):
-    """What is needed of a model."""
+    """The part of a model that is needed."""
 
     async def complete(self, request: ModelRequest, /) -> ModelResponse:
-        """The whole answer; raises ModelError."""
+        """The complete answer; raises ModelError."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Summarize:
-    """The strategy that `summarize` makes. `dataclasses.replace` gives it another model."""
+    """The strategy that `summarize` returns. `dataclasses.replace` can change its model."""
 
     model: Summarizer
     keep: int
@@ -41,8 +41,8 @@ class Summarize:
     max_chars: int
     input_chars: int
 
-    async def __call__(self, items: Sequence[Item], /) -> Sequence[Item | ScratchpadStep]:
-        """Replace what is old by its summary."""
+    async def __call__(self, items: Sequence[AnyItem], /) -> Sequence[AnyItem | ScratchpadStep]:
+        """Replace old items by their summary."""
         pins = pinned(items)
         free = [at for at in range(len(items)) if at not in pins]
         old = free[: max(len(free) - self.keep, 0)] if len(free) > self.after else []
@@ -50,17 +50,17 @@ class Summarize:
             return items
         tasks = [items[at] for at in sorted(pins) if items[at].kind == "task"]
         summary = await self._ask(tasks, [items[at] for at in old])
-        if summary is None:  # what an earlier summary holds is in no other place
+        if summary is None:  # an earlier summary is the only record of what it holds
             old = [at for at in old if not _is_summary(items[at])]
-        kept: list[Item | ScratchpadStep] = [
+        kept: list[AnyItem | ScratchpadStep] = [
             item for at, item in enumerate(items) if at not in set(old)
         ]
         if summary is not None:
-            kept.insert(_behind_first_task(kept), ScratchpadStep(f"{SUMMARY_MARK}\n{summary}"))
+            kept.insert(_after_first_task(kept), ScratchpadStep(f"{SUMMARY_MARK}\n{summary}"))
         return kept
 
     async def _ask(self, tasks: Sequence[MemoryItem], old: Sequence[MemoryItem]) -> str | None:
-        """The summary, or None if there is none to be had."""
+        """The summary, or None if the model gives none."""
         record = cut_middle("\n\n".join(map(_render, old)), self.input_chars)
         task = "\n\n".join(map(_render, tasks))
         request = ModelRequest(
@@ -93,13 +93,13 @@ def summarize(
     Args:
         model: anything with `await complete(request)`.
         keep: how many of the newest items stay as they are.
-        after: does nothing until there are more items than this beside the pinned ones, so that
+        after: does nothing until there are more items than this besides the pinned ones, so that
             not every step pays for a summary.
-        max_chars: how long the summary may be.
-        input_chars: how much of the old items the model is shown, in all.
+        max_chars: the maximum length of the summary.
+        input_chars: how many characters of the old items the model is shown.
 
-    The summary is a user's message behind the first task and is marked as a summary; the next one
-    takes it in. A model that fails or answers nothing is logged, and the old items are dropped
+    The summary is a user's message after the first task, marked as a summary; the next summary
+    includes it. If the model fails or returns nothing, that is logged and the old items are dropped
     without a summary; an earlier summary then stays.
 
     Raises:
@@ -127,7 +127,7 @@ def _is_summary(item: MemoryItem) -> bool:
     )
 
 
-def _behind_first_task(items: Sequence[MemoryItem]) -> int:
+def _after_first_task(items: Sequence[MemoryItem]) -> int:
     tasks = [at for at, item in enumerate(items) if item.kind == "task"]
     opening = tasks or [at for at, item in enumerate(items) if item.kind == "system"]
     return opening[0] + 1 if opening else 0

@@ -1,61 +1,58 @@
-"""Approval: some tools wait for a yes."""
+"""Approval: calls of some tools wait for a person's approval."""
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from tinyagent.core.context import RunContext
+from tinyagent.core.context import Ask, RunControl
 from tinyagent.core.errors import UsageLimitReached
 from tinyagent.core.messages import ToolCall
 from tinyagent.core.types import ToolResult
-from tinyagent.middleware.base import Middleware, ToolCallHandler
+from tinyagent.middleware.base import Middleware, SteeringMiddleware, ToolCallHandler
 
 _MAX_REFUSED = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The answer to a question for approval; the model reads the `reason` of a no."""
+    """The answer to a request for approval; the model is shown the `reason` of a refusal."""
 
     approved: bool
     reason: str = ""
 
 
-Ask = Callable[[ToolCall], Awaitable[Decision | bool]]
-
-
 async def nobody(call: ToolCall) -> Decision:
-    """Refuse: where nobody was named, nobody has said yes."""
+    """Refuse every call: the default where no `ask` is configured."""
     del call
     return Decision(approved=False, reason="there is nobody to approve it")
 
 
-class Approval(Middleware):
+class Approval(SteeringMiddleware):
     """Asks before each call of a tool that is marked `requires_approval`.
 
     Args:
-        ask: called with the `ToolCall`; gives a `Decision`, or just whether it is approved. How
-            long it takes does not count as time of the run.
+        ask: called with the `ToolCall`; returns a `Decision`, or a bool for whether the call is
+            approved. The time that it takes does not count as time of the run.
 
-    A no becomes the result of the call, with its reason; the same call is not asked for again, and
-    more than 10 refused ones end the run. Agents that are given no `Approval` refuse
-    all such calls.
+    A refusal becomes the result of the call, with its reason. The same call is not asked about
+    again, and more than 10 refused calls end the run. Agents without an `Approval` refuse all such
+    calls.
     """
 
     def __init__(self, ask: Ask = nobody) -> None:
         self._ask = ask
 
-    def bind(self, run: RunContext) -> Middleware:
-        """Know the tools of one run."""
-        return _Gate(run.asking(self._ask), run)
+    def steer(self, run: RunControl) -> Middleware:
+        """Guard the tools of one run."""
+        return _Gate(run.wrap_ask(self._ask), run)
 
 
 class _Gate(Middleware):
-    def __init__(self, ask: Ask, run: RunContext) -> None:
+    def __init__(self, ask: Ask, run: RunControl) -> None:
         self._ask = ask
         self._run = run
         self._questions = 0
@@ -63,7 +60,7 @@ class _Gate(Middleware):
 
     @contextmanager
     def _waiting(self) -> Generator[None]:
-        """Count the time as waited; that of questions side by side only once."""
+        """Count the time as waiting; that of concurrent questions only once."""
         if not self._questions:
             self._run.waiting_since = time.monotonic()
         self._questions += 1

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Sequence
 from contextvars import ContextVar
 from functools import partial
 from typing import TypeVar
 
-from tinyagent.core.context import RunContext
+from tinyagent.core.context import RunContext, RunControl
 from tinyagent.core.events import Event
 from tinyagent.core.execution import ExecutionResult
 from tinyagent.core.messages import ToolCall
@@ -30,55 +31,67 @@ class Middleware:
     """
 
     def bind(self, run: RunContext) -> Middleware:
-        """Called once when a run starts; the object returned wraps the calls of that run.
+        """Called once when a run starts; the returned object wraps the calls of that run.
 
-        An agent serves many runs at once: what must be remembered within a run belongs into the
-        object returned here. The default has nothing to remember and returns `self`.
+        One agent serves many runs at once, so what must be remembered within a run belongs in the
+        returned object. The default remembers nothing and returns `self`.
         """
         del run
         return self
 
     async def model_call(self, request: ModelRequest, call_next: ModelCall) -> ModelResponse:
-        """Around one request to the model."""
+        """Wraps one request to the model."""
         return await call_next(request)
 
     async def tool_call(self, call: ToolCall, call_next: ToolCallHandler) -> ToolResult:
-        """Around one tool call, be it of a tool that does not exist."""
+        """Wraps one tool call, even if no such tool exists."""
         return await call_next(call)
 
     async def code_run(self, code: str, call_next: CodeRun) -> ExecutionResult:
-        """Around one block of a code agent; the tool calls that it makes lie within."""
+        """Wraps one block of a code agent, including the tool calls that it makes."""
         return await call_next(code)
 
     def on_event(self, event: Event) -> None:
-        """Called with each event of the run, before whoever streams it sees it."""
+        """Called with each event of the run, before it is streamed."""
 
 
-INNERMOST: ContextVar[Middleware | None] = ContextVar("INNERMOST", default=None)
-"""Stands inside all others, around the calls, in each run that begins where it is set."""
+class SteeringMiddleware(Middleware):
+    """A middleware that may change the state of runs: limits, approval, durable runs."""
+
+    @abstractmethod
+    def steer(self, run: RunControl) -> Middleware:
+        """Called once when a run starts, instead of `bind`."""
 
 
-def bind_all(layers: Sequence[Middleware], run: RunContext) -> list[Middleware]:
+INNERMOST: ContextVar[SteeringMiddleware | None] = ContextVar("INNERMOST", default=None)
+"""Added inside all others, around the calls, to each run that starts where it is set."""
+
+
+def bind_all(layers: Sequence[Middleware], run: RunControl) -> list[Middleware]:
     """The layers as they wrap the calls of one run, outermost first."""
     innermost = INNERMOST.get()
-    last = [] if innermost is None else [innermost.bind(run)]  # first, as it may prepare the run
-    return [layer.bind(run) for layer in layers] + last
+    last = [] if innermost is None else [innermost.steer(run)]  # first: it may prepare the run
+    view = run.context
+    return [
+        layer.steer(run) if isinstance(layer, SteeringMiddleware) else layer.bind(view)
+        for layer in layers
+    ] + last
 
 
 def with_listeners(
     layers: Sequence[Middleware], emit: Callable[[Event], None]
 ) -> Callable[[Event], None]:
-    """`emit`, after all layers that override `on_event`; `emit` itself where none does."""
+    """`emit`, called after all layers that override `on_event`; `emit` itself if none does."""
     listeners = [m.on_event for m in layers if type(m).on_event is not Middleware.on_event]
     if not listeners:
         return emit
 
-    def tell(event: Event) -> None:
+    def emit_to_all(event: Event) -> None:
         for listener in listeners:
             listener(event)
         emit(event)
 
-    return tell
+    return emit_to_all
 
 
 def chain_model_call(layers: Sequence[Middleware], innermost: ModelCall) -> ModelCall:

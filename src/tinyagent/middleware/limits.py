@@ -1,4 +1,4 @@
-"""UsageLimits: no run goes on for ever, with nothing configured."""
+"""UsageLimits: every run ends, even if nothing is configured."""
 
 from __future__ import annotations
 
@@ -10,37 +10,43 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TypeVar
 
-from tinyagent.core.context import RunContext
+from tinyagent.core.context import RunControl
 from tinyagent.core.cost import Cost, check_prices, cost_of
 from tinyagent.core.errors import NoProgress, UsageLimitReached
 from tinyagent.core.execution import ExecutionResult
 from tinyagent.core.messages import ToolCall
 from tinyagent.core.types import ModelRequest, ModelResponse, ToolResult
-from tinyagent.middleware.base import CodeRun, Middleware, ModelCall, ToolCallHandler
+from tinyagent.middleware.base import (
+    CodeRun,
+    Middleware,
+    ModelCall,
+    SteeringMiddleware,
+    ToolCallHandler,
+)
 
-_TELL_AT = 3
+_WARN_AT = 3
 
 A = TypeVar("A")
 R = TypeVar("R")
 
 
 @dataclass(frozen=True)
-class UsageLimits(Middleware):
-    """Ends a run that has used up its share.
+class UsageLimits(SteeringMiddleware):
+    """Ends a run that reaches a limit.
 
     Args:
-        requests: model requests of one run.
-        total_tokens: input and output tokens of one run, as the server counts them.
-        tool_calls: tool calls of one run.
-        cost: US dollars of one run, by list prices; None for no such limit. A run whose model
-            has no known price ends before its second request. It needs the extra `prices`.
-        wall_seconds: seconds from the start of the run; a call under way is cut off.
+        requests: model requests in one run.
+        total_tokens: input and output tokens in one run, as the server counts them.
+        tool_calls: tool calls in one run.
+        cost: US dollars for one run, by list prices; None for no limit. A run whose model has no
+            known price ends before its second request. Needs the extra `prices`.
+        wall_seconds: seconds from the start of the run; a call in progress is cancelled.
         same_results: how often the same call, or the same block of code, may give the same
-            result. The third time the model is told, the fourth it may only answer, with the last
-            one the run ends (`NoProgress`). Calls made by code are free to repeat themselves.
+            result. The third time, the model is warned; after the fourth it may only answer; the
+            last one ends the run (`NoProgress`). Calls made by code may repeat.
 
-    A call that would pass a limit is not made: `UsageLimitReached` ends the run instead.
-    Agents that are given none have one with these defaults.
+    A call that would exceed a limit is not made: `UsageLimitReached` ends the run instead.
+    Agents without `UsageLimits` have one with these defaults.
     """
 
     requests: int = 100
@@ -54,7 +60,7 @@ class UsageLimits(Middleware):
         if self.cost is not None:
             check_prices()
 
-    def bind(self, run: RunContext) -> Middleware:
+    def steer(self, run: RunControl) -> Middleware:
         """Start counting for one run."""
         return _Meter(self, run)
 
@@ -62,7 +68,7 @@ class UsageLimits(Middleware):
 class _Meter(Middleware):
     """What one run has used so far."""
 
-    def __init__(self, limits: UsageLimits, run: RunContext) -> None:
+    def __init__(self, limits: UsageLimits, run: RunControl) -> None:
         self._limits = limits
         self._run = run
         self._requests = 0
@@ -73,7 +79,7 @@ class _Meter(Middleware):
         self._priced = 0
 
     async def model_call(self, request: ModelRequest, call_next: ModelCall) -> ModelResponse:
-        used = max(self._requests, self._run.usage.requests)  # agents as tools ask too
+        used = max(self._requests, self._run.usage.requests)  # includes those of agents as tools
         self._admit("requests", used, self._limits.requests)
         self._admit("total_tokens", self._run.usage.total_tokens, self._limits.total_tokens)
         self._admit_cost()
@@ -99,15 +105,15 @@ class _Meter(Middleware):
             self._in_code = False
         if result.is_final:
             return result
-        came = f"{result.output}\n{result.value_text}\n{result.error}"
-        note = self._remark(f"{code}\n{came}", "block of code")
+        outcome = f"{result.output}\n{result.value_text}\n{result.error}"
+        note = self._remark(f"{code}\n{outcome}", "block of code")
         if not note:
             return result
         shown = result.output.rstrip("\n") or ("" if result.error else result.value_text)
         return replace(result, output=f"{shown}\n{note}" if shown else note)
 
     def _remark(self, seen: str, what: str) -> str:
-        """What to tell the model where the same has come of the same again and again."""
+        """A warning for the model if the same action keeps giving the same result."""
         self._seen[seen] += 1
         times = self._seen[seen]
         if times >= self._limits.same_results:
@@ -115,12 +121,12 @@ class _Meter(Middleware):
                 f"the same {what} gave the same result {times} times"
                 " (allow more with UsageLimits(same_results=...))"
             )
-        if times > _TELL_AT:
+        if times > _WARN_AT:
             self._run.answer_only = True
-        if times != _TELL_AT:
+        if times != _WARN_AT:
             return ""
         return (
-            f"[This very {what} has given this very result {times} times. Do something else, or"
+            f"[The same {what} has given the same result {times} times. Do something else, or"
             " give your answer.]"
         )
 
@@ -154,7 +160,7 @@ class _Meter(Middleware):
     ) -> R:
         left = self._limits.wall_seconds - self._run.seconds
         if left <= 0:  # asyncio would let the call begin
-            raise self._out_of_time(f"when it came to {waiting_for}")
+            raise self._out_of_time(f"before {waiting_for}")
         deadline = asyncio.timeout(left)
         try:
             async with deadline:
@@ -166,6 +172,6 @@ class _Meter(Middleware):
 
     def _out_of_time(self, when: str) -> UsageLimitReached:
         return UsageLimitReached(
-            f"the run has used its wall_seconds: {self._limits.wall_seconds:g} s were over {when}"
+            f"the run has used its wall_seconds: {self._limits.wall_seconds:g} s had passed {when}"
             " (raise it with UsageLimits(wall_seconds=...))"
         )

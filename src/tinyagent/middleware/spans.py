@@ -1,9 +1,17 @@
-"""The spans of one run; imports OpenTelemetry, so it is imported only where a run is traced."""
+"""The spans of one run; loads OpenTelemetry, so it is imported only when a run is traced.
+
+The names of spans and attributes are the constants below. Source: OpenTelemetry's semantic
+conventions for generative AI, repository open-telemetry/semantic-conventions-genai, `docs/gen-ai`
+(client-inference, execute-tool, gen-ai-agent-spans and non-normative/migration), read in November
+2026, all at the stage "Development". They are written out because the constants of
+`opentelemetry-semantic-conventions` are older and marked as deprecated.
+"""
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -22,22 +30,72 @@ from opentelemetry.trace import (
 from tinyagent.core.context import RunContext
 from tinyagent.core.events import Event, RunFinished, RunStarted, TextDelta
 from tinyagent.core.execution import ExecutionResult
-from tinyagent.core.messages import Message, ToolCall
-from tinyagent.core.types import ModelRequest, ModelResponse, RunResult, ToolResult
-from tinyagent.middleware import gen_ai
+from tinyagent.core.messages import Message, Part, ToolCall
+from tinyagent.core.parts import Reasoning, Text
+from tinyagent.core.results import RunResult
+from tinyagent.core.types import ModelRequest, ModelResponse, RawToolCall, ReplyPart, ToolResult
+from tinyagent.core.untrusted import cut_middle
 from tinyagent.middleware.base import CodeRun, Middleware, ModelCall, ToolCallHandler
-from tinyagent.middleware.trace_content import ContentWriter
 
+INVOKE_AGENT = "invoke_agent"
+CHAT = "chat"
+EXECUTE_TOOL = "execute_tool"
+
+OPERATION_NAME = "gen_ai.operation.name"
+PROVIDER_NAME = "gen_ai.provider.name"
+AGENT_NAME = "gen_ai.agent.name"
+
+REQUEST_MODEL = "gen_ai.request.model"
+REQUEST_TEMPERATURE = "gen_ai.request.temperature"
+REQUEST_MAX_TOKENS = "gen_ai.request.max_tokens"
+REQUEST_STREAM = "gen_ai.request.stream"
+
+RESPONSE_MODEL = "gen_ai.response.model"
+RESPONSE_ID = "gen_ai.response.id"
+RESPONSE_FINISH_REASONS = "gen_ai.response.finish_reasons"
+RESPONSE_TIME_TO_FIRST_CHUNK = "gen_ai.response.time_to_first_chunk"
+
+USAGE_INPUT_TOKENS = "gen_ai.usage.input_tokens"
+USAGE_OUTPUT_TOKENS = "gen_ai.usage.output_tokens"
+USAGE_CACHE_READ_INPUT_TOKENS = "gen_ai.usage.cache_read.input_tokens"
+USAGE_CACHE_CREATION_INPUT_TOKENS = "gen_ai.usage.cache_creation.input_tokens"
+USAGE_REASONING_OUTPUT_TOKENS = "gen_ai.usage.reasoning.output_tokens"
+
+TOOL_NAME = "gen_ai.tool.name"
+TOOL_TYPE = "gen_ai.tool.type"
+TOOL_TYPE_FUNCTION = "function"
+TOOL_CALL_ID = "gen_ai.tool.call.id"
+
+# Content: only if the program asks for it.
+INPUT_MESSAGES = "gen_ai.input.messages"
+OUTPUT_MESSAGES = "gen_ai.output.messages"
+TOOL_CALL_ARGUMENTS = "gen_ai.tool.call.arguments"
+TOOL_CALL_RESULT = "gen_ai.tool.call.result"
+
+# From the general conventions.
+ERROR_TYPE = "error.type"
+TOOL_ERROR = "tool_error"
+
+# Not in the conventions: specific to tinyagent.
+RUN_ID = "tinyagent.run.id"
+RUN_STATE = "tinyagent.run.state"
+RUN_STEPS = "tinyagent.run.steps"
+EXECUTE_CODE = "execute_code"
+CODE = "tinyagent.code"
+CODE_OUTPUT = "tinyagent.code.output"
+CODE_ERROR = "code_error"
+
+_MAX_MESSAGES = 50
 _Value = str | int | float | bool | list[str]
 
 
 class Spans:
-    """What all runs of an agent share: where spans go and what a middleware cannot see.
+    """What all runs of an agent share: the tracer, and names that a middleware cannot see.
 
     Args:
         agent, provider: names; an empty one is left out.
-        max_chars: how much of each text is recorded; None records none.
-        tracer_provider: None is the program's global one.
+        max_chars: how many characters of each text are recorded; None records none.
+        tracer_provider: None means the program's global one.
     """
 
     def __init__(
@@ -54,8 +112,59 @@ class Spans:
         self.writer = None if max_chars is None else ContentWriter(max_chars)
 
 
+class ContentWriter:
+    """Writes content in the format of the GenAI conventions.
+
+    Args:
+        max_chars: longer texts are cut in the middle. Only the newest 50 messages of a
+            conversation are written.
+    """
+
+    def __init__(self, max_chars: int) -> None:
+        self._max_chars = max_chars
+
+    def messages(self, messages: Sequence[Message]) -> str:
+        """The messages of a request."""
+        return json.dumps(
+            [self._message(message) for message in messages[-_MAX_MESSAGES:]], ensure_ascii=False
+        )
+
+    def response(self, response: ModelResponse) -> str:
+        """The model's answer."""
+        texts = [Text(response.content)] if response.content else []
+        parts = [self._part(part) for part in response.parts or (*texts, *response.tool_calls)]
+        return json.dumps([{"role": "assistant", "parts": parts}], ensure_ascii=False)
+
+    def arguments(self, arguments: Mapping[str, Any]) -> str:
+        """The arguments of a call."""
+        return self.text(json.dumps(dict(arguments), ensure_ascii=False, default=str))
+
+    def text(self, text: str) -> str:
+        """A text, cut in the middle if it is too long."""
+        return cut_middle(text, self._max_chars)
+
+    def _message(self, message: Message) -> dict[str, Any]:
+        if message.role == "tool":
+            answer = {"type": "tool_call_response", "id": message.tool_call_id}
+            return {"role": "tool", "parts": [answer | {"response": self.text(message.describe())}]}
+        return {"role": message.role, "parts": [self._part(part) for part in message.parts]}
+
+    def _part(self, part: Part | ReplyPart) -> dict[str, Any]:
+        """A part as the conventions name it; opaque data and bytes are left out."""
+        if isinstance(part, ToolCall):
+            return self._call(part.id, part.name, self.arguments(part.arguments))
+        if isinstance(part, RawToolCall):
+            return self._call(part.id, part.name, self.text(part.arguments))
+        if isinstance(part, Reasoning):
+            return {"type": "reasoning", "content": self.text(part.text)}
+        return {"type": "text", "content": self.text(part.describe())}
+
+    def _call(self, call_id: str, name: str, arguments: str) -> dict[str, Any]:
+        return {"type": "tool_call", "id": call_id, "name": name, "arguments": arguments}
+
+
 class RunTrace(Middleware):
-    """Begins and ends the spans of one run."""
+    """Starts and ends the spans of one run."""
 
     def __init__(self, spans: Spans, run: RunContext) -> None:
         self._names = spans
@@ -68,15 +177,15 @@ class RunTrace(Middleware):
         self._unanswered: tuple[Span, float] | None = None
 
     def on_event(self, event: Event) -> None:
-        """Begin and end the run's span; note when the first piece of an answer came."""
+        """Start and end the run's span; record when the first piece of an answer arrives."""
         match event:
             case RunStarted():
                 self._begin()
             case TextDelta() if self._unanswered is not None:
                 span, asked = self._unanswered
                 self._unanswered = None
-                span.set_attribute(gen_ai.REQUEST_STREAM, value=True)
-                span.set_attribute(gen_ai.RESPONSE_TIME_TO_FIRST_CHUNK, time.monotonic() - asked)
+                span.set_attribute(REQUEST_STREAM, value=True)
+                span.set_attribute(RESPONSE_TIME_TO_FIRST_CHUNK, time.monotonic() - asked)
             case RunFinished(result=result):
                 self._end(result)
             case _:
@@ -86,75 +195,75 @@ class RunTrace(Middleware):
         """A span around one request to the model."""
         attributes = _present(
             {
-                gen_ai.OPERATION_NAME: gen_ai.CHAT,
-                gen_ai.PROVIDER_NAME: self._names.provider,
-                gen_ai.REQUEST_MODEL: self._model,
-                gen_ai.REQUEST_TEMPERATURE: request.temperature,
-                gen_ai.REQUEST_MAX_TOKENS: request.max_tokens,
+                OPERATION_NAME: CHAT,
+                PROVIDER_NAME: self._names.provider,
+                REQUEST_MODEL: self._model,
+                REQUEST_TEMPERATURE: request.temperature,
+                REQUEST_MAX_TOKENS: request.max_tokens,
             }
         )
-        name = _named(gen_ai.CHAT, self._model)
+        name = _named(CHAT, self._model)
         with self._child(name, SpanKind.CLIENT, attributes) as span:
             if self._writer is not None:
-                span.set_attribute(gen_ai.INPUT_MESSAGES, self._writer.messages(request.messages))
+                span.set_attribute(INPUT_MESSAGES, self._writer.messages(request.messages))
             self._unanswered = (span, time.monotonic())
             response = await call_next(request)
-            self._tell_answer(span, response)
+            self._record_answer(span, response)
             return response
 
     async def tool_call(self, call: ToolCall, call_next: ToolCallHandler) -> ToolResult:
         """A span around one tool call."""
         attributes = _present(
             {
-                gen_ai.OPERATION_NAME: gen_ai.EXECUTE_TOOL,
-                gen_ai.TOOL_NAME: call.name,
-                gen_ai.TOOL_TYPE: gen_ai.TOOL_TYPE_FUNCTION,
-                gen_ai.TOOL_CALL_ID: call.id,
+                OPERATION_NAME: EXECUTE_TOOL,
+                TOOL_NAME: call.name,
+                TOOL_TYPE: TOOL_TYPE_FUNCTION,
+                TOOL_CALL_ID: call.id,
             }
         )
-        name = _named(gen_ai.EXECUTE_TOOL, call.name)
+        name = _named(EXECUTE_TOOL, call.name)
         with self._child(name, SpanKind.INTERNAL, attributes) as span:
             if self._writer is not None:
                 arguments = self._writer.arguments(call.arguments)
-                span.set_attribute(gen_ai.TOOL_CALL_ARGUMENTS, arguments)
+                span.set_attribute(TOOL_CALL_ARGUMENTS, arguments)
             result = await call_next(call)
             if self._writer is not None:
-                span.set_attribute(gen_ai.TOOL_CALL_RESULT, self._writer.text(result.content))
+                span.set_attribute(TOOL_CALL_RESULT, self._writer.text(result.content))
             if result.is_error:
-                self._mark_failed(span, gen_ai.TOOL_ERROR, result.content)
+                self._mark_failed(span, TOOL_ERROR, result.content)
             return result
 
     async def code_run(self, code: str, call_next: CodeRun) -> ExecutionResult:
-        """A span around one block of code; its tool calls lie within."""
-        attributes: dict[str, _Value] = {gen_ai.OPERATION_NAME: gen_ai.EXECUTE_CODE}
-        with self._child(gen_ai.EXECUTE_CODE, SpanKind.INTERNAL, attributes) as span:
+        """A span around one block of code and its tool calls."""
+        attributes: dict[str, _Value] = {OPERATION_NAME: EXECUTE_CODE}
+        with self._child(EXECUTE_CODE, SpanKind.INTERNAL, attributes) as span:
             if self._writer is not None:
-                span.set_attribute(gen_ai.CODE, self._writer.text(code))
+                span.set_attribute(CODE, self._writer.text(code))
             outer, self._parent = self._parent, set_span_in_context(span)
             try:
                 result = await call_next(code)
             finally:
                 self._parent = outer
             if self._writer is not None:
-                span.set_attribute(gen_ai.CODE_OUTPUT, self._writer.text(result.output))
+                span.set_attribute(CODE_OUTPUT, self._writer.text(result.output))
             if result.error is not None:
-                self._mark_failed(span, gen_ai.CODE_ERROR, result.error)
+                self._mark_failed(span, CODE_ERROR, result.error)
             return result
 
     def _begin(self) -> None:
         attributes = _present(
             {
-                gen_ai.OPERATION_NAME: gen_ai.INVOKE_AGENT,
-                gen_ai.AGENT_NAME: self._names.agent,
-                gen_ai.REQUEST_MODEL: self._model,
-                gen_ai.RUN_ID: self._run.run_id,
+                OPERATION_NAME: INVOKE_AGENT,
+                AGENT_NAME: self._names.agent,
+                REQUEST_MODEL: self._model,
+                RUN_ID: self._run.run_id,
             }
         )
-        name = _named(gen_ai.INVOKE_AGENT, self._names.agent)
+        name = _named(INVOKE_AGENT, self._names.agent)
         span = self._tracer.start_span(name, kind=SpanKind.INTERNAL, attributes=attributes)
         if self._writer is not None:
             task = self._writer.messages([Message("user", self._run.task)])
-            span.set_attribute(gen_ai.INPUT_MESSAGES, task)
+            span.set_attribute(INPUT_MESSAGES, task)
         self._span = span
         self._parent = set_span_in_context(span)
 
@@ -164,46 +273,45 @@ class RunTrace(Middleware):
             return
         span.set_attributes(
             {
-                gen_ai.USAGE_INPUT_TOKENS: result.usage.input_tokens,
-                gen_ai.USAGE_OUTPUT_TOKENS: result.usage.output_tokens,
-                gen_ai.RUN_STATE: result.state,
-                gen_ai.RUN_STEPS: result.steps_taken,
+                USAGE_INPUT_TOKENS: result.usage.input_tokens,
+                USAGE_OUTPUT_TOKENS: result.usage.output_tokens,
+                RUN_STATE: result.state,
+                RUN_STEPS: result.steps_taken,
             }
         )
         if self._writer is not None and result.final_answer is not None:
             answer = self._writer.response(ModelResponse(str(result)))
-            span.set_attribute(gen_ai.OUTPUT_MESSAGES, answer)
+            span.set_attribute(OUTPUT_MESSAGES, answer)
         if result.state != "completed":
             kind = result.state if result.error is None else type(result.error).__qualname__
             self._mark_failed(span, kind, str(result.error or ""))
         span.end()
 
-    def _tell_answer(self, span: Span, response: ModelResponse) -> None:
+    def _record_answer(self, span: Span, response: ModelResponse) -> None:
         span.set_attributes(
             _present(
                 {
-                    gen_ai.RESPONSE_MODEL: response.model,
-                    gen_ai.RESPONSE_ID: response.id,
-                    gen_ai.RESPONSE_FINISH_REASONS: [response.finish_reason],
-                    gen_ai.USAGE_INPUT_TOKENS: response.usage.input_tokens,
-                    gen_ai.USAGE_OUTPUT_TOKENS: response.usage.output_tokens,
-                    gen_ai.USAGE_CACHE_READ_INPUT_TOKENS: response.usage.cached_tokens or None,
-                    gen_ai.USAGE_CACHE_CREATION_INPUT_TOKENS: response.usage.cache_write_tokens
-                    or None,
-                    gen_ai.USAGE_REASONING_OUTPUT_TOKENS: response.usage.reasoning_tokens or None,
+                    RESPONSE_MODEL: response.model,
+                    RESPONSE_ID: response.id,
+                    RESPONSE_FINISH_REASONS: [response.finish_reason],
+                    USAGE_INPUT_TOKENS: response.usage.input_tokens,
+                    USAGE_OUTPUT_TOKENS: response.usage.output_tokens,
+                    USAGE_CACHE_READ_INPUT_TOKENS: response.usage.cached_tokens or None,
+                    USAGE_CACHE_CREATION_INPUT_TOKENS: response.usage.cache_write_tokens or None,
+                    USAGE_REASONING_OUTPUT_TOKENS: response.usage.reasoning_tokens or None,
                 }
             )
         )
         if self._writer is not None:
-            span.set_attribute(gen_ai.OUTPUT_MESSAGES, self._writer.response(response))
+            span.set_attribute(OUTPUT_MESSAGES, self._writer.response(response))
 
     @contextmanager
     def _child(
         self, name: str, kind: SpanKind, attributes: Mapping[str, _Value]
     ) -> Generator[Span]:
         """A span under the run's, current for whatever is called inside."""
-        # The run's span is named as the parent, not found as the current one: calls of one answer
-        # run in tasks of their own, and a middleware may run them anywhere.
+        # The parent is passed and not taken from the current context because calls of one
+        # answer run in separate tasks, and a middleware may run them anywhere.
         span = self._tracer.start_span(name, self._parent, kind, attributes)
         with use_span(
             span, end_on_exit=True, record_exception=False, set_status_on_exception=False
@@ -215,7 +323,7 @@ class RunTrace(Middleware):
                 raise
 
     def _mark_failed(self, span: Span, kind: str, message: str) -> None:
-        span.set_attribute(gen_ai.ERROR_TYPE, kind)
+        span.set_attribute(ERROR_TYPE, kind)
         text = None if self._writer is None else self._writer.text(message)
         span.set_status(Status(StatusCode.ERROR, text))
 

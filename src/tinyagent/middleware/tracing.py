@@ -1,10 +1,10 @@
 """Tracing: a run as OpenTelemetry spans.
 
 invoke_agent {agent}
-├── chat {model}           one a model call
-├── execute_tool {tool}    one a tool call; calls of one answer stand side by side
-└── execute_code           one a block of a code agent
-    └── execute_tool {tool}    the calls that it makes
+├── chat {model}           for each model call
+├── execute_tool {tool}    for each tool call; calls of one answer are siblings
+└── execute_code           for each block of a code agent
+    └── execute_tool {tool}    for each call that it makes
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 
 
 class Tracing(Middleware):
-    """Tells OpenTelemetry of each run and of its model calls, tool calls and blocks of code.
+    """Reports each run, its model calls, tool calls and blocks of code to OpenTelemetry.
 
-    The names are those of the GenAI conventions, where these have one. Make it the first of an
-    agent's middleware. Without `content=True` a span holds names, numbers and kinds of errors, and
-    no text of a message, argument, result or error.
+    Names follow the GenAI conventions where they define one. Make this the first of an agent's
+    middleware. Without `content=True`, a span holds names, numbers and types of errors, but no text
+    of a message, argument, result or error.
 
     Args:
-        content: whether messages, arguments, results and the texts of errors are recorded too.
-        max_chars: how much of each text is recorded.
+        content: whether to record messages, arguments, results and error messages too.
+        max_chars: how many characters of each text are recorded.
         agent: the agent's name.
         provider: the provider's name, such as `"openai"`.
-        tracer_provider: where the spans go; by default the program's global one.
+        tracer_provider: receives the spans; by default the program's global one.
 
     Raises:
         ConfigurationError: the package `opentelemetry-api` is not installed.

@@ -9,8 +9,8 @@ from difflib import SequenceMatcher
 from itertools import zip_longest
 from typing import Any
 
-from tinyagent.core.json_shape import as_array
 from tinyagent.core.types import ModelRequest
+from tinyagent.core.untrusted import as_array
 from tinyagent.models.recording import request_to_dict
 
 _WIDTH = 100  # of a line

@@ -19,7 +19,7 @@ from tinyagent.core.errors import (
     ModelServerError,
     ModelTimeout,
 )
-from tinyagent.core.json_shape import as_array, as_object
+from tinyagent.core.untrusted import as_array, as_object
 
 _SHOWN = 500
 _MIN_SECRET = 8  # keyless servers get "x" or "none", and ordinary words contain such letters

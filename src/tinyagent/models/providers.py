@@ -13,7 +13,7 @@ from typing import Any, Literal, get_args
 from urllib.parse import urlsplit
 
 from tinyagent.core.errors import ConfigurationError
-from tinyagent.core.json_shape import as_object
+from tinyagent.core.untrusted import as_object
 
 Level = Literal["off", "low", "medium", "high"]
 LEVELS: tuple[Level, ...] = get_args(Level)

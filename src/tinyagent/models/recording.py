@@ -18,9 +18,7 @@ from typing import Any, Literal, TypeVar, cast
 
 from tinyagent.core import errors
 from tinyagent.core.errors import ConfigurationError, ModelError
-from tinyagent.core.json_shape import as_array, as_object, describe
 from tinyagent.core.messages import Message
-from tinyagent.core.replies import reply_from_list, reply_to_list
 from tinyagent.core.types import (
     ModelDelta,
     ModelRequest,
@@ -29,8 +27,11 @@ from tinyagent.core.types import (
     ReasoningWish,
     RequestFormat,
     Usage,
+    reply_from_list,
+    reply_to_list,
     split_reply,
 )
+from tinyagent.core.untrusted import as_array, as_object, describe
 from tinyagent.models.providers import LEVELS
 
 FORMAT = "tinyagent recording"

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
-from tinyagent.core.json_shape import as_object
 from tinyagent.core.types import ModelResponse, RawToolCall
+from tinyagent.core.untrusted import as_object
 from tinyagent.testing.completions import completion_json, completion_sse
 from tinyagent.testing.http import Reply, json_reply
 

@@ -1,4 +1,4 @@
-"""From a tool call to its result: here a tool's failure becomes an observation."""
+"""From a tool call to its result: the place where a tool's failure becomes an observation."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from tinyagent.tools.registry import unknown_tool
 from tinyagent.tools.tool import Tool
 
 
-class _TimeLimitOver(Exception):
-    """The tool's own `timeout` is over, not one inside the tool."""
+class _ToolTimedOut(Exception):
+    """The tool's own `timeout` has expired, not one inside the tool."""
 
 
 class _Value(NamedTuple):
-    """What a tool returned, and how the model reads it."""
+    """What a tool returned, and the text that the model reads."""
 
     text: str
     raw: Any
@@ -35,10 +35,10 @@ _NOTHING = _Value("", None)
 
 
 async def call_tool(tools: Mapping[str, Tool], call: ToolCall, context: RunContext) -> ToolResult:
-    """Run one call. Whatever goes wrong with it comes back as a result that the model can read.
+    """Run one call. Any failure becomes a result that the model can read.
 
     The host's traceback goes to the log, never into the result. Only the end of the run and a
-    cancellation pass through.
+    cancellation are raised.
     """
     started = time.monotonic()
     result = await _attempt(tools, call, context)
@@ -66,7 +66,7 @@ async def _attempt(tools: Mapping[str, Tool], call: ToolCall, context: RunContex
 async def _run_once(
     tool: Tool, call: ToolCall, context: RunContext
 ) -> tuple[_Value, BaseException | None]:
-    """What the tool returned, or the error that it ended with."""
+    """The value that the tool returned, or the error that it raised."""
     deadline = asyncio.timeout(tool.timeout)
     try:
         async with deadline:
@@ -78,17 +78,17 @@ async def _run_once(
         return _NOTHING, error
     except (Exception, SystemExit) as error:  # a tool may fail in any way
         if isinstance(error, RunEnded) and error.result is None:
-            raise  # this run's end; one with a result is another run's, made by the tool
-        return _NOTHING, _TimeLimitOver() if deadline.expired() else error
+            raise  # this run ends; an error with a result is the end of a run that the tool started
+        return _NOTHING, _ToolTimedOut() if deadline.expired() else error
 
 
 def _explain(tool: Tool, error: BaseException | None) -> str:
-    """What the model reads of an error; the host's traceback stays in the log."""
+    """The text of an error for the model; the host's traceback stays in the log."""
     if isinstance(error, ToolRetry):
         return f"Try again: {error}"
     if isinstance(error, ToolArgumentsError):
         return f"Error: wrong arguments for {tool.name}:\n{error}"
-    if isinstance(error, _TimeLimitOver):
+    if isinstance(error, _ToolTimedOut):
         return f"Error: {tool.name} did not finish within {tool.timeout:g} s"
     if isinstance(error, asyncio.CancelledError):
         return f"Error: {tool.name} was cancelled from inside"
@@ -97,13 +97,13 @@ def _explain(tool: Tool, error: BaseException | None) -> str:
 
 
 def _is_being_cancelled() -> bool:
-    """Whether the run itself is cancelled, rather than a task that the tool had started."""
+    """Whether the run itself is cancelled, rather than a task that the tool started."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
 
 
 def _read_value(raw: Any) -> _Value:
-    """How the model reads what a tool returned: images and documents as such, the rest as text."""
+    """The value for the model: images and documents unchanged, everything else as text."""
     items = cast("Sequence[Any]", raw) if isinstance(raw, list | tuple) else (raw,)
     if not any(isinstance(item, Image | Document) for item in items):
         return _Value(as_text(raw), raw)
@@ -112,7 +112,7 @@ def _read_value(raw: Any) -> _Value:
 
 
 def as_text(value: Any) -> str:
-    """What the model reads of a tool's result: text as it is, all else as JSON."""
+    """A tool's result as text for the model: strings unchanged, everything else as JSON."""
     if isinstance(value, str):
         return value
     from pydantic_core import to_json  # noqa: PLC0415 - see `import tinyagent`

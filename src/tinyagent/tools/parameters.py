@@ -1,6 +1,6 @@
-"""From a function's signature to a Pydantic model of its arguments.
+"""From a function's signature and docstring to a Pydantic model of its arguments.
 
-Pydantic makes the JSON Schema, converts what the model sends and finds its faults.
+Pydantic makes the JSON Schema, converts the arguments that the model sends and finds errors.
 """
 
 from __future__ import annotations
@@ -8,12 +8,11 @@ from __future__ import annotations
 import inspect
 import typing
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from tinyagent.core.context import RunContext
 from tinyagent.core.errors import ToolArgumentsError, ToolDefinitionError
-from tinyagent.core.json_shape import as_array, as_object
-from tinyagent.core.text import short_repr
+from tinyagent.core.untrusted import as_array, as_object, short_repr
 
 if TYPE_CHECKING:
     from pydantic import BaseModel, ValidationError
@@ -23,8 +22,33 @@ _SHOWN = 200
 _MAX_FAULTS = 20
 
 
+def read_docstring(fn: Callable[..., Any]) -> tuple[str, dict[str, str]]:
+    """Split the docstring of `fn` into its text and the descriptions of its parameters.
+
+    Google, NumPy and reST style are recognized. The text is everything before the sections; it is
+    empty if there is no docstring.
+    """
+    doc = inspect.getdoc(fn) or ""
+    if "\n" not in doc:
+        return doc.strip(), {}
+    import griffe  # noqa: PLC0415 - 0.1 s of CPU that a one-line docstring does not need
+
+    text: list[str] = []
+    parameters: dict[str, str] = {}
+    silent = {style: {"warnings": False} for style in ("google", "numpy", "sphinx")}
+    sections = griffe.parse_auto(
+        griffe.Docstring(doc), default="google", per_style_options=cast("Any", silent)
+    )
+    for section in sections:
+        if isinstance(section, griffe.DocstringSectionText):
+            text.append(section.value.strip())
+        elif isinstance(section, griffe.DocstringSectionParameters):
+            parameters.update({p.name: p.description.strip() for p in section.value})
+    return "\n\n".join(text), parameters
+
+
 class Parameters:
-    """The arguments that a tool takes, as the model may give them.
+    """The arguments of a tool, as a model may send them.
 
     Raises:
         ToolDefinitionError: a parameter or the return value has no type hint, a hint cannot be
@@ -41,8 +65,8 @@ class Parameters:
             if hints[parameter.name] in (RunContext, RunContext | None):
                 self.context_name = parameter.name
                 continue
-            # Fields are numbered and only aliased: any name is a good one for a parameter, while
-            # Pydantic keeps some (`schema`, `copy`, `_x`) for itself.
+            # Fields are numbered and aliased: a parameter may have any name, while Pydantic
+            # reserves some (`schema`, `copy`, `_x`).
             field = f"p{len(fields)}"
             fields[field] = _field(parameter, hints[parameter.name], descriptions)
             self._names[field] = parameter.name
@@ -52,7 +76,7 @@ class Parameters:
         """The arguments, converted to the types of the parameters, defaults filled in.
 
         Raises:
-            ToolArgumentsError: with one line a fault: which field, what was expected, what came.
+            ToolArgumentsError: with one line for each error: field, expected and actual value.
         """
         from pydantic import ValidationError  # noqa: PLC0415 - see `import tinyagent`
 
@@ -64,7 +88,7 @@ class Parameters:
 
 
 def describe_faults(error: ValidationError) -> str:
-    """One line a fault, for a model to read: field, what was expected, what came."""
+    """One line for each error, for a model to read: field, expected and actual value."""
     lines: list[str] = []
     faults = error.errors(include_url=False, include_context=False)
     for fault in faults[:_MAX_FAULTS]:
@@ -100,12 +124,12 @@ def _check_parameter(parameter: inspect.Parameter, hints: Mapping[str, Any], nam
         bare = parameter.replace(annotation=parameter.empty, default=parameter.empty)
         raise ToolDefinitionError(
             f"tool {name!r}: parameter {str(bare)!r} cannot be passed by name;"
-            " give each argument a name of its own"
+            " give each argument its own name"
         )
     if parameter.name not in hints:
         raise ToolDefinitionError(
             f"tool {name!r}: parameter {parameter.name!r} has no type hint; write"
-            f" `{parameter.name}: str`, or whatever it takes"
+            f" `{parameter.name}: str`, or the type it takes"
         )
 
 
@@ -136,7 +160,7 @@ def _build_model(name: str, fields: Mapping[str, Any]) -> tuple[type[BaseModel],
 
 
 def tidy_schema(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema without the titles that Pydantic makes up: they cost tokens and say nothing."""
+    """The schema without the titles that Pydantic generates, which cost tokens for nothing."""
     return {key: _tidy(key, value) for key, value in schema.items() if key != "title"}
 
 

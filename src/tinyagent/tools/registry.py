@@ -1,4 +1,4 @@
-"""The registry: what was decorated with `@tool` in this process."""
+"""The registry: the functions decorated with `@tool` in this process."""
 
 from __future__ import annotations
 
@@ -12,34 +12,35 @@ if TYPE_CHECKING:
 
 
 class ToolRegistry:
-    """Tools by name. Agents are given their tools; the registry is for finding them by name."""
+    """Tools by name. Agents receive their tools; the registry is for finding them by name."""
 
     def __init__(self) -> None:
         self._tools: dict[str, Tool] = {}
         self._frozen = False
 
     def add(self, tool: Tool) -> Tool:
-        """Add a tool and return it. A later one of the same name takes the place of the earlier.
+        """Add a tool and return it. It replaces an earlier one of the same name.
 
         Raises:
             ToolDefinitionError: the registry is frozen.
         """
         if self._frozen:
             raise ToolDefinitionError(
-                f"tool {tool.name!r} came after the registry was frozen; define it before freeze()"
+                f"tool {tool.name!r} is defined after the registry was frozen; define it before"
+                " freeze()"
             )
         self._tools[tool.name] = tool
         return tool
 
     def freeze(self) -> None:
-        """Take no more tools from now on."""
+        """Accept no more tools."""
         self._frozen = True
 
     def get(self, name: str) -> Tool:
         """The tool of that name.
 
         Raises:
-            UnknownToolError: there is none; the message names the nearest.
+            UnknownToolError: there is none; the message suggests similar names.
         """
         try:
             return self._tools[name]
@@ -65,7 +66,7 @@ def get_registry() -> ToolRegistry:
 
 
 def unknown_tool(name: str, known: Iterable[str]) -> str:
-    """What to say of a tool that is not there: the nearest names first, then all there are."""
+    """The error message for an unknown tool: similar names first, then all names."""
     names = list(known)
     if not names:
         return f"there is no tool {name!r}; there are no tools at all"

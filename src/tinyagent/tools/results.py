@@ -1,4 +1,4 @@
-"""Results too long for a conversation: cut in the middle, the whole behind a handle."""
+"""Results too long for a conversation: cut in the middle, the full text behind a handle."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class ResultStore:
 
     Args:
         max_chars: how many characters of a result go into the conversation.
-        taken: names that the tool for reading on must not have.
+        taken: names that the tool that reads more must not have.
     """
 
     def __init__(self, max_chars: int = MAX_CHARS, taken: Container[str] = ()) -> None:
@@ -31,19 +31,19 @@ class ResultStore:
 
     @property
     def tool(self) -> Tool:
-        """The tool for reading on; made when it is asked for, as most runs never need it."""
+        """The tool that reads more; created on demand, as most runs never need it."""
         return replace(_declaration(self._name), fn=_reader(self._texts))
 
     @property
     def is_used(self) -> bool:
-        """Whether a result was cut, so that the model needs the tool to read on."""
+        """Whether a result was cut, so that the model needs the tool that reads more."""
         return bool(self._texts)
 
     def bounded(self, text: str) -> str:
-        """The text, or its beginning and end with the handle of the whole in between."""
+        """The text, or its beginning and end with a handle for the full text between them."""
         if len(text) <= self._max_chars:
             return text
-        # Named by the content: a handle of an earlier run must never find another text here.
+        # The content determines the handle: one from an earlier run must never match another text.
         import hashlib  # noqa: PLC0415 - only for long results, and it loads OpenSSL
 
         handle = hashlib.sha256(text.encode(errors="replace")).hexdigest()[:8]
@@ -59,7 +59,7 @@ class ResultStore:
 
 @cache
 def _declaration(name: str) -> Tool:
-    """The tool without its texts: to make its schema for each run would cost a run's fifth."""
+    """The tool without its texts: making the schema for each run would take a fifth of its time."""
     return Tool.from_function(_reader({}), name=name)
 
 

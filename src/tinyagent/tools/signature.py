@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, get_args
 
 from tinyagent.core.errors import ToolArgumentsError
-from tinyagent.core.json_shape import as_array
+from tinyagent.core.untrusted import as_array
 from tinyagent.tools.tool import Tool
 
 _TYPES = {
@@ -37,10 +37,10 @@ def python_stub(tool: Tool) -> str:
 def bind_arguments(
     tool: Tool, args: tuple[Any, ...] | list[Any], kwargs: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Arguments by name, as a call in code gives them by place or name.
+    """Arguments by name, from a call with positional and keyword arguments.
 
     Raises:
-        ToolArgumentsError: there are more than parameters, or one is given twice.
+        ToolArgumentsError: there are too many, or one is passed twice.
     """
     names = list(_properties(tool.json_schema))
     if len(args) > len(names):
@@ -71,12 +71,12 @@ def _parameters(schema: Mapping[str, Any], known: Mapping[str, Any]) -> list[str
 def _named(schema: Mapping[str, Any], known: Mapping[str, Any]) -> Mapping[str, Any]:
     """The schema that a `$ref` names, or the schema itself."""
     reference = str(schema.get("$ref", ""))
-    found: Mapping[str, Any] = known.get(reference.rpartition("/")[2], schema)
-    return found if reference else schema
+    target: Mapping[str, Any] = known.get(reference.rpartition("/")[2], schema)
+    return target if reference else schema
 
 
 def _type(schema: Mapping[str, Any], known: Mapping[str, Any]) -> str:
-    """The Python type of a JSON Schema, as far as one line can say it."""
+    """The Python type of a JSON Schema, simplified to one line."""
     schema = _named(schema, known)
     if "enum" in schema:
         return f"Literal[{', '.join(repr(value) for value in schema['enum'])}]"
@@ -93,7 +93,7 @@ def _type(schema: Mapping[str, Any], known: Mapping[str, Any]) -> str:
 
 
 def _result(tool: Tool) -> str:
-    """What the function says it returns; nothing for tools of a server, which return text."""
+    """The return type; empty for tools of a server, which return text."""
     returns = inspect.signature(tool.fn).return_annotation
     if returns is inspect.Signature.empty:
         return ""
@@ -103,7 +103,7 @@ def _result(tool: Tool) -> str:
 
 
 def _described(tool: Tool, doc: str) -> str:
-    """The docstring, with what is known of each parameter."""
+    """The docstring, with a description of each parameter."""
     known = tool.json_schema.get("$defs", {})
     lines = [
         f"    {name}: {text}"
@@ -114,7 +114,7 @@ def _described(tool: Tool, doc: str) -> str:
 
 
 def _remarks(schema: Mapping[str, Any], known: Mapping[str, Any]) -> Iterator[str]:
-    """What is said of a parameter, and the fields of what it holds."""
+    """The description of a parameter, and the fields of the objects that it holds."""
     if schema.get("description"):
         yield str(schema["description"])
     parts = [schema, schema.get("items", {}), *schema.get("anyOf", ())]

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
 from tinyagent.core.errors import ToolArgumentsError, ToolDefinitionError
 from tinyagent.core.threads import run_in_thread
-from tinyagent.tools.docstring import read_docstring
-from tinyagent.tools.parameters import Parameters, describe_faults, tidy_schema
+from tinyagent.tools.parameters import (
+    Parameters,
+    describe_faults,
+    read_docstring,
+    tidy_schema,
+)
 from tinyagent.tools.registry import get_registry
 
 if TYPE_CHECKING:
@@ -25,7 +29,7 @@ Validate = Callable[[Mapping[str, Any]], dict[str, Any]]
 
 
 class ToolOptions(TypedDict, total=False):
-    """How calls of a tool are made; `Tool` says what each means."""
+    """How a tool is called; see `Tool` for each option."""
 
     requires_approval: bool
     timeout: float | None
@@ -38,24 +42,24 @@ class ToolOptions(TypedDict, total=False):
 class Tool:
     """A function with what a model needs to know to call it.
 
-    Made by `@tool`, `Tool.from_function` or `Tool.from_model`.
+    Create it with `@tool`, `Tool.from_function` or `Tool.from_model`.
 
     Attributes:
-        name: what the model calls it by: letters, digits, underscores, at most 64.
+        name: the name in calls: letters, digits and underscores, at most 64 characters.
         fn: the function, sync or async.
-        doc: what it does, as told to the model.
+        doc: what it does, for the model.
         json_schema: JSON Schema of its arguments, an object.
         validate: turns a model's arguments into keyword arguments of `fn`;
             raises `ToolArgumentsError` naming each fault.
-        context_name: the parameter that is given the run's `RunContext`, if there is one.
-        requires_approval: a call waits for a yes (see `Approval`).
+        context_name: the parameter that receives the run's `RunContext`, if any.
+        requires_approval: a call waits for approval (see `Approval`).
         timeout: seconds that a call may take; None leaves that to the run's limits.
-        retries: how often a call that failed or ran out of time is made again before the model
-            is told. Wrong arguments and `ToolRetry` are the model's to mend, at once.
-        sequential: never run beside other calls of the same answer.
-        idempotent: a durable run may make a call again that was begun and has no result because
-            the process died; of other tools it asks first.
-        is_agent: its calls are those of a run of its own.
+        retries: how often a call that failed or timed out is repeated before the model sees the
+            error. Wrong arguments and `ToolRetry` go to the model at once.
+        sequential: never run concurrently with other calls of the same answer.
+        idempotent: a durable run may repeat a call whose result was lost when the process died;
+            for other tools it asks first.
+        is_agent: each call is a run of another agent.
     """
 
     name: str
@@ -74,8 +78,8 @@ class Tool:
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
             raise ToolDefinitionError(
-                f"tool {self.name!r}: a name has letters, digits and underscores, starts with no"
-                " digit and has at most 64 characters; give one with @tool(name=...)"
+                f"tool {self.name!r}: a name has letters, digits and underscores, does not"
+                " start with a digit and has at most 64 characters; set one with @tool(name=...)"
             )
         if self.retries < 0:
             raise ToolDefinitionError(
@@ -84,7 +88,7 @@ class Tool:
 
     @property
     def description(self) -> str:
-        """What the model is told: the docstring without its sections."""
+        """The description for the model: the docstring without its sections."""
         return self.doc
 
     @property
@@ -116,7 +120,7 @@ class Tool:
     def from_function(
         cls, fn: Callable[..., Any], *, name: str | None = None, **options: Unpack[ToolOptions]
     ) -> Tool:
-        """Make a tool of a typed, documented function; `options` as the attributes.
+        """Make a tool from a typed, documented function; `options` are the attributes.
 
         Raises:
             ToolDefinitionError: a hint or the docstring is missing, or a type has no JSON form.
@@ -130,7 +134,7 @@ class Tool:
             )
         if inspect.signature(fn).return_annotation is inspect.Signature.empty:
             raise ToolDefinitionError(
-                f"tool {tool_name!r} has no return type hint; write `-> str`, or whatever it gives"
+                f"tool {tool_name!r} has no return type hint; write `-> str`, or its type"
             )
         parameters = Parameters(fn, tool_name, descriptions)
         return cls(
@@ -155,7 +159,7 @@ class Tool:
     ) -> Tool:
         """Make a tool whose arguments are the fields of a Pydantic model.
 
-        `fn` takes one argument, `arguments`: the validated model. `options` as the attributes.
+        `fn` takes one argument, `arguments`: the validated model. `options` are the attributes.
         """
         from pydantic import ValidationError  # noqa: PLC0415 - see `import tinyagent`
 
@@ -182,18 +186,45 @@ def tool(
     name: str | None = None,
     **options: Unpack[ToolOptions],
 ) -> Tool | Callable[[Callable[..., Any]], Tool]:
-    """Make a function a tool and put it into the registry.
+    """Make a tool from a function and add it to the registry.
 
     The function, sync or async, needs type hints on all parameters and the return value, and a
-    docstring; what the docstring (Google, NumPy or reST style) says of a parameter goes into its
+    docstring; the descriptions of parameters (Google, NumPy or reST style) become part of the
     schema. Use it as `@tool` or `@tool(name=..., requires_approval=..., timeout=seconds,
     retries=..., sequential=..., idempotent=...)`; `Tool` says what each means.
 
     Raises:
-        ToolDefinitionError: naming the function, what is missing and the mend.
+        ToolDefinitionError: it names the function, what is missing and the fix.
     """
 
     def decorate(function: Callable[..., Any]) -> Tool:
         return get_registry().add(Tool.from_function(function, name=name, **options))
 
     return decorate if fn is None else decorate(fn)
+
+
+def collect_tools(items: Iterable[Tool | Callable[..., Any]]) -> dict[str, Tool]:
+    """The tools by name, in order.
+
+    Raises:
+        ToolDefinitionError: an item is not a tool, or two tools share a name.
+    """
+    tools: dict[str, Tool] = {}
+    for item in items:
+        collected = _as_tool(item)
+        if collected.name in tools:
+            raise ToolDefinitionError(
+                f"two tools are called {collected.name!r}; rename one with @tool(name=...)"
+            )
+        tools[collected.name] = collected
+    return tools
+
+
+def _as_tool(item: object) -> Tool:
+    if isinstance(item, Tool):
+        return item
+    if inspect.isfunction(item) or inspect.ismethod(item):
+        return Tool.from_function(item)
+    raise ToolDefinitionError(
+        f"{item!r} is not a tool; give a function with type hints and a docstring, or a Tool"
+    )

@@ -6,8 +6,8 @@ from datetime import date
 from decimal import Decimal
 
 from skillian.bundled.comparison_frame import make_frame
-from skillian.data.differences import GroupRow
-from skillian.data.results import Difference, Status
+from skillian.data.comparison.results import Difference, Status
+from skillian.data.comparison.rows import GroupRow
 from tinyagent import ProcessExecutor
 
 HUGE = 2**60 + 1

@@ -10,8 +10,8 @@ from typing import Any
 import duckdb
 import pytest
 
+from skillian.data.declare.sources import SourceRegistry
 from skillian.data.services import DataServices
-from skillian.data.sources import SourceRegistry
 from skillian.demo.ledger import write_demo
 from skillian.skills.loader import BUNDLED, load_skill
 

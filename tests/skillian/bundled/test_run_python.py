@@ -12,8 +12,8 @@ import pytest
 
 from skillian.chat.agent import Agent
 from skillian.chat.opening import load_skills
+from skillian.data.declare.sources import SourceRegistry
 from skillian.data.services import DataServices
-from skillian.data.sources import SourceRegistry
 from skillian.demo.ledger import write_demo
 from skillian.skills.registry import SkillRegistry
 from skillian.skills.session import in_session

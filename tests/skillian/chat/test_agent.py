@@ -10,8 +10,8 @@ import pytest
 
 from skillian.chat.agent import MAX_ROUNDS, Agent
 from skillian.chat.opening import open_agent
+from skillian.data.declare.sources import SourceRegistry
 from skillian.data.services import DataServices
-from skillian.data.sources import SourceRegistry
 from skillian.demo.ledger import write_demo
 from skillian.skills.loader import BUNDLED, load_skill
 from skillian.skills.registry import SkillRegistry

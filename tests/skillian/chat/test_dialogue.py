@@ -13,8 +13,8 @@ from skillian.chat.agent import Agent, AgentResponse
 from skillian.chat.answer_check import check_answer
 from skillian.chat.conversation import Conversation
 from skillian.chat.opening import load_skills, open_agent, read_vocabulary
+from skillian.data.declare.sources import SourceRegistry
 from skillian.data.services import DataServices
-from skillian.data.sources import SourceRegistry
 from skillian.demo.ledger import write_demo
 from tinyagent import ModelRequest, RawToolCall, ScriptedModel, scripted_call
 

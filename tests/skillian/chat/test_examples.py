@@ -5,9 +5,9 @@ from pathlib import Path
 
 from skillian.chat.examples import example_questions
 from skillian.chat.opening import open_agent
-from skillian.data.catalogue import SourceInfo
+from skillian.data.declare.sources import SourceRegistry
+from skillian.data.query.catalogue import SourceInfo
 from skillian.data.services import DataServices
-from skillian.data.sources import SourceRegistry
 from skillian.demo.ledger import write_demo
 
 

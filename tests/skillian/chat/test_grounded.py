@@ -12,10 +12,10 @@ import pytest
 from skillian.chat.agent import Agent
 from skillian.chat.conversation import Conversation
 from skillian.chat.opening import load_skills, read_vocabulary
+from skillian.data.declare.sources import SourceRegistry
 from skillian.data.services import DataServices
-from skillian.data.sources import SourceRegistry
 from skillian.demo.ledger import write_demo
-from skillian.llm.vocabulary import Vocabulary
+from skillian.offline.vocabulary import Vocabulary
 from skillian.skills.registry import SkillRegistry
 from tinyagent import ModelRequest, RawToolCall, ScriptedModel, scripted_call
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from skillian.data.saved import SavedFile
+from skillian.data.declare.saved import SavedFile
 
 ROOT = Path(__file__).parents[3]
 SECTION = re.compile(r"## A comparison in one command\n(.*?)\n## ", re.DOTALL)

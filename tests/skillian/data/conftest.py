@@ -4,8 +4,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from skillian.data.declare.sources import SourceRegistry
 from skillian.data.services import DataServices
-from skillian.data.sources import SourceRegistry
 
 
 @pytest.fixture

@@ -4,10 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from skillian.data.binding import Binder
-from skillian.data.comparison import ComparisonEngine
-from skillian.data.connections import Connections
-from skillian.data.sources import SourceRegistry
+from skillian.data.comparison.engine import ComparisonEngine
+from skillian.data.declare.sources import Connections, SourceRegistry
+from skillian.data.query.binding import Binder
 from skillian.demo.ledger import postings, write_demo
 
 

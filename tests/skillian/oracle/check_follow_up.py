@@ -10,10 +10,9 @@ from tests.skillian.oracle.checks import check_json, same, shown, wanted_of
 from tests.skillian.oracle.oracle import STATUSES, Group, Oracle, Row, by_size, exact, key_order
 from tests.skillian.oracle.questions import Question, Side
 
-from skillian.data.differences import ComparisonRows, GroupRow
-from skillian.data.drill import DrillDown
-from skillian.data.explanation import Breakdown, Contribution, Explanation
-from skillian.data.query import QueryResult
+from skillian.data.comparison.explain.explanation import Breakdown, Contribution, Explanation
+from skillian.data.comparison.rows import ComparisonRows, DrillDown, GroupRow
+from skillian.data.query.engine import QueryResult
 from skillian.data.services import DataServices
 
 DIFFERENT = STATUSES[1:]

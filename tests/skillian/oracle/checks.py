@@ -12,7 +12,7 @@ from tests.skillian.oracle.oracle import ADDITIVE, STATUSES, Cell, Group, Key, O
 from tests.skillian.oracle.questions import Question
 from tests.skillian.oracle.values import capitals
 
-from skillian.data.results import ComparisonResult, Difference, MeasureSummary
+from skillian.data.comparison.results import ComparisonResult, Difference, MeasureSummary
 
 TOP = 10
 

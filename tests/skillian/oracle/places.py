@@ -15,7 +15,7 @@ import psycopg
 import pymysql
 from tests.skillian.oracle.questions import Column, Table
 
-from skillian.connectors.mysql import login_of
+from skillian.connectors.mysql.connector import login_of
 
 DUCKDB = {
     "text": "VARCHAR",

@@ -11,10 +11,10 @@ from tests.skillian.oracle.places import Place
 from tests.skillian.oracle.questions import Question
 from tests.skillian.oracle.tables import Profile
 
-from skillian.data.definitions import SourcesFile
-from skillian.data.results import ComparisonResult
+from skillian.data.comparison.results import ComparisonResult
+from skillian.data.declare.definitions import SourcesFile
+from skillian.data.declare.sources import SourceRegistry
 from skillian.data.services import DataServices
-from skillian.data.sources import SourceRegistry
 
 T = TypeVar("T")
 

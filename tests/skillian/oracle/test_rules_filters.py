@@ -10,7 +10,7 @@ from tests.skillian.oracle.rules import AMOUNT, compared, keys, question, side
 from tests.skillian.oracle.running import Pair
 from tests.skillian.oracle.themes import TEXTS
 
-from skillian.data.results import ComparisonResult
+from skillian.data.comparison.results import ComparisonResult
 from skillian.data.services import DataServices
 from skillian.errors import InvalidInputError, UnknownNameError
 

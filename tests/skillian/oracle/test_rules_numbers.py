@@ -10,7 +10,7 @@ from tests.skillian.oracle.questions import Column, Side
 from tests.skillian.oracle.rules import KEY, compared, only, question, side, statuses
 from tests.skillian.oracle.running import Pair
 
-from skillian.data.results import ComparisonResult
+from skillian.data.comparison.results import ComparisonResult
 from skillian.data.services import DataServices
 from skillian.errors import QueryError
 

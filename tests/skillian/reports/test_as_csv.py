@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from tests.skillian.reports.comparisons import HOSTILE
 
-from skillian.data.differences import GroupRow
+from skillian.data.comparison.rows import GroupRow
 from skillian.reports.as_csv import write_csv
 from skillian.reports.outcome import Compared, Outcome
 

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Sequence
 from python_calamine import CalamineWorkbook
 from tests.skillian.reports.comparisons import HOSTILE
 
-from skillian.data.differences import GroupRow
+from skillian.data.comparison.rows import GroupRow
 from skillian.reports.as_xlsx import write_xlsx
 from skillian.reports.outcome import Compared, Outcome
 

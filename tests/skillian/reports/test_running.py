@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from tests.skillian.reports.comparisons import asked, outcomes_of
 
-from skillian.data.comparison import ComparisonEngine
-from skillian.data.sources import SourceRegistry
+from skillian.data.comparison.engine import ComparisonEngine
+from skillian.data.declare.sources import SourceRegistry
 from skillian.demo.ledger import write_demo
 from skillian.errors import QueryError
 from skillian.reports.as_html import write_html

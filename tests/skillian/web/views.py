@@ -10,7 +10,7 @@ from nicegui import ui
 from nicegui.testing import User, user_simulation
 
 from skillian.api.service import Service
-from skillian.data.saved import SavedComparison
+from skillian.data.declare.saved import SavedComparison
 
 T = TypeVar("T", bound=ui.element)
 RETRIES = 300  # of a tenth of a second each: a busy machine is slow

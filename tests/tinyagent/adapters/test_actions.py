@@ -7,7 +7,7 @@ import pytest
 from pydantic import BaseModel, create_model
 
 from tinyagent import MalformedReply, Message, Tool, ToolCall
-from tinyagent.adapters.actions import (
+from tinyagent.adapters.structured import (
     action_schema,
     answer_text,
     as_plain_messages,

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tinyagent import MalformedReply, ModelResponse, RawToolCall, Tool, get_adapter
-from tinyagent.adapters import ToolCallingMode
+from tinyagent.adapters.choose import ToolCallingMode
 
 EACH = 2_500
 MODES: list[ToolCallingMode] = ["native", "structured", "validated", "parsed"]

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tinyagent import ToolCall
-from tinyagent.adapters.arguments import read_call, with_own_ids
+from tinyagent.adapters.native import read_call, with_own_ids
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 objects = st.dictionaries(

@@ -16,7 +16,7 @@ from tinyagent import (
     ValidatedAdapter,
     get_adapter,
 )
-from tinyagent.adapters import ToolCallingMode, step_down
+from tinyagent.adapters.choose import ToolCallingMode, step_down
 
 
 def add(a: int) -> int:
@@ -61,7 +61,7 @@ def test_a_model_known_to_drop_tools_is_offered_them_by_schema(name: str) -> Non
 
 
 def test_an_unknown_mode_is_answered_with_the_known_ones() -> None:
-    with pytest.raises(ConfigurationError, match="'magic' is none of: auto, native"):
+    with pytest.raises(ConfigurationError, match="'magic'; use one of: auto, native"):
         get_adapter("gpt-4.1", (), cast("ToolCallingMode", "magic"))
 
 

@@ -14,7 +14,7 @@ from tinyagent import (
     ToolCall,
     ToolCallingAdapter,
 )
-from tinyagent.adapters.actions import action_schema
+from tinyagent.adapters.structured import action_schema
 
 adapter: ToolCallingAdapter = OpenAIStructuredAdapter()
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tinyagent import MalformedReply, ToolCall
-from tinyagent.adapters.text_calls import find_text_calls, is_only_calls
+from tinyagent.adapters.native import find_text_calls, is_only_calls
 
 NAMES = {"add", "search"}
 CALL = json.dumps({"name": "add", "arguments": {"a": 1}})

@@ -162,7 +162,7 @@ async def test_a_typed_answer_goes_back_until_it_fits() -> None:
 async def test_a_typed_answer_that_never_fits_ends_the_run(retries: int) -> None:
     model = ScriptedModel(lambda _: "blue")
     agent = ReactAgent(model, output_type=int, output_retries=retries)
-    with pytest.raises(InvalidFinalAnswer, match=f"did not take its type in {retries + 1} tries"):
+    with pytest.raises(InvalidFinalAnswer, match=f"did not match its type in {retries + 1} tries"):
         await agent.run("go")
     assert len(model.requests) == retries + 1
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tinyagent import Tool, ToolArgumentsError, ToolCall, ToolResult
-from tinyagent.agents.code_helpers import HELPERS, code_tool
+from tinyagent.agents.code_prompt import HELPERS, code_tool
 
 
 def stock(item: str, *, shelf: int = 1) -> int:

@@ -24,7 +24,7 @@ from tinyagent import (
     prune_old_observations,
     token_budget,
 )
-from tinyagent.agents.code_images import MAX_BYTES, png_size, shown_to_model
+from tinyagent.agents.code_prompt import MAX_BYTES, png_size, shown_to_model
 from tinyagent.core.execution import Artifact
 from tinyagent.memory.steps import ActionStep, TaskStep
 from tinyagent.testing import StrictServer
@@ -174,9 +174,9 @@ async def test_a_figure_that_cannot_be_drawn_is_said() -> None:
     [
         (_png(padding=MAX_BYTES), "bytes; at most 1,000,000 bytes"),
         (_png(2_001), "2,001 x 1 pixels"),
-        (_png()[:-6], "no complete PNG"),
-        (_png().replace(b"IDAT", b"IDAX"), "no complete PNG"),
-        (b"GIF89a", "no complete PNG"),
+        (_png()[:-6], "not a complete PNG"),
+        (_png().replace(b"IDAT", b"IDAX"), "not a complete PNG"),
+        (b"GIF89a", "not a complete PNG"),
     ],
 )
 def test_what_a_provider_could_refuse_is_described(data: bytes, reason: str) -> None:

@@ -3,8 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tinyagent import Artifact, ExecutionResult, Tool
-from tinyagent.agents.code_helpers import HELPERS
-from tinyagent.agents.code_prompt import describe_code_environment, observation
+from tinyagent.agents.code_prompt import HELPERS, describe_code_environment, observation
 from tinyagent.execution.imports import ISOLATED_IMPORTS, LOCAL_IMPORTS
 
 MEND = "[Send the code again, mended.]"

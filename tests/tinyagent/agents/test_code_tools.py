@@ -222,8 +222,8 @@ async def test_the_same_block_again_and_again_is_told_and_then_ends_the_run(
     assert isinstance(result.error, NoProgress)
     assert len(model.requests) == 6
     assert observed(model, 3).startswith("0\n")
-    assert "[This very block of code has given this very result 3 times." in observed(model, 3)
-    assert "Give your answer now, by final_answer(...)" in observed(model, 4)
+    assert "[The same block of code has given the same result 3 times." in observed(model, 3)
+    assert "Give your answer now with final_answer(...)" in observed(model, 4)
 
 
 @each_level
@@ -244,7 +244,7 @@ async def test_the_remark_on_a_circle_stands_beside_the_value(level: TrustLevel)
     model = coder(*["stock('apples')"] * 3, "final_answer(1)")
     await TinyCodeAgent(model, [stock], trust_level=level).run("go")
     assert observed(model).startswith("3\n")
-    assert "[This very block of code" in observed(model)
+    assert "[The same block of code" in observed(model)
 
 
 async def test_calls_that_code_repeats_are_no_circle() -> None:

@@ -10,6 +10,7 @@ from tinyagent import (
     ModelResponse,
     ReactAgent,
     RunContext,
+    RunControl,
     ScriptedModel,
     ToolDefinitionError,
     ToolRetry,
@@ -80,7 +81,7 @@ async def test_an_inner_run_without_an_answer_is_told_with_its_reason(
 
 
 async def test_a_failed_inner_run_is_counted_too() -> None:
-    context = RunContext("go", 1, {})
+    context = RunControl("go", 1, {})
     inner = ReactAgent(ScriptedModel(lambda _: ""), max_steps=2)
     with pytest.raises(ToolRetry):
         await inner.as_tool("expert", "Knows colours.").run({"task": "?"}, context)

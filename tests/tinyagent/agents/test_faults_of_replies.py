@@ -111,7 +111,7 @@ async def test_a_model_that_stays_silent_comes_to_the_step_limit(ask: Ask) -> No
     result = await _run(ask, ModelResponse(None), max_steps=3)
     assert (result.state, result.steps_taken) == ("step_limit_reached", 3)
     assert isinstance(result.error, StepLimitReached)
-    assert str(result.error) == "no answer after 3 steps (raise it with max_steps=...)"
+    assert str(result.error) == "no answer after 3 steps (raise the limit with max_steps=...)"
 
 
 @pytest.mark.parametrize(

@@ -141,7 +141,7 @@ async def test_a_tool_that_never_ends_is_ended_by_the_time_of_the_run(
     result = await _run(ask, work_async if is_async else work, middleware=[limits])
     assert result.state == "usage_limit_reached"
     assert isinstance(result.error, UsageLimitReached)
-    assert "0.3 s were over while waiting for the tool 'work'" in str(result.error)
+    assert "0.3 s had passed while waiting for the tool 'work'" in str(result.error)
 
 
 async def test_a_run_inside_a_tool_ends_for_itself(ask: Ask) -> None:

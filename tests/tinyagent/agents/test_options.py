@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 import typing
+from dataclasses import replace
 
 import pytest
 
-from tinyagent import Approval, ConfigurationError, Middleware, ToolCall, UsageLimits
-from tinyagent.agents.options import AgentOptions, Settings
+from tinyagent import Approval, ConfigurationError, Middleware, Tool, ToolCall, UsageLimits
+from tinyagent.agents.options import AgentOptions, Settings, with_default_layers
 
 
 def test_each_option_has_a_default() -> None:
@@ -19,12 +20,20 @@ def test_a_run_has_at_least_one_step(max_steps: int) -> None:
         Settings(max_steps=max_steps)
 
 
+def send(to: str) -> str:
+    """Send a letter."""
+    return to
+
+
+SEND = Tool.from_function(send, requires_approval=True)
+
+
 async def _yes(_: ToolCall) -> bool:
     return True
 
 
 @pytest.mark.parametrize(
-    ("given", "kinds"),
+    ("middleware", "kinds"),
     [
         ([], [Approval, UsageLimits]),
         ([UsageLimits()], [Approval, UsageLimits]),
@@ -33,8 +42,13 @@ async def _yes(_: ToolCall) -> bool:
         ([UsageLimits(), Approval(_yes)], [UsageLimits, Approval]),
     ],
 )
-def test_limits_stand_inside_approval_unless_the_caller_orders_both(
-    given: list[Middleware], kinds: list[type[Middleware]]
+def test_limits_are_inside_approval_unless_the_caller_orders_both(
+    middleware: list[Middleware], kinds: list[type[Middleware]]
 ) -> None:
-    layers = Settings(middleware=given).layers()
+    layers = with_default_layers(middleware, {"send": SEND})
     assert [type(layer) for layer in layers] == kinds
+
+
+def test_without_a_tool_that_requires_approval_there_is_none() -> None:
+    layers = with_default_layers([Middleware()], {"look": replace(SEND, requires_approval=False)})
+    assert [type(layer) for layer in layers] == [Middleware, UsageLimits]

@@ -37,8 +37,8 @@ from tinyagent.durable.records import (
     tool_result_from_dict,
     tool_result_to_dict,
 )
-from tinyagent.memory.manager import MemoryManager
-from tinyagent.middleware.trace_content import ContentWriter
+from tinyagent.memory.memory import MemoryManager
+from tinyagent.middleware.spans import ContentWriter
 from tinyagent.testing import MockServer, Reply, json_reply
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20

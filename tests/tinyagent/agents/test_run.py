@@ -12,7 +12,7 @@ from tinyagent import (
     ModelReplyError,
     ModelRequest,
     ModelResponse,
-    RunContext,
+    RunControl,
     ScriptedModel,
     TextDelta,
     Tool,
@@ -31,9 +31,9 @@ def hello() -> str:
 
 
 def _run(model: Model, events: list[Event], *, streaming: bool = False) -> Run[Memory]:
-    context = RunContext("go", 1, {}, emit=events.append)
+    control = RunControl("go", 1, {}, emit=events.append)
     tools = {"hello": Tool.from_function(hello)}
-    return Run(model, tools, (), context, Memory(), streaming=streaming)
+    return Run(model, tools, (), control, Memory(), streaming=streaming)
 
 
 async def test_a_model_call_is_told_and_its_usage_counted() -> None:
@@ -41,7 +41,7 @@ async def test_a_model_call_is_told_and_its_usage_counted() -> None:
     run = _run(ScriptedModel(lambda _: ModelResponse("hi", usage=Usage(1, 2, 3))), events)
     await run.call_model(REQUEST)
     await run.call_model(REQUEST)
-    assert run.context.usage == Usage(2, 4, 6)
+    assert run.control.usage == Usage(2, 4, 6)
     assert [type(event).__name__ for event in events] == ["ModelRequested", "ModelResponded"] * 2
 
 
@@ -72,7 +72,7 @@ class Breaking(ScriptedModel):
 
 async def test_a_stream_without_its_answer_is_an_error() -> None:
     run = _run(Breaking([], name="mine"), [], streaming=True)
-    with pytest.raises(ModelReplyError, match="mine ended its stream without a whole answer"):
+    with pytest.raises(ModelReplyError, match="mine ended its stream without a complete answer"):
         await run.call_model(REQUEST)
 
 

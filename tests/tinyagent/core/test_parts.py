@@ -22,7 +22,6 @@ from tinyagent import (
 )
 from tinyagent.core import parts as module
 from tinyagent.core.messages import Part, as_content
-from tinyagent.core.turns import count_characters
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20
 JPEG = b"\xff\xd8\xff\xe0" + b"\0" * 20
@@ -150,8 +149,8 @@ def test_a_task_may_have_parts() -> None:
 
 
 def test_images_count_in_the_size_of_a_conversation() -> None:
-    plain = count_characters([Message("user", "hi")])
-    assert count_characters([Message("user", (Text("hi"), Image(PNG)))]) > plain + 1_000
+    plain = Message("user", "hi").size
+    assert Message("user", (Text("hi"), Image(PNG))).size > plain + 1_000
 
 
 def test_pruning_keeps_a_turn_whole_and_shortening_puts_images_into_words() -> None:
@@ -160,7 +159,7 @@ def test_pruning_keeps_a_turn_whole_and_shortening_puts_images_into_words() -> N
     for _ in range(2):
         memory.add("assistant", (Reasoning("hm", SIGNED), call))
         memory.add("tool", (Text("seen"), Image(PNG)), tool_call_id="1", is_error=False)
-    short = memory.turns()[1].shortened(100)
+    short = memory.items()[1].shortened(100)
     assert short.messages[1].content == f"seen\n{Image(PNG).describe()}"
     assert short.messages[0] == memory.messages[1]
     memory.prune(keep_last_n_steps(1))

@@ -21,7 +21,7 @@ from tinyagent import (
     Tool,
     scripted_call,
 )
-from tinyagent.core.context import RunContext
+from tinyagent.core.context import RunControl
 from tinyagent.core.errors import RunConflict
 from tinyagent.core.messages import Task
 from tinyagent.core.types import RawToolCall
@@ -252,7 +252,7 @@ async def test_files_that_the_code_made_are_kept_with_the_run(database: str) -> 
 
 
 def test_the_clock_of_a_run_goes_on_from_its_last_record() -> None:
-    run = RunContext("task", 1, {})
+    run = RunControl("task", 1, {})
     cursor = Cursor(cast("Any", None), run, "")
     cursor.go_on_from({"at": 100.0})
     assert 100 <= run.seconds < 160

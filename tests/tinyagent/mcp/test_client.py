@@ -251,7 +251,7 @@ async def test_an_image_stays_one_among_its_texts() -> None:
 
 @pytest.mark.parametrize(
     ("texts", "said"),
-    [(["no such city", "try Oslo"], "no such city\ntry Oslo"), ([], "did not say which")],
+    [(["no such city", "try Oslo"], "no such city\ntry Oslo"), ([], "an error without a message")],
 )
 async def test_an_error_result_is_advice_in_the_servers_words(texts: list[str], said: str) -> None:
     blocks: list[types.ContentBlock] = [types.TextContent(text=text) for text in texts]
@@ -261,7 +261,7 @@ async def test_an_error_result_is_advice_in_the_servers_words(texts: list[str], 
 
 async def test_a_server_that_asks_back_gets_a_typed_error() -> None:
     asking = types.InputRequiredResult(request_state="more, please")
-    with pytest.raises(ToolServerError, match="asks for input in the middle of 'answer'"):
+    with pytest.raises(ToolServerError, match="asks for input during the call of 'answer'"):
         async with mcp_tools(_answering(lambda: asking)) as (tool,):
             await tool.run({})
 

@@ -95,7 +95,7 @@ async def test_more_tools_can_be_allowed(faulty: Command) -> None:
         (["/nowhere/at/all", "--key=private"], "'/nowhere/at/all' cannot be started: No such file"),
         ([], "the command of an MCP server is empty"),
         ("my-server --stdio", "write http://... or https://..., or a command as a list"),
-        (42, "42 is no MCP server; give a URL"),
+        (42, "42 is not an MCP server; pass a URL"),
     ],
 )
 async def test_an_address_that_is_none(address: Any, said: str) -> None:

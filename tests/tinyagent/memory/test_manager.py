@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tinyagent import ConfigurationError, Message
 from tinyagent.core.signals import Signal, SignalType
-from tinyagent.memory.manager import MemoryManager
+from tinyagent.memory.memory import MemoryManager
 from tinyagent.memory.pruning import token_budget
 from tinyagent.memory.steps import ActionStep, ScratchpadStep, Step, SystemPromptStep, TaskStep
 

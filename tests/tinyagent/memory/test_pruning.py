@@ -16,9 +16,8 @@ from tinyagent import (
     ScriptedModel,
     ToolCall,
 )
-from tinyagent.core.items import MemoryItem, pinned
-from tinyagent.core.turns import Turn
-from tinyagent.memory.manager import MemoryManager
+from tinyagent.memory.items import MemoryItem, MessageGroup, pinned
+from tinyagent.memory.memory import MemoryManager
 from tinyagent.memory.pruning import (
     Strategy,
     keep_last_n_steps,
@@ -107,7 +106,7 @@ def _is_part(part: Sequence[MemoryItem], whole: Sequence[MemoryItem]) -> bool:
 def _bare(item: MemoryItem) -> object:
     if isinstance(item, ActionStep):
         return item.reasoning, item.code, item.timestamp
-    if isinstance(item, Turn):
+    if isinstance(item, MessageGroup):
         return [(m.role, m.tool_calls, m.role == "tool" or m.content) for m in item.messages]
     return item
 
@@ -121,11 +120,11 @@ def _pins(items: Sequence[AnyItem]) -> list[AnyItem]:
 def test_a_pruned_conversation_is_one_that_a_server_takes(
     memory: Memory, strategy: Strategy
 ) -> None:
-    before = memory.turns()
+    before = memory.items()
     size = sum(turn.size for turn in before)
     assert _is_well_formed(memory.messages)
     saved = memory.prune(strategy)
-    after = memory.turns()
+    after = memory.items()
     assert _is_well_formed(memory.messages)
     assert _is_part(after, before)
     assert _pins(after) == _pins(before)
@@ -158,9 +157,9 @@ def test_pruning_twice_prunes_no_more(memory: Memory, strategy: Strategy) -> Non
 async def test_a_summary_parts_nothing_either(
     memory: Memory, keep: int, after: int, answer: str | Exception
 ) -> None:
-    before = memory.turns()
+    before = memory.items()
     await memory.prune_async(summarize(ScriptedModel([answer]), keep=keep, after=after))
-    turns = memory.turns()
+    turns = memory.items()
     rest = [turn for turn in turns if turn.kind != "note"]
     free = len(before) - len(pinned(before))
     assert _is_well_formed(memory.messages)
@@ -174,10 +173,10 @@ async def test_a_summary_parts_nothing_either(
 def test_a_budget_is_kept_where_the_pinned_part_allows(
     memory: Memory, max_tokens: int, chars_per_token: float
 ) -> None:
-    before = memory.turns()
+    before = memory.items()
     room = max_tokens * chars_per_token
     memory.prune(token_budget(max_tokens, chars_per_token=chars_per_token))
-    after = memory.turns()
+    after = memory.items()
     assert sum(turn.size for turn in after) <= max(room, sum(turn.size for turn in _pins(before)))
     if sum(turn.size for turn in before) <= int(room):
         assert after == before

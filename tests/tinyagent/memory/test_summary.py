@@ -16,8 +16,8 @@ from tinyagent import (
     ToolCall,
     UsageLimitReached,
 )
-from tinyagent.core.items import SUMMARY_MARK
-from tinyagent.memory.manager import MemoryManager
+from tinyagent.memory.items import SUMMARY_MARK
+from tinyagent.memory.memory import MemoryManager
 from tinyagent.memory.steps import ActionStep, ScratchpadStep, SystemPromptStep, TaskStep
 from tinyagent.memory.summary import summarize
 

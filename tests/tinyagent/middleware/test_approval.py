@@ -9,7 +9,7 @@ from tinyagent import (
     Approval,
     Decision,
     ReactAgent,
-    RunContext,
+    RunControl,
     ScriptedModel,
     Tool,
     ToolCall,
@@ -102,7 +102,7 @@ async def test_nobody_is_asked_for_nothing(call: ToolCall) -> None:
     async def ask(call: ToolCall) -> bool:
         raise AssertionError(f"asked for {call.name}")
 
-    gate = Approval(ask).bind(RunContext("go", 1, TOOLS))
+    gate = Approval(ask).steer(RunControl("go", 1, TOOLS))
     assert (await gate.tool_call(call, _through)).content == "it ran"
 
 
@@ -125,7 +125,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 @pytest.mark.parametrize("side_by_side", [1, 3])
 async def test_the_time_of_waiting_is_counted_once(clock: Clock, side_by_side: int) -> None:
-    together, run = asyncio.Barrier(side_by_side), RunContext("go", 1, TOOLS)
+    together, run = asyncio.Barrier(side_by_side), RunControl("go", 1, TOOLS)
 
     async def ask(_call: ToolCall) -> bool:
         await together.wait()
@@ -133,19 +133,19 @@ async def test_the_time_of_waiting_is_counted_once(clock: Clock, side_by_side: i
         await together.wait()
         return True
 
-    gate = Approval(ask).bind(run)
+    gate = Approval(ask).steer(run)
     await asyncio.gather(*(gate.tool_call(PAY, _through) for _ in range(side_by_side)))
     assert run.waited_seconds == 30.0
 
 
 async def test_a_question_that_fails_counts_as_waited_too(clock: Clock) -> None:
-    run = RunContext("go", 1, TOOLS)
+    run = RunControl("go", 1, TOOLS)
 
     async def ask(_call: ToolCall) -> bool:
         clock.now += 7.0
         raise LookupError("the line is dead")
 
-    gate = Approval(ask).bind(run)
+    gate = Approval(ask).steer(run)
     for _ in range(2):
         with pytest.raises(LookupError):
             await gate.tool_call(PAY, _through)

@@ -14,7 +14,7 @@ from tinyagent import (
     ExecutionResult,
     Middleware,
     NoProgress,
-    RunContext,
+    RunControl,
     ScriptedModel,
     TinyCodeAgent,
     ToolCall,
@@ -23,7 +23,7 @@ from tinyagent import (
     UsageLimits,
     tool,
 )
-from tinyagent.middleware import gen_ai
+from tinyagent.middleware import spans
 from tinyagent.middleware.base import CodeRun
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ async def test_a_layer_may_end_the_run() -> None:
 
 
 async def test_blocks_are_compared_by_what_they_gave() -> None:
-    meter = UsageLimits(same_results=4).bind(RunContext("go", 1, {}))
+    meter = UsageLimits(same_results=4).steer(RunControl("go", 1, {}))
 
     async def run(code: str, **result: object) -> ExecutionResult:
         async def give(_code: str) -> ExecutionResult:
@@ -92,20 +92,20 @@ async def test_blocks_are_compared_by_what_they_gave() -> None:
         return await meter.code_run(code, give)
 
     for number in range(9):
-        assert "[This very" not in (await run("a", output=str(number))).output
-        assert "[This very" not in (await run("b", error=str(number))).output
-        assert "[This very" not in (await run("c", value_text=str(number))).output
-        assert "[This very" not in (await run(str(number), output="same")).output
-        assert "[This very" not in (await run("final", is_final=True)).output
+        assert "[The same" not in (await run("a", output=str(number))).output
+        assert "[The same" not in (await run("b", error=str(number))).output
+        assert "[The same" not in (await run("c", value_text=str(number))).output
+        assert "[The same" not in (await run(str(number), output="same")).output
+        assert "[The same" not in (await run("final", is_final=True)).output
     for _ in range(2):
         await run("same", output="same")
-    assert "given this very result 3 times" in (await run("same", output="same")).output
+    assert "given the same result 3 times" in (await run("same", output="same")).output
     with pytest.raises(NoProgress, match="the same block of code gave the same result 4 times"):
         await run("same", output="same")
 
 
 async def test_calls_of_the_tools_count_again_when_the_block_is_over() -> None:
-    meter = UsageLimits().bind(RunContext("go", 1, {}))
+    meter = UsageLimits().steer(RunControl("go", 1, {}))
     call = ToolCall("1", "look")
 
     async def look(call: ToolCall) -> ToolResult:
@@ -196,9 +196,9 @@ async def test_a_block_is_a_span_and_its_calls_lie_within(traced: Traced) -> Non
     ]
     blocks = traced.named("execute_code")
     assert [span.status.is_ok for span in blocks] == [True, False, True]
-    assert [dict(span.attributes or {}).get(gen_ai.ERROR_TYPE) for span in blocks] == [
+    assert [dict(span.attributes or {}).get(spans.ERROR_TYPE) for span in blocks] == [
         None,
-        gen_ai.CODE_ERROR,
+        spans.CODE_ERROR,
         None,
     ]
     assert "private" not in "".join(span.to_json() for span in traced.spans)
@@ -212,8 +212,8 @@ async def test_with_content_the_code_and_its_output_are_recorded(traced: Traced)
     )
     await agent.run("go")
     first = dict(traced.named("execute_code")[0].attributes or {})
-    assert first[gen_ai.CODE] == "print(look(1))"
-    assert first[gen_ai.CODE_OUTPUT] == "private-1\n"
+    assert first[spans.CODE] == "print(look(1))"
+    assert first[spans.CODE_OUTPUT] == "private-1\n"
 
 
 async def test_spans_of_runs_side_by_side_stay_with_their_runs(traced: Traced) -> None:

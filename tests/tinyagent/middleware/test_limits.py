@@ -16,7 +16,7 @@ from tinyagent import (
     ModelResponse,
     NoProgress,
     ReactAgent,
-    RunContext,
+    RunControl,
     ScriptedModel,
     Tool,
     ToolCall,
@@ -87,18 +87,18 @@ async def test_the_tokens_of_the_run_are_counted_before_each_request() -> None:
 
 
 async def test_a_model_that_takes_too_long_is_cut_off() -> None:
-    meter = UsageLimits(wall_seconds=0.05).bind(RunContext("go", 1, {}))
+    meter = UsageLimits(wall_seconds=0.05).steer(RunControl("go", 1, {}))
 
     async def never(_: ModelRequest) -> ModelResponse:
         await asyncio.Event().wait()
         raise AssertionError("not reached")
 
-    with pytest.raises(UsageLimitReached, match=r"0\.05 s were over while waiting for the model"):
+    with pytest.raises(UsageLimitReached, match=r"0\.05 s had passed while waiting for the model"):
         await meter.model_call(REQUEST, never)
 
 
 async def test_a_tool_that_takes_too_long_is_cut_off() -> None:
-    meter = UsageLimits(wall_seconds=0.05).bind(RunContext("go", 1, {}))
+    meter = UsageLimits(wall_seconds=0.05).steer(RunControl("go", 1, {}))
 
     async def never(_: ToolCall) -> ToolResult:
         await asyncio.Event().wait()
@@ -109,7 +109,7 @@ async def test_a_tool_that_takes_too_long_is_cut_off() -> None:
 
 
 async def test_a_time_out_of_the_call_itself_is_not_taken_for_the_limit() -> None:
-    meter = UsageLimits().bind(RunContext("go", 1, {}))
+    meter = UsageLimits().steer(RunControl("go", 1, {}))
 
     async def slow(_: ModelRequest) -> ModelResponse:
         raise TimeoutError("its own")
@@ -121,9 +121,9 @@ async def test_a_time_out_of_the_call_itself_is_not_taken_for_the_limit() -> Non
 @pytest.mark.parametrize("kind", ["model_call", "tool_call"])
 async def test_no_call_is_begun_when_the_time_is_over(kind: str) -> None:
     begun: list[object] = []
-    context = RunContext("go", 1, {}, started=time.monotonic() - 10)
+    context = RunControl("go", 1, {}, started=time.monotonic() - 10)
     call: Callable[[Any, Any], Awaitable[Any]] = getattr(
-        UsageLimits(wall_seconds=5).bind(context), kind
+        UsageLimits(wall_seconds=5).steer(context), kind
     )
 
     async def begin(argument: object) -> None:
@@ -154,7 +154,7 @@ async def test_an_agent_that_is_given_no_limits_has_them_all_the_same() -> None:
 
 async def _same(times: int, limits: UsageLimits, **call: Any) -> list[ToolResult]:
     """The results of the same call made so often."""
-    meter = limits.bind(RunContext("go", 1, {}))
+    meter = limits.steer(RunControl("go", 1, {}))
     made = ToolCall("1", "look", call)
 
     async def look(call: ToolCall) -> ToolResult:
@@ -168,7 +168,7 @@ async def test_the_third_time_the_model_is_told_beside_the_result() -> None:
     assert {result.content for result in results} == {"nothing"}
     assert [bool(result.note) for result in results] == [False, False, True, False, False]
     assert results[2].note == (
-        "[This very call of look has given this very result 3 times. Do something else, or give"
+        "[The same call of look has given the same result 3 times. Do something else, or give"
         " your answer.]"
     )
 
@@ -190,7 +190,7 @@ async def test_a_model_that_goes_round_in_circles_is_told_and_then_stopped() -> 
     assert isinstance(result.error, NoProgress)
     assert len(model.requests) == UsageLimits().same_results
     told = [m.content for m in result.memory.messages if m.role == "tool"]
-    assert [text.startswith("counted 1\n[This very call of count") for text in told] == [
+    assert [text.startswith("counted 1\n[The same call of count") for text in told] == [
         False, False, True, False, False, False,
     ]  # fmt: skip
     assert told[-1] == "Error: not finished: the run ended"
@@ -209,8 +209,8 @@ async def test_after_being_told_the_model_may_only_answer() -> None:
 
 @given(st.lists(st.sampled_from(["a", "b", "c"]), max_size=15))
 def test_other_arguments_and_other_results_are_progress(results: list[str]) -> None:
-    context = RunContext("go", 1, {})
-    meter = UsageLimits(same_results=100).bind(context)
+    context = RunControl("go", 1, {})
+    meter = UsageLimits(same_results=100).steer(context)
 
     async def go() -> None:
         for at, text in enumerate(results):

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tinyagent import Message, ModelResponse, RawToolCall, ToolCall
-from tinyagent.middleware.trace_content import ContentWriter
+from tinyagent.middleware.spans import ContentWriter
 
 WRITER = ContentWriter(200)
 

@@ -22,7 +22,7 @@ from tinyagent import (
     Usage,
     scripted_call,
 )
-from tinyagent.middleware import gen_ai
+from tinyagent.middleware import spans
 from tinyagent.middleware.tracing import Tracing
 
 if TYPE_CHECKING:
@@ -267,7 +267,7 @@ async def test_content_is_bounded(traced: Traced) -> None:
 
 async def test_no_attribute_has_a_name_of_its_own(traced: Traced) -> None:
     await _run_with_secrets(traced.tracing(content=True, agent="a", provider="p"))
-    known = {value for name, value in vars(gen_ai).items() if name.isupper()}
+    known = {value for name, value in vars(spans).items() if name.isupper()}
     assert {name for span in traced.spans for name in dict(span.attributes or {})} <= known
 
 

@@ -21,7 +21,7 @@ from tinyagent import (
     Usage,
     keep_last_n_steps,
 )
-from tinyagent.core.replies import remembered
+from tinyagent.core.types import remembered
 from tinyagent.models.wire.messages_reply import MessagesReply
 from tinyagent.models.wire.messages_request import encode_request, prefix_of
 from tinyagent.models.wire.shared import Origin

@@ -31,7 +31,7 @@ from tinyagent import (
     Usage,
     get_model,
 )
-from tinyagent.core.replies import remembered
+from tinyagent.core.types import remembered
 from tinyagent.models.providers import PROVIDERS
 from tinyagent.models.wire.responses_reply import ResponsesReply
 from tinyagent.models.wire.responses_request import encode_request, responses_origin

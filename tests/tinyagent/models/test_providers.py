@@ -26,7 +26,7 @@ from tinyagent import (
     ToolCall,
     get_model,
 )
-from tinyagent.core.replies import remembered
+from tinyagent.core.types import remembered
 from tinyagent.models.providers import LENIENT, PROVIDERS, Provider, find_provider
 from tinyagent.models.wire import shared
 from tinyagent.models.wire.chat_reply import ChatReply

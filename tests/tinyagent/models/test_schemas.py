@@ -20,7 +20,7 @@ from tinyagent import (
     RequestFormat,
     Tool,
 )
-from tinyagent.adapters.actions import action_schema
+from tinyagent.adapters.structured import action_schema
 from tinyagent.models.providers import PROVIDERS
 from tinyagent.models.wire.chat_request import encode_request
 from tinyagent.models.wire.messages_request import encode_request as encode_messages

@@ -14,7 +14,7 @@ import pytest
 from pydantic import BaseModel
 
 from tinyagent import (
-    RunContext,
+    RunControl,
     StepLimitReached,
     Tool,
     ToolCall,
@@ -23,8 +23,9 @@ from tinyagent import (
     ToolRetry,
     UsageLimitReached,
 )
-from tinyagent.core.memory import Memory
-from tinyagent.core.types import RunResult, Usage
+from tinyagent.core.results import RunResult
+from tinyagent.core.types import Usage
+from tinyagent.memory.memory import Memory
 from tinyagent.tools.calling import as_text, call_tool
 
 
@@ -32,7 +33,7 @@ async def _call(
     fn: Callable[..., Any], arguments: dict[str, Any] | None = None, **options: Any
 ) -> ToolResult:
     made = Tool.from_function(fn, name="t", **options)
-    context = RunContext("go", 1, {"t": made})
+    context = RunControl("go", 1, {"t": made}).context
     return await call_tool({"t": made}, ToolCall("1", "t", arguments or {}), context)
 
 
@@ -88,14 +89,16 @@ async def test_a_faulty_call_is_not_run() -> None:
 
     made = Tool.from_function(add)
     call = ToolCall("1", "add", {}, fault="its arguments are cut off.")
-    result = await call_tool({"add": made}, call, RunContext("go", 1, {}))
+    result = await call_tool({"add": made}, call, RunControl("go", 1, {}).context)
     assert result.content == "Error: the call of add was not run: its arguments are cut off."
     assert result.is_error
 
 
 async def test_an_unknown_tool_is_answered_with_the_nearest() -> None:
     made = Tool.from_function(_raising(ValueError()), name="search")
-    result = await call_tool({"search": made}, ToolCall("1", "serch"), RunContext("go", 1, {}))
+    result = await call_tool(
+        {"search": made}, ToolCall("1", "serch"), RunControl("go", 1, {}).context
+    )
     assert result.content.startswith("Error: there is no tool 'serch'; did you mean search?")
 
 

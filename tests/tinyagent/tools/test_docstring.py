@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tinyagent.tools.docstring import read_docstring
+from tinyagent.tools.parameters import read_docstring
 
 GOOGLE = """Add two numbers.
 

@@ -38,7 +38,7 @@ def test_an_unknown_name_is_answered_with_the_nearest() -> None:
 def test_a_frozen_registry_takes_no_more() -> None:
     registry = ToolRegistry()
     registry.freeze()
-    with pytest.raises(ToolDefinitionError, match=r"'greet' came after .* define it before"):
+    with pytest.raises(ToolDefinitionError, match=r"'greet' is defined after .* define it before"):
         registry.add(Tool.from_function(greet))
     assert len(registry) == 0
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from tinyagent import RunContext, Tool, ToolArgumentsError, ToolDefinitionError, tool
+from tinyagent import RunContext, RunControl, Tool, ToolArgumentsError, ToolDefinitionError, tool
 
 
 def double(number: int) -> int:
@@ -95,7 +95,7 @@ async def test_a_tool_is_given_the_context_of_the_run() -> None:
         """Say the task."""
         return run.task
 
-    assert await task_of.run({}, RunContext("the task", 1, {})) == "the task"
+    assert await task_of.run({}, RunControl("the task", 1, {}).context) == "the task"
 
 
 def test_a_decorated_function_can_still_be_called() -> None:

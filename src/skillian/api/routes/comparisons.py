@@ -16,10 +16,10 @@ from skillian.api.routes.sessions import MAX_OFFSET
 from skillian.api.schemas import CompareRequest, Comparison, ComparisonPage, RunInfo
 from skillian.api.service import Service, TheOwner, TheService
 from skillian.api.streams import while_connected
-from skillian.data.differences import GroupRow
-from skillian.data.page import ColumnFilter, Order
-from skillian.data.results import Status
-from skillian.data.saved import SavedComparison
+from skillian.data.comparison.page import ColumnFilter, Order
+from skillian.data.comparison.results import Status
+from skillian.data.comparison.rows import GroupRow
+from skillian.data.declare.saved import SavedComparison
 from skillian.reports.as_csv import write_csv
 from skillian.reports.as_html import write_html
 from skillian.reports.as_json import write_json

@@ -12,25 +12,23 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from skillian.bundled.run_python import LastComparisons, python_tool
-from skillian.data.brief import (
+from skillian.data.comparison.results import Status
+from skillian.data.declare.definitions import Thresholds
+from skillian.data.for_models import (
     brief_comparison,
     brief_explanation,
     brief_measures,
     brief_rows,
     brief_side,
     brief_value,
-)
-from skillian.data.catalogue import DimensionInfo, SourceInfo
-from skillian.data.definitions import Thresholds
-from skillian.data.hidden import (
     comparison_counts,
     explanation_shares,
     hidden_among,
     refuse_hidden,
 )
-from skillian.data.results import Status
+from skillian.data.query.catalogue import DimensionInfo, SourceInfo
 from skillian.data.services import DataServices
-from skillian.data.values import jsonable
+from skillian.data.sql.values import jsonable
 from skillian.errors import QueryError
 from skillian.skills.skill import SkillTool
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from skillian.api.service import Service
-from skillian.data.results import STATUSES, ComparisonResult, Status
+from skillian.data.comparison.results import STATUSES, ComparisonResult, Status
 from skillian.web.comparison.drill_down import open_drill_down
 
 

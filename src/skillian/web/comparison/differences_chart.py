@@ -8,8 +8,8 @@ from typing import Any
 from nicegui import ui
 from nicegui.events import EChartPointClickEventArguments
 
-from skillian.data.results import Difference, MeasureSummary
-from skillian.data.values import jsonable
+from skillian.data.comparison.results import Difference, MeasureSummary
+from skillian.data.sql.values import jsonable
 from skillian.reports.words import key_words, text
 from skillian.web.comparison.context import ComparisonContext
 from skillian.web.comparison.statuses import STATUS_STYLES

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from nicegui import ui
 
 from skillian.api.service import Service
-from skillian.data.drill import DrillDown
-from skillian.data.query import QueryResult
+from skillian.data.comparison.rows import DrillDown
+from skillian.data.query.engine import QueryResult
 from skillian.reports.words import key_words
 from skillian.web.shell.activity import loading, reporting_errors
 from skillian.web.shell.elements import Amount, Heading

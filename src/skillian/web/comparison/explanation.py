@@ -6,7 +6,7 @@ from functools import partial
 
 from nicegui import ui
 
-from skillian.data.explanation import (
+from skillian.data.comparison.explain.explanation import (
     Breakdown,
     Contribution,
     Explanation,

@@ -9,8 +9,8 @@ from typing import Any, cast
 from nicegui import ui
 from pydantic import ValidationError
 
-from skillian.data.definitions import Thresholds
-from skillian.data.filters import written_filter
+from skillian.data.declare.definitions import Thresholds
+from skillian.data.query.filters import written_filter
 from skillian.web.shell.elements import set_options
 
 _OPERATORS = {

@@ -8,7 +8,7 @@ from typing import Any
 from nicegui import ui
 
 from skillian.api.problems import ProblemError, problem_of
-from skillian.data.saved import SavedComparison
+from skillian.data.declare.saved import SavedComparison
 from skillian.errors import InvalidInputError, ToolError
 from skillian.storage import StorageError
 from skillian.web.comparison.fields import FilterFields, LimitFields

@@ -11,8 +11,8 @@ from typing import Any, cast
 from nicegui import ui
 from nicegui.events import GenericEventArguments
 
-from skillian.data.results import ComparisonResult, MeasureSummary, Status
-from skillian.data.values import jsonable
+from skillian.data.comparison.results import ComparisonResult, MeasureSummary, Status
+from skillian.data.sql.values import jsonable
 from skillian.web.comparison.context import ComparisonContext
 from skillian.web.comparison.statuses import STATUS_STYLES
 from skillian.web.shell.activity import show_error

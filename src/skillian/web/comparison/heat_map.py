@@ -7,8 +7,8 @@ from typing import Any
 from nicegui import ui
 from nicegui.events import EChartPointClickEventArguments
 
-from skillian.data.heat_map import Cell, HeatMap
-from skillian.data.values import jsonable
+from skillian.data.comparison.explain.heat_map import Cell, HeatMap
+from skillian.data.sql.values import jsonable
 from skillian.reports.charts import WIDTH, shades
 from skillian.reports.words import text
 from skillian.web.comparison.context import ComparisonContext

@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 from skillian.api.problems import ProblemError
-from skillian.data.saved import SavedComparison
+from skillian.data.declare.saved import SavedComparison
 from skillian.errors import ToolError
 from skillian.web.shell.activity import start_task
 from skillian.web.shell.frame import Visit

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from nicegui import ui
 
-from skillian.data.results import STATUSES, Status
+from skillian.data.comparison.results import STATUSES, Status
 from skillian.reports.charts import WIDTH, stacked
 from skillian.web.comparison.context import ComparisonContext
 from skillian.web.shell.elements import Amount

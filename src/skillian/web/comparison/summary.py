@@ -8,8 +8,8 @@ from typing import Literal
 
 from nicegui import ui
 
-from skillian.data.filters import Operator
-from skillian.data.results import ComparisonResult, MeasureSummary
+from skillian.data.comparison.results import ComparisonResult, MeasureSummary
+from skillian.data.query.filters import Operator
 from skillian.display import printable
 from skillian.reports.words import text
 from skillian.web.shell.elements import Amount, Heading

@@ -8,7 +8,7 @@ from nicegui import ui
 
 from skillian.api.problems import ProblemError
 from skillian.api.service import Service
-from skillian.data.results import ComparisonResult
+from skillian.data.comparison.results import ComparisonResult
 from skillian.errors import InvalidInputError, ToolError
 from skillian.web.comparison.context import ComparisonContext
 from skillian.web.comparison.differences_chart import differences_chart

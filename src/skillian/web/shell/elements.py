@@ -9,7 +9,7 @@ from nicegui import ui
 from nicegui.element import Element
 from nicegui.elements.mixins.text_element import TextElement
 
-from skillian.data.values import jsonable
+from skillian.data.sql.values import jsonable
 
 T = TypeVar("T")
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from nicegui import ui
 
-from skillian.data.query import QueryResult
-from skillian.data.values import jsonable
+from skillian.data.query.engine import QueryResult
+from skillian.data.sql.values import jsonable
 from skillian.display import printable
 from skillian.web.shell.elements import scroll_region
 

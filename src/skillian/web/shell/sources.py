@@ -6,8 +6,8 @@ from nicegui import ui
 
 from skillian.api.problems import ProblemError
 from skillian.api.service import Service
-from skillian.data.catalogue import DimensionInfo, SourceInfo
-from skillian.data.definitions import Source
+from skillian.data.declare.definitions import Source
+from skillian.data.query.catalogue import DimensionInfo, SourceInfo
 from skillian.errors import ToolError
 from skillian.reports.words import text
 from skillian.web.shell.activity import reporting_errors

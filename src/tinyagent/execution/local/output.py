@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 
-from tinyagent.core.text import cut_middle
+from tinyagent.core.untrusted import cut_middle
 
 _ROOM = 4
 

@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Any
 
 from tinyagent.core.errors import ExecutionTimeout
-from tinyagent.core.text import cut_middle
+from tinyagent.core.untrusted import cut_middle
 from tinyagent.execution.deadline import Watch, deadline
 from tinyagent.execution.local.compile import CodeRefused, compile_local
 from tinyagent.execution.local.figures import begin_step, take_figures

@@ -12,7 +12,6 @@ from http import HTTPStatus
 from typing import Any
 
 from tinyagent.core.errors import ModelReplyError
-from tinyagent.core.json_shape import as_array, as_object, describe
 from tinyagent.core.parts import Reasoning, Text
 from tinyagent.core.types import (
     ModelDelta,
@@ -23,6 +22,7 @@ from tinyagent.core.types import (
     needed_parts,
     split_reply,
 )
+from tinyagent.core.untrusted import as_array, as_object, describe
 from tinyagent.models.providers import LENIENT, Provider
 from tinyagent.models.wire.shared import (
     MAX_PARALLEL_CALLS,

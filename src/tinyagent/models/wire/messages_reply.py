@@ -11,7 +11,6 @@ from http import HTTPStatus
 from typing import Any, Literal
 
 from tinyagent.core.errors import ModelReplyError
-from tinyagent.core.json_shape import as_array, as_object, describe
 from tinyagent.core.parts import Opaque, Reasoning, Text
 from tinyagent.core.types import (
     ModelDelta,
@@ -22,6 +21,7 @@ from tinyagent.core.types import (
     needed_parts,
     split_reply,
 )
+from tinyagent.core.untrusted import as_array, as_object, describe
 from tinyagent.models.wire.shared import as_count, reported_error, require_object
 
 Mark = Callable[[Mapping[str, Any]], Opaque]

@@ -10,7 +10,6 @@ from http import HTTPStatus
 from typing import Any, Literal
 
 from tinyagent.core.errors import ModelError, ModelReplyError
-from tinyagent.core.json_shape import as_array, as_object, describe
 from tinyagent.core.parts import Reasoning, Text
 from tinyagent.core.types import (
     ModelDelta,
@@ -21,6 +20,7 @@ from tinyagent.core.types import (
     needed_parts,
     split_reply,
 )
+from tinyagent.core.untrusted import as_array, as_object, describe
 from tinyagent.models.wire.shared import (
     MAX_PARALLEL_CALLS,
     Origin,

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tinyagent.core.json_shape import as_array, as_object
+from tinyagent.core.untrusted import as_array, as_object
 from tinyagent.models.providers import SchemaSubset
 
 WRAPPED = "action"

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from tinyagent.core.errors import ModelContextTooLong, ModelError, ModelReplyError
-from tinyagent.core.json_shape import as_array, as_object, describe
 from tinyagent.core.messages import Message
 from tinyagent.core.parts import Document, Image, Opaque, to_base64
 from tinyagent.core.types import ModelDelta, ModelResponse
+from tinyagent.core.untrusted import as_array, as_object, describe
 from tinyagent.models.failures import status_error
 
 MAX_ATTACHED_BYTES = 22 * 1024 * 1024  # as base64 just under the 32 MB that providers take

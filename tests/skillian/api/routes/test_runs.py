@@ -14,8 +14,8 @@ from tests.support.waits import soon
 from skillian.api import jobs
 from skillian.api.comparisons import Comparisons
 from skillian.chat import durable_turns
-from skillian.data.ground import Progress
-from skillian.data.saved import SavedComparison
+from skillian.data.comparison.place import Progress
+from skillian.data.declare.saved import SavedComparison
 from skillian.errors import QueryError
 
 LATER = {"Prefer": "wait=10, Respond-Async"}

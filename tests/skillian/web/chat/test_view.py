@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any, cast
 
 import pytest
 from nicegui import ui
@@ -89,7 +90,7 @@ async def test_an_answer_is_stopped(service: Service) -> None:
 @pytest.mark.parametrize(("button", "decision"), [("Approve", "Approved"), ("Deny", "Denied")])
 async def test_a_call_is_approved_or_denied(service: Service, button: str, decision: str) -> None:
     script = (scripted_call("post", text="x"), "Done.")
-    answer_with(service, *script, approvals=service.turns._turns._work.approvals)
+    answer_with(service, *script, approvals=cast("Any", service.turns)._turns._work.approvals)
     async with viewed(lambda: chat_view(service)) as user:
         ask(user, "Post")
         await sees(user, "Allow this call?")

@@ -16,8 +16,8 @@ from skillian.api.jobs import ComparisonJobs
 from skillian.api.runs import Runs
 from skillian.api.service import Service
 from skillian.chat.turns import LocalTurns, TurnWork
-from skillian.data.ground import Progress
-from skillian.data.saved import SavedComparison
+from skillian.data.comparison.place import Progress
+from skillian.data.declare.saved import SavedComparison
 from skillian.web.comparison.form import compare_form
 
 

@@ -1,0 +1,57 @@
+"""From the neutral tree of a statement to the text that one database runs.
+
+The `dialect` module of an engine's folder has a function `adapt`: it returns the node that
+replaces one node of the tree, and raises `QueryError` where the database has no equivalent.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from importlib import import_module
+from typing import cast
+
+from sqlglot import exp
+
+
+def compile_sql(tree: exp.Expr, dialect: str) -> str:
+    """Return the statement in a sqlglot dialect; values stay bound, names quoted."""
+    adapt = _adapter(dialect)
+    adapted = tree if adapt is None else replaced(tree, adapt)
+    return adapted.sql(dialect, pretty=True)
+
+
+@cache
+def _adapter(dialect: str) -> Callable[[exp.Expr], exp.Expr] | None:
+    """Return `adapt` of the engine with the dialect's name; None if there is no such engine."""
+    try:
+        module = import_module(f"skillian.connectors.{dialect}.dialect")
+    except ModuleNotFoundError:
+        return None
+    return cast("Callable[[exp.Expr], exp.Expr]", module.adapt)
+
+
+def replaced(tree: exp.Expr, change: Callable[[exp.Expr], exp.Expr]) -> exp.Expr:
+    """Return a copy of the tree in which `change` has replaced nodes, from the top down.
+
+    The children of a replaced node are not visited. `Expr.transform` does the same, but searches
+    a whole list again for each item that is replaced in it.
+    """
+    copy = tree.copy()
+    root = change(copy)
+    same = [root] if root is copy else []
+    while same:
+        node = same.pop()
+        for key, value in tuple(node.args.items()):
+            children = _nodes(value)
+            changed = [change(each) for each in children]
+            same += [old for old, new in zip(children, changed, strict=True) if old is new]
+            if any(old is not new for old, new in zip(children, changed, strict=True)):
+                node.set(key, changed if isinstance(value, list) else changed[0])
+    return root
+
+
+def _nodes(value: object) -> list[exp.Expr]:
+    """The nodes that an argument of a node holds; its lists hold nothing but nodes."""
+    if isinstance(value, exp.Expr):
+        return [value]
+    children = cast("list[object]", value) if isinstance(value, list) else []
+    return [each for each in children if isinstance(each, exp.Expr)]

@@ -1,0 +1,107 @@
+"""DuckDB: one database file, attached read only to a DuckDB that is locked down."""
+
+from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
+from pathlib import Path
+from typing import Self
+
+from sqlglot import exp
+
+from skillian.connectors.base import ArrowBatch, ArrowTable, ColumnType, Table, path_of, tables_of
+from skillian.connectors.duckdb.engine import DuckDBEngine, Setup
+from skillian.connectors.duckdb.types import column_type
+from skillian.connectors.limits import TIMEOUT_SECONDS
+
+# With a space, so that no schema is likely to have the same name, which would be ambiguous.
+_ATTACHED = "attached file"
+_UNREADABLE = (
+    "its database cannot be opened or read; check that the file is there, is a DuckDB database"
+    " and is not being written to"
+)
+_CATALOG = """
+SELECT table_schema, table_name, column_name, data_type
+FROM information_schema.columns
+WHERE table_catalog = current_database()
+ORDER BY table_schema <> current_schema(), table_schema, table_name, ordinal_position
+"""
+
+
+class EngineConnector(ABC):
+    """The part of a `Connector` that is common to those whose statements a DuckDB runs."""
+
+    dialect = "duckdb"
+
+    @abstractmethod
+    def engine_for(self, statement: str) -> AbstractAsyncContextManager[DuckDBEngine]:
+        """Return a DuckDB that holds all data the statement reads."""
+
+    async def describe(self, statement: str) -> Mapping[str, ColumnType]:
+        """Return the columns of a SELECT without parameters, without running it."""
+        async with self.engine_for(statement) as engine:
+            return await engine.describe(statement)
+
+    async def run(self, statement: str, parameters: Mapping[str, object]) -> ArrowTable:
+        """Run one SELECT with named parameters and return its rows, within the budget."""
+        async with self.engine_for(statement) as engine:
+            return await engine.run(statement, parameters)
+
+    async def stream(
+        self, statement: str, parameters: Mapping[str, object]
+    ) -> AsyncGenerator[ArrowBatch]:
+        """Run one SELECT and yield its rows in batches; closing the iterator stops it."""
+        async with (
+            self.engine_for(statement) as engine,
+            aclosing(engine.stream(statement, parameters)) as batches,
+        ):
+            async for batch in batches:
+                yield batch
+
+
+class DuckDBConnector(EngineConnector):
+    """A `Connector` to one DuckDB file.
+
+    Args:
+        path: The database file.
+        name: The connection's name in the configuration; messages use it in place of the path.
+        timeout: How many seconds a statement may run.
+    """
+
+    keeps_catalog = False
+
+    def __init__(self, path: Path, name: str, timeout: float = TIMEOUT_SECONDS) -> None:
+        file = exp.Literal.string(str(path)).sql("duckdb")
+        setup = Setup(
+            path=path,
+            unreadable=_UNREADABLE,
+            script=f'ATTACH {file} AS "{_ATTACHED}" (TYPE duckdb, READ_ONLY)',
+            use=f'USE "{_ATTACHED}"',
+        )
+        self._engine = DuckDBEngine(name, setup, timeout)
+
+    @classmethod
+    def from_url(cls, name: str, url: str, folder: Path) -> Self:
+        """Return the connector for `duckdb:///path`; the first statement opens the file."""
+        return cls(path_of(url, folder), name)
+
+    async def catalog(self) -> tuple[Table, ...]:
+        """Return all tables and views; those of the default schema first."""
+        rows = (await self.run(_CATALOG, {})).to_pylist()
+        return tables_of(
+            (
+                row["table_schema"],
+                row["table_name"],
+                row["column_name"],
+                column_type(row["data_type"]),
+            )
+            for row in rows
+        )
+
+    @asynccontextmanager
+    async def engine_for(self, statement: str) -> AsyncGenerator[DuckDBEngine]:  # noqa: ARG002 - it holds all data
+        """Return the DuckDB that the file is attached to."""
+        yield self._engine
+
+    async def aclose(self) -> None:
+        """Interrupt running statements and close the database; the next statement reopens it."""
+        await self._engine.aclose()

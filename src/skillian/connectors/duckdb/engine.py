@@ -1,0 +1,272 @@
+"""The DuckDB inside a connector: private, locked down, its statements in threads."""
+
+import asyncio
+import tempfile
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from shutil import rmtree
+from threading import Lock
+from types import TracebackType
+from typing import Any, Self, TypeVar, cast
+from weakref import finalize
+
+import duckdb
+
+from skillian.connectors.base import ArrowBatch, ArrowTable, ColumnType
+from skillian.connectors.duckdb.types import column_type
+from skillian.connectors.limits import (
+    STREAM_TIMEOUT_SECONDS,
+    TIMEOUT_SECONDS,
+    table_within_budget,
+)
+from skillian.connectors.threads import BlockingCalls
+from skillian.errors import QueryError
+
+T = TypeVar("T")
+Cursor = duckdb.DuckDBPyConnection
+
+_BATCH_ROWS = 8192
+_STREAM_BATCH_ROWS = 65_536
+# No extension from the network, no Python variable as a table.
+_CONFIG = {
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "python_enable_replacements": "false",
+    "memory_limit": "2GB",
+}
+# No files except those that the setup admits. A time with its zone reads the same on every
+# machine. No statement can change these settings.
+_LOCK_DOWN = """
+SET enable_external_access = false;
+SET GLOBAL TimeZone = 'UTC';
+SET lock_configuration = true;
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """The data that a DuckDB is opened with.
+
+    Attributes:
+        path: Where its data comes from; never part of a message.
+        unreadable: The message if that cannot be opened or read.
+        script: Attaches a database or allows files, right after opening; later neither is
+            possible.
+        use: Sets the database that the names in a statement refer to.
+    """
+
+    path: Path
+    unreadable: str
+    script: str = ""
+    use: str = "USE memory"
+
+
+class Statement:
+    """A statement on its own cursor; leaving `with` closes both.
+
+    Args:
+        stop: Stops work outside DuckDB that the statement waits for; `interrupt` calls it.
+    """
+
+    def __init__(self, stop: Callable[[], None] | None = None) -> None:
+        self._stop = stop
+        self._cursor: Cursor | None = None
+        self._reader: Any = None
+        self._stopped = False
+
+    def on(self, cursor: Cursor) -> Cursor:
+        """Set the cursor; raises `duckdb.InterruptException` if already stopped."""
+        self._cursor = cursor
+        self._check()
+        return cursor
+
+    def read(self, relation: duckdb.DuckDBPyRelation, batch_rows: int) -> Any:
+        """Start to read the rows of a relation; returns their `pyarrow.Schema`."""
+        self._reader = relation.to_arrow_reader(batch_rows)
+        return self._reader.schema
+
+    def next_batch(self) -> ArrowBatch | None:
+        """Return the next rows, or None after the last ones; raises `duckdb.Error`."""
+        self._check()
+        try:
+            return cast("ArrowBatch | None", next(self._reader, None))
+        except OSError as error:
+            # What DuckDB raises after the first batch arrives as pyarrow's own error.
+            raise duckdb.DatabaseError(str(error)) from None
+
+    def interrupt(self) -> None:
+        """Stop it, whether it has started or not; safe to call from any thread."""
+        self._stopped = True
+        if self._stop is not None:
+            self._stop()
+        if self._cursor is not None:
+            # The statement may have ended, and closed its cursor, a moment ago.
+            with suppress(duckdb.ConnectionException):
+                self._cursor.interrupt()
+
+    def close(self) -> None:
+        """Close rows and cursor; no other thread may be using them."""
+        self._stopped = True
+        if self._reader is not None:
+            self._reader.close()
+        if self._cursor is not None:
+            self._cursor.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _check(self) -> None:
+        if self._stopped:
+            raise duckdb.InterruptException("the statement was stopped")
+
+
+def select(cursor: Cursor, text: str, parameters: Mapping[str, object]) -> duckdb.DuckDBPyRelation:
+    """Return the relation of a SELECT, not yet run; raises `QueryError` for other statements."""
+    kinds = [statement.type for statement in cursor.extract_statements(text)]
+    if kinds != [duckdb.StatementType.SELECT]:
+        raise QueryError("only a single SELECT is run here; nothing was executed")
+    return cursor.sql(text, params=dict(parameters) or None)
+
+
+class DuckDBEngine:
+    """A private DuckDB, opened by its first statement; it spills to disk beyond its memory limit.
+
+    Args:
+        name: The connection's name; messages use it in place of the path.
+        setup: The data it is opened with.
+        timeout: How many seconds a statement may run.
+    """
+
+    def __init__(self, name: str, setup: Setup, timeout: float = TIMEOUT_SECONDS) -> None:
+        self._name = name
+        self._setup = setup
+        self._timeout = timeout
+        self._lock = Lock()
+        self._connection: Cursor | None = None
+        self._calls = BlockingCalls()
+        self._streams: set[Statement] = set()
+
+    async def call(
+        self,
+        work: Callable[[Cursor], T],
+        seconds: float | None = None,
+        stop: Callable[[], None] | None = None,
+    ) -> T:
+        """Return what `work` returns, run in a thread on its own cursor.
+
+        `stop` stops what `work` does outside DuckDB. Raises `QueryError` for what DuckDB refuses,
+        and after `seconds`.
+        """
+        with Statement(stop) as statement:
+            return await self._in_thread(
+                lambda: work(statement.on(self._cursor())), statement, seconds or self._timeout
+            )
+
+    async def describe(self, statement: str) -> Mapping[str, ColumnType]:
+        """Return the columns of a SELECT, without running it."""
+
+        def columns(cursor: Cursor) -> dict[str, ColumnType]:
+            relation = select(cursor, statement, {})
+            types = (column_type(str(kind)) for kind in relation.types)
+            return dict(zip(relation.columns, types, strict=True))
+
+        return await self.call(columns)
+
+    async def run(self, statement: str, parameters: Mapping[str, object]) -> ArrowTable:
+        """Return the rows of one SELECT, within the budget."""
+
+        def read(running: Statement) -> ArrowTable:
+            relation = select(running.on(self._cursor()), statement, parameters)
+            schema = running.read(relation, _BATCH_ROWS)
+            return table_within_budget(iter(running.next_batch, None), schema)
+
+        with Statement() as running:
+            return await self._in_thread(lambda: read(running), running, self._timeout)
+
+    async def stream(
+        self, statement: str, parameters: Mapping[str, object]
+    ) -> AsyncGenerator[ArrowBatch]:
+        """Yield the rows of one SELECT in batches; DuckDB continues as they are consumed."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + STREAM_TIMEOUT_SECONDS
+        with Statement() as running:
+
+            def start() -> None:
+                relation = select(running.on(self._cursor()), statement, parameters)
+                running.read(relation, _STREAM_BATCH_ROWS)
+
+            self._streams.add(running)
+            try:
+                await self._in_thread(start, running, STREAM_TIMEOUT_SECONDS)
+                while True:
+                    seconds = deadline - loop.time()
+                    batch = await self._in_thread(running.next_batch, running, seconds)
+                    if batch is None:
+                        return
+                    yield batch
+            finally:
+                self._streams.discard(running)
+
+    async def aclose(self) -> None:
+        """Stop running statements and close the database; the next statement reopens it."""
+        await self._calls.stop()
+        while self._streams:
+            self._streams.pop().close()
+        with self._lock:
+            connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+
+    async def _in_thread(self, work: Callable[[], T], statement: Statement, seconds: float) -> T:
+        try:
+            return await self._calls.run(work, statement.interrupt, seconds)
+        except duckdb.Error as error:
+            raise QueryError(self._explain(error)) from None
+
+    def _cursor(self) -> Cursor:
+        # DuckDB refuses a second call on a busy connection rather than waiting.
+        with self._lock:
+            if self._connection is None:
+                self._connection = self._open()
+            cursor = self._connection.cursor()
+        cursor.execute(self._setup.use)
+        return cursor
+
+    def _open(self) -> Cursor:
+        # In memory, with files attached or allowed: a file opened as the database itself would
+        # have to be opened with the same settings everywhere in this process.
+        connection = duckdb.connect(":memory:", config={**_CONFIG})
+        try:
+            spill = tempfile.mkdtemp(prefix="skillian-")
+            finalize(connection, rmtree, spill, ignore_errors=True)
+            connection.execute("SET temp_directory = $1", [spill])
+            connection.execute(self._setup.script)
+            connection.execute(_LOCK_DOWN)
+        except duckdb.Error as error:
+            connection.close()
+            raise duckdb.IOException(str(error)) from None
+        return connection
+
+    def _explain(self, error: duckdb.Error) -> str:
+        name, path = self._name, self._setup.path
+        if isinstance(error, duckdb.IOException):
+            return f"connection {name!r}: {self._setup.unreadable}"
+        if isinstance(error, duckdb.PermissionException):
+            return (
+                f"connection {name!r}: the statement reads a file outside its data,"
+                " which is not allowed"
+            )
+        text = str(error).partition("\n")[0].replace(str(path), name)
+        if path.parent != path.parent.parent:
+            text = text.replace(str(path.parent), "…")
+        return f"connection {name!r}: {text}"

@@ -1,0 +1,80 @@
+"""A private DuckDB that results of other databases are staged in; it spills to disk."""
+
+import itertools
+from collections.abc import AsyncGenerator, Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
+
+from skillian.connectors.base import ArrowBatch, Kind
+from skillian.connectors.duckdb.engine import Cursor, DuckDBEngine, Setup
+
+_TYPES: dict[Kind, str] = {
+    "text": "VARCHAR",
+    "integer": "DECIMAL(38, 0)",  # of any width: 64 bits are not enough for all databases
+    "boolean": "BOOLEAN",
+    "date": "DATE",
+    "timestamp": "TIMESTAMP",
+    "timestamptz": "TIMESTAMP WITH TIME ZONE",
+}
+
+
+def stored_type(kind: Kind, scale: int = 0) -> str:
+    """Return the workspace's type for a column of this kind."""
+    return f"DECIMAL(38, {scale})" if kind == "decimal" else _TYPES[kind]
+
+
+class Workspace(DuckDBEngine):
+    """Tables of this process alone, dropped when it is closed."""
+
+    dialect = "duckdb"
+
+    def __init__(self) -> None:
+        full = "there is not enough space left for the comparison"
+        super().__init__("workspace", Setup(Path("workspace"), full))
+        self._numbers = itertools.count(1)
+
+    async def stage(
+        self,
+        columns: Mapping[str, str],
+        batches: AsyncGenerator[ArrowBatch],
+        progress: Callable[[int], None] | None = None,
+    ) -> str:
+        """Store all batches in a new table of these columns and types, and return its name.
+
+        `progress` is called with the number of rows so far.
+        """
+        name = f"staged_{next(self._numbers)}"
+        listed = ", ".join(f'"{column}" {kind}' for column, kind in columns.items())
+        await self.call(partial(_execute, f'CREATE TABLE "{name}" ({listed})'))
+        rows = 0
+        try:
+            async for batch in batches:
+                await self.call(partial(_insert, name, batch))
+                rows += batch.num_rows
+                if progress is not None:
+                    progress(rows)
+        except BaseException:
+            await self.drop(name)
+            raise
+        finally:
+            await batches.aclose()
+        return name
+
+    async def drop(self, *names: str) -> None:
+        """Drop tables; those that no longer exist are ignored."""
+        for name in names:
+            await self.call(partial(_execute, f'DROP TABLE IF EXISTS "{name}"'))
+
+
+def _execute(statement: str, cursor: Cursor) -> None:
+    cursor.execute(statement)
+
+
+def _insert(table: str, batch: ArrowBatch, cursor: Cursor) -> None:
+    arrow: Any = pa  # pyarrow carries no types
+    cursor.register("batch", arrow.Table.from_batches([batch]))
+    cursor.execute(f'INSERT INTO "{table}" SELECT * FROM "batch"')  # noqa: S608 - our own name
+    cursor.unregister("batch")

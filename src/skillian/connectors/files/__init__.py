@@ -1,0 +1,1 @@
+"""CSV, TSV, Parquet and Excel files, read by DuckDB."""

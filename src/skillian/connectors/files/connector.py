@@ -1,0 +1,250 @@
+"""A folder of files, or one file: CSV, TSV, Parquet and Excel as tables with the files' names."""
+
+import asyncio
+import os
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from stat import S_ISREG
+from typing import Self
+
+import duckdb
+from python_calamine import CalamineError
+from sqlglot import exp
+
+from skillian.connectors.base import Table, UnreadableColumns, path_of
+from skillian.connectors.duckdb.connector import EngineConnector
+from skillian.connectors.duckdb.engine import Cursor, DuckDBEngine, Setup
+from skillian.connectors.duckdb.types import column_type
+from skillian.connectors.files import excel
+from skillian.connectors.files.delimited import (
+    csv_select,
+    csv_types,
+    file_pattern,
+    line_of,
+    read_format,
+)
+from skillian.connectors.limits import STREAM_TIMEOUT_SECONDS, TIMEOUT_SECONDS
+from skillian.errors import QueryError
+
+SUFFIXES = frozenset({".csv", ".tsv", ".parquet"}) | excel.SUFFIXES
+
+_SCHEMA = "main"
+_UNREADABLE = "its files cannot be read; check that they exist and are readable"
+_OWNED_BY_EXCEL = "~$"
+_MAX_DIGITS = 38
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """A file as it was last read; a different stamp shows that it has changed."""
+
+    stamp: tuple[int, int, int]
+    tables: tuple[Table, ...]
+
+
+class FilesConnector(EngineConnector):
+    """A `Connector` to the files of one folder, or to a single file.
+
+    Each statement reads CSV and Parquet from their files; Excel is read once, until it changes.
+
+    Args:
+        place: The folder, or the file.
+        name: The connection's name in the configuration; messages use it in place of the path.
+        timeout: How many seconds a statement may run.
+    """
+
+    keeps_catalog = True
+
+    def __init__(self, place: Path, name: str, timeout: float = TIMEOUT_SECONDS) -> None:
+        self._place = place.absolute()
+        self._name = name
+        self._is_file = place.suffix.lower() in SUFFIXES and not place.is_dir()
+        setting = "allowed_paths" if self._is_file else "allowed_directories"
+        # DuckDB checks both the path and the pattern of what it reads.
+        real = exp.Literal.string(os.path.realpath(place))
+        listed = exp.Array(expressions=[real, file_pattern(place)])
+        setup = Setup(self._place, _UNREADABLE, f"SET {setting} = {listed.sql('duckdb')}")
+        self._engine = DuckDBEngine(name, setup, timeout)
+        self._files: dict[Path, _File] = {}
+        self._looking = asyncio.Lock()
+
+    @classmethod
+    def from_url(cls, name: str, url: str, folder: Path) -> Self:
+        """Return the connector for `files:///path`; the path may also be that of one file."""
+        return cls(path_of(url, folder), name)
+
+    async def catalog(self) -> tuple[Table, ...]:
+        """Return the tables; the columns of one that cannot be read raise `QueryError`."""
+        await self._look()
+        return tuple(table for file in self._files.values() for table in file.tables)
+
+    @asynccontextmanager
+    async def engine_for(self, statement: str) -> AsyncGenerator[DuckDBEngine]:
+        """Return the DuckDB that reads the files, once it knows what has changed."""
+        await self._look(statement)
+        yield self._engine
+
+    async def place_of(self, table: str, column: str, value: str) -> str:
+        """Return where a column first has this text, such as `line 3`; empty if unknown."""
+        path = next(
+            (path for path, file in self._files.items() if table in {t.name for t in file.tables}),
+            None,
+        )
+        return "" if path is None else await asyncio.to_thread(_place, path, table, column, value)
+
+    async def aclose(self) -> None:
+        """Interrupt running statements and close the files; the next statement reads them again."""
+        await self._engine.aclose()
+        self._files.clear()
+
+    async def _look(self, statement: str = "") -> None:
+        """Reload files that are new, changed or gone; refuse a statement on an unreadable one."""
+        async with self._looking:
+            try:
+                await self._engine.call(self._renew, STREAM_TIMEOUT_SECONDS)
+            except OSError:
+                raise QueryError(f"connection {self._name!r}: {_UNREADABLE}") from None
+            # DuckDB itself would search for a file of that name, and guess the types.
+            for table in (table for file in self._files.values() for table in file.tables):
+                named = _relation(table.name).sql("duckdb").casefold() in statement.casefold()
+                if named and isinstance(table.columns, UnreadableColumns):
+                    table.columns.refuse()
+
+    def _renew(self, cursor: Cursor) -> None:
+        stamps = {self._place: _stamp(self._place)} if self._is_file else _table_files(self._place)
+        for path, file in tuple(self._files.items()):
+            if stamps.get(path) != file.stamp:
+                _drop(cursor, path, self._files.pop(path).tables)
+        for path, stamp in stamps.items():
+            if path not in self._files:
+                self._files[path] = _File(stamp, self._tables(cursor, path))
+
+    def _tables(self, cursor: Cursor, path: Path) -> tuple[Table, ...]:
+        try:
+            self._check(path)
+            return tuple(_read(cursor, path))
+        except QueryError as error:
+            reason = str(error)
+        except OSError:
+            reason = f"{path.name}: it cannot be read; check its permissions"
+        columns = UnreadableColumns(f"connection {self._name!r}: {reason}")
+        return (Table(_SCHEMA, path.name, columns),)
+
+    def _check(self, path: Path) -> None:
+        if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(self._place)):
+            raise QueryError(f"{path.name}: it is a link that leads out of its folder")
+        if not S_ISREG(path.stat().st_mode):
+            raise QueryError(f"{path.name}: it is not a file")
+        alike = [
+            file.name
+            for file in self._files
+            if file != path and file.name.casefold() == path.name.casefold()
+        ]
+        if alike:
+            raise QueryError(
+                f"{path.name}: its name differs from {alike[0]} only in case; rename one"
+            )
+
+
+def _table_files(folder: Path) -> dict[Path, tuple[int, int, int]]:
+    """Return the files that are tables, in the order of their names, with their stamps."""
+    stamps: dict[Path, tuple[int, int, int]] = {}
+    for path in sorted(folder.iterdir()):
+        named = path.suffix.lower() in SUFFIXES and path.name.isprintable()
+        if named and not path.name.startswith((".", _OWNED_BY_EXCEL)):
+            with suppress(OSError):  # just deleted, or a broken link
+                stamps[path] = _stamp(path)
+    return stamps
+
+
+def _stamp(path: Path) -> tuple[int, int, int]:
+    status = path.stat()
+    return status.st_mtime_ns, status.st_size, status.st_ino
+
+
+def _place(path: Path, table: str, column: str, value: str) -> str:
+    suffix = path.suffix.lower()
+    if suffix == ".parquet":
+        return ""
+    try:
+        if suffix in excel.SUFFIXES:
+            cell = excel.cell_of(path, table, column, value)
+            return "" if cell is None else f"cell {cell}"
+        line = line_of(path, column, value)
+    except (OSError, ValueError, QueryError, CalamineError):  # the file has just changed
+        return ""
+    return "" if line is None else f"line {line}"
+
+
+def _read(cursor: Cursor, path: Path) -> Iterator[Table]:
+    """Create the file's tables; raises `QueryError` with the name of a damaged file."""
+    suffix = path.suffix.lower()
+    if suffix in excel.SUFFIXES:
+        for name, rows in excel.read_workbook(path):
+            cursor.register("sheet", rows)
+            yield _created(cursor, "TABLE", name, exp.select("*").from_("sheet"))
+            cursor.unregister("sheet")
+    elif suffix == ".parquet":
+        yield _created(cursor, "VIEW", path.name, _parquet(cursor, path))
+    else:
+        form = read_format(path)
+        select = csv_select(path, form, csv_types(cursor, path, form))
+        yield _created(cursor, "VIEW", path.name, select)
+
+
+def _parquet(cursor: Cursor, path: Path) -> exp.Select:
+    own = exp.EQ(this=exp.var("hive_partitioning"), expression=exp.false())
+    function = exp.Anonymous(this="READ_PARQUET", expressions=[file_pattern(path), own])
+    select = exp.select("*").from_(exp.Table(this=function))
+    # DuckDB would read them as binary floats.
+    wide = [
+        exp.alias_(_refused(path, name, f"decimal({precision},{scale})"), name, quoted=True)
+        for name, precision, scale in _wide_decimals(cursor, path)
+    ]
+    if wide:
+        select.set("expressions", [exp.Star(replace=wide)])
+    return select
+
+
+def _wide_decimals(cursor: Cursor, path: Path) -> list[tuple[str, int, int]]:
+    schema = exp.Table(this=exp.Anonymous(this="PARQUET_SCHEMA", expressions=[file_pattern(path)]))
+    columns = exp.select("name", "precision", "scale").from_(schema)
+    try:
+        rows = cursor.execute(columns.where(f"precision > {_MAX_DIGITS}").sql("duckdb")).fetchall()
+    except duckdb.Error:  # reading it reports what is wrong
+        return []
+    return [(str(name), int(precision), int(scale)) for name, precision, scale in rows]
+
+
+def _refused(path: Path, name: str, kind: str) -> exp.Expr:
+    message = (
+        f"{path.name}: column {name!r} is {kind}, of which only {_MAX_DIGITS} digits can be read;"
+        f" write it as a decimal of at most {_MAX_DIGITS} digits, or as text"
+    )
+    error = exp.Anonymous(this="ERROR", expressions=[exp.Literal.string(message)])
+    return exp.cast(error, "TEXT")
+
+
+def _created(cursor: Cursor, kind: str, name: str, select: exp.Select) -> Table:
+    create = exp.Create(this=_relation(name), kind=kind, replace=True, expression=select)
+    try:
+        cursor.execute(create.sql("duckdb"))
+    except (duckdb.InvalidInputException, duckdb.IOException):
+        raise QueryError(
+            f"{name}: it is damaged, or its content is not what its suffix says"
+        ) from None
+    rows = cursor.sql(exp.select("*").from_(_relation(name)).sql("duckdb"))
+    types = (column_type(str(kind)) for kind in rows.types)
+    return Table(_SCHEMA, name, dict(zip(rows.columns, types, strict=True)))
+
+
+def _drop(cursor: Cursor, path: Path, tables: tuple[Table, ...]) -> None:
+    kind = "TABLE" if path.suffix.lower() in excel.SUFFIXES else "VIEW"
+    for table in tables:
+        cursor.execute(f"DROP {kind} IF EXISTS {_relation(table.name).sql('duckdb')}")
+
+
+def _relation(name: str) -> exp.Table:
+    return exp.Table(this=exp.to_identifier(name, quoted=True))

@@ -1,0 +1,197 @@
+"""MySQL and MariaDB: what sqlglot does not translate itself.
+
+A failed cast returns 0 or NULL and a warning with the value, for which the connector raises an
+error. `CAST(x AS CHAR)` has the session's collation, which the connector sets to compare bytes.
+"""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from sqlglot import exp
+
+from skillian.connectors.dialects import replaced
+from skillian.errors import QueryError
+
+_Type = exp.DataType.Type
+_WHOLE = "DECIMAL(65, 0)"
+_ZONES = {_Type.TIMESTAMP: "", _Type.TIMESTAMPTZ: "+00"}
+_MOMENT = "DATETIME(6)"
+_MOMENT_PATTERN = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?)?$"
+_TRUE, _FALSE = ("true", "t", "1", "yes", "y"), ("false", "f", "0", "no", "n")
+
+# strftime's codes and what they match; those left out have another meaning in MySQL.
+_CODE = re.compile(r"%-?.|.", re.DOTALL)
+_READ = {
+    "%Y": "[0-9]{4}",
+    "%y": "(6[0-8]|[0-57-9][0-9])",  # 69 is 1969 or 2069
+    "%m": "[0-9]{1,2}",
+    "%d": "[0-9]{1,2}",
+    "%H": "[0-9]{1,2}",
+    "%M": "[0-9]{1,2}",
+    "%S": "[0-9]{1,2}",
+    "%f": "[0-9]{1,6}",
+    "%j": "[0-9]{1,3}",
+    "%b": "[A-Za-z]{3}",
+    "%B": "[A-Za-z]+",
+}
+_WRITTEN = frozenset(
+    [*_READ, "%a", "%A", "%G", "%I", "%p", "%T", "%U", "%w", "%W", "%-d", "%-m", "%-H", "%-I"]
+)
+# MySQL has no function for the Unicode form NFC. Characters of these ranges are always in it:
+# Latin, Cyrillic, punctuation, currencies, kana, Chinese, Hangul, emoji.
+_COMPOSED_PATTERN = (
+    r"^[\x{0}-\x{2FF}\x{400}-\x{482}\x{48A}-\x{52F}\x{2010}-\x{2027}\x{20A0}-\x{20BF}"
+    r"\x{3041}-\x{3096}\x{30A1}-\x{30FA}\x{4E00}-\x{9FFF}\x{AC00}-\x{D7A3}"
+    r"\x{1F300}-\x{1FAFF}]*$"
+)
+
+
+def adapt(node: exp.Expr) -> exp.Expr:
+    """Return the replacement of a node; raises `QueryError` where there is no equivalent."""
+    change = _CHANGES.get(type(node))
+    return node if change is None else change(node)
+
+
+def _cast(node: exp.Cast) -> exp.Expr:
+    goal, kind = node.to.this, node.this.type
+    if goal == _Type.INT128:
+        return _as(_inner(node.this), _WHOLE)
+    if goal == _Type.BIGINT:
+        # A direct cast from a text or an unsigned number overflows 64 bits without a warning.
+        return _as(_as(_inner(node.this), _WHOLE), "BIGINT")
+    if goal == _Type.BOOLEAN:
+        return _boolean(_inner(node.this))
+    if goal == _Type.TIMESTAMP:
+        return _guarded(_inner(node.this), _MOMENT_PATTERN, " is not TIMESTAMP")
+    if goal == _Type.TEXT and kind is not None and kind.this in _ZONES:
+        return _moment_text(_inner(node.this), _ZONES[kind.this])
+    return node
+
+
+def _boolean(value: exp.Expr) -> exp.Expr:
+    text = exp.Lower(this=exp.cast(value.copy(), "TEXT"))
+
+    def is_one_of(words: tuple[str, ...]) -> exp.Expr:
+        return exp.In(this=text.copy(), expressions=[exp.Literal.string(word) for word in words])
+
+    case = exp.case().when(is_one_of(_TRUE), exp.true()).when(is_one_of(_FALSE), exp.false())
+    return case.else_(_as(_with_message(value, " is not BOOLEAN"), "BIGINT"))
+
+
+def _moment_text(value: exp.Expr, zone: str) -> exp.Expr:
+    # As DuckDB writes it: without trailing zeros in the fraction.
+    text: exp.Expr = exp.TimeToStr(this=value, format=exp.Literal.string("%Y-%m-%d %H:%M:%S.%f"))
+    for last in "0.":
+        text = exp.Trim(this=text, expression=exp.Literal.string(last), position="TRAILING")
+    return _with_message(text, zone) if zone else text
+
+
+def _int_div(node: exp.IntDiv) -> exp.Expr:
+    # DIV has 64 bits, and `/` rounds: the remainder is subtracted first.
+    number, divisor = _inner(node.this), _inner(node.expression)
+    rest = exp.Mod(this=exp.Paren(this=number), expression=exp.Paren(this=divisor))
+    whole = exp.Paren(this=exp.Sub(this=exp.Paren(this=number.copy()), expression=rest))
+    quotient = exp.Div(this=whole, expression=exp.Paren(this=divisor.copy()))
+    return _as(quotient, _WHOLE)
+
+
+def _regexp_like(node: exp.RegexpLike) -> exp.Expr:
+    return _matches(_inner(node.this), node.expression.name)
+
+
+def _normalize(node: exp.Normalize) -> exp.Expr:
+    value = _inner(node.this)
+    if node.meta.get("lenient"):
+        return value
+    unknown = _with_message(
+        value.copy(), " may have another Unicode form, which MySQL cannot check"
+    )
+    known = exp.case().when(_matches(value.copy(), _COMPOSED_PATTERN), value)
+    return known.else_(exp.cast(_as(unknown, "BIGINT"), "TEXT"))
+
+
+def _count(node: exp.Count) -> exp.Expr:
+    distinct = node.this
+    if not isinstance(distinct, exp.Distinct) or len(distinct.expressions) != 1:
+        return node
+    # The bytes distinguish values that their collation treats as equal.
+    value = _inner(distinct.expressions[0])
+    both = [value, exp.cast(value.copy(), "BINARY")]
+    return exp.Count(this=exp.Distinct(expressions=both))
+
+
+def _time_to_str(node: exp.TimeToStr) -> exp.Expr:
+    _codes(node.args["format"].name, _WRITTEN)
+    return node
+
+
+def _str_to_time(node: exp.StrToTime) -> exp.Expr:
+    form = node.args["format"].name
+    codes = _codes(form, _READ.keys())
+    pattern = "".join(_READ.get(code) or re.escape(code.replace("%%", "%")) for code in codes)
+    value = _inner(node.this)
+    # A missing part would be 0.
+    missing = [] if "%j" in codes else [code for code in ("%m", "%d") if code not in codes]
+    if "%b" in codes or "%B" in codes:
+        missing = [code for code in missing if code != "%m"]
+    started = _concat(exp.Literal.string("01 " * len(missing)), value.copy()) if missing else value
+    read = exp.StrToTime(
+        this=started, format=exp.Literal.string("".join(f"{code} " for code in missing) + form)
+    )
+    # By way of its text, since otherwise a 31 February would be accepted.
+    return _guarded(value.copy(), f"^{pattern}$", f" is not {form}", exp.cast(read, "TEXT"))
+
+
+def _codes(form: str, known: Any) -> list[str]:
+    codes = _CODE.findall(form)
+    for code in codes:
+        if len(code) > 1 and code != "%%" and code not in known:
+            raise QueryError(
+                f"`format: {form}`: MySQL has no equivalent of {code}; known:"
+                f" {' '.join(sorted(known))}"
+            )
+    return codes
+
+
+def _guarded(value: exp.Expr, pattern: str, message: str, read: exp.Expr | None = None) -> exp.Expr:
+    """Return `read`, or the value itself, as a timestamp; it fails unless the text matches."""
+    case = exp.case().when(
+        _matches(exp.cast(value.copy(), "TEXT"), pattern), _as(read or value.copy(), _MOMENT)
+    )
+    return case.else_(_as(_with_message(value.copy(), message), _MOMENT))
+
+
+def _matches(value: exp.Expr, pattern: str) -> exp.Expr:
+    # `$` also matches before a final line feed; `\z` does not.
+    text = exp.Literal.string(f"{pattern[:-1]}\\z" if pattern.endswith("$") else pattern)
+    place = exp.Anonymous(this="REGEXP_INSTR", expressions=[value, text])
+    return exp.Paren(this=exp.GT(this=place, expression=exp.Literal.number(0)))
+
+
+def _with_message(value: exp.Expr, message: str) -> exp.Expr:
+    return _concat(value, exp.Literal.string(message))
+
+
+def _concat(*texts: exp.Expr) -> exp.Expr:
+    return exp.Anonymous(this="CONCAT", expressions=list(texts))
+
+
+def _as(value: exp.Expr, goal: str) -> exp.Expr:
+    return exp.cast(value, exp.DataType.build(goal, dialect="mysql"))
+
+
+def _inner(node: exp.Expr) -> exp.Expr:
+    """Adapt the parts of a replacement, which `replaced` does not visit."""
+    return replaced(node, adapt)
+
+
+_CHANGES: dict[type[exp.Expr], Callable[[Any], exp.Expr]] = {
+    exp.Cast: _cast,
+    exp.Count: _count,
+    exp.IntDiv: _int_div,
+    exp.Normalize: _normalize,
+    exp.RegexpLike: _regexp_like,
+    exp.StrToTime: _str_to_time,
+    exp.TimeToStr: _time_to_str,
+}

@@ -1,0 +1,64 @@
+"""MySQL's errors as messages: never with a host, a user, a password or a path."""
+
+import re
+
+from pymysql.constants import CR, ER
+
+from skillian.errors import QueryError, too_slow
+
+STATEMENT_TIMEOUT = frozenset({1969, 3024})  # MariaDB's, MySQL's
+
+_REFUSALS: dict[int, str] = {
+    ER.ACCESS_DENIED_ERROR: "check user and password of its URL",
+    1698: "check user and password of its URL",
+    ER.DBACCESS_DENIED_ERROR: "the user may not read this database; ask its administrator",
+    ER.BAD_DB_ERROR: "there is no such database; check its URL",
+    ER.CON_COUNT_ERROR: "the server has no free connection; try again later",
+    1203: "the user has no free connection; try again later",
+    ER.HOST_IS_BLOCKED: "the server does not accept this machine; ask its administrator",
+    ER.HOST_NOT_PRIVILEGED: "the server does not accept this machine; ask its administrator",
+    3159: "the server requires an encrypted connection; add ssl_ca to its URL",
+}
+_UNREACHABLE = (
+    "the server cannot be reached; check that it runs, and host, port, unix_socket and ssl_ca of"
+    " its URL"
+)
+_LOST = frozenset(
+    {0, CR.CR_SERVER_GONE_ERROR, CR.CR_SERVER_LOST, ER.SERVER_SHUTDOWN, 1927, 4031, 1152, 1159}
+)
+_DENIED = frozenset(
+    {ER.TABLEACCESS_DENIED_ERROR, ER.COLUMNACCESS_DENIED_ERROR, ER.PROCACCESS_DENIED_ERROR}
+)
+# 'user'@'host', and the path of a file of the server.
+_PRIVATE = re.compile(r"'[^']*'@'[^']*'|'[./][^']*/[^']*'")
+
+
+class CannotConnectError(Exception):
+    """The server refused the connection; the first argument is the driver's error."""
+
+
+def connect_error(name: str, error: CannotConnectError) -> QueryError:
+    """Return what to check where connection `name` could not be opened."""
+    fix = _REFUSALS.get(_code(error.args[0]) or 0, _UNREACHABLE)
+    return QueryError(f"connection {name!r}: {fix}")
+
+
+def statement_error(name: str, error: Exception, seconds: float) -> QueryError:
+    """Return what went wrong with a statement on connection `name`, with this time limit."""
+    code = _code(error)
+    if code in STATEMENT_TIMEOUT:
+        return too_slow(seconds)
+    if code in _LOST:
+        text = "the server ended the connection; check that it runs and retry"
+    elif code == ER.QUERY_INTERRUPTED:
+        text = "the statement was stopped"
+    elif code in _DENIED:
+        text = "the user may not read what the statement names; ask for the right to SELECT"
+    else:
+        text = _PRIVATE.sub("…", str(error.args[-1]).partition("\n")[0])
+    return QueryError(f"connection {name!r}: {text}")
+
+
+def _code(error: Exception) -> int | None:
+    code = error.args[0] if error.args else None
+    return code if isinstance(code, int) else None

@@ -1,0 +1,262 @@
+"""One connection to a MySQL or MariaDB server, and the statement that it runs."""
+
+import re
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from datetime import UTC, date, datetime
+from socket import AF_UNIX, SOCK_STREAM, socket
+from threading import Thread
+from typing import Any, TypeVar
+
+import pymysql
+from pymysql.constants import ER
+from pymysql.converters import encoders
+from pymysql.cursors import SSCursor
+
+from skillian.connectors.base import ArrowBatch
+from skillian.connectors.mysql.errors import CannotConnectError
+from skillian.connectors.mysql.types import Column, Field, arrow_batch, field_type
+from skillian.errors import QueryError
+
+T = TypeVar("T")
+
+BATCH_ROWS = 8192
+CONNECT_SECONDS = 10
+
+# Strict, and without the modes that change what a quote, `||` or a backslash means.
+_SQL_MODE = "STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ZERO_DATE,NO_ZERO_IN_DATE"
+# The collation is that of `CAST(x AS CHAR)`: bytes, trailing spaces included. Only the first
+# max_sort_length bytes of a long text take part in sorting and grouping: 64 KiB rather than 1024,
+# with room for several such keys. The server's own limit would cut a result without an error.
+_SETTINGS = """
+SET NAMES utf8mb4 COLLATE {collation}, sql_mode = '{mode}', time_zone = '+00:00',
+    lc_time_names = 'en_US', {timeout}, sql_select_limit = 18446744073709551615,
+    sql_big_selects = 1, max_sort_length = 65536, sort_buffer_size = 33554432,
+    max_error_count = 8
+"""
+_READ_ONLY = "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"
+# A warning reports a value that was cut, rounded or read as 0. These do not: a deprecated feature,
+# a broken view in the catalogue, a plan without an index.
+_HARMLESS = frozenset({1287, 1681, 3170, 3719, 3778, 1356})
+
+_COMMENT = r"/\*(?!!|M!|\+).*?\*/"
+_SELECT = re.compile(rf"(?:\s|\(|{_COMMENT})*(?:SELECT|WITH)\b", re.IGNORECASE | re.DOTALL)
+# Quoted text; a placeholder; what is refused: a second statement, a comment that is executed or
+# that other databases read differently, access to a file of the server.
+_PIECES = re.compile(
+    rf"""
+    '(?:[^'\\]|\\.|'')*' | "(?:[^"\\]|\\.|"")*" | `(?:[^`]|``)*` | {_COMMENT}
+    | :(?P<parameter>p\d+)\b
+    | (?P<refused> ; | -- | \# | /\* | \b(?:INTO|LOAD_FILE)\b )
+    | %
+    """,
+    re.IGNORECASE | re.DOTALL | re.VERBOSE,
+)
+
+
+def _date(value: date, _: object = None) -> str:
+    return f"DATE'{value.isoformat()}'"
+
+
+def _datetime(value: datetime, _: object = None) -> str:
+    moment = value if value.tzinfo is None else value.astimezone(UTC).replace(tzinfo=None)
+    return f"TIMESTAMP'{moment.isoformat(sep=' ')}'"
+
+
+# Parameters are written by the driver's encoders, times with their type; results are read as text.
+_CONVERSIONS: dict[Any, Any] = {**encoders, date: _date, datetime: _datetime}
+
+
+class Session:
+    """A connection that runs one statement at a time; the first one connects.
+
+    Its methods block and must run in a thread; `interrupt` may be called from any thread.
+
+    Args:
+        login: The driver's arguments for a connection.
+        seconds: How long a statement may run.
+    """
+
+    def __init__(self, login: Mapping[str, Any], seconds: float) -> None:
+        self._login = login
+        self.seconds = seconds
+        self._connection: Any = None
+        self._rows: Rows | None = None
+        self._interrupted = False
+        self._killer: Thread | None = None
+
+    @property
+    def usable(self) -> bool:
+        """Whether it is connected and free for another statement."""
+        free = self._rows is None or self._rows.ended
+        connected = self._connection is not None and self._connection.open
+        return connected and free and not self._interrupted
+
+    def rows(self, statement: str, parameters: Mapping[str, object]) -> "Rows":
+        """Start a SELECT; raises `QueryError` for any other statement, and the driver's errors."""
+        text = for_driver(statement)
+        connection = self._connected()
+        if self._interrupted:
+            raise pymysql.OperationalError(ER.QUERY_INTERRUPTED, "interrupted before it started")
+        self._rows = Rows(connection, text, parameters)
+        return self._rows
+
+    def read(
+        self, statement: str, parameters: Mapping[str, object], read: Callable[["Rows"], T]
+    ) -> T:
+        """Return what `read` returns for the rows; those that it leaves are never fetched."""
+        try:
+            return read(self.rows(statement, parameters))
+        finally:
+            if not self.usable:
+                self.stop()
+
+    def interrupt(self) -> None:
+        """Have the server stop the statement; returns at once."""
+        self._interrupted = True
+        if self._killer is None or not self._killer.is_alive():
+            self._killer = Thread(target=self._kill, name="skillian-kill", daemon=True)
+            self._killer.start()
+
+    def stop(self) -> None:
+        """Have the server stop a running statement, and disconnect."""
+        if self._rows is not None and not self._rows.ended:
+            self._kill()
+            self._rows.abandon()
+        if self._connection is not None and self._connection.open:
+            self._connection.close()
+
+    def _connected(self) -> Any:
+        if self._connection is not None:
+            # The server may have closed it in the meantime.
+            with suppress(pymysql.MySQLError):
+                self._connection.ping()
+                return self._connection
+        try:
+            self._connection = self._open()
+        except (pymysql.MySQLError, OSError, RuntimeError, ValueError) as error:
+            raise CannotConnectError(error) from None
+        return self._connection
+
+    def _open(self) -> Any:
+        connection = _connect(
+            self._login,
+            autocommit=True,
+            conv=_CONVERSIONS,
+            connect_timeout=CONNECT_SECONDS,
+            read_timeout=self.seconds + CONNECT_SECONDS,
+        )
+        is_mariadb = "MariaDB" in connection.get_server_info()
+        settings = _SETTINGS.format(
+            mode=_SQL_MODE,
+            collation="utf8mb4_nopad_bin" if is_mariadb else "utf8mb4_0900_bin",
+            timeout=f"max_statement_time = {self.seconds}"
+            if is_mariadb
+            else f"max_execution_time = {int(self.seconds * 1000)}",
+        )
+        with connection.cursor() as cursor:
+            cursor.execute(settings)
+            cursor.execute(_READ_ONLY)
+        return connection
+
+    def _kill(self) -> None:
+        if self._connection is None:
+            return
+        # The server may be down, and the statement with it.
+        with suppress(pymysql.MySQLError, OSError):
+            killer = _connect(self._login, connect_timeout=CONNECT_SECONDS)
+            with killer, killer.cursor() as cursor:
+                cursor.execute("KILL QUERY %s", (self._connection.thread_id(),))
+
+
+class Rows:
+    """The rows of a running statement, fetched on demand."""
+
+    def __init__(self, connection: Any, text: str, parameters: Mapping[str, object]) -> None:
+        self._connection = connection
+        self._cursor = connection.cursor(_Cursor)
+        self._cursor.execute(text, dict(parameters))
+        fields = self._cursor.fields
+        self.columns: list[Column] = [(one.name, field_type(one)) for one in fields]
+        self.ended = self._abandoned = False
+
+    def batch(self) -> ArrowBatch | None:
+        """Return the next rows, None after the last.
+
+        Raises the driver's `DataError` if the server had to cut or invent a value.
+        """
+        if self._abandoned:
+            raise pymysql.OperationalError(ER.QUERY_INTERRUPTED, "closed before its end")
+        rows = () if self.ended else self._cursor.fetchmany(BATCH_ROWS)
+        if len(rows) < BATCH_ROWS and not self.ended:
+            self.ended = True
+            self._check_warnings()
+        return arrow_batch(self.columns, rows) if rows else None
+
+    def abandon(self) -> None:
+        """Discard the rows that were not fetched."""
+        self._abandoned = True
+        self._cursor.close()
+
+    def _check_warnings(self) -> None:
+        if not self._cursor.warning_count:
+            return
+        for level, code, text in self._connection.show_warnings():
+            if level != "Note" and int(code) not in _HARMLESS:
+                raise pymysql.DataError(int(code), text)
+
+
+def _connect(login: Mapping[str, Any], **options: Any) -> Any:
+    connection: Any = pymysql.Connection(**login, **options, defer_connect=True)
+    path = login.get("unix_socket")
+    if path is None:
+        connection.connect()
+        return connection
+    # The driver's own socket would stay open if the server does not listen.
+    unix = socket(AF_UNIX, SOCK_STREAM)
+    try:
+        unix.settimeout(CONNECT_SECONDS)
+        unix.connect(path)
+    except OSError:
+        unix.close()
+        raise
+    connection._secure = True  # noqa: SLF001 - as the driver sets it for its own socket
+    connection.connect(unix)
+    return connection
+
+
+class _Cursor(SSCursor):
+    """A cursor that does not read the remaining rows when it is closed, as the driver's does."""
+
+    connection: Any
+    _result: Any
+
+    @property
+    def fields(self) -> list[Field]:
+        """The columns, with the signs and character sets that `description` omits."""
+        return list(self._result.fields)
+
+    def close(self) -> None:
+        if self._result is not None:
+            self._result.unbuffered_active = False
+        self.connection = None
+
+    __del__ = close
+
+
+def for_driver(statement: str) -> str:
+    """Return a SELECT as the driver takes it: `%(p0)s` for `:p0`, other `%` doubled.
+
+    Raises `QueryError` for anything but a single SELECT, and for access to files of the server.
+    """
+    if _SELECT.match(statement) is None:
+        raise QueryError("only a single SELECT is run here; nothing was executed")
+
+    def piece(match: re.Match[str]) -> str:
+        if match["refused"]:
+            raise QueryError(f"only a single SELECT is run here, without {match['refused']}")
+        if match["parameter"]:
+            return f"%({match['parameter']})s"
+        return match[0].replace("%", "%%")
+
+    return _PIECES.sub(piece, statement)

@@ -1,0 +1,187 @@
+"""PostgreSQL: what sqlglot does not translate itself.
+
+Text is compared byte by byte and ordered by code point (COLLATE "C"), whatever the collation of its
+column. The connector sets the time zone to UTC and the date style to ISO.
+"""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from sqlglot import exp
+
+from skillian.connectors.dialects import replaced
+from skillian.errors import QueryError
+
+_Type = exp.DataType.Type
+_MOMENT_PATTERN = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?)?$"
+
+_CODE = re.compile(r"(?P<code>%-?.)|(?P<text>[^%]+)", re.DOTALL)
+# strftime's codes in `to_char`; those left out have another meaning in PostgreSQL.
+_WRITTEN = {
+    "%Y": "YYYY", "%y": "YY", "%m": "MM", "%-m": "FMMM", "%d": "DD", "%-d": "FMDD", "%j": "DDD",
+    "%b": "Mon", "%B": "FMMonth", "%a": "Dy", "%A": "FMDay",
+    "%H": "HH24", "%-H": "FMHH24", "%I": "HH12", "%-I": "FMHH12", "%p": "AM",
+    "%M": "MI", "%S": "SS", "%f": "US", "%G": "IYYY", "%V": "IW", "%u": "ID",
+}  # fmt: skip
+# What they match when text is parsed, since `to_timestamp` is lenient.
+_READ = {
+    "%Y": "[0-9]{4}",
+    "%y": "(6[0-8]|[0-57-9][0-9])",  # 69 is 1969 or 2069
+    "%m": "[0-9]{1,2}",
+    "%d": "[0-9]{1,2}",
+    "%j": "[0-9]{1,3}",
+    "%b": "[A-Za-z]{3}",
+    "%B": "[A-Za-z]+",
+    "%H": "[0-9]{1,2}",
+    "%I": "[0-9]{1,2}",
+    "%p": "[AaPp][Mm]",
+    "%M": "[0-9]{1,2}",
+    "%S": "[0-9]{1,2}",
+    "%f": "[0-9]{1,6}",
+}
+_MOMENTS = frozenset({_Type.DATE, _Type.TIMESTAMP, _Type.TIMESTAMPTZ})
+
+
+def adapt(node: exp.Expr) -> exp.Expr:
+    """Return the replacement of a node; raises `QueryError` where there is no equivalent."""
+    change = _CHANGES.get(type(node))
+    return node if change is None else change(node)
+
+
+def _inner(node: exp.Expr) -> exp.Expr:
+    # `replaced` does not visit the parts of a replacement.
+    return replaced(node, adapt)
+
+
+def _cast(node: exp.Cast) -> exp.Expr:
+    change = _CASTS.get(node.to.this)
+    return node if change is None else change(node)
+
+
+def _to_text(node: exp.Cast) -> exp.Expr:
+    return _collated(exp.cast(_inner(node.this), "TEXT"))
+
+
+def _to_boolean(node: exp.Cast) -> exp.Expr:
+    # Through text, since of all types only int4 has a direct cast.
+    return exp.cast(exp.cast(_inner(node.this), "TEXT"), "BOOLEAN")
+
+
+def _to_decimal(node: exp.Cast) -> exp.Expr:
+    if not (isinstance(node.this, exp.Column) and node.this.table):
+        return node
+    # A direct cast keeps 15 digits of a binary float; its text has all of them.
+    return exp.cast(exp.cast(node.this, "TEXT"), node.to)
+
+
+def _to_moment(node: exp.Cast) -> exp.Expr:
+    value = _inner(node.this)
+    if isinstance(node.this, exp.StrToTime):
+        return value
+    if node.this.type is not None and node.this.type.this in _MOMENTS:
+        return exp.cast(value, "TIMESTAMP")
+    # The cast alone accepts 'now', and drops a time zone.
+    text = _collated(exp.cast(value, "TEXT"))
+    return _guarded(text, _MOMENT_PATTERN, exp.cast(value.copy(), "TIMESTAMP"))
+
+
+def _in(node: exp.In) -> exp.Expr:
+    if not (_is_text(node.this) and isinstance(node.this.this, exp.Column)):
+        return node
+    # Only the first test can use an index; the second is exact whatever the collation.
+    exact = exp.In(this=_inner(node.this), expressions=[_inner(each) for each in node.expressions])
+    return exp.Paren(this=exp.And(this=node.copy(), expression=exact))
+
+
+def _upper(node: exp.Upper) -> exp.Expr:
+    # In "C" only ASCII letters have a case.
+    return _collated(exp.Upper(this=_collated(_inner(node.this), "default")))
+
+
+def _time_to_text(node: exp.TimeToStr) -> exp.Expr:
+    pattern = "".join(_template(code, text) for code, text in _parts(node.args["format"].name))
+    value = exp.cast(_inner(node.this), "TIMESTAMP")
+    return _collated(_call("TO_CHAR", value, exp.Literal.string(pattern)))
+
+
+def _text_to_time(node: exp.StrToTime) -> exp.Expr:
+    parts = _parts(node.args["format"].name)
+    template = "".join(_template(code, text) for code, text in parts)
+    following = [bool(code) for code, _ in parts[1:]] + [False]
+    accepted = "".join(
+        _accepted(code, text, touches_code=touches)
+        for (code, text), touches in zip(parts, following, strict=True)
+    )
+    value = _inner(node.this)
+    read = exp.cast(_call("TO_TIMESTAMP", value, exp.Literal.string(template)), "TIMESTAMP")
+    return _guarded(value.copy(), f"^{accepted}$", read)
+
+
+def _parts(pattern: str) -> list[tuple[str, str]]:
+    """Return a strftime pattern as codes and the texts between them."""
+    parts = [(match["code"] or "", match["text"] or "") for match in _CODE.finditer(pattern)]
+    return [("", "%") if code == "%%" else (code, text) for code, text in parts]
+
+
+def _template(code: str, text: str) -> str:
+    if not code:
+        return '"' + re.sub(r'(["\\])', r"\\\1", text) + '"'
+    if code not in _WRITTEN:
+        raise QueryError(
+            f"PostgreSQL has no equivalent of format {code}; use {', '.join(_WRITTEN)}"
+        )
+    return _WRITTEN[code]
+
+
+def _accepted(code: str, text: str, *, touches_code: bool) -> str:
+    if not code:
+        return re.escape(text)
+    if code not in _READ:
+        raise QueryError(f"format {code} cannot be read; use {', '.join(_READ)}")
+    # Without text in between, only a fixed number of digits separates two codes.
+    return re.sub(r"\{1,(\d)\}", r"{\1}", _READ[code]) if touches_code else _READ[code]
+
+
+def _guarded(text: exp.Expr, pattern: str, value: exp.Expr) -> exp.Expr:
+    """Return the timestamp `value`; the statement fails with the text if that does not match."""
+    fits = exp.RegexpLike(this=text, expression=exp.Literal.string(pattern))
+    message = exp.DPipe(this=text.copy(), expression=exp.Literal.string(" is not TIMESTAMP"))
+    return exp.case().when(fits, value).else_(exp.cast(message, "TIMESTAMP"))
+
+
+def _is_text(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Cast) and node.to.this == _Type.TEXT
+
+
+def _collated(text: exp.Expr, collation: str = "C") -> exp.Expr:
+    return exp.Collate(this=text, expression=exp.to_identifier(collation, quoted=True))
+
+
+def _call(name: str, *arguments: exp.Expr) -> exp.Expr:
+    return exp.Anonymous(this=name, expressions=[*arguments])
+
+
+_CASTS: dict[object, Callable[[exp.Cast], exp.Expr]] = {
+    _Type.TEXT: _to_text,
+    _Type.BOOLEAN: _to_boolean,
+    _Type.DECIMAL: _to_decimal,
+    _Type.TIMESTAMP: _to_moment,
+    _Type.INT128: lambda node: exp.cast(_inner(node.this), "DECIMAL"),
+}
+
+
+def _apart(node: exp.Select) -> exp.Expr:
+    # OFFSET 0 keeps the subquery apart. Merged into the outer query, the planner would estimate one
+    # group for each row and sort them all, mostly on disk.
+    return node.offset(0, copy=False) if node.meta.get("apart") else node
+
+
+_CHANGES: dict[type[exp.Expr], Callable[[Any], exp.Expr]] = {
+    exp.Cast: _cast,
+    exp.In: _in,
+    exp.Select: _apart,
+    exp.StrToTime: _text_to_time,
+    exp.TimeToStr: _time_to_text,
+    exp.Upper: _upper,
+}

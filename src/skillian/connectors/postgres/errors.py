@@ -1,0 +1,45 @@
+"""PostgreSQL's errors as messages: never with a host, a user, a database or a password."""
+
+import psycopg
+
+from skillian.errors import QueryError, too_slow
+
+# Parts of the messages of libpq and the server for a refused connection, and what to check.
+_REFUSALS = {
+    "password authentication failed": "check user and password of its URL",
+    "no password supplied": "its URL needs a password",
+    "does not exist": "there is no such database or role; check its URL",
+    "no pg_hba.conf entry": "the server does not accept this role from here; ask its administrator",
+    "permission denied": "the role may not connect to this database; ask its administrator",
+    "is not permitted to log in": "the role may not log in; ask its administrator",
+    "too many": "the server has no free connection; try again later",
+    "starting up": "the server is starting up; try again in a moment",
+    "shutting down": "the server is shutting down",
+    "could not translate host name": "there is no such host; check its URL",
+    "failed to resolve host": "there is no such host; check its URL",
+    "timeout": "the server does not answer; check host and port of its URL, and the network",
+    "certificate": "the server's certificate is not accepted; check sslmode and sslrootcert",
+    "SSL": "the server and its URL do not agree on encryption; check sslmode",
+}
+_UNREACHABLE = "the server cannot be reached; check that it runs, and host and port of its URL"
+
+
+def connect_error(name: str, error: psycopg.Error) -> QueryError:
+    """Return what to check where connection `name` could not be opened."""
+    text = str(error)
+    fix = next((fix for known, fix in _REFUSALS.items() if known in text), _UNREACHABLE)
+    return QueryError(f"connection {name!r}: {fix}")
+
+
+def statement_error(name: str, error: psycopg.Error, seconds: float) -> QueryError:
+    """Return what went wrong with a statement on connection `name`, with this time limit."""
+    primary = error.diag.message_primary
+    if isinstance(error, psycopg.errors.QueryCanceled) and "timeout" in (primary or ""):
+        return too_slow(seconds)
+    lost = isinstance(error, psycopg.OperationalError) and primary is None
+    if lost or (error.sqlstate or "").startswith(("08", "57P")):
+        return QueryError(
+            f"connection {name!r}: the server ended the connection; check that it runs and retry"
+        )
+    text = primary or str(error).partition("\n")[0]
+    return QueryError(f"connection {name!r}: {text}")

@@ -1,0 +1,95 @@
+"""PostgreSQL's types, and the tables a role may read."""
+
+from typing import Any
+
+import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
+
+from skillian.connectors.base import ColumnType, Kind
+
+MAX_SCALE = 38
+
+# Every column of every relation that the role may read. A domain counts as its base type, with
+# the modifier (for numeric: precision and scale) of the innermost domain.
+CATALOG = """
+WITH RECURSIVE base (domain, type, modifier) AS (
+    SELECT oid, typbasetype, typtypmod FROM pg_catalog.pg_type WHERE typtype = 'd'
+    UNION ALL
+    SELECT base.domain, inner_type.typbasetype, inner_type.typtypmod
+    FROM base JOIN pg_catalog.pg_type AS inner_type ON inner_type.oid = base.type
+    WHERE inner_type.typtype = 'd'
+)
+SELECT
+    namespace.nspname, relation.relname, attribute.attname,
+    type.typname, type.typtype = 'e' OR type.typcategory = 'S',
+    COALESCE(base.modifier, attribute.atttypmod),
+    pg_catalog.format_type(attribute.atttypid, attribute.atttypmod)
+FROM pg_catalog.pg_class AS relation
+JOIN pg_catalog.pg_namespace AS namespace ON namespace.oid = relation.relnamespace
+JOIN pg_catalog.pg_attribute AS attribute ON attribute.attrelid = relation.oid
+LEFT JOIN base
+    ON base.domain = attribute.atttypid
+    AND base.type NOT IN (SELECT oid FROM pg_catalog.pg_type WHERE typtype = 'd')
+JOIN pg_catalog.pg_type AS type ON type.oid = COALESCE(base.type, attribute.atttypid)
+WHERE relation.relkind IN ('r', 'v', 'm', 'f', 'p')
+    AND attribute.attnum > 0 AND NOT attribute.attisdropped
+    AND namespace.nspname NOT IN ('pg_catalog', 'information_schema')
+    AND namespace.nspname NOT LIKE 'pg\\_toast%' AND namespace.nspname NOT LIKE 'pg\\_temp%'
+    AND pg_catalog.has_schema_privilege(namespace.oid, 'USAGE')
+    AND pg_catalog.has_column_privilege(relation.oid, attribute.attnum, 'SELECT')
+ORDER BY
+    namespace.nspname IS DISTINCT FROM pg_catalog.current_schema(),
+    COALESCE(
+        pg_catalog.array_position(pg_catalog.current_schemas(false), namespace.nspname), 1000
+    ),
+    namespace.nspname COLLATE "C", relation.relname COLLATE "C", attribute.attnum
+"""
+# The same for the types of a statement's columns.
+TYPES = """
+SELECT
+    type.typname, type.typtype = 'e' OR type.typcategory = 'S',
+    given.modifier, pg_catalog.format_type(given.oid, given.modifier)
+FROM unnest(%s::oid[], %s::int[]) WITH ORDINALITY AS given (oid, modifier, position)
+JOIN pg_catalog.pg_type AS type ON type.oid = given.oid
+ORDER BY given.position
+"""
+arrow: Any = pa  # pyarrow carries no types
+
+_KINDS: dict[str, Kind] = {
+    "bool": "boolean",
+    "int2": "integer",
+    "int4": "integer",
+    "int8": "integer",
+    "float4": "float",
+    "float8": "float",
+    "date": "date",
+    "timestamp": "timestamp",
+    "timestamptz": "timestamptz",
+}
+_ARROW: dict[Kind, Any] = {
+    "text": arrow.string(),
+    "integer": arrow.int64(),
+    "float": arrow.float64(),
+    "boolean": arrow.bool_(),
+    "date": arrow.date32(),
+    "timestamp": arrow.timestamp("us"),
+    "timestamptz": arrow.timestamp("us", tz="UTC"),
+    "other": arrow.string(),
+}
+
+
+def column_type(name: str, is_text: object, modifier: int, written: str) -> ColumnType:
+    """Return the kind of a type by its name in `pg_type` and its modifier.
+
+    `written` is PostgreSQL's text for it. A numeric without a scale is "other".
+    """
+    if name == "numeric" and modifier >= 0:
+        # Eleven bits with a sign: a scale of -2 means whole hundreds.
+        scale = ((modifier - 4 & 0x7FF) ^ 0x400) - 0x400
+        if scale <= MAX_SCALE:
+            return ColumnType("decimal", written, max(scale, 0))
+    return ColumnType(_KINDS.get(name, "text" if is_text else "other"), written)
+
+
+def arrow_type(kind: ColumnType) -> Any:
+    """Return the Arrow type for values of a column; `other` is text."""
+    return arrow.decimal128(MAX_SCALE, kind.scale) if kind.kind == "decimal" else _ARROW[kind.kind]

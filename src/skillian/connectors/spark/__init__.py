@@ -1,0 +1,1 @@
+"""Spark, in this process or by Spark Connect."""

@@ -1,0 +1,170 @@
+"""Spark: what sqlglot does not translate itself."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from sqlglot import exp
+
+from skillian.connectors.dialects import replaced
+from skillian.errors import QueryError
+
+_Type = exp.DataType.Type
+# Numbers of significant digits to try before Java's own text, and the most that is reliable.
+_DIGITS = {_Type.DOUBLE: ((15,), 16), _Type.FLOAT: ((6, 7), 8)}
+# strftime's codes and Java's patterns for them.
+_PATTERNS = {
+    "%Y": "yyyy",
+    "%y": "yy",
+    "%m": "MM",
+    "%d": "dd",
+    "%H": "HH",
+    "%M": "mm",
+    "%S": "ss",
+    "%f": "SSSSSS",
+    "%j": "DDD",
+    "%b": "MMM",
+    "%B": "MMMM",
+    "%-d": "d",
+    "%-m": "M",
+    "%-H": "H",
+}
+_CODE = re.compile(r"%-?.|[A-Za-z]+|'|.", re.DOTALL)
+
+
+def adapt(node: exp.Expr) -> exp.Expr:
+    """Return the replacement of a node; raises `QueryError` where there is no equivalent."""
+    change = _CHANGES.get(type(node))
+    return node if change is None else change(node)
+
+
+def _cast(node: exp.Cast) -> exp.Expr:
+    goal, source = node.to.this, node.this.type
+    if goal == _Type.TIMESTAMP:
+        # TIMESTAMP has a time zone in Spark.
+        return _as(_inner(node.this), "TIMESTAMP_NTZ")
+    if goal == _Type.INT128:
+        return _as(_inner(node.this), "DECIMAL(38, 0)")
+    if goal == _Type.TEXT and source is not None and source.this == _Type.TIMESTAMPTZ:
+        return exp.DPipe(this=exp.cast(_inner(node.this), "TEXT"), expression=_text("+00"))
+    if goal == _Type.TEXT and source is not None and source.this in _DIGITS:
+        return _shortest(_inner(node.this), source.this)
+    return node
+
+
+def _shortest(value: exp.Expr, kind: Any) -> exp.Expr:
+    """Return the shortest text that reads as this float; Java itself has it since version 19."""
+    few, many = _DIGITS[kind]
+    printed = exp.Cast(this=value, to=exp.DataType.build("TEXT"))
+    case = exp.case().when(exp.Is(this=value.copy(), expression=exp.Null()), exp.null())
+    for digits in few:
+        text, same = _rounded(value, kind, digits)
+        case = case.when(same, text)
+    # Of two equally short and near texts, Java prints the even one.
+    mantissa = exp.Anonymous(
+        this="SPLIT_PART", expressions=[printed.copy(), _text("E"), exp.Literal.number(1)]
+    )
+    length = exp.Length(
+        this=exp.Anonymous(
+            this="REGEXP_REPLACE", expressions=[mantissa, _text("[^0-9]"), _text("")]
+        )
+    )
+    case = case.when(exp.LTE(this=length, expression=exp.Literal.number(many)), printed)
+    text, same = _rounded(value, kind, many)
+    return exp.Paren(this=case.when(same, text).else_(printed.copy()))
+
+
+def _rounded(value: exp.Expr, kind: Any, digits: int) -> tuple[exp.Expr, exp.Expr]:
+    """Return the text with this number of digits, and the test that it reads as the same float."""
+    pattern = _text(f"%.{digits - 1}e")
+    text = exp.Anonymous(this="FORMAT_STRING", expressions=[pattern, value.copy()])
+    read = exp.Cast(this=text.copy(), to=exp.DataType.build(kind))
+    return text, exp.EQ(this=read, expression=value.copy())
+
+
+def _int_div(node: exp.IntDiv) -> exp.Expr:
+    # DIV has 64 bits, and `/` rounds: the remainder is subtracted first.
+    number, divisor = exp.Paren(this=_inner(node.this)), exp.Paren(this=_inner(node.expression))
+    whole = exp.Sub(this=number, expression=exp.Mod(this=number.copy(), expression=divisor))
+    quotient = exp.Div(this=exp.Paren(this=whole), expression=divisor.copy())
+    return _as(quotient, "DECIMAL(38, 0)")
+
+
+def _sign(node: exp.Sign) -> exp.Expr:
+    # SIGN returns a binary float in Spark.
+    value, zero = _inner(node.this), exp.Literal.number(0)
+    case = exp.case().when(exp.GT(this=value, expression=zero), exp.Literal.number(1))
+    case = case.when(exp.LT(this=value.copy(), expression=zero.copy()), exp.Literal.number(-1))
+    return case.when(exp.EQ(this=value.copy(), expression=zero.copy()), zero.copy())
+
+
+def _regexp_like(node: exp.RegexpLike) -> exp.Expr:
+    # `$` also matches before a final line feed; `\z` does not.
+    pattern = node.expression.name
+    end = _text(f"{pattern[:-1]}\\z" if pattern.endswith("$") else pattern)
+    return exp.RegexpLike(this=_inner(node.this), expression=end)
+
+
+def _normalize(node: exp.Normalize) -> exp.Expr:
+    if node.meta.get("lenient"):
+        return _inner(node.this)
+    raise QueryError("`nfc`: Spark has no equivalent; write the tables in that form")
+
+
+def _upper(node: exp.Upper) -> exp.Expr:
+    # Spark would turn the German sharp s into two letters.
+    letters = [_text(letter) for letter in "ßẞ"]
+    replaced = exp.Anonymous(this="REPLACE", expressions=[_inner(node.this), *letters])
+    return exp.Upper(this=replaced)
+
+
+def _time_to_str(node: exp.TimeToStr) -> exp.Expr:
+    pattern = _text(_pattern(node.args["format"].name))
+    return exp.Anonymous(this="DATE_FORMAT", expressions=[_inner(node.this), pattern])
+
+
+def _str_to_time(node: exp.StrToTime) -> exp.Expr:
+    pattern = _text(_pattern(node.args["format"].name))
+    read = exp.Anonymous(this="TO_TIMESTAMP", expressions=[_inner(node.this), pattern])
+    return _as(read, "TIMESTAMP_NTZ")
+
+
+def _pattern(form: str) -> str:
+    written: list[str] = []
+    for part in _CODE.findall(form):
+        if part.startswith("%") and part != "%%":
+            if part not in _PATTERNS:
+                known = " ".join(sorted(_PATTERNS))
+                raise QueryError(
+                    f"`format: {form}`: Spark has no equivalent of {part}; known: {known}"
+                )
+            written.append(_PATTERNS[part])
+        else:
+            literal = part.replace("%%", "%").replace("'", "''")
+            written.append(f"'{literal}'" if literal.isalpha() else literal)
+    return "".join(written)
+
+
+def _as(value: exp.Expr, goal: str) -> exp.Expr:
+    return exp.cast(value, exp.DataType.build(goal, dialect="spark"))
+
+
+def _text(text: str) -> exp.Literal:
+    return exp.Literal.string(text)
+
+
+def _inner(node: exp.Expr) -> exp.Expr:
+    """Adapt the parts of a replacement, which `replaced` does not visit."""
+    return replaced(node, adapt)
+
+
+_CHANGES: dict[type[exp.Expr], Callable[[Any], exp.Expr]] = {
+    exp.Cast: _cast,
+    exp.IntDiv: _int_div,
+    exp.Normalize: _normalize,
+    exp.RegexpLike: _regexp_like,
+    exp.Sign: _sign,
+    exp.StrToTime: _str_to_time,
+    exp.TimeToStr: _time_to_str,
+    exp.Upper: _upper,
+}

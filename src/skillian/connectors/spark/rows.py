@@ -1,0 +1,162 @@
+"""A statement in Spark: its check, its parameters, and its rows as Arrow."""
+
+import re
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow  # noqa: ICN001 - see below # pyright: ignore[reportMissingTypeStubs]
+from pyarrow import parquet  # pyright: ignore[reportMissingTypeStubs]
+from sqlglot import exp, parse
+from sqlglot.errors import SqlglotError
+
+from skillian.connectors.base import ArrowBatch, ArrowTable, ColumnType, Kind
+from skillian.connectors.limits import table_within_budget
+from skillian.errors import QueryError
+
+pa: Any = pyarrow  # it carries no types
+_ParquetFile: Any = parquet.ParquetFile
+
+BATCH_ROWS = 8192
+# Spark takes long to start, and its tables are large.
+TIMEOUT_SECONDS = 600.0
+
+_LONG = 2**63
+# They can call any Java method.
+_REFUSED = frozenset({"reflect", "java_method", "try_reflect"})
+# [CODE] the problem. The fix in Spark's terms. SQLSTATE: 22018
+_MESSAGE = re.compile(
+    r"\[[A-Z_.0-9]+\] (?P<text>[^\n]*?)(?: Correct the value| Use `| SQLSTATE|\n|$)"
+)
+_PATH = re.compile(r"(?:file:)?(?:/[^\s'\"`/]+){2,}")
+_TYPE = re.compile(r"(?P<name>\w+)(?:\(\d+(?:,(?P<scale>\d+))?\))?")
+_KINDS: dict[str, Kind] = {
+    **dict.fromkeys(("string", "char", "varchar"), "text"),
+    **dict.fromkeys(("tinyint", "smallint", "int", "bigint"), "integer"),
+    "decimal": "decimal",
+    "float": "float",
+    "double": "float",
+    "boolean": "boolean",
+    "date": "date",
+    "timestamp": "timestamptz",
+    "timestamp_ntz": "timestamp",
+}
+_ARROW: dict[Kind, Any] = {
+    "integer": pa.int64(),
+    "float": pa.float64(),
+    "boolean": pa.bool_(),
+    "date": pa.date32(),
+    "timestamp": pa.timestamp("us"),
+    "timestamptz": pa.timestamp("us", tz="UTC"),
+}
+
+
+def select(session: Any, statement: str, parameters: Mapping[str, object]) -> Any:
+    """Return the data frame of a SELECT, not yet run; raises `QueryError` for anything else."""
+    try:
+        trees = parse(statement, dialect="spark")
+    except SqlglotError:
+        trees = []
+    tree = trees[0] if len(trees) == 1 else None
+    if not isinstance(tree, exp.Query) or any(
+        node.name.lower() in _REFUSED for node in tree.find_all(exp.Anonymous)
+    ):
+        raise QueryError("only a single SELECT is run here; nothing was executed")
+    times = {name for name, value in parameters.items() if isinstance(value, datetime)}
+    for place in [node for node in tree.find_all(exp.Placeholder) if node.name in times]:
+        # The driver would read it as a time in this machine's zone.
+        zone = getattr(parameters[place.name], "tzinfo", None)
+        place.replace(exp.cast(place.copy(), "TIMESTAMP_LTZ" if zone else "TIMESTAMP_NTZ"))
+    values = {name: _parameter(value) for name, value in parameters.items()}
+    return session.sql(tree.sql("spark") if times else statement, args=values)
+
+
+def columns(frame: Any) -> dict[str, ColumnType]:
+    """Return the columns of a data frame and their types."""
+    return {field.name: column_type(field.dataType.simpleString()) for field in frame.schema}
+
+
+def column_type(written: str) -> ColumnType:
+    """Return the type of a column by Spark's name for it."""
+    match = _TYPE.fullmatch(written)
+    kind = _KINDS.get(match["name"], "other") if match else "other"
+    return ColumnType(kind, written, int(match["scale"] or 0) if match else 0)
+
+
+def written(frame: Any, folder: Path) -> "Rows":
+    """Run a data frame to its end, into files of a folder, and return its rows from there.
+
+    Spark's own exports hold a whole partition in memory, which may be the whole result.
+    """
+    kinds, numbered = renamed(frame)
+    numbered.write.parquet(str(folder / "rows"))
+    return Rows(kinds, _read(sorted((folder / "rows").glob("part-*.parquet"))))
+
+
+def renamed(frame: Any) -> tuple[dict[str, ColumnType], Any]:
+    """Return the columns, and the data frame with numbered columns; kind `other` as text."""
+    kinds = columns(frame)
+    names = [f"c{number}" for number in range(len(kinds))]
+    numbered = frame.toDF(*names)
+    values = [
+        numbered[name].cast("string") if kind.kind == "other" else numbered[name]
+        for name, kind in zip(names, kinds.values(), strict=True)
+    ]
+    return kinds, numbered.select(*values)
+
+
+def plain(error: Exception) -> str:
+    """Return Spark's message on one line and without paths; empty if there is none."""
+    match = _MESSAGE.search(str(error))
+    return _PATH.sub("…", match["text"]) if match else ""
+
+
+class Rows:
+    """The rows of a result, in their order.
+
+    Args:
+        kinds: The columns.
+        batches: Their values as Arrow batches of any size.
+    """
+
+    def __init__(self, kinds: Mapping[str, ColumnType], batches: Iterator[Any]) -> None:
+        types = [(name, _arrow_type(kind)) for name, kind in kinds.items()]
+        self._schema: Any = pa.schema(types)
+        self._batches = self._typed(batches)
+
+    def batch(self) -> ArrowBatch | None:
+        """Return the next rows, None after the last."""
+        return next(self._batches, None)
+
+    def table(self) -> ArrowTable:
+        """Return all rows, within the budget."""
+        return table_within_budget(iter(self.batch, None), self._schema)
+
+    def _typed(self, batches: Iterator[Any]) -> Iterator[ArrowBatch]:
+        for batch in batches:
+            for start in range(0, batch.num_rows, BATCH_ROWS):
+                pairs = zip(batch.slice(start, BATCH_ROWS).columns, self._schema, strict=True)
+                arrays = [array.cast(field.type) for array, field in pairs]
+                yield pa.record_batch(arrays, schema=self._schema)
+
+
+def _read(files: list[Path]) -> Iterator[Any]:
+    for file in files:
+        with _ParquetFile(file) as opened:
+            yield from opened.iter_batches(BATCH_ROWS)
+
+
+def _parameter(value: object) -> object:
+    if isinstance(value, datetime):
+        return value.isoformat(sep=" ")
+    if isinstance(value, int) and not -_LONG <= value < _LONG:
+        return Decimal(value)
+    return value
+
+
+def _arrow_type(kind: ColumnType) -> Any:
+    if kind.kind == "decimal":
+        return pa.decimal128(38, kind.scale)
+    return _ARROW.get(kind.kind, pa.string())

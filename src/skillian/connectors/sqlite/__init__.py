@@ -1,0 +1,1 @@
+"""SQLite files, copied exactly into DuckDB."""

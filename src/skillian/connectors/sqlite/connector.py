@@ -1,0 +1,199 @@
+"""SQLite: the columns that a statement reads are copied into DuckDB, which runs the statement.
+
+SQLite has no decimals, and allows any type in any column. In the copy every value has its declared
+type, exactly, or the statement fails and names the value. The copy is kept until the file changes.
+"""
+
+import asyncio
+import sqlite3
+from collections.abc import AsyncGenerator, Coroutine, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, Self, TypeVar
+
+import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
+from sqlglot import exp
+
+from skillian.connectors.base import ColumnType, Table, path_of
+from skillian.connectors.duckdb.connector import EngineConnector
+from skillian.connectors.duckdb.engine import Cursor, DuckDBEngine, Setup
+from skillian.connectors.limits import STREAM_TIMEOUT_SECONDS, TIMEOUT_SECONDS
+from skillian.connectors.sqlite.reader import SQLiteFile, Version, used_columns
+from skillian.connectors.sqlite.types import UnfitError, array_of, stored_type
+from skillian.connectors.threads import run_interruptible
+from skillian.errors import QueryError
+
+T = TypeVar("T")
+arrow: Any = pa  # pyarrow carries no types
+
+_UNREADABLE = (
+    "its database cannot be opened or read; check that the file is there and is a SQLite database"
+)
+_BATCH = "rows to copy"
+
+
+class _Copy:
+    """The copied columns of one version of the file; `users` counts its running statements."""
+
+    def __init__(self, engine: DuckDBEngine) -> None:
+        self.engine = engine
+        self.version: Version | None = None
+        self.tables: tuple[Table, ...] = ()
+        self.columns: dict[str, tuple[str, ...]] = {}
+        self.users = 0
+
+
+class SQLiteConnector(EngineConnector):
+    """A `Connector` to one SQLite file; statements are written in DuckDB's SQL.
+
+    Args:
+        path: The database file.
+        name: The connection's name in the configuration; messages use it in place of the path.
+        timeout: How many seconds a statement may run, copying not included.
+    """
+
+    keeps_catalog = True
+
+    def __init__(self, path: Path, name: str, timeout: float = TIMEOUT_SECONDS) -> None:
+        self._name = name
+        self._setup = Setup(path, _UNREADABLE)
+        self._timeout = timeout
+        self._file = SQLiteFile(path)
+        self._reading = asyncio.Lock()
+        self._copy: _Copy | None = None
+
+    @classmethod
+    def from_url(cls, name: str, url: str, folder: Path) -> Self:
+        """Return the connector for `sqlite:///path`; the first statement opens the file."""
+        return cls(path_of(url, folder), name)
+
+    async def catalog(self) -> tuple[Table, ...]:
+        """Return all tables and views; the columns of a broken view raise `QueryError`."""
+
+        def read() -> tuple[Table, ...]:
+            with self._file.snapshot():
+                return self._file.tables()
+
+        async with self._reading:
+            return await self._translated(run_interruptible(read, self._file.interrupt))
+
+    async def describe(self, statement: str) -> Mapping[str, ColumnType]:
+        """Return the columns of a SELECT without parameters, without copying any rows."""
+        tables = await self.catalog()
+        named = used_columns(statement, tables)
+        engine = self._engine()
+
+        def create(cursor: Cursor) -> None:
+            for table in tables:
+                if table.name in named:
+                    _create(cursor, table, tuple(table.columns))
+
+        try:
+            await engine.call(create)
+            return await engine.describe(statement)
+        finally:
+            await engine.aclose()
+
+    async def aclose(self) -> None:
+        """Interrupt running statements, close copy and file; the next statement reopens them."""
+        copy, self._copy = self._copy, None
+        if copy is not None:
+            await copy.engine.aclose()
+        async with self._reading:
+            self._file.close()
+
+    @asynccontextmanager
+    async def engine_for(self, statement: str) -> AsyncGenerator[DuckDBEngine]:
+        """Return a DuckDB with a copy of what the statement reads, all of one moment."""
+        async with self._reading:
+            copy = self._copy or _Copy(self._engine())
+            self._copy = copy
+            if not await self._fill(copy, statement):
+                if not copy.users:
+                    await copy.engine.aclose()
+                copy = self._copy = _Copy(self._engine())
+                await self._fill(copy, statement)
+            copy.users += 1
+        try:
+            yield copy.engine
+        finally:
+            copy.users -= 1
+            if copy is not self._copy and not copy.users:
+                await copy.engine.aclose()
+
+    async def _fill(self, copy: _Copy, statement: str) -> bool:
+        """Copy the missing columns; returns False if the file has changed since the copy began."""
+
+        def work(cursor: Cursor) -> bool:
+            with self._file.snapshot() as version:
+                if copy.version is None:
+                    copy.version, copy.tables = version, self._file.tables()
+                elif copy.version != version:
+                    return False
+                self._add(copy, used_columns(statement, copy.tables), cursor)
+            return True
+
+        interrupt = self._file.interrupt
+        return await self._translated(copy.engine.call(work, STREAM_TIMEOUT_SECONDS, interrupt))
+
+    def _add(self, copy: _Copy, used: Mapping[str, tuple[str, ...]], cursor: Cursor) -> None:
+        added: dict[str, tuple[str, ...]] = {}
+        cursor.execute("BEGIN TRANSACTION")
+        for table in copy.tables:
+            present = copy.columns.get(table.name, ())
+            new = tuple(name for name in used.get(table.name, ()) if name not in present)
+            if new:
+                added[table.name] = (*present, *new)
+                _create(cursor, table, added[table.name])
+                for rows in self._file.rows(table.name, added[table.name]):
+                    _insert(cursor, table, added[table.name], rows)
+        cursor.execute("COMMIT")
+        copy.columns |= added
+
+    async def _translated(self, work: Coroutine[Any, Any, T]) -> T:
+        """Return what `work` returns; raises `QueryError` for SQLite's errors."""
+        try:
+            return await work
+        except sqlite3.OperationalError as error:
+            reason = f"{error}" if "unable to open" not in str(error) else _UNREADABLE
+        except (sqlite3.Error, OSError):
+            reason = _UNREADABLE
+        raise QueryError(f"connection {self._name!r}: {reason}") from None
+
+    def _engine(self) -> DuckDBEngine:
+        return DuckDBEngine(self._name, self._setup, self._timeout)
+
+
+def _create(cursor: Cursor, table: Table, columns: Sequence[str]) -> None:
+    listed = [
+        exp.ColumnDef(
+            this=exp.to_identifier(name, quoted=True),
+            kind=exp.DataType.build(stored_type(table.columns[name]), dialect="duckdb"),
+        )
+        for name in columns
+    ]
+    shape = exp.Schema(this=_target(table), expressions=listed)
+    cursor.execute(exp.Create(this=shape, kind="TABLE", replace=True).sql("duckdb"))
+
+
+def _insert(
+    cursor: Cursor, table: Table, columns: Sequence[str], rows: Sequence[tuple[Any, ...]]
+) -> None:
+    arrays: dict[str, Any] = {}
+    for name, values in zip(columns, zip(*rows, strict=True), strict=True):
+        try:
+            arrays[name] = array_of(values, table.columns[name])
+        except UnfitError as error:
+            raise QueryError(
+                f"table {table.name!r}, column {name!r}: {error} is not exactly of its declared"
+                f" type ({table.columns[name].sql}); correct the value, or the type"
+            ) from None
+    cursor.register(_BATCH, arrow.table(arrays))
+    rows_of = exp.select("*").from_(exp.to_identifier(_BATCH, quoted=True))
+    cursor.execute(exp.insert(rows_of, _target(table)).sql("duckdb"))
+    cursor.unregister(_BATCH)
+
+
+def _target(table: Table) -> exp.Table:
+    parts = (exp.to_identifier(part, quoted=True) for part in (table.name, "main", "memory"))
+    return exp.Table(**dict(zip(("this", "db", "catalog"), parts, strict=True)))

@@ -1,0 +1,143 @@
+"""A SQLite file, read only, and the columns of it that a statement reads."""
+
+import sqlite3
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from sqlglot import exp, parse
+from sqlglot.errors import SqlglotError
+
+from skillian.connectors.base import ColumnType, Table, UnreadableColumns
+from skillian.connectors.sqlite.types import declared_type
+
+BATCH_ROWS = 16_384
+SCHEMA = "main"
+
+_TABLES = """
+SELECT name FROM sqlite_master
+WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
+ORDER BY name
+"""
+_COLUMNS = "SELECT name, type FROM pragma_table_xinfo(?) WHERE hidden <> 1 ORDER BY cid"
+_SESSION = ("PRAGMA query_only = ON", "PRAGMA trusted_schema = OFF")
+
+Version = tuple[int, ...]
+
+
+class SQLiteFile:
+    """A file that is opened when it is first read, and reopened after it was replaced.
+
+    One thread at a time uses it.
+
+    Args:
+        path: The database file; it is never created.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._connection: sqlite3.Connection | None = None
+        self._identity: Version = ()
+
+    @contextmanager
+    def snapshot(self) -> Generator[Version]:
+        """Read everything within from one moment; yields a version that changes with the file.
+
+        Raises `sqlite3.Error` or `OSError`, like all methods.
+        """
+        connection = self._opened()
+        connection.execute("BEGIN")
+        try:
+            (schema,) = connection.execute("PRAGMA schema_version").fetchone()
+            connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall()
+            (data,) = connection.execute("PRAGMA data_version").fetchone()
+            yield (*self._identity, schema, data)
+        finally:
+            connection.rollback()
+
+    def tables(self) -> tuple[Table, ...]:
+        """Return tables and views with the declared types of their columns."""
+        return tuple(Table(SCHEMA, name, self._columns(name)) for (name,) in self._execute(_TABLES))
+
+    def rows(self, table: str, columns: Sequence[str]) -> Iterator[list[tuple[Any, ...]]]:
+        """Yield these columns of all rows of a table, in batches."""
+        listed = [exp.column(column, quoted=True) for column in columns]
+        select = exp.select(*listed).from_(exp.to_identifier(table, quoted=True))
+        cursor = self._execute(select.sql("sqlite"))
+        while batch := cursor.fetchmany(BATCH_ROWS):
+            yield batch
+
+    def interrupt(self) -> None:
+        """Stop the current read, from another thread."""
+        if self._connection is not None:
+            with suppress(sqlite3.ProgrammingError):  # it may just have been closed
+                self._connection.interrupt()
+
+    def close(self) -> None:
+        """Close the file; the next read reopens it."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+
+    def _opened(self) -> sqlite3.Connection:
+        status = self._path.stat()
+        identity = (status.st_dev, status.st_ino)
+        if self._connection is None or identity != self._identity:
+            self.close()
+            uri = f"file:{quote(str(self._path.absolute()))}?mode=ro"
+            connection = sqlite3.connect(
+                uri, uri=True, isolation_level=None, check_same_thread=False
+            )
+            self._connection, self._identity = connection, identity
+            for setting in _SESSION:
+                connection.execute(setting)
+        return self._connection
+
+    def _columns(self, table: str) -> Mapping[str, ColumnType]:
+        try:
+            return {
+                name: declared_type(declared)
+                for name, declared in self._execute(_COLUMNS, (table,))
+            }
+        except sqlite3.OperationalError as error:
+            return UnreadableColumns(f"view {table!r} cannot be read: {error}")
+
+    def _execute(self, statement: str, values: tuple[str, ...] = ()) -> sqlite3.Cursor:
+        return self._opened().execute(statement, values)
+
+
+def used_columns(statement: str, tables: Iterable[Table]) -> Mapping[str, tuple[str, ...]]:
+    """Return the columns that a DuckDB statement may read of each of `tables` that it names.
+
+    The answer may include too many: a column counts if its name occurs anywhere in the statement.
+    It is empty for a statement that does not parse, which DuckDB will refuse.
+    """
+    try:
+        trees = [tree for tree in parse(statement, dialect="duckdb") if tree is not None]
+    except (SqlglotError, RecursionError):
+        return {}
+    named = [table for tree in trees for table in tree.find_all(exp.Table)]
+    words = {name.name.casefold() for tree in trees for name in tree.find_all(exp.Identifier)}
+    natural = any(join.method for tree in trees for join in tree.find_all(exp.Join))
+    used: dict[str, tuple[str, ...]] = {}
+    for table in tables:
+        uses = [use for use in named if use.name.casefold() == table.name.casefold()]
+        if not uses:
+            continue
+        columns = tuple(table.columns)
+        if not natural and not any(_whole(use) for use in uses):
+            # At least one, so that the rows can be counted.
+            columns = tuple(name for name in columns if name.casefold() in words) or columns[:1]
+        used[table.name] = columns
+    return used
+
+
+def _whole(table: exp.Table) -> bool:
+    """Whether the statement reads all columns: by a star, or by the table's name as a column."""
+    select = table.parent_select
+    if select is None or select.is_star:
+        return True
+    name = table.alias_or_name.casefold()
+    return any(column.name.casefold() == name for column in select.find_all(exp.Column))

@@ -1,0 +1,181 @@
+"""From SQLite's values, of any type in any column, to columns of the declared types, exactly."""
+
+import re
+from collections.abc import Callable, Sequence
+from datetime import UTC, date, datetime
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
+
+from skillian.connectors.base import ColumnType
+from skillian.connectors.duckdb.types import column_type
+
+arrow: Any = pa  # pyarrow carries no types
+
+_SHOWN = 60
+_MAX_DIGITS = 38
+_NUMERIC = re.compile(r"(?:DECIMAL|NUMERIC|NUMBER|DEC)\s*\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\)")
+_DATE = r"\d{4}-\d{2}-\d{2}"
+_TIME = r"[ T]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?"
+_TIMESTAMP = re.compile(f"{_DATE}({_TIME})?")
+_TIMESTAMPTZ = re.compile(rf"{_DATE}{_TIME}(Z|[+-]\d{{2}}:\d{{2}})")
+_BOOLEANS: dict[object, bool] = {
+    0: False,
+    1: True,
+    "true": True,
+    "false": False,
+    "TRUE": True,
+    "FALSE": False,
+}
+# SQLite's rules for a column's affinity, in their order, by a part of the type's name:
+# https://www.sqlite.org/datatype3.html#determination_of_column_affinity
+_AFFINITIES = {
+    "INT": "BIGINT",
+    "CHAR": "VARCHAR",
+    "CLOB": "VARCHAR",
+    "TEXT": "VARCHAR",
+    "BLOB": "BLOB",
+    "REAL": "DOUBLE",
+    "FLOA": "DOUBLE",
+    "DOUB": "DOUBLE",
+}
+
+
+class UnfitError(ValueError):
+    """A value is not of its column's declared type; `value` is the stored value."""
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+        super().__init__(repr(value)[:_SHOWN])
+
+
+def declared_type(declared: str) -> ColumnType:
+    """Return the type of a column by its declaration; `other` if that is not specific enough."""
+    name = " ".join(declared.upper().split())
+    number = _NUMERIC.fullmatch(name)
+    if number and int(number[2] or 0) <= int(number[1]) <= _MAX_DIGITS:
+        return column_type(f"DECIMAL({_MAX_DIGITS},{number[2] or 0})")
+    if name.startswith("BOOL"):
+        return column_type("BOOLEAN")
+    if name == "DATE":
+        return column_type(name)
+    if name.startswith(("TIMESTAMP", "DATETIME")):
+        zone = "TZ" in name or name.endswith(" WITH TIME ZONE")
+        return column_type("TIMESTAMP WITH TIME ZONE" if zone else "TIMESTAMP")
+    for part, stored in _AFFINITIES.items():
+        if part in name:
+            return column_type(stored)
+    return ColumnType("other", name or "untyped")
+
+
+def stored_type(kind: ColumnType) -> str:
+    """Return the DuckDB type that holds values of a declared type."""
+    return "VARCHAR" if kind.kind == "other" and kind.sql != "BLOB" else kind.sql
+
+
+def array_of(values: Sequence[Any], kind: ColumnType) -> Any:
+    """Return values as a `pyarrow.Array`; raises `UnfitError` for the first unfit value."""
+    try:
+        return _array(values, kind)
+    except _UNFIT:
+        raise UnfitError(next(value for value in values if not _fits(value, kind))) from None
+
+
+def _fits(value: object, kind: ColumnType) -> bool:
+    try:
+        _array([value], kind)
+    except _UNFIT:
+        return False
+    return True
+
+
+def _array(values: Sequence[Any], kind: ColumnType) -> Any:
+    name = "blob" if kind.sql == "BLOB" else kind.kind
+    types = {*map(type, values)}
+    if not types <= _STORED[name]:
+        raise ValueError
+    if name == "decimal":
+        # By its shortest text, so that a REAL 0.1 is 0.1; the cast fails if digits would be lost.
+        texts = arrow.array(
+            [None if value is None else _digits(value) for value in values], arrow.string()
+        )
+        # A direct cast to decimal128 silently changes a number that overflows 128 bits.
+        wide = texts.cast(arrow.decimal256(2 * _MAX_DIGITS, kind.scale))
+        return wide.cast(arrow.decimal128(_MAX_DIGITS, kind.scale))
+    convert = _CONVERT.get(name)
+    if convert is not None and not (convert is str and types <= {str, _NONE}):
+        values = [None if value is None else convert(value) for value in values]
+    return arrow.array(values, _ARROW[name])
+
+
+def _digits(value: object) -> str:
+    """Return the text of a number without an exponent; raises `ValueError` if it is too large."""
+    text = str(value)
+    if "e" in text or "E" in text:
+        number = Decimal(text)
+        if not number.is_finite() or abs(number.adjusted()) > _MAX_DIGITS:
+            raise ValueError
+        text = format(number, "f")
+    if len(text.partition(".")[0].lstrip("+-0")) > _MAX_DIGITS:
+        raise ValueError
+    return text
+
+
+def _boolean(value: object) -> bool:
+    return _BOOLEANS[value]
+
+
+def _date(value: str) -> date:
+    day = date.fromisoformat(value)
+    if day.isoformat() != value:
+        raise ValueError
+    return day
+
+
+def _timestamp(value: str) -> datetime:
+    if not _TIMESTAMP.fullmatch(value):
+        raise ValueError
+    return datetime.fromisoformat(value)
+
+
+def _timestamptz(value: str) -> datetime:
+    if not _TIMESTAMPTZ.fullmatch(value):
+        raise ValueError
+    return datetime.fromisoformat(value).astimezone(UTC)
+
+
+_UNFIT = (ValueError, KeyError, OverflowError, InvalidOperation)
+_NONE = type(None)
+# By kind: the Python types that SQLite may return for it, their conversion, and the Arrow type.
+_STORED: dict[str, set[type]] = {
+    "blob": {_NONE, bytes},
+    "boolean": {_NONE, int, float, str},
+    "date": {_NONE, str},
+    "decimal": {_NONE, int, float, str},
+    "float": {_NONE, int, float},
+    "integer": {_NONE, int},
+    "other": {_NONE, int, float, str},
+    "text": {_NONE, int, float, str},
+    "timestamp": {_NONE, str},
+    "timestamptz": {_NONE, str},
+}
+_CONVERT: dict[str, Callable[[Any], object]] = {
+    "boolean": _boolean,
+    "date": _date,
+    "other": str,
+    "text": str,
+    "timestamp": _timestamp,
+    "timestamptz": _timestamptz,
+}
+_ARROW: dict[str, Any] = {
+    "blob": arrow.binary(),
+    "boolean": arrow.bool_(),
+    "date": arrow.date32(),
+    "float": arrow.float64(),
+    "integer": arrow.int64(),
+    "other": arrow.string(),
+    "text": arrow.string(),
+    "timestamp": arrow.timestamp("us"),
+    "timestamptz": arrow.timestamp("us", tz="UTC"),
+}

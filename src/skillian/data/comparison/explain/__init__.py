@@ -1,0 +1,1 @@
+"""Why two sources differ: which members of which dimensions carry the gap."""

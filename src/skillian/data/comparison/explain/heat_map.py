@@ -1,0 +1,197 @@
+"""The gap of one measure over the members of two dimensions: which corner it sits in."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from sqlglot import exp
+
+from skillian.connectors.base import Kind
+from skillian.connectors.duckdb.workspace import Workspace
+from skillian.data import sql
+from skillian.data.comparison.plan import ComparisonPlan
+from skillian.data.sql import prepare
+from skillian.data.sql.values import jsonable, python_rows, python_value
+from skillian.errors import InvalidInputError, UnknownNameError
+
+SIDE = 40
+_AXES = ("row", "column")
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """What the groups of one row and one column add up to; `groups` are those that are no match.
+
+    `row` and `column` are positions among the members of the map.
+    """
+
+    row: int
+    column: int
+    net: Decimal
+    gross: Decimal
+    groups: int
+
+
+@dataclass(frozen=True, slots=True)
+class HeatMap:
+    """The gap by two dimensions; of each the members with the largest gross gap, in their order.
+
+    `more_rows` and `more_columns` count the members with a difference that are not on the map.
+    Where nothing differs there is no cell.
+    """
+
+    measure: str
+    unit: str | None
+    dimensions: tuple[str, str]
+    rows: tuple[object, ...]
+    columns: tuple[object, ...]
+    cells: tuple[Cell, ...]
+    more_rows: int
+    more_columns: int
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the map for JSON; numbers with a fraction are strings."""
+        return {
+            "measure": self.measure,
+            "unit": self.unit,
+            "dimensions": list(self.dimensions),
+            "rows": [jsonable(member) for member in self.rows],
+            "columns": [jsonable(member) for member in self.columns],
+            "cells": [
+                {
+                    "row": cell.row,
+                    "column": cell.column,
+                    "net": jsonable(cell.net),
+                    "gross": jsonable(cell.gross),
+                    "groups": cell.groups,
+                }
+                for cell in self.cells
+            ],
+            "more_rows": self.more_rows,
+            "more_columns": self.more_columns,
+        }
+
+
+async def read_heat_map(
+    table: str,
+    workspace: Workspace,
+    plan: ComparisonPlan,
+    dimensions: tuple[str, str],
+    measure: str,
+) -> HeatMap:
+    """Return the map of the groups in `table` (those that `keep_differences` stored).
+
+    Raises `UnknownNameError` for a name that is not in the comparison, `InvalidInputError` for the
+    same dimension twice.
+    """
+    if dimensions[0] == dimensions[1]:
+        raise InvalidInputError("a heat map needs two different dimensions")
+    keys = [_position("dimension", name, plan.align_on) for name in dimensions]
+    index = _position("measure", measure, [each.name for each in plan.measures])
+    scale = plan.measures[index].scale
+    statement = prepare(_statement(table, keys, index, scale), workspace.dialect, {})
+    found = python_rows(await workspace.run(statement.text, statement.parameters))
+    rows = _Axis.read("row", found, plan.a.keys[keys[0]].type.kind)
+    columns = _Axis.read("column", found, plan.a.keys[keys[1]].type.kind)
+    return HeatMap(
+        measure=measure,
+        unit=plan.measures[index].unit,
+        dimensions=dimensions,
+        rows=rows.members,
+        columns=columns.members,
+        cells=tuple(
+            Cell(
+                row=rows.place(row["row"]),
+                column=columns.place(row["column"]),
+                net=row["net"] or Decimal(0),
+                gross=row["gross"] or Decimal(0),
+                groups=int(row["groups"]),
+            )
+            for row in found
+        ),
+        more_rows=rows.more,
+        more_columns=columns.more,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Axis:
+    """The members of one dimension that are on the map, and how many more there are."""
+
+    kind: Kind
+    members: tuple[object, ...]
+    places: Mapping[object, int]
+    more: int
+
+    @classmethod
+    def read(cls, name: str, found: Sequence[Mapping[str, Any]], kind: Kind) -> "_Axis":
+        members = sorted({python_value(row[name], kind) for row in found}, key=_none_last)
+        places = {member: place for place, member in enumerate(members)}
+        total = int(found[0][f"{name}_members"]) if found else 0
+        return cls(kind, tuple(members), places, total - len(members))
+
+    def place(self, value: object) -> int:
+        return self.places[python_value(value, self.kind)]
+
+
+def _position(kind: str, name: str, names: Sequence[str]) -> int:
+    if name not in names:
+        raise UnknownNameError(kind, name, names, "this comparison")
+    return names.index(name)
+
+
+def _none_last(value: Any) -> tuple[bool, Any]:
+    return (value is None, 0 if value is None else value)
+
+
+def _statement(table: str, keys: Sequence[int], index: int, scale: int) -> exp.Select:
+    """Return the cells of the `SIDE` largest members of each axis."""
+    cells = _cells(table, keys, index, scale).subquery(sql.name("cells"), copy=False)
+    weighed = exp.Select(expressions=[exp.Star()])
+    for axis in _AXES:
+        weight = exp.Window(this=exp.Sum(this=sql.bare("gross")), partition_by=[sql.bare(axis)])
+        weighed.select(sql.named(weight, f"{axis}_gross"), copy=False)
+    weighed.from_(cells, copy=False)
+    ranked = exp.Select(expressions=[exp.Star()])
+    for axis in _AXES:
+        ranked.select(sql.named(_rank(axis), f"{axis}_rank"), copy=False)
+    ranked.from_(weighed.subquery(sql.name("weighed"), copy=False), copy=False)
+    counted = exp.Select(expressions=[exp.Star()])
+    for axis in _AXES:
+        largest = exp.Window(this=exp.Max(this=sql.bare(f"{axis}_rank")))
+        counted.select(sql.named(largest, f"{axis}_members"), copy=False)
+    counted.from_(ranked.subquery(sql.name("ranked"), copy=False), copy=False)
+    few = sql.all_of(
+        exp.LTE(this=sql.bare(f"{axis}_rank"), expression=exp.Literal.number(SIDE))
+        for axis in _AXES
+    )
+    select = exp.Select(expressions=[exp.Star()])
+    return select.from_(counted.subquery(sql.name("counted"), copy=False), copy=False).where(few)
+
+
+def _cells(table: str, keys: Sequence[int], index: int, scale: int) -> exp.Select:
+    columns = [sql.bare(f"key_{key}") for key in keys]
+    gap = sql.bare(f"gap_{index}")
+    gross = exp.Sum(this=exp.Abs(this=gap.copy()))
+    other = sql.negated(sql.is_text(sql.bare(f"status_{index}"), "match"))
+    found = exp.case().when(other, sql.one(), copy=False)
+    select = exp.Select(
+        expressions=[
+            *(sql.named(column, axis) for column, axis in zip(columns, _AXES, strict=True)),
+            sql.named(sql.decimal(exp.Sum(this=gap), scale), "net"),
+            sql.named(sql.decimal(gross, scale), "gross"),
+            sql.named(exp.Count(this=found), "groups"),
+        ]
+    )
+    return select.from_(sql.table(table), copy=False).group_by(
+        *(column.copy() for column in columns), copy=False
+    )
+
+
+def _rank(axis: str) -> exp.Expr:
+    order: list[exp.Expr] = [
+        exp.Ordered(this=sql.bare(f"{axis}_gross"), desc=True),
+        exp.Ordered(this=sql.bare(axis), nulls_first=False),
+    ]
+    return exp.Window(this=exp.DenseRank(), order=exp.Order(expressions=order))

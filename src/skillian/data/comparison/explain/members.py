@@ -1,0 +1,258 @@
+"""What each member of each dimension carries of the gap, found from the groups that differ.
+
+One statement for each dimension, and for pairs of those that tell most: so memory and time are
+bounded, however many dimensions there are.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
+from itertools import combinations
+from typing import Any
+
+from sqlglot import exp
+
+from skillian.connectors.duckdb.workspace import Workspace
+from skillian.data import sql
+from skillian.data.comparison.explain.explanation import (
+    MEMBERS,
+    Breakdown,
+    Contribution,
+    MeasureExplanation,
+)
+from skillian.data.comparison.place import Ground
+from skillian.data.comparison.plan import ComparisonPlan, MeasurePlan
+from skillian.data.comparison.results import EXACT
+from skillian.data.comparison.statement import key_columns, with_relations
+from skillian.data.sql import prepare
+from skillian.data.sql.values import python_rows, python_value
+from skillian.errors import QueryError
+
+MOST_WORK = 400_000_000
+"""How many values all statements of one explanation may go through."""
+PAIRED = 6
+"""How many dimensions are also looked at two at a time."""
+
+_ENOUGH = Decimal(80)
+_ALL = Decimal(100)
+
+Keys = tuple[int, ...]
+"""Which of the dimensions, by their places."""
+
+
+async def explain_measures(
+    table: str, workspace: Workspace, plan: ComparisonPlan, ground: Ground
+) -> tuple[tuple[MeasureExplanation, ...], tuple[str, ...]]:
+    """Return what the groups in `table` (those that `keep_differences` stored) add up to.
+
+    With it come sentences that say what was left out, and why.
+    """
+    search = _Search(table, workspace, plan)
+    await search.run()
+    found = search.explained()
+    doubtful = frozenset[str]().union(*(each.doubtful for each in found))
+    try:
+        counts = await _member_counts(doubtful, plan, ground)
+    except QueryError:  # what explains nothing is then not known to
+        counts = {}
+    return tuple(each.given_members(counts) for each in found), tuple(search.notes())
+
+
+class _Search:
+    """Goes through dimensions, then pairs of them, until all are done or it would cost too much.
+
+    Args:
+        table: The groups that differ.
+        workspace: Where they are.
+        plan: The comparison's.
+    """
+
+    def __init__(self, table: str, workspace: Workspace, plan: ComparisonPlan) -> None:
+        self._table = table
+        self._workspace = workspace
+        self._plan = plan
+        self._found: dict[Keys, Sequence[Mapping[str, Any]]] = {}
+        self._left: list[Keys] = []
+        self._why = ""
+
+    async def run(self) -> None:
+        """Look at the whole, at each dimension, and at pairs; raises nothing for what is left."""
+        count = exp.Select(expressions=[sql.named(exp.Count(this=exp.Star()), "groups")])
+        [row] = await self._ask(count.from_(sql.table(self._table), copy=False))
+        cost = int(row["groups"]) * (1 + len(self._plan.measures))
+        room = MOST_WORK // cost if cost else MOST_WORK
+        keys = range(len(self._plan.align_on))
+        await self._look([()], room)
+        await self._look([(key,) for key in keys], room)
+        telling = sorted(keys, key=self._spread)[:PAIRED]
+        await self._look([*combinations(sorted(telling), 2)], room)
+
+    def notes(self) -> Iterator[str]:
+        """Say which dimensions were not looked at, and why."""
+        alone = [self._plan.align_on[keys[0]] for keys in self._left if len(keys) == 1]
+        if alone:
+            known = len(self._plan.align_on) - len(alone)
+            yield (
+                f"{known} of {len(self._plan.align_on)} dimensions were looked at for the gap,"
+                f" {', '.join(alone[:MEMBERS])}{', …' if len(alone) > MEMBERS else ''} not:"
+                f" {self._why}. Compare by fewer dimensions for an explanation by all of them."
+            )
+        elif self._left:
+            yield f"Some pairs of dimensions were not looked at for the gap: {self._why}."
+
+    def explained(self) -> list[MeasureExplanation]:
+        """Return what was found about each measure; nothing without the whole gap."""
+        if () not in self._found:
+            return []
+        return [self._explained(index) for index in range(len(self._plan.measures))]
+
+    def _explained(self, index: int) -> MeasureExplanation:
+        measure = self._plan.measures[index]
+        net, gross = self._whole(index)
+        found = (self._breakdown(keys, index) for keys in self._found if keys)
+        breakdowns = tuple(each for each in found if each is not None)
+        return MeasureExplanation(measure.name, measure.unit, net, gross, breakdowns)
+
+    def _whole(self, index: int) -> tuple[Decimal, Decimal]:
+        """Return the net and the gross gap of a measure."""
+        [row] = self._found.get((), [{}])
+        return row.get(f"net_{index}") or Decimal(0), row.get(f"gross_{index}") or Decimal(0)
+
+    def _breakdown(self, keys: Keys, index: int) -> Breakdown | None:
+        """Return the gap of a measure by these dimensions; None where there is none."""
+        rows = [each for each in self._found.get(keys, ()) if _carries(each, index)]
+        return _breakdown(rows, self._plan, index, keys, self._whole(index)[1]) if rows else None
+
+    async def _look(self, wanted: Iterable[Keys], room: int) -> None:
+        for keys in wanted:
+            if not self._why and len(self._found) >= room:
+                self._why = "there are too many groups that differ"
+            if self._why:
+                self._left.append(keys)
+                continue
+            try:
+                self._found[keys] = await self._ask(_statement(self._table, self._plan, keys))
+            except QueryError as error:
+                self._why = str(error)
+                self._left.append(keys)
+
+    async def _ask(self, tree: exp.Select) -> list[dict[str, Any]]:
+        statement = prepare(tree, self._workspace.dialect, {})
+        return python_rows(await self._workspace.run(statement.text, statement.parameters))
+
+    def _spread(self, key: int) -> tuple[int, int]:
+        """Order by how few members carry most of the gap; one without a second tells nothing."""
+        found = (self._breakdown((key,), index) for index in range(len(self._plan.measures)))
+        needed = [each.needed or MEMBERS + 1 for each in found if each and each.members > 1]
+        return min(needed, default=MEMBERS + 2), key
+
+
+async def _member_counts(
+    dimensions: frozenset[str], plan: ComparisonPlan, ground: Ground
+) -> dict[str, int]:
+    """Return how many members these have among all groups, those that match too."""
+    if not dimensions:
+        return {}
+    columns: list[exp.Expr] = []
+    for index, name in enumerate(plan.align_on):
+        if name in dimensions:
+            key = sql.bare(f"key_{index}")
+            distinct = exp.Count(this=exp.Distinct(expressions=[key]))
+            none = exp.case().when(sql.is_null(key), sql.one(), copy=False)
+            columns += [
+                sql.named(distinct, f"members_{index}"),
+                sql.named(exp.Count(this=none), f"none_{index}"),
+            ]
+    select = exp.Select(expressions=columns).from_(sql.table("groups"), copy=False)
+    [row] = await ground.ask(ground.statement(with_relations(select, ground.groups()), plan))
+    return {
+        name: int(row[f"members_{index}"]) + bool(row[f"none_{index}"])
+        for index, name in enumerate(plan.align_on)
+        if name in dimensions
+    }
+
+
+def _statement(table: str, plan: ComparisonPlan, keys: Keys) -> exp.Select:
+    """Return members with their sums, the largest for any of the measures."""
+    by = [key_columns(plan)[key] for key in keys]
+    columns: list[exp.Expr] = [*by]
+    for index, measure in enumerate(plan.measures):
+        columns += _sums(index, measure)
+    members = exp.Select(expressions=columns).from_(sql.table(table), copy=False)
+    if not keys:
+        return members
+    members.group_by(*(key.copy() for key in by), copy=False)
+    ranked = exp.Select(expressions=[exp.Star()])
+    for index in range(len(plan.measures)):
+        ranked.select(sql.named(_rank(by, index), f"rank_{index}"), copy=False)
+        ranked.select(sql.named(_with_gap(index), f"members_{index}"), copy=False)
+    ranked.from_(members.subquery(sql.name("summed"), copy=False), copy=False)
+    few = sql.any_of(
+        exp.LTE(this=sql.bare(f"rank_{index}"), expression=exp.Literal.number(MEMBERS))
+        for index in range(len(plan.measures))
+    )
+    select = exp.Select(expressions=[exp.Star()])
+    return select.from_(ranked.subquery(sql.name("ranked"), copy=False), copy=False).where(few)
+
+
+def _sums(index: int, measure: MeasurePlan) -> Iterator[exp.Expr]:
+    gap = sql.bare(f"gap_{index}")
+    yield sql.named(sql.decimal(exp.Sum(this=gap), measure.scale), f"net_{index}")
+    gross = exp.Sum(this=exp.Abs(this=gap.copy()))
+    yield sql.named(sql.decimal(gross, measure.scale), f"gross_{index}")
+    other = sql.negated(sql.is_text(sql.bare(f"status_{index}"), "match"))
+    found = exp.case().when(other, sql.one(), copy=False)
+    yield sql.named(exp.Count(this=found), f"groups_{index}")
+
+
+def _rank(by: Sequence[exp.Expr], index: int) -> exp.Expr:
+    order: list[exp.Expr] = [exp.Ordered(this=sql.bare(f"gross_{index}"), desc=True)]
+    order += [exp.Ordered(this=key.copy(), nulls_first=False) for key in by]
+    return exp.Window(this=exp.RowNumber(), order=exp.Order(expressions=order))
+
+
+def _with_gap(index: int) -> exp.Expr:
+    gap = sql.negated(sql.equals(sql.bare(f"gross_{index}"), 0))
+    count = exp.Count(this=exp.case().when(gap, sql.one(), copy=False))
+    return exp.Window(this=count)
+
+
+def _carries(row: Mapping[str, Any], index: int) -> bool:
+    """Whether a member is one of the largest for this measure, and has a gap."""
+    return bool(row[f"rank_{index}"] <= MEMBERS and row[f"gross_{index}"])
+
+
+def _breakdown(
+    rows: Sequence[Mapping[str, Any]],
+    plan: ComparisonPlan,
+    index: int,
+    keys: Keys,
+    gross: Decimal,
+) -> Breakdown:
+    contributions = [
+        Contribution(
+            member={
+                plan.align_on[key]: python_value(row[f"key_{key}"], plan.a.keys[key].type.kind)
+                for key in keys
+            },
+            net=row[f"net_{index}"] or Decimal(0),
+            gross=row[f"gross_{index}"] or Decimal(0),
+            groups=int(row[f"groups_{index}"]),
+        )
+        for row in sorted(rows, key=lambda row: row[f"rank_{index}"])
+    ]
+    return Breakdown(
+        dimensions=tuple(plan.align_on[key] for key in keys),
+        members=int(rows[0][f"members_{index}"]),
+        contributions=tuple(contributions),
+        needed=_needed(contributions, gross),
+    )
+
+
+def _needed(contributions: Iterable[Contribution], gross: Decimal) -> int | None:
+    """Return how many of the largest carry 80 % of the gross gap."""
+    carried, enough = Decimal(0), EXACT.multiply(gross, _ENOUGH)
+    for count, each in enumerate(contributions, 1):
+        carried = EXACT.add(carried, each.gross)
+        if EXACT.multiply(carried, _ALL) >= enough:
+            return count
+    return None

@@ -1,0 +1,190 @@
+"""The first steps of the comparison statement: from rows to one group per key.
+
+`groups` has the keys, rows_a, rows_b, and per measure a_<n> and b_<n>; where these may be NaN or
+infinite also their codes xa_<n> and xb_<n>, with which a_<n> and b_<n> are NULL. NULL keys match
+because the sides are combined by UNION ALL rather than joined.
+
+In a database that can use an index for it, a full join of two aggregated sides takes a quarter of
+the time of one aggregation at row grain: both sides arrive sorted, and nothing spills to disk. A
+join never pairs NULL keys, so rows with a NULL in their key are combined by UNION ALL there too.
+"""
+
+from collections.abc import Mapping
+
+from sqlglot import exp
+
+from skillian.data import sql
+from skillian.data.comparison.plan import ComparisonPlan, Side
+from skillian.data.comparison.statement import key_columns
+from skillian.data.query.filters import filtered_rows
+from skillian.data.query.measures import COUNTS, code_of, finite
+
+LANDED_A, LANDED_B = "side_a", "side_b"
+
+
+def groups_of_rows(plan: ComparisonPlan) -> dict[str, exp.Query]:
+    """Return the relations up to `groups` for sides that are in one database: one aggregation."""
+    return {"both": rows_of_both(plan), "groups": aggregated(plan)}
+
+
+def _rows(plan: ComparisonPlan, side: Side, *, is_a: bool) -> exp.Select:
+    """Return the rows of one side; the columns of the other side are NULL."""
+    one, none = sql.one(), exp.Null()
+    values = {f"key_{index}": term.value for index, term in enumerate(side.keys)}
+    values |= {"rows_a": one if is_a else none, "rows_b": none.copy() if is_a else one.copy()}
+    for index, term in enumerate(side.measures):
+        values[f"a_{index}"] = term.value if is_a else exp.Null()
+        values[f"b_{index}"] = exp.Null() if is_a else term.value
+        for letter, other in (("a", plan.a), ("b", plan.b)):
+            if other.measures[index].code is not None:
+                own = term.code if other is side else None
+                values[f"code_{letter}_{index}"] = exp.Null() if own is None else own
+    return filtered_rows(side.source, values, side.where, plan.parameters)
+
+
+def aggregated(plan: ComparisonPlan) -> exp.Select:
+    """Return the groups of the rows in `both`."""
+    columns: list[exp.Expr] = key_columns(plan)
+    rows = {name: exp.Count(this=sql.bare(name)) for name in ("rows_a", "rows_b")}
+    columns += [sql.named(count, name) for name, count in rows.items()]
+    for index, measure in enumerate(plan.measures):
+        for side, letter in ((plan.a, "a"), (plan.b, "b")):
+            name, term = f"{letter}_{index}", side.measures[index]
+            code = None if term.code is None else sql.bare(f"code_{name}")
+            total = finite(term, sql.bare(name), code, measure.scale)
+            if measure.aggregation in COUNTS:  # of a side without rows there is none, not 0
+                there = exp.GT(this=rows[f"rows_{letter}"].copy(), expression=sql.zero())
+                total = sql.decimal(exp.case().when(there, total, copy=False), 0)
+            columns.append(sql.named(total, name))
+            if measure.has_code:
+                special = code_of(term, sql.bare(name), code, measure.scale)
+                columns.append(sql.named(_as_code(special), f"x{name}"))
+    select = exp.Select(expressions=columns).from_(sql.table("both"), copy=False)
+    return select.group_by(*key_columns(plan), copy=False)
+
+
+def side_select(plan: ComparisonPlan, side: Side) -> exp.Select:
+    """Return one side aggregated at home: the keys, row_count, and per measure total_<n>."""
+    values = {f"key_{index}": term.value for index, term in enumerate(side.keys)}
+    keys = [sql.bare(name) for name in values]
+    columns: list[exp.Expr] = [*keys, sql.named(exp.Count(this=exp.Star()), "row_count")]
+    for index, (term, measure) in enumerate(zip(side.measures, plan.measures, strict=True)):
+        value = sql.bare(f"value_{index}")
+        code = None if term.code is None else sql.bare(f"code_{index}")
+        columns.append(sql.named(finite(term, value, code, measure.scale), f"total_{index}"))
+        values[f"value_{index}"] = term.value
+        if term.code is not None:
+            values[f"code_{index}"] = term.code
+        if measure.has_code:
+            special = code_of(term, value, code, measure.scale)
+            columns.append(sql.named(_as_code(special), f"xtotal_{index}"))
+    rows = filtered_rows(side.source, values, side.where, plan.parameters)
+    select = exp.Select(expressions=columns)
+    select.from_(rows.subquery(sql.name("rows"), copy=False), copy=False)
+    return select.group_by(*(key.copy() for key in keys), copy=False)
+
+
+def rows_of_both(plan: ComparisonPlan) -> exp.Query:
+    """Return the rows of both sides, one under the other; columns of the other side are NULL."""
+    halves = [_rows(plan, plan.a, is_a=True), _rows(plan, plan.b, is_a=False)]
+    return exp.union(*halves, distinct=False, copy=False)
+
+
+def groups_of_landed(plan: ComparisonPlan, tables: Mapping[str, str]) -> dict[str, exp.Query]:
+    """Return the relations up to `groups` for sides that were aggregated at home.
+
+    `tables` are the names that `side_select` of both was stored under, by LANDED_A and LANDED_B.
+    """
+    halves = [
+        _landed(plan, tables[LANDED_A], is_a=True),
+        _landed(plan, tables[LANDED_B], is_a=False),
+    ]
+    names = ["rows_a", "rows_b"]
+    for index, measure in enumerate(plan.measures):
+        names += [f"a_{index}", f"b_{index}"]
+        names += [f"xa_{index}", f"xb_{index}"] if measure.has_code else []
+    # At most one value on each side: MAX only passes it on.
+    passed = [sql.named(exp.Max(this=sql.bare(name)), name) for name in names]
+    groups = exp.Select(expressions=[*key_columns(plan), *passed])
+    groups.from_(sql.table("both"), copy=False).group_by(*key_columns(plan), copy=False)
+    return {"both": exp.union(*halves, distinct=False, copy=False), "groups": groups}
+
+
+def _as_code(code: exp.Expr | None) -> exp.Expr:
+    return exp.cast(exp.Null() if code is None else code, "BIGINT")
+
+
+def _landed(plan: ComparisonPlan, table: str, *, is_a: bool) -> exp.Select:
+    count, none = sql.bare("row_count"), sql.zero()
+    columns: list[exp.Expr] = [
+        *key_columns(plan),
+        sql.named(count if is_a else none, "rows_a"),
+        sql.named(none.copy() if is_a else count.copy(), "rows_b"),
+    ]
+    for index, measure in enumerate(plan.measures):
+        total, absent = sql.bare(f"total_{index}"), sql.decimal(exp.Null(), measure.scale)
+        columns.append(sql.named(total if is_a else absent, f"a_{index}"))
+        columns.append(sql.named(absent.copy() if is_a else total.copy(), f"b_{index}"))
+        if measure.has_code:
+            own, none_there = sql.bare(f"xtotal_{index}"), _as_code(None)
+            columns.append(sql.named(own if is_a else none_there, f"xa_{index}"))
+            columns.append(sql.named(none_there.copy() if is_a else own.copy(), f"xb_{index}"))
+    return exp.Select(expressions=columns).from_(sql.table(table), copy=False)
+
+
+DIALECTS = frozenset({"postgres"})
+
+
+def pieces_joined(plan: ComparisonPlan) -> dict[str, exp.Query]:
+    """Return the relations up to `groups`, where a key with a NULL stands once for each side.
+
+    To put these together takes reading both sides again, unless the groups are collapsed anyway.
+    """
+    sides = {"side_a": side_select(plan, plan.a), "side_b": side_select(plan, plan.b)}
+    return {**sides, "groups": _joined(plan)}
+
+
+def groups_joined(plan: ComparisonPlan) -> dict[str, exp.Query]:
+    """Return the relations up to `groups`."""
+    with_null = sql.any_of(sql.is_null(key) for key in key_columns(plan))
+    both = exp.Select(expressions=[exp.Star()])
+    both.from_(rows_of_both(plan).subquery(sql.name("rows"), copy=False), copy=False)
+    return {
+        "side_a": _side(plan, plan.a),
+        "side_b": _side(plan, plan.b),
+        "both": both.where(with_null, copy=False),
+        "groups": exp.union(_joined(plan), aggregated(plan), distinct=False, copy=False),
+    }
+
+
+def _side(plan: ComparisonPlan, side: Side) -> exp.Select:
+    """One side aggregated, without the rows that have a NULL in their key."""
+    select = side_select(plan, side)
+    for key in key_columns(plan):
+        select.where(sql.negated(sql.is_null(key)), copy=False)
+    return select
+
+
+def _joined(plan: ComparisonPlan) -> exp.Select:
+    keys = [key.name for key in key_columns(plan)]
+    columns: list[exp.Expr] = [
+        sql.named(
+            exp.Coalesce(this=sql.column(key, "side_a"), expressions=[sql.column(key, "side_b")]),
+            key,
+        )
+        for key in keys
+    ]
+    for side in "ab":
+        count = exp.Coalesce(this=sql.column("row_count", f"side_{side}"), expressions=[sql.zero()])
+        columns.append(sql.named(count, f"rows_{side}"))
+    for index, measure in enumerate(plan.measures):  # in the order of `aggregated`: they are united
+        columns += [
+            sql.named(sql.column(f"{x}total_{index}", f"side_{side}"), f"{x}{side}_{index}")
+            for side in "ab"
+            for x in (("", "x") if measure.has_code else ("",))
+        ]
+    equal = sql.all_of(
+        exp.EQ(this=sql.column(key, "side_a"), expression=sql.column(key, "side_b")) for key in keys
+    )
+    select = exp.Select(expressions=columns).from_(sql.table("side_a"), copy=False)
+    return select.join(sql.table("side_b"), on=equal, join_type="full", copy=False)

@@ -1,0 +1,225 @@
+"""Sentences about a comparison, each true because it only repeats numbers of the result."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from skillian.data.comparison.results import Difference, MeasureSummary, Status, Summary
+from skillian.data.declare.definitions import Limits, Thresholds
+from skillian.data.sql.values import jsonable
+
+_NAMED = 3
+_WRITTEN = {
+    "spaces": "spaces at the ends (normalise: [trim])",
+    "case": "case (normalise: [upper])",
+    "zeros": "leading zeros (normalise with lpad)",
+    "unicode": "their Unicode form (normalise: [nfc])",
+}
+
+
+def interpret(
+    source_a: str,
+    source_b: str,
+    summary: Summary,
+    top: Sequence[Difference],
+    limits: Mapping[str, Thresholds],
+) -> tuple[str, ...]:
+    """Return what the numbers say, the overall picture first; `limits` are by measure.
+
+    In `top` a match is a group whose sides differ in their number of rows alone.
+    """
+    return tuple(_Interpreter(source_a, source_b, summary, top, limits).sentences())
+
+
+class _Interpreter:
+    def __init__(
+        self,
+        source_a: str,
+        source_b: str,
+        summary: Summary,
+        top: Sequence[Difference],
+        limits: Mapping[str, Thresholds],
+    ) -> None:
+        self._a = source_a
+        self._b = source_b
+        self._summary = summary
+        self._top = [each for each in top if each.status != "match"]
+        self._uneven = [each for each in top if each.status == "match"]
+        self._limits = limits
+
+    def sentences(self) -> Iterator[str]:
+        classes = self._summary.classes
+        if not classes.groups:
+            yield (
+                f"Neither {self._a} nor {self._b} has a row for this question: there is nothing to"
+                " compare."
+            )
+            return
+        yield self._overall()
+        for source, rows in ((self._a, self._summary.rows_a), (self._b, self._summary.rows_b)):
+            if not rows:
+                yield f"{source} has no row for this question."
+        yield from self._limits_used()
+        for measure in self._summary.measures:
+            yield from self._totals(measure)
+        yield from self._missing("missing_in_a", self._b, classes.missing_in_a)
+        yield from self._missing("missing_in_b", self._a, classes.missing_in_b)
+        yield from self._near_misses()
+        for measure in self._summary.measures:
+            yield from self._causes(measure)
+        yield from self._rows()
+
+    def _overall(self) -> str:
+        classes = self._summary.classes
+        parts = [f"{classes.match} of {classes.groups} groups match ({classes.match_rate})"]
+        for count, text in (
+            (classes.minor_diff, "with a minor difference"),
+            (classes.major_diff, "with a major difference"),
+            (classes.missing_in_a, f"missing in {self._a}"),
+            (classes.missing_in_b, f"missing in {self._b}"),
+        ):
+            parts += [f"{count} {text}"] if count else []
+        return f"{', '.join(parts)}."
+
+    def _limits_used(self) -> Iterator[str]:
+        """Say which limits decided, once for all measures that share them."""
+        named: dict[str, list[str]] = {}
+        for measure in self._summary.measures:
+            found = self._limits.get(measure.name)
+            if found is not None and not (found.match.is_exact and found.minor_diff.is_exact):
+                match = _within(found.match, measure.unit)
+                minor = _within(found.minor_diff, measure.unit)
+                told = f"a match is {match}"
+                told += "" if found.minor_diff.is_exact else f", a minor difference {minor}"
+                named.setdefault(told, []).append(measure.name)
+        for told, measures in named.items():
+            yield f"Limits of {', '.join(measures)}: {told}."
+
+    def _totals(self, measure: MeasureSummary) -> Iterator[str]:
+        if measure.note:
+            yield measure.note
+        if measure.total_a is not None and measure.total_b is not None:
+            yield (
+                f"Total {measure.name}: {self._number(measure.total_a, measure)} in {self._a},"
+                f" {self._number(measure.total_b, measure)} in {self._b}."
+            )
+        if measure.gross_difference:
+            yield (
+                f"The differences in {measure.name} add up to"
+                f" {self._number(measure.net_difference, measure)} net and"
+                f" {self._number(measure.gross_difference, measure)} gross."
+            )
+        largest = next((item for item in self._top if item.measure == measure.name), None)
+        if largest is not None and largest.gap:
+            yield (
+                f"The largest difference beyond the match limits in {measure.name} is"
+                f" {self._number(largest.gap, measure)}, at {_key(largest)}."
+            )
+
+    def _missing(self, status: Status, other: str, count: int) -> Iterator[str]:
+        if count:
+            groups = (item for item in self._top if item.status == status)
+            yield f"Only {other} has {_counted(count, groups)}."
+
+    def _rows(self) -> Iterator[str]:
+        summary = self._summary
+        if summary.uneven_groups:
+            yield (
+                f"Of the groups in both sources, {summary.uneven_groups} rest on a"
+                " different number of rows."
+            )
+        if summary.row_findings:
+            named = "; ".join(
+                f"{_key(each)}: {each.rows_a} in {self._a}, {each.rows_b} in {self._b}"
+                for each in self._uneven
+            )
+            count = "1 group" if summary.row_findings == 1 else f"{summary.row_findings} groups"
+            where = f" ({named})" if named else ""
+            yield (
+                f"In {count} all measures match and the number of rows does not{where}: rows are"
+                " duplicated or missing, which counts as a finding."
+            )
+        for source, repeated, groups in (
+            (self._a, summary.repeated_a, summary.groups_a),
+            (self._b, summary.repeated_b, summary.groups_b),
+        ):
+            if repeated:
+                hold = "holds" if repeated == 1 else "hold"
+                yield (
+                    f"The key is not unique in {source}: {repeated} of {groups} groups {hold} more"
+                    " than one row."
+                )
+
+    def _near_misses(self) -> Iterator[str]:
+        for name, count in self._summary.near_misses.to_dict().items():
+            if count:
+                keys, differ = ("1 key", "differs") if count == 1 else (f"{count} keys", "differ")
+                yield f"{keys} on both sides {differ} only by {_WRITTEN[name]}."
+
+    def _causes(self, measure: MeasureSummary) -> Iterator[str]:
+        named = [item for item in self._top if item.measure == measure.name]
+        yield from self._doubled(measure, named)
+        if measure.opposite_sign:
+            groups = (item for item in named if item.opposite_sign)
+            yield (
+                f"In {_counted(measure.opposite_sign, groups)} {measure.name} has the"
+                " same size and the opposite sign."
+            )
+        for count, source, reason in (
+            (measure.null_in_a, self._a, "null_in_a"),
+            (measure.null_in_b, self._b, "null_in_b"),
+        ):
+            if count:
+                groups = (item for item in named if item.reason == reason)
+                where = _counted(count, groups)
+                yield f"{source} has no value of {measure.name} in {where}."
+        for special, source, side in (
+            (measure.not_finite_in_a, self._a, "_in_a"),
+            (measure.not_finite_in_b, self._b, "_in_b"),
+        ):
+            if special:
+                reasons = {f"nan{side}", f"infinite{side}"}
+                where = _counted(special, (item for item in named if item.reason in reasons))
+                yield (
+                    f"{measure.name} is NaN or infinite in {source} alone, or in another way, in"
+                    f" {where}; there it counts as 0 in the differences."
+                )
+
+    def _doubled(self, measure: MeasureSummary, named: Sequence[Difference]) -> Iterator[str]:
+        for count, twice, once in (
+            (measure.doubled_in_a, self._a, self._b),
+            (measure.doubled_in_b, self._b, self._a),
+        ):
+            if count:
+                groups = (item for item in named if item.doubled(in_a=twice is self._a))
+                yield (
+                    f"In {_counted(count, groups)} {twice} has exactly twice the rows"
+                    f" and twice the {measure.name} of {once}, as if a load had run twice."
+                )
+
+    def _number(self, value: object, measure: MeasureSummary) -> str:
+        return f"{jsonable(value)} {measure.unit}" if measure.unit else f"{jsonable(value)}"
+
+
+def _within(limits: Limits, unit: str | None) -> str:
+    if limits.is_exact:
+        return "exact"
+    alone = ""
+    if limits.percentage is None:
+        alone = " whatever the percentage"
+    elif limits.absolute is None:
+        alone = " whatever the amount"
+    return f"up to {limits.words(unit)} apart{alone}"
+
+
+def _counted(count: int, differences: Iterable[Difference]) -> str:
+    """Return how many groups there are, and the first of those that are known."""
+    groups = "1 group" if count == 1 else f"{count} groups"
+    keys = list(dict.fromkeys(_key(item) for item in differences))[:_NAMED]
+    some = "such as " if len(keys) < count else ""
+    return f"{groups} ({some}{'; '.join(keys)})" if keys else groups
+
+
+def _key(difference: Difference) -> str:
+    return ", ".join(
+        f"{name} without a value" if value is None else f"{name} {jsonable(value)}"
+        for name, value in difference.key.items()
+    )

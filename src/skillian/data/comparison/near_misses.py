@@ -1,0 +1,81 @@
+"""Keys that would meet if they were written alike: counted, never made equal by themselves."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from skillian.data import sql
+from skillian.data.comparison.plan import ComparisonPlan
+
+
+def _composed(value: exp.Expr) -> exp.Expr:
+    normal = exp.Normalize(this=value, form=exp.var("NFC"))
+    normal.meta["lenient"] = True  # where a database has no such function: the value as it is
+    return normal
+
+
+_FOLDS: dict[str, Callable[[exp.Expr], exp.Expr]] = {
+    "spaces": sql.trimmed,
+    "case": sql.uppered,
+    "zeros": lambda value: exp.Trim(
+        this=value, expression=exp.Literal.string("0"), position="LEADING"
+    ),
+    "unicode": _composed,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class NearMisses:
+    """How many keys are missing on each side only for the way they are written.
+
+    Each counts the keys of both sides that become one when spaces at the ends, case, leading
+    zeros, or the Unicode form (NFC) of their texts is left out.
+    """
+
+    spaces: int = 0
+    case: int = 0
+    zeros: int = 0
+    unicode: int = 0
+
+    def to_dict(self) -> dict[str, int]:
+        """Return the counts by what differs."""
+        return {name: getattr(self, name) for name in _FOLDS}
+
+
+def has_texts(plan: ComparisonPlan) -> bool:
+    """Return whether a key is a text: others are written in one way only."""
+    return any(term.type.kind == "text" for term in plan.a.keys)
+
+
+def near_miss_columns(plan: ComparisonPlan) -> list[exp.Expr]:
+    """Return one scalar column for each way of writing, over the relation `missing`."""
+    if not has_texts(plan):
+        return []
+    kinds = [term.type.kind for term in plan.a.keys]
+    return [sql.named(_count(kinds, fold), f"near_{name}") for name, fold in _FOLDS.items()]
+
+
+def missing_select() -> exp.Select:
+    """Return the groups that are on one side only."""
+    one_side = [sql.is_text(sql.bare("status"), f"missing_in_{side}") for side in "ab"]
+    select = exp.Select(expressions=[exp.Star()]).from_(sql.table("different"), copy=False)
+    return select.where(sql.any_of(one_side), copy=False)
+
+
+def read_near_misses(row: Mapping[str, object]) -> NearMisses:
+    """Return what the columns said; nothing is near where no key is a text."""
+    return NearMisses(**{name: int(str(row.get(f"near_{name}", 0))) for name in _FOLDS})
+
+
+def _count(kinds: Sequence[str], fold: Callable[[exp.Expr], exp.Expr]) -> exp.Expr:
+    keys = [sql.bare(f"key_{index}") for index in range(len(kinds))]
+    folded = [fold(key) if kind == "text" else key for key, kind in zip(keys, kinds, strict=True)]
+    both = [
+        exp.GT(this=exp.Sum(this=sql.bare(f"rows_{side}")), expression=sql.zero()) for side in "ab"
+    ]
+    met = exp.Select(expressions=[sql.named(sql.one(), "one")])
+    met.from_(sql.table("missing"), copy=False).group_by(*folded, copy=False)
+    met.having(sql.all_of(both), copy=False)
+    count = exp.Select(expressions=[exp.Count(this=exp.Star())])
+    return count.from_(met.subquery(sql.name("met"), copy=False), copy=False).subquery(copy=False)

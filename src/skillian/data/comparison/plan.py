@@ -1,0 +1,330 @@
+"""From the question of a comparison to its plan: both sides bound, all limits decided."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pydantic import ValidationError
+from sqlglot import exp
+
+from skillian.connectors.base import ColumnType, Kind
+from skillian.data import sql
+from skillian.data.declare.definitions import Thresholds
+from skillian.data.declare.sources import SourceRegistry
+from skillian.data.query.binding import Binder, BoundSource, MeasureTerm, Term
+from skillian.data.query.filters import Condition, Filters, conditions
+from skillian.data.query.measures import exact_measures, result_scale
+from skillian.data.query.unfit import is_empty, misfits, shown
+from skillian.errors import InvalidInputError, QueryError
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One source of a comparison, its keys and measures in the order of the plan."""
+
+    source: BoundSource
+    keys: tuple[Term, ...]
+    measures: tuple[MeasureTerm, ...]
+    where: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MeasurePlan:
+    """What both sides share about one measure; values have `scale` digits after the point.
+
+    With `has_code` a value may be NaN or infinite; `note` says how binary floats were taken.
+    """
+
+    name: str
+    aggregation: str
+    unit: str | None
+    scale: int
+    thresholds: Thresholds
+    has_code: bool = False
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonPlan:
+    """Everything that decides the answer; `parameters` holds the values the keys have bound."""
+
+    a: Side
+    b: Side
+    align_on: tuple[str, ...]
+    measures: tuple[MeasurePlan, ...]
+    parameters: sql.Parameters
+
+
+async def bound_side(
+    source: BoundSource,
+    align_on: Sequence[str],
+    measures: Sequence[str],
+    filters: Filters | None,
+    parameters: sql.Parameters,
+) -> Side:
+    """Return one side; raises as `BoundSource`, `exact_measures` and `conditions` do."""
+    where = conditions(source, filters)
+    return Side(
+        source=source,
+        keys=tuple(source.dimension(name, parameters) for name in align_on),
+        measures=await exact_measures(source, measures, where),
+        where=where,
+    )
+
+
+def plan_comparison(
+    a: Side, b: Side, thresholds: Sequence[Thresholds], parameters: sql.Parameters
+) -> ComparisonPlan:
+    """Return the plan for two sides with the same keys and measures.
+
+    Raises `QueryError`, with the mend, where keys or measures cannot be compared.
+    """
+    keys = [_common_key(one, a, other, b) for one, other in zip(a.keys, b.keys, strict=True)]
+    measures = tuple(
+        _measure_plan(one, a, other, b, limits)
+        for one, other, limits in zip(a.measures, b.measures, thresholds, strict=True)
+    )
+    return ComparisonPlan(
+        a=Side(a.source, tuple(one for one, _ in keys), a.measures, a.where),
+        b=Side(b.source, tuple(other for _, other in keys), b.measures, b.where),
+        align_on=tuple(term.name for term in a.keys),
+        measures=measures,
+        parameters=parameters,
+    )
+
+
+def shared_keys(
+    a: BoundSource, b: BoundSource, asked: Sequence[str] | None, default: Sequence[str]
+) -> tuple[str, ...]:
+    """Return what to align on: what was asked, else those defaults that both sources have."""
+    both = common_names(a, b)
+    if asked is None:
+        asked = [name for name in default if name in both]
+    if not asked:
+        raise InvalidInputError(
+            f"name what to align {a.name} and {b.name} on; they share: {', '.join(both) or 'none'}"
+        )
+    return tuple(dict.fromkeys(asked))
+
+
+def common_names(a: BoundSource, b: BoundSource) -> tuple[str, ...]:
+    """Return the dimensions that both sources have."""
+    return tuple(name for name in a.definition.dimensions if name in b.definition.dimensions)
+
+
+def _common_key(one: Term, a: Side, other: Term, b: Side) -> tuple[Term, Term]:
+    if one.type.kind != other.type.kind:
+        raise QueryError(
+            f"{one.name!r} is {one.type.sql} in {a.source.name} and {other.type.sql} in"
+            f" {b.source.name}; declare the same `type` for the dimension {one.name!r} of both,"
+            " such as `type: text`, and `normalise` or `values` where they are written differently"
+        )
+    scale = max(one.type.scale, other.type.scale)
+    return _widened(one, other.type, scale), _widened(other, one.type, scale)
+
+
+def _widened(term: Term, other: ColumnType, scale: int) -> Term:
+    """Return the term in a type that holds both sides' numbers; whole ones meet as they are."""
+    if term.type.kind != "decimal" or term.type == other:
+        return term
+    return Term(term.name, sql.decimal(term.value, scale), ColumnType(term.type.kind, "", scale))
+
+
+def _measure_plan(
+    one: MeasureTerm, a: Side, other: MeasureTerm, b: Side, thresholds: Thresholds
+) -> MeasurePlan:
+    if one.definition.aggregation != other.definition.aggregation:
+        raise QueryError(
+            f"{one.name!r} is {one.definition.aggregation} in {a.source.name} and"
+            f" {other.definition.aggregation} in {b.source.name}; declare the same `aggregation`"
+        )
+    units = {one.definition.unit, other.definition.unit} - {None}
+    if len(units) > 1:
+        raise QueryError(
+            f"{one.name!r} is in {one.definition.unit} in {a.source.name} and in"
+            f" {other.definition.unit} in {b.source.name}; declare an `expression` that converts"
+        )
+    return MeasurePlan(
+        name=one.name,
+        aggregation=one.definition.aggregation,
+        unit=one.definition.unit or other.definition.unit,
+        scale=max(_scale(one, a), _scale(other, b)),
+        thresholds=thresholds,
+        has_code=one.has_code or other.has_code,
+        note=_note([(one, a), (other, b)]),
+    )
+
+
+def _note(sides: Sequence[tuple[MeasureTerm, Side]]) -> str:
+    floats = [f"{term.float_type} in {side.source.name}" for term, side in sides if term.float_type]
+    if not floats:
+        return ""
+    return (
+        f"{sides[0][0].name} is a binary float ({', '.join(floats)}): each value counts as the"
+        " shortest decimal that it prints, and these are added up exactly."
+    )
+
+
+def _scale(term: MeasureTerm, side: Side) -> int:
+    try:
+        return result_scale(term)
+    except QueryError as error:
+        raise QueryError(f"source {side.source.name}: {error}") from None
+
+
+_GOALS: dict[Kind, str] = {
+    "integer": "BIGINT",
+    "boolean": "BOOLEAN",
+    "date": "DATE",
+    "timestamp": "TIMESTAMP",
+    "timestamptz": "TIMESTAMPTZ",
+}
+
+
+async def with_same_types(a: Side, b: Side) -> tuple[Side, Side]:
+    """Return both sides, a text key without any value in the type of the other side.
+
+    So a file that has only its header can be compared. Raises `QueryError` naming the values that
+    keep a text from being of the other side's type.
+    """
+    pairs = list(zip(a.keys, b.keys, strict=True))
+    keys_a = [await _typed(a, one, b, other) for one, other in pairs]
+    keys_b = [await _typed(b, other, a, one) for one, other in pairs]
+    return replace(a, keys=tuple(keys_a)), replace(b, keys=tuple(keys_b))
+
+
+async def _typed(side: Side, term: Term, other: Side, like: Term) -> Term:
+    goal = _goal(like.type)
+    if term.type.kind != "text" or goal is None or side.source.connector.dialect != "duckdb":
+        return term
+    source = side.source
+    if await is_empty(source, term.value):
+        kind = exp.DataType.build(goal.sql, dialect="duckdb")
+        return Term(term.name, exp.cast(term.value.copy(), kind), goal)
+    values = await misfits(source, term.value, goal)
+    if values:
+        raise QueryError(
+            f"{term.name!r} is {like.type.sql} in {other.source.name}, but in {source.name} it also"
+            f" holds {await shown(source, term.value, values)}. Correct these values, or declare in"
+            f" a sources.yaml the same `type` for the dimension {term.name!r} of both, such as"
+            " `type: text`"
+        )
+    return term
+
+
+def _goal(like: ColumnType) -> ColumnType | None:
+    if like.kind == "decimal":
+        return ColumnType("decimal", f"DECIMAL(38,{like.scale})", like.scale)
+    sql = _GOALS.get(like.kind)
+    return None if sql is None else ColumnType(like.kind, sql)
+
+
+# Part of every cache key: raise it whenever the same question could get another answer.
+ENGINE_VERSION = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What to compare; `align_on` None means the declared default."""
+
+    source_a: str
+    source_b: str
+    measures: tuple[str, ...]
+    align_on: tuple[str, ...] | None
+    filters: Filters | None
+    thresholds: Thresholds
+
+    @classmethod
+    def asked(
+        cls,
+        sources: tuple[str, str],
+        measures: Sequence[str],
+        align_on: Sequence[str] | None,
+        filters: Filters | None,
+        thresholds: Thresholds | Mapping[str, Any] | None,
+    ) -> "Question":
+        """Return a question from what a caller gives; raises `InvalidInputError`."""
+        wanted = [measures] if isinstance(measures, str) else list(dict.fromkeys(measures))
+        if not wanted:
+            raise InvalidInputError("name at least one measure to compare")
+        aligned = None if align_on is None else tuple(dict.fromkeys(align_on))
+        return cls(*sources, tuple(wanted), aligned, filters, _thresholds(thresholds))
+
+    def aligned_on(self, names: Sequence[str]) -> "Question":
+        """Return the same question at another grain."""
+        return replace(self, align_on=tuple(names))
+
+
+class Planner:
+    """Turns questions into plans.
+
+    Args:
+        registry: The sources there are, and the defaults of a comparison.
+        binder: Binds them to their databases.
+    """
+
+    def __init__(self, registry: SourceRegistry, binder: Binder) -> None:
+        self._registry = registry
+        self._binder = binder
+
+    async def plan(self, question: Question) -> ComparisonPlan:
+        """Return the plan; raises as `ComparisonEngine.compare` does."""
+        a = await self._binder.bind(question.source_a)
+        b = await self._binder.bind(question.source_b)
+        settings = self._registry.comparison
+        keys = shared_keys(a, b, question.align_on, settings.default_align_on)
+        pair = frozenset((question.source_a, question.source_b))
+        limits = [
+            question.thresholds.over(settings.thresholds_for(pair, name)).settled()
+            for name in question.measures
+        ]
+        parameters = sql.Parameters()
+        sides = await with_same_types(
+            await bound_side(a, keys, question.measures, question.filters, parameters),
+            await bound_side(b, keys, question.measures, question.filters, parameters),
+        )
+        return plan_comparison(*sides, limits, parameters)
+
+    def cache_key(self, plan: ComparisonPlan, top: int) -> str:
+        """Return a digest of everything that decides the answer."""
+        sides = [
+            {
+                "name": side.source.name,
+                "url": self._registry.declared_url(side.source.definition.connection),
+                "definition": side.source.definition.model_dump(mode="json"),
+                "columns": {name: kind.sql for name, kind in side.source.columns.items()},
+                "filters": [condition.to_dict() for condition in side.where],
+            }
+            for side in (plan.a, plan.b)
+        ]
+        question = {
+            "engine": ENGINE_VERSION,
+            "top": top,
+            "sides": sides,
+            "align_on": plan.align_on,
+            "measures": [
+                (measure.name, measure.thresholds.model_dump(mode="json"))
+                for measure in plan.measures
+            ],
+        }
+        return hashlib.sha256(json.dumps(question, sort_keys=True).encode()).hexdigest()
+
+
+def unused_dimensions(plan: ComparisonPlan) -> tuple[str, ...]:
+    """Return the dimensions that both sources have and the plan does not align on."""
+    shared = common_names(plan.a.source, plan.b.source)
+    return tuple(name for name in shared if name not in plan.align_on)
+
+
+def _thresholds(given: Thresholds | Mapping[str, Any] | None) -> Thresholds:
+    try:
+        return Thresholds.model_validate(given or {})
+    except ValidationError as error:
+        faults = "; ".join(
+            f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors()
+        )
+        raise InvalidInputError(
+            f"thresholds are {{match, minor_diff: {{absolute, percentage}}}}; {faults}"
+        ) from None

@@ -1,0 +1,214 @@
+"""What is behind a comparison: its groups by pages, and the rows of one group."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Any
+
+from sqlglot import exp
+
+from skillian.connectors.duckdb.workspace import Workspace, stored_type
+from skillian.data import sql
+from skillian.data.comparison.page import Page
+from skillian.data.comparison.place import Ground, Home, together
+from skillian.data.comparison.plan import ComparisonPlan, Side
+from skillian.data.comparison.results import Difference, Status
+from skillian.data.comparison.statement import rated, with_relations
+from skillian.data.comparison.summary import difference, key_of
+from skillian.data.query.engine import QueryResult, raw_rows
+from skillian.data.query.filters import Condition, parse_filter
+from skillian.data.sql import Statement, prepare
+from skillian.data.sql.values import coerce, jsonable, python_rows
+from skillian.errors import InvalidInputError
+
+_MATCH = "match"
+_AT_ONCE = 500
+
+_Paged = Callable[[exp.Select, ComparisonPlan, sql.Parameters], exp.Select]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRow:
+    """One group with all of its measures, and its class: the worst of theirs."""
+
+    key: Mapping[str, object]
+    status: Status
+    rows_a: int
+    rows_b: int
+    measures: tuple[Difference, ...]
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the group for JSON; numbers with a fraction are strings."""
+        shared = {"measure", "key", "rows_a", "rows_b"}
+        values = {
+            found.measure: {
+                name: value for name, value in found.to_dict().items() if name not in shared
+            }
+            for found in self.measures
+        }
+        return {
+            "key": {name: jsonable(value) for name, value in self.key.items()},
+            "status": self.status,
+            "rows_a": self.rows_a,
+            "rows_b": self.rows_b,
+            "measures": values,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonRows:
+    """A page of groups: `total` is how many there are of these classes."""
+
+    cache_key: str
+    statuses: tuple[Status, ...]
+    offset: int
+    total: int
+    rows: tuple[GroupRow, ...]
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the page for JSON."""
+        return {
+            "cache_key": self.cache_key,
+            "statuses": list(self.statuses),
+            "offset": self.offset,
+            "total": self.total,
+            "rows": [row.to_dict() for row in self.rows],
+        }
+
+
+async def keep_differences(ground: Ground, plan: ComparisonPlan, workspace: Workspace) -> str:
+    """Store every group that is no match, or has a gap within the limits; return the table."""
+    gaps = [
+        sql.negated(sql.equals(sql.bare(f"gap_{index}"), 0)) for index in range(len(plan.measures))
+    ]
+    different = sql.any_of([sql.negated(sql.is_text(sql.bare("status"), _MATCH)), *gaps])
+    statement = ground.statement(_groups(plan, ground).where(different, copy=False), plan)
+    batches = ground.home.stream(statement.text, statement.parameters)
+    return await workspace.stage(_columns(plan), batches)
+
+
+class Groups:
+    """The groups of a comparison, by pages: those kept in a table, or all where they are.
+
+    Args:
+        plan: The comparison's.
+        ground: Where its groups can be asked for.
+        kept: The workspace and its table that `keep_differences` stored; it holds no match.
+    """
+
+    def __init__(
+        self, plan: ComparisonPlan, ground: Ground, kept: tuple[Workspace, str] | None
+    ) -> None:
+        self._plan = plan
+        self._ground = ground
+        self._kept = kept
+
+    async def page(self, wanted: Page) -> tuple[GroupRow, ...]:
+        """Return the groups of a page; raises as `Page.of`, and `QueryError`."""
+        found: list[GroupRow] = []
+        async with aclosing(self.batches(wanted)) as batches:
+            async for batch in batches:
+                found += batch
+        return tuple(found)
+
+    async def batches(self, wanted: Page) -> AsyncGenerator[tuple[GroupRow, ...]]:
+        """Give the groups of a page as they come, some at a time; raises as `page`."""
+        statement = await asyncio.to_thread(self._statement, wanted.of)
+        async with aclosing(self._home.stream(statement.text, statement.parameters)) as batches:
+            async for batch in batches:
+                rows = await asyncio.to_thread(python_rows, batch)
+                for start in range(0, len(rows), _AT_ONCE):
+                    yield tuple(_group(row, self._plan) for row in rows[start : start + _AT_ONCE])
+                    await asyncio.sleep(0)  # a batch is long, and others wait
+
+    async def count(self, wanted: Page) -> int:
+        """Return how many groups there are on all such pages; raises as `page`."""
+        statement = await asyncio.to_thread(self._statement, wanted.counted)
+        async with aclosing(self._home.stream(statement.text, statement.parameters)) as batches:
+            return sum([int(row["total"]) async for batch in batches for row in python_rows(batch)])
+
+    @property
+    def _home(self) -> Home:
+        return self._ground.home if self._kept is None else self._kept[0]
+
+    def _statement(self, paged: _Paged) -> Statement:
+        parameters = sql.Parameters()
+        if self._kept is None:
+            tree = _groups(self._plan, self._ground)  # which binds the plan's own limits
+            parameters.values |= self._plan.parameters.values
+        else:
+            tree = exp.Select(expressions=[exp.Star()]).from_(sql.table(self._kept[1]))
+        return prepare(paged(tree, self._plan, parameters), self._home.dialect, parameters.values)
+
+
+def _groups(plan: ComparisonPlan, ground: Ground) -> exp.Select:
+    columns = [sql.bare(name) for name in _columns(plan)]
+    select = exp.Select(expressions=columns).from_(sql.table("rated"), copy=False)
+    return with_relations(select, rated(plan, ground.groups()))
+
+
+def _columns(plan: ComparisonPlan) -> dict[str, str]:
+    columns = {
+        f"key_{index}": stored_type(term.type.kind, term.type.scale)
+        for index, term in enumerate(plan.a.keys)
+    }
+    columns |= {"rows_a": "BIGINT", "rows_b": "BIGINT", "status": "VARCHAR"}
+    for index, measure in enumerate(plan.measures):
+        number = stored_type("decimal", measure.scale)
+        columns |= {f"{name}_{index}": number for name in ("a", "b", "gap")}
+        columns[f"status_{index}"] = "VARCHAR"
+        if measure.has_code:
+            columns |= {f"xa_{index}": "BIGINT", f"xb_{index}": "BIGINT"}
+    return columns
+
+
+def _group(row: Mapping[str, Any], plan: ComparisonPlan) -> GroupRow:
+    return GroupRow(
+        key=key_of(row, plan),
+        status=row["status"],
+        rows_a=int(row["rows_a"]),
+        rows_b=int(row["rows_b"]),
+        measures=tuple(difference(row, plan, index) for index in range(len(plan.measures))),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class DrillDown:
+    """The rows of both sides that make up one group, as their tables hold them."""
+
+    key: Mapping[str, object]
+    a: QueryResult
+    b: QueryResult
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the rows for JSON."""
+        key = {name: jsonable(value) for name, value in self.key.items()}
+        return {"key": key, "a": self.a.to_dict(), "b": self.b.to_dict()}
+
+
+async def drill_down(plan: ComparisonPlan, key: Mapping[str, object], limit: int) -> DrillDown:
+    """Return at most `limit` rows of each side; `key` has a value, or None, for each dimension.
+
+    Raises `InvalidInputError` for a key that is not one of this comparison.
+    """
+    if set(key) != set(plan.align_on):
+        raise InvalidInputError(
+            f"a group of this comparison is named by {', '.join(plan.align_on)}, not by"
+            f" {', '.join(key) or 'nothing'}"
+        )
+    typed = {
+        term.name: None if key[term.name] is None else coerce(term.name, key[term.name], term.type)
+        for term in plan.a.keys
+    }
+    a, b = await together(_rows(plan.a, typed, limit), _rows(plan.b, typed, limit))
+    return DrillDown(typed, a, b)
+
+
+async def _rows(side: Side, key: Mapping[str, object], limit: int) -> QueryResult:
+    source = side.source
+    where: list[Condition] = list(side.where)
+    for name, value in key.items():
+        term = source.dimension(name, sql.Parameters())
+        where += parse_filter(name, [value], term.type)
+    return await raw_rows(source, where, limit, in_order=True)

@@ -1,0 +1,347 @@
+"""A comparison as one SELECT: one statement sees one snapshot of both sides.
+
+groups           one row per key: rows_a, rows_b, and per measure a_<n> and b_<n>
+collapsed        those that differ, and one row for all that are the same on both sides: most
+equal            counts and sums of the latter, as one row
+classified       of the others per measure status_<n> and gap_<n> (b - a, an absent side as 0)
+different        and the row's status: the worst of its measures'
+summary, top     their counts and sums in one row; the largest differences of each measure
+"""
+
+from collections.abc import Mapping, Sequence
+
+from sqlglot import exp
+
+from skillian.data import sql
+from skillian.data.comparison.near_misses import has_texts, missing_select, near_miss_columns
+from skillian.data.comparison.plan import ComparisonPlan, MeasurePlan
+from skillian.data.comparison.results import STATUSES
+from skillian.data.declare.definitions import Limits
+
+_MATCH, _MINOR, _MAJOR, _MISSING_IN_A, _MISSING_IN_B = STATUSES
+
+Relations = Mapping[str, exp.Query]
+"""Named steps of a statement, in order; the last is `groups`."""
+
+
+def comparison_statement(plan: ComparisonPlan, pieces: Relations, top: int) -> exp.Select:
+    """Return the statement; each of its rows holds the summary and one of the top differences.
+
+    With nothing different there is one row, whose top columns are NULL. A group may come in
+    pieces: one row for each side.
+    """
+    equal, summary, ranked = equal_select(plan), summary_select(plan), top_select(plan, top)
+    columns = [
+        sql.column(name, relation)
+        for relation, query in (("equal", equal), ("summary", summary), ("top", ranked))
+        for name in query.named_selects
+    ]
+    statement = exp.Select(expressions=columns).from_(sql.table("summary"), copy=False)
+    statement.join(sql.table("equal"), join_type="cross", copy=False)
+    statement.join(sql.table("top"), on=exp.true(), join_type="left", copy=False)
+    return with_relations(
+        statement,
+        {
+            **pieces,
+            "collapsed": collapsed_select(plan),
+            "equal": equal,
+            "classified": _classified(plan, "collapsed").where(sql.equals(sql.bare("same"), 0)),
+            "different": _rated(plan),
+            **({"missing": missing_select()} if has_texts(plan) else {}),
+            "summary": summary,
+            "top": ranked,
+        },
+    )
+
+
+def rated(plan: ComparisonPlan, groups: Relations) -> Relations:
+    """Return the relations up to `rated`: every group with its class."""
+    return {**groups, "classified": _classified(plan, "groups"), "rated": _rated(plan)}
+
+
+def with_relations(statement: exp.Select, relations: Relations) -> exp.Select:
+    """Return the statement with these steps before it."""
+    for name, query in relations.items():
+        statement.with_(sql.name(name), as_=query, copy=False)
+    return statement
+
+
+def _classified(plan: ComparisonPlan, relation: str) -> exp.Select:
+    columns: list[exp.Expr] = [exp.Star()]
+    for index, measure in enumerate(plan.measures):
+        a, b = sql.bare(f"a_{index}"), sql.bare(f"b_{index}")
+        columns.append(sql.named(_status(index, measure, plan.parameters), f"status_{index}"))
+        gap = exp.Sub(this=_or_zero(b), expression=_or_zero(a))
+        columns.append(sql.named(gap, f"gap_{index}"))
+    return exp.Select(expressions=columns).from_(sql.table(relation), copy=False)
+
+
+def _status(index: int, measure: MeasurePlan, parameters: sql.Parameters) -> exp.Expr:
+    a, b = sql.bare(f"a_{index}"), sql.bare(f"b_{index}")
+    none_a, none_b = absent(index, measure, "a"), absent(index, measure, "b")
+    case = _missing(exp.case())
+    # Most groups are equal: they need no further test.
+    same = exp.EQ(this=a.copy(), expression=b.copy())
+    case = case.when(same, sql.text(_MATCH), copy=False)
+    case = case.when(sql.all_of([none_a, none_b]), sql.text(_MATCH), copy=False)
+    case = case.when(sql.any_of([none_a.copy(), none_b.copy()]), sql.text(_MAJOR), copy=False)
+    if measure.has_code:
+        codes = [sql.bare(f"xa_{index}"), sql.bare(f"xb_{index}")]
+        alike = exp.EQ(this=codes[0], expression=codes[1])
+        case = case.when(alike, sql.text(_MATCH), copy=False)
+        special = sql.any_of(sql.negated(sql.is_null(code)) for code in codes)
+        case = case.when(special, sql.text(_MAJOR), copy=False)
+    limits = measure.thresholds
+    case = case.when(_within(a, b, limits.match, parameters), sql.text(_MATCH), copy=False)
+    case = case.when(_within(a, b, limits.minor_diff, parameters), sql.text(_MINOR), copy=False)
+    return case.else_(sql.text(_MAJOR), copy=False)
+
+
+def _within(a: exp.Expr, b: exp.Expr, limits: Limits, parameters: sql.Parameters) -> exp.Expr:
+    """Return whether each stated limit is kept.
+
+    Multiplied across, since a quotient would be a binary float. Of a = 0 there is no percentage: a
+    stated absolute limit alone decides, and without one no other value is near enough.
+    """
+    difference = exp.Abs(this=exp.Sub(this=b.copy(), expression=a.copy()))
+    tests: list[exp.Expr] = []
+    if limits.absolute is not None:
+        bound = parameters.bind(limits.absolute)
+        tests.append(exp.LTE(this=difference, expression=bound))
+    if limits.percentage is not None:
+        hundredfold = exp.Mul(this=difference.copy(), expression=exp.Literal.number(100))
+        share = exp.Mul(this=parameters.bind(limits.percentage), expression=exp.Abs(this=a.copy()))
+        relative: exp.Expr = exp.LTE(this=hundredfold, expression=share)
+        tests.append(sql.any_of([sql.equals(a, 0), relative]) if tests else relative)
+    return sql.all_of(tests)
+
+
+def _rated(plan: ComparisonPlan) -> exp.Select:
+    statuses = [sql.bare(f"status_{index}") for index in range(len(plan.measures))]
+    status: exp.Expr = statuses[0]
+    if len(statuses) > 1:
+        status = _worst(statuses)
+    columns = [exp.Star(), sql.named(status, "status")]
+    return exp.Select(expressions=columns).from_(sql.table("classified"), copy=False)
+
+
+def _worst(statuses: Sequence[exp.Expr]) -> exp.Expr:
+    case = _missing(exp.case())
+    for worst in (_MAJOR, _MINOR):
+        some = sql.any_of(sql.is_text(status, worst) for status in statuses)
+        case = case.when(some, sql.text(worst), copy=False)
+    return case.else_(sql.text(_MATCH), copy=False)
+
+
+def _missing(case: exp.Case) -> exp.Case:
+    case = case.when(sql.equals(sql.bare("rows_a"), 0), sql.text(_MISSING_IN_A), copy=False)
+    return case.when(sql.equals(sql.bare("rows_b"), 0), sql.text(_MISSING_IN_B), copy=False)
+
+
+def _or_zero(value: exp.Expr) -> exp.Expr:
+    return exp.Coalesce(this=value.copy(), expressions=[exp.Literal.number(0)])
+
+
+UNEVEN = -1
+"""Stands for no measure in the rows of `top_select`."""
+SHOWN = 3
+"""How many groups are named that differ in their rows alone."""
+
+
+def key_columns(plan: ComparisonPlan) -> list[exp.Expr]:
+    """Return the keys, as every relation of the statement names them."""
+    return [sql.bare(f"key_{index}") for index in range(len(plan.align_on))]
+
+
+def collapsed_select(plan: ComparisonPlan) -> exp.Select:
+    """Return the groups that differ, and in one row all that are the same on both sides.
+
+    So the groups are gone through once, and no database stores those that are the same. A group
+    that comes in pieces, one for each side, is put together.
+    """
+    same, rows_a = sql.bare("same"), sql.bare("rows_a")
+    differs = sql.equals(same, 0)
+    keys = [exp.case().when(differs, key, copy=False) for key in key_columns(plan)]
+    columns: list[exp.Expr] = [same]
+    for index, (key, term) in enumerate(zip(keys, plan.a.keys, strict=True)):
+        value = sql.decimal(key, term.type.scale) if term.type.kind == "decimal" else key.copy()
+        columns.append(sql.named(value, f"key_{index}"))
+    columns += [
+        sql.named(exp.Count(this=exp.Star()), "together"),
+        _count(exp.GT(this=rows_a, expression=sql.one()), "repeated"),
+    ]
+    for name in ("rows_a", "rows_b"):
+        columns.append(sql.named(exp.cast(exp.Sum(this=sql.bare(name)), "BIGINT"), name))
+    for index, measure in enumerate(plan.measures):
+        for name in (f"a_{index}", f"b_{index}"):
+            columns.append(
+                sql.named(sql.decimal(exp.Sum(this=sql.bare(name)), measure.scale), name)
+            )
+        if measure.has_code:
+            columns += [
+                sql.named(exp.Max(this=sql.bare(f"xa_{index}")), f"xa_{index}"),
+                sql.named(exp.Max(this=sql.bare(f"xb_{index}")), f"xb_{index}"),
+                sql.named(exp.Min(this=sql.bare(f"xa_{index}")), f"low_{index}"),
+            ]
+    marked = _marked(plan).subquery(sql.name("marked"), copy=False)
+    select = exp.Select(expressions=columns).from_(marked, copy=False)
+    return select.group_by(same.copy(), *keys, copy=False)
+
+
+def _marked(plan: ComparisonPlan) -> exp.Select:
+    """Return the groups, each with `same`: whether all its numbers are the same on both sides."""
+    tests: list[exp.Expr] = [exp.EQ(this=sql.bare("rows_a"), expression=sql.bare("rows_b"))]
+    for index, measure in enumerate(plan.measures):
+        if measure.has_code:
+            codes = [sql.bare(f"xa_{index}"), sql.bare(f"xb_{index}")]
+            alike = exp.EQ(this=codes[0], expression=codes[1])
+            none = sql.all_of([sql.is_null(code) for code in codes])
+            tests.append(exp.Paren(this=sql.any_of([alike, none])))
+        a, b = sql.bare(f"a_{index}"), sql.bare(f"b_{index}")
+        neither = sql.all_of([sql.is_null(a), sql.is_null(b)])
+        equal = exp.EQ(this=a.copy(), expression=b.copy())
+        tests.append(exp.Paren(this=sql.any_of([equal, neither])))
+    same = exp.case().when(sql.all_of(tests), sql.one(), copy=False).else_(sql.zero(), copy=False)
+    columns = [exp.Star(), sql.named(same, "same")]
+    select = exp.Select(expressions=columns).from_(sql.table("groups"), copy=False)
+    select.meta["apart"] = True  # few groups come of it, which a planner may need to be led to
+    return select
+
+
+def equal_select(plan: ComparisonPlan) -> exp.Select:
+    """Return counts and sums over the groups that are the same on both sides, as one row."""
+    sums = {"equal_groups": "together", "equal_rows": "rows_a", "equal_repeated": "repeated"}
+    columns = [
+        sql.named(sql.decimal(exp.Sum(this=sql.bare(of)), 0), name) for name, of in sums.items()
+    ]
+    for index, measure in enumerate(plan.measures):
+        total = sql.decimal(exp.Sum(this=sql.bare(f"a_{index}")), measure.scale)
+        columns.append(sql.named(total, f"equal_total_{index}"))
+        if measure.has_code:
+            high, low = sql.bare(f"xa_{index}"), sql.bare(f"low_{index}")
+            columns.append(sql.named(exp.Max(this=high), f"equal_high_{index}"))
+            columns.append(sql.named(exp.Min(this=low), f"equal_low_{index}"))
+    select = exp.Select(expressions=columns).from_(sql.table("collapsed"), copy=False)
+    return select.where(sql.equals(sql.bare("same"), 1), copy=False)
+
+
+def summary_select(plan: ComparisonPlan) -> exp.Select:
+    """Return counts and sums over the groups that differ, as one row."""
+    a, b, zero = sql.bare("rows_a"), sql.bare("rows_b"), sql.zero()
+    both = [exp.GT(this=a, expression=zero), exp.GT(this=b, expression=zero.copy())]
+    uneven = sql.all_of([*both, exp.NEQ(this=a.copy(), expression=b.copy())])
+    columns = [
+        *(_count(sql.is_text(sql.bare("status"), status), status) for status in STATUSES),
+        sql.named(sql.decimal(exp.Sum(this=a.copy()), 0), "all_rows_a"),
+        sql.named(sql.decimal(exp.Sum(this=b.copy()), 0), "all_rows_b"),
+        _count(uneven, "uneven"),
+        _count(_uneven_match(), "uneven_matches"),
+        *(
+            _count(exp.GT(this=side.copy(), expression=sql.one()), f"repeated_{side.name[-1]}")
+            for side in (a, b)
+        ),
+    ]
+    for index, measure in enumerate(plan.measures):
+        columns += _measure_summary(index, measure)
+    columns += near_miss_columns(plan)
+    return exp.Select(expressions=columns).from_(sql.table("different"), copy=False)
+
+
+def _measure_summary(index: int, measure: MeasurePlan) -> list[exp.Expr]:
+    a, b, gap = sql.bare(f"a_{index}"), sql.bare(f"b_{index}"), sql.bare(f"gap_{index}")
+    status = sql.bare(f"status_{index}")
+    sums = {"total_a": a, "total_b": b, "net": gap, "gross": exp.Abs(this=gap.copy())}
+    present = [sql.negated(sql.is_text(status, gone)) for gone in (_MISSING_IN_A, _MISSING_IN_B)]
+    minus_a = exp.EQ(this=b.copy(), expression=exp.Neg(this=a.copy()))
+    absent_a, absent_b = absent(index, measure, "a"), absent(index, measure, "b")
+    counts = {
+        "null_in_a": sql.all_of([*present, absent_a, sql.negated(absent_b)]),
+        "null_in_b": sql.all_of([*present, absent_b, sql.negated(absent_a)]),
+        "opposite": sql.all_of([sql.negated(sql.equals(a, 0)), minus_a]),
+    }
+    if measure.aggregation == "sum":
+        # Twice the rows make twice a count by themselves, and nothing of an average.
+        counts |= {
+            "doubled_in_a": sql.all_of([_twice("rows_a", "rows_b"), _twice(a.name, b.name)]),
+            "doubled_in_b": sql.all_of([_twice("rows_b", "rows_a"), _twice(b.name, a.name)]),
+        }
+    codes: list[exp.Expr] = []
+    for side in "ab" if measure.has_code else "":
+        code = sql.bare(f"x{side}_{index}")
+        major = sql.is_text(status, _MAJOR)
+        codes += [
+            sql.named(exp.Max(this=code), f"high_{side}_{index}"),
+            sql.named(exp.Min(this=code.copy()), f"low_{side}_{index}"),
+            _count(sql.all_of([major, sql.negated(sql.is_null(code))]), f"special_{side}_{index}"),
+        ]
+    return [
+        *codes,
+        *(_count(sql.is_text(status, known), f"{known}_{index}") for known in STATUSES),
+        *(
+            sql.named(sql.decimal(exp.Sum(this=value.copy()), measure.scale), f"{name}_{index}")
+            for name, value in sums.items()
+        ),
+        *(_count(test, f"{name}_{index}") for name, test in counts.items()),
+    ]
+
+
+def absent(index: int, measure: MeasurePlan, side: str) -> exp.Expr:
+    """Return whether one side of a measure has no value: neither a number nor NaN."""
+    tests = [sql.is_null(sql.bare(f"{side}_{index}"))]
+    tests += [sql.is_null(sql.bare(f"x{side}_{index}"))] if measure.has_code else []
+    return exp.Paren(this=sql.all_of(tests))
+
+
+def top_select(plan: ComparisonPlan, top: int) -> exp.Query:
+    """Return the `top` largest differences of each measure that are not a match.
+
+    With `UNEVEN` in place of a measure: the first groups that differ in their rows alone.
+    """
+    measures = range(len(plan.measures))
+    names = ["rows_a", "rows_b"]
+    for index, measure in enumerate(plan.measures):
+        names += [f"a_{index}", f"b_{index}", f"status_{index}"]
+        names += [f"xa_{index}", f"xb_{index}"] if measure.has_code else []
+    parts: list[exp.Query] = []
+    found = {index: _largest(plan, index, top) for index in measures} | {UNEVEN: _uneven(plan)}
+    for index, rows in found.items():
+        number = sql.named(exp.Literal.number(index), "measure")
+        columns = [number, *key_columns(plan), *(sql.bare(name) for name in names)]
+        largest = rows.subquery(sql.name("largest"), copy=False)
+        parts.append(exp.Select(expressions=columns).from_(largest, copy=False))
+    return exp.union(*parts, distinct=False, copy=False)
+
+
+def _uneven_match() -> exp.Expr:
+    """Whether a group is on both sides with all measures alike, and with other numbers of rows."""
+    differ = exp.NEQ(this=sql.bare("rows_a"), expression=sql.bare("rows_b"))
+    return sql.all_of([sql.is_text(sql.bare("status"), _MATCH), differ])
+
+
+def _uneven(plan: ComparisonPlan) -> exp.Select:
+    select = exp.Select(expressions=[exp.Star()]).from_(sql.table("different"), copy=False)
+    order = [exp.Ordered(this=key, nulls_first=False) for key in key_columns(plan)]
+    return select.where(_uneven_match(), copy=False).order_by(*order, copy=False).limit(SHOWN)
+
+
+def _largest(plan: ComparisonPlan, index: int, top: int) -> exp.Select:
+    different = sql.negated(sql.is_text(sql.bare(f"status_{index}"), _MATCH))
+    select = exp.Select(expressions=[exp.Star()]).from_(sql.table("different"), copy=False)
+    select.where(different, copy=False).order_by(*largest_first(plan, index), copy=False)
+    return select.limit(top, copy=False)
+
+
+def largest_first(plan: ComparisonPlan, index: int) -> list[exp.Expr]:
+    """Return the order by the size of one measure's gap; ties are in the order of their keys."""
+    size = exp.Ordered(this=exp.Abs(this=sql.bare(f"gap_{index}")), desc=True)
+    return [size, *(exp.Ordered(this=key, nulls_first=False) for key in key_columns(plan))]
+
+
+def _count(test: exp.Expr, name: str) -> exp.Expr:
+    return sql.named(exp.Count(this=exp.case().when(test, exp.Literal.number(1), copy=False)), name)
+
+
+def _twice(larger: str, smaller: str) -> exp.Expr:
+    doubled = exp.Mul(this=exp.Literal.number(2), expression=sql.bare(smaller))
+    equal = exp.EQ(this=sql.bare(larger), expression=doubled)
+    return sql.all_of([sql.negated(sql.equals(sql.bare(smaller), 0)), equal])

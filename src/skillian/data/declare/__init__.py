@@ -1,0 +1,1 @@
+"""What users declare: `sources.yaml`, inferred sources, saved comparisons, and their checks."""

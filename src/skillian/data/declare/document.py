@@ -1,0 +1,199 @@
+"""YAML files with line numbers: plain data, the line of each part, and all faults at once.
+
+Every scalar stays the text that was written (null stays None), so `0.10` is never a binary float
+and `001` never a number; the models of the file give it types.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar, get_args
+
+import yaml
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+
+from skillian.connectors import scheme
+from skillian.errors import Fault, nearest
+
+Path = tuple[str | int, ...]
+Data = Mapping[str, "Data"] | list["Data"] | str | None
+
+_MAX_DEPTH = 20
+_BOOLEAN = "tag:yaml.org,2002:bool"
+_NULL = "tag:yaml.org,2002:null"
+_READ = frozenset(
+    f"tag:yaml.org,2002:{name}"
+    for name in ("map", "seq", "str", "null", "bool", "int", "float", "timestamp", "merge", "value")
+)
+
+
+@dataclass(slots=True)
+class Document:
+    """A file's data, the line each path of it starts on (from 1), and the faults found."""
+
+    file: str
+    data: Data = None
+    lines: dict[Path, int] = field(default_factory=dict[Path, int])
+    faults: list[Fault] = field(default_factory=list[Fault])
+
+    def fault(self, line: int, message: str, mend: str = "") -> None:
+        """Note one fault."""
+        self.faults.append(Fault(self.file, line, message, mend))
+
+    def line_of(self, path: Path) -> int:
+        """Return the line of the nearest part of the file that holds `path`."""
+        while path not in self.lines and path:
+            path = path[:-1]
+        return self.lines.get(path, 1)
+
+
+def read_yaml(text: str, file: str) -> Document:
+    """Read one YAML document; `file` only names it in faults, which never raise."""
+    document = Document(file)
+    try:
+        _refuse_aliases(text, document)
+        node = yaml.compose(text, yaml.SafeLoader)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        document.fault(mark.line + 1 if mark else 1, f"this is not YAML: {error.problem}")
+    except yaml.YAMLError as error:
+        document.fault(1, f"this is not YAML: {error}")
+    else:
+        if node is not None:
+            document.data = _Reader(document).plain(node, ())
+    return document
+
+
+def _refuse_aliases(text: str, document: Document) -> None:
+    """Note every alias and anchor: through them a small file can be endless."""
+    depth = 0
+    events: Iterator[yaml.Event] = yaml.parse(text, yaml.SafeLoader)
+    for event in events:
+        line = (event.start_mark.line if event.start_mark else 0) + 1
+        depth += isinstance(event, yaml.CollectionStartEvent)
+        depth -= isinstance(event, yaml.CollectionEndEvent)
+        if depth > _MAX_DEPTH:
+            raise yaml.YAMLError(f"line {line} is nested deeper than {_MAX_DEPTH} levels")
+        name = event.anchor if isinstance(event, yaml.NodeEvent) else None
+        if name is not None:
+            kind = "alias" if isinstance(event, yaml.AliasEvent) else "anchor"
+            document.fault(line, f"`{name}` is a YAML {kind}", "write the value out in each place")
+
+
+class _Reader:
+    """Turns nodes into plain data and notes lines and faults in the document."""
+
+    def __init__(self, document: Document) -> None:
+        self._document = document
+        self._seen: set[int] = set()
+
+    def plain(self, node: Node, path: Path) -> Data:
+        line = node.start_mark.line + 1
+        self._document.lines.setdefault(path, line)
+        if id(node) in self._seen:
+            return None  # an alias, noted before
+        self._seen.add(id(node))
+        if node.tag not in _READ:
+            self._document.fault(line, f"the tag `{node.tag}` is not read", "write a plain value")
+            return None
+        if isinstance(node, MappingNode):
+            return self._mapping(node, path)
+        if isinstance(node, SequenceNode):
+            return [self.plain(item, (*path, index)) for index, item in enumerate(node.value)]
+        return self._scalar(node)
+
+    def _mapping(self, node: MappingNode, path: Path) -> Data:
+        result: dict[str, Data] = {}
+        for key_node, value_node in node.value:
+            line = key_node.start_mark.line + 1
+            key = self._scalar(key_node) if isinstance(key_node, ScalarNode) else None
+            if key is None:
+                self._document.fault(line, "a key must be a name", "write `name: value`")
+            elif key in result:
+                first = self._document.lines[*path, key]
+                message = f"the key `{key}` was given before, on line {first}"
+                self._document.fault(line, message, "keep one of them")
+            else:
+                self._document.lines[*path, key] = line
+                result[key] = self.plain(value_node, (*path, key))
+        return result
+
+    def _scalar(self, node: Node) -> str | None:
+        if node.tag == _NULL:
+            return None
+        value = str(node.value)
+        if node.tag == _BOOLEAN:
+            self._document.fault(
+                node.start_mark.line + 1,
+                f"`{value}` without quotes is a boolean in YAML 1.1, not a name",
+                f'write "{value}" in quotes',
+            )
+        return value
+
+
+M = TypeVar("M", bound=BaseModel)
+
+_SHOWN = 60
+
+
+def validated(model: type[M], document: Document, secret: str | None = None) -> M | None:
+    """Return the document's data as this model; None where it does not fit, and why is noted.
+
+    What stands under the key `secret` is never repeated in a fault.
+    """
+    try:
+        return model.model_validate(document.data)
+    except ValidationError as error:
+        # A line with a fault of YAML already may only look wrong because of it.
+        known = {fault.line for fault in document.faults}
+        for details in error.errors(include_url=False):
+            line = document.line_of(details["loc"])
+            if line not in known:
+                document.fault(line, *_told(model, details, secret))
+    return None
+
+
+def shown(text: str) -> str:
+    """Return a text for a message; of a URL only its scheme, the rest may hold a password."""
+    return f"{scheme(text)}://…" if scheme(text) else text
+
+
+def _told(model: type[BaseModel], details: ErrorDetails, secret: str | None) -> tuple[str, str]:
+    """Return the message and the mend for one fault."""
+    location = details["loc"]
+    key = str(location[-1]) if location else "the file"
+    if details["type"] == "extra_forbidden":
+        known = nearest(key, _keys_at(model, location[:-1]))
+        return f"unknown key `{key}`", f"did you mean `{known[0]}`? known: {', '.join(known)}"
+    if details["type"] == "missing":
+        return f"`{key}` is missing in `{_place(location[:-1])}`", f"add `{key}:`"
+    message = details["msg"].removeprefix("Value error, ")
+    hidden = secret is not None and location[:1] == (secret,)
+    return f"`{_place(location)}`: {message}{'' if hidden else _got(details)}", ""
+
+
+def _got(details: ErrorDetails) -> str:
+    """What stands there, where it is short."""
+    given = details.get("input")
+    return f", got '{shown(given)}'" if isinstance(given, str) and len(given) <= _SHOWN else ""
+
+
+def _place(location: tuple[int | str, ...]) -> str:
+    return ".".join(str(part) for part in location) or "the file"
+
+
+def _keys_at(model: type[BaseModel], location: tuple[int | str, ...]) -> list[str]:
+    """Return the keys that the mapping at `location` may have."""
+    annotation: Any = model
+    for part in location:
+        if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+            annotation = annotation.model_fields[str(part)].annotation
+        else:
+            # dict[Name, Model] and tuple[Model, ...]: the model is the one that is a class.
+            annotation = next(arg for arg in get_args(annotation) if _is_model(arg))
+    return list(annotation.model_fields)
+
+
+def _is_model(annotation: object) -> bool:
+    return isinstance(annotation, type) and issubclass(annotation, BaseModel)

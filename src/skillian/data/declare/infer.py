@@ -1,0 +1,342 @@
+"""Sources that nobody has declared: from a database's catalogue, and from single files."""
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from pydantic import SecretStr
+from sqlglot import exp
+
+from skillian.connectors import scheme
+from skillian.connectors.base import ColumnType, Connector, Table, path_of
+from skillian.connectors.dialects import compile_sql
+from skillian.data import sql
+from skillian.data.declare.definitions import (
+    ComparisonSettings,
+    Dimension,
+    Measure,
+    Source,
+    SourcesFile,
+)
+from skillian.data.declare.sources import Connections, SourceRegistry
+from skillian.data.sql.values import python_rows
+from skillian.errors import InvalidInputError, QueryError, UnknownNameError
+
+_REPEATED = 20
+_PLAIN = frozenset({"text", "boolean", "date", "timestamp", "timestamptz"})
+_UNSCALED = ("NUMERIC", "DECIMAL", "NUMBER")
+# What whole numbers are, by the last word of their column's name that is one of these.
+_AMOUNTS = frozenset(
+    {
+        *("amount", "balance", "cost", "costs", "count", "credit", "debit", "gross", "hours"),
+        *("net", "pieces", "price", "qty", "quantity", "sum", "tax", "total", "units", "value"),
+        *("volume", "weight"),
+    }
+)
+_KEYS = frozenset(
+    {
+        *("account", "center", "centre", "code", "company", "customer", "day", "doc", "document"),
+        *("entity", "fiscal", "id", "item", "key", "line", "month", "no", "nr", "num", "number"),
+        *("order", "period", "plant", "position", "product", "project", "quarter", "ref"),
+        *("segment", "unit", "vendor", "version", "week", "year", "zip"),
+    }
+)
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """The first rows of a table: how many there are, and how many values a column has there."""
+
+    rows: int
+    distinct: int
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """What a column is taken for (None: nothing), and what to check about that."""
+
+    definition: Dimension | Measure | None
+    remark: str = ""
+
+
+def is_whole(kind: ColumnType) -> bool:
+    """Whether values are whole numbers, which may be amounts as well as keys."""
+    return kind.kind == "integer" or (kind.kind == "decimal" and kind.scale == 0)
+
+
+def role_of(column: str, kind: ColumnType, look: Look, dialect: str) -> Role:
+    """Return what a column is taken for."""
+    if kind.kind in _PLAIN:
+        return Role(Dimension(column=column))
+    if is_whole(kind):
+        return _whole_number(column, look)
+    if kind.kind == "decimal":
+        return Role(Measure(column=column, aggregation="sum"))
+    if kind.kind == "float" or kind.sql.upper().startswith(_UNSCALED):
+        cast = exp.cast(exp.column(column, quoted=True), "DECIMAL(18, 2)").sql(dialect)
+        remark = f"check: {kind.sql} is rounded to two digits to be exact"
+        return Role(Measure(expression=cast, aggregation="sum"), remark)
+    return Role(None, f"left out: {column} is {kind.sql}")
+
+
+def _whole_number(column: str, look: Look) -> Role:
+    """A key is a dimension; where the name does not tell, the values do."""
+    telling = _telling(column)
+    key, amount = Role(Dimension(column=column)), Role(Measure(column=column, aggregation="sum"))
+    if telling:
+        return key if telling in _KEYS else amount
+    if look.distinct == look.rows:
+        return Role(key.definition, "check: taken for a key, as no value repeats")
+    if look.distinct * _REPEATED <= look.rows:
+        return Role(key.definition, "check: taken for a key, as its values repeat")
+    return Role(amount.definition, "check: taken for an amount; a key is a dimension")
+
+
+def looks_like_key(column: str, kind: ColumnType) -> bool:
+    """Whether whole numbers are rather codes than amounts, by their column's name."""
+    return is_whole(kind) and _telling(column) in _KEYS
+
+
+def _telling(column: str) -> str:
+    """The last word of a name that says what the column holds; empty where none does."""
+    words = [word.lower() for word in _WORD.findall(column)]
+    return next((word for word in reversed(words) if word in _AMOUNTS | _KEYS), "")
+
+
+_LOOKED_AT = 10_000
+_MAX_NAME = 200
+
+
+@dataclass(frozen=True, slots=True)
+class InferredSource:
+    """One table as a source; `remarks` tell what to check about its columns."""
+
+    name: str
+    definition: Source
+    remarks: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Inferred:
+    """A connection's tables as sources, and those that can be none with the reason.
+
+    `align_on` are the dimensions that at least two of the sources have.
+    """
+
+    connection: str
+    sources: tuple[InferredSource, ...]
+    left_out: Mapping[str, str]
+    align_on: tuple[str, ...]
+
+
+async def infer_sources(url: str, folder: Path) -> Inferred:
+    """Return sources for all tables of a database; a path in `url` is relative to `folder`.
+
+    Raises `UnavailableError` or `QueryError` for a database that cannot be looked into.
+    """
+    connection = connection_name(url)
+    sources: dict[str, InferredSource] = {}
+    left_out: dict[str, str] = {}
+    async with Connections(_registry({connection: url}, {}, folder)) as opened:
+        connector = opened.get(connection)
+        for table in await connector.catalog():
+            try:
+                name = _free(table.name, sources)
+                sources[name] = await _source(name, connection, table, connector)
+            except QueryError as error:
+                left_out[f"{table.schema}.{table.name}"] = str(error)
+    found = tuple(sources.values())
+    return Inferred(connection, found, left_out, _shared([one.definition for one in found]))
+
+
+async def tables_of(names: Sequence[str]) -> dict[str, Table]:
+    """Return the table that each of these files holds.
+
+    A sheet of a workbook is written `book.xlsx#Sheet`. Raises `QueryError` for what cannot be
+    read and `UnknownNameError` for a sheet that is not there.
+    """
+    found: dict[str, Table] = {}
+    async with Connections(_registry(_urls(names), {}, Path())) as opened:
+        for name in dict.fromkeys(names):
+            tables = {table.name: table for table in await opened.get(name).catalog()}
+            if Path(name).name not in tables:
+                raise UnknownNameError("sheet", name, tables)
+            found[name] = tables[Path(name).name]
+    return found
+
+
+def declared_files(names: Collection[str], declared: SourceRegistry | None) -> dict[str, Source]:
+    """Return the files among these that are sources of `declared`, by name or by place."""
+    if declared is None:
+        return {}
+    known = {name: _declared(name, declared) for name in names}
+    return {name: source for name, source in known.items() if source is not None}
+
+
+def sources_of(
+    tables: Mapping[str, Table],
+    measures: Collection[str] = (),
+    dimensions: Collection[str] = (),
+    known: Mapping[str, Source] | None = None,
+    declared: SourceRegistry | None = None,
+) -> SourceRegistry:
+    """Return these files as sources of the same names.
+
+    Columns named in `measures`, and those with fractions that are not named in `dimensions`, are
+    summed; all others are dimensions. `known` are sources of `declared`, whose defaults
+    comparisons then have. Raises `InvalidInputError` for a file without a dimension or a measure.
+    """
+    asked = {measure.casefold() for measure in measures}
+    keys = {dimension.casefold() for dimension in dimensions}
+    sources = {name: _file_source(name, table, asked, keys) for name, table in tables.items()}
+    sources |= known or {}
+    urls = _urls(tables)
+    if declared is None:
+        return _registry(urls, sources, Path())
+    connections = {source.connection for source in sources.values()} - {*urls}
+    urls |= {name: declared.declared_url(name) for name in connections}
+    return _registry(urls, sources, declared.folder, declared.comparison)
+
+
+def _declared(name: str, declared: SourceRegistry) -> Source | None:
+    """Return the source that is declared by this name, or over this file."""
+    path = Path(name).absolute()
+    for each in declared.names:
+        source = declared.get(each)
+        if each == name:
+            return source
+        url = declared.url(source.connection)
+        if scheme(url) == "files" and source.table is not None:
+            place = path_of(url, declared.folder)
+            if path.resolve() in {place.resolve(), (place / source.table).resolve()}:
+                return source
+    return None
+
+
+def connection_name(url: str) -> str:
+    """Return a name for the connection: that of the file, folder or database in its URL."""
+    try:
+        stem = Path(urlsplit(url).path).stem
+    except ValueError:
+        stem = ""
+    return re.sub(r"\W+", "_", stem).strip("_").lower() or "data"
+
+
+def _registry(
+    urls: Mapping[str, str],
+    sources: Mapping[str, Source],
+    folder: Path,
+    comparison: ComparisonSettings | None = None,
+) -> SourceRegistry:
+    # Not validated: for a look at the catalogue there are no sources yet.
+    definitions = SourcesFile.model_construct(
+        connections={name: SecretStr(url) for name, url in urls.items()},
+        sources=dict(sources),
+        comparison=comparison or ComparisonSettings(),
+    )
+    return SourceRegistry(definitions, folder)
+
+
+def _urls(names: Iterable[str]) -> dict[str, str]:
+    return {name: f"files:///{_file(name).absolute()}" for name in names}
+
+
+def _file(name: str) -> Path:
+    """Return the path of a file, or of the workbook that a sheet is in."""
+    path = Path(name)
+    book = path.name.partition("#")[0]
+    return path if path.exists() or not book else path.with_name(book)
+
+
+def _file_source(name: str, table: Table, asked: AbstractSet[str], keys: Collection[str]) -> Source:
+    dimensions: dict[str, Dimension] = {}
+    measures: dict[str, Measure] = {}
+    for column, kind in _usable(table):
+        amount = kind.kind in {"decimal", "float"} and not is_whole(kind)
+        if column.casefold() in asked or (amount and column.casefold() not in keys):
+            measures[column] = Measure(column=column, aggregation="sum")
+        else:
+            as_text = "text" if kind.kind == "other" else None
+            dimensions[column] = Dimension(column=column, type=as_text)
+    missing = sorted(asked - {column.casefold() for column in table.columns})
+    if missing:
+        raise UnknownNameError("column", missing[0], table.columns, name)
+    if not dimensions or not measures:
+        lacking = "to sum" if dimensions else "to align on"
+        known = ", ".join(table.columns) or "none"
+        raise InvalidInputError(f"{name}: there is no column {lacking}; its columns: {known}")
+    return Source(connection=name, table=table.name, dimensions=dimensions, measures=measures)
+
+
+async def _source(name: str, connection: str, table: Table, connector: Connector) -> InferredSource:
+    """Return a table as a source; raises `QueryError` for one that can be none."""
+    looks = await _look(table, connector)
+    dimensions: dict[str, Dimension] = {}
+    measures: dict[str, Measure] = {}
+    remarks: list[str] = []
+    for column, kind in _usable(table):
+        role = role_of(column, kind, looks.get(column, Look(0, 0)), connector.dialect)
+        logical = _free(column, (*dimensions, *measures))
+        if isinstance(role.definition, Dimension):
+            dimensions[logical] = role.definition
+        elif role.definition is not None:
+            measures[logical] = role.definition
+        if role.remark:
+            remarks.append(f"{logical}: {role.remark}")
+    if not dimensions:
+        raise QueryError("no column of it can be a dimension")
+    if not measures:
+        column = next(iter(dimensions.values())).column
+        measures[_free("rows", dimensions)] = Measure(column=column, aggregation="count")
+    source = Source(
+        connection=connection,
+        # The short name is that of the table found first, in the default schema.
+        table=table.name if name == table.name else f"{table.schema}.{table.name}",
+        dimensions=dimensions,
+        measures=measures,
+    )
+    return InferredSource(name, source, tuple(remarks))
+
+
+async def _look(table: Table, connector: Connector) -> dict[str, Look]:
+    """Return how many values the columns of whole numbers have in the first rows."""
+    columns = [column for column, kind in _usable(table) if is_whole(kind)]
+    if not columns:
+        return {}
+    first = exp.select(*(sql.bare(column) for column in columns))
+    first.from_(exp.Table(this=sql.name(table.name), db=sql.name(table.schema)), copy=False)
+    counts = [sql.named(exp.Count(this=exp.Star()), "row_count")]
+    for index, column in enumerate(columns):
+        distinct = exp.Count(this=exp.Distinct(expressions=[sql.bare(column)]))
+        counts.append(sql.named(distinct, f"distinct_{index}"))
+    looked = exp.Select(expressions=counts)
+    looked.from_(first.limit(_LOOKED_AT).subquery(sql.name("first")), copy=False)
+    found = await connector.run(compile_sql(looked, connector.dialect), {})
+    (row,) = python_rows(found)
+    return {
+        column: Look(int(row["row_count"]), int(row[f"distinct_{index}"]))
+        for index, column in enumerate(columns)
+    }
+
+
+def _usable(table: Table) -> Iterator[tuple[str, ColumnType]]:
+    """Yield the columns whose names a `sources.yaml` can hold."""
+    for name, kind in table.columns.items():
+        if name.isprintable() and 0 < len(name) <= _MAX_NAME:
+            yield name, kind
+
+
+def _free(name: str, taken: Collection[str]) -> str:
+    """Return the name, or one like it, that differs from those taken in more than case."""
+    known = {other.casefold() for other in taken}
+    others = (f"{name}_{number}" for number in range(2, len(known) + 3))
+    return next(free for free in (name, *others) if free.casefold() not in known)
+
+
+def _shared(sources: Sequence[Source]) -> tuple[str, ...]:
+    names = [name for source in sources for name in source.dimensions]
+    return tuple(dict.fromkeys(name for name in names if names.count(name) > 1))

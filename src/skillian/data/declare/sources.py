@@ -1,0 +1,260 @@
+"""The sources that `sources.yaml` declares: read and checked, by name, with open connections."""
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from skillian.connectors import Connector, connect, dialect_of, scheme, schemes
+from skillian.data.declare.definitions import ComparisonSettings, Measure, Source, SourcesFile
+from skillian.data.declare.document import Data, Document, read_yaml, shown, validated
+from skillian.data.sql.admission import admit_expression, admit_query
+from skillian.errors import (
+    ConfigurationError,
+    Fault,
+    QueryError,
+    SourceNotFoundError,
+    UnavailableError,
+    nearest,
+)
+
+VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+"""How a secret stands in a connection's URL."""
+
+
+def read_definitions(text: str, file: str) -> SourcesFile:
+    """Read and check the text of a `sources.yaml`; raises `ConfigurationError` with all faults."""
+    document = read_yaml(text, file)
+    definitions = validated(SourcesFile, document, secret="connections")  # noqa: S106 - a key
+    if definitions is not None:
+        _check(definitions, document)
+    else:
+        _check_connections(document)
+    _check_variables(document)
+    if definitions is None or document.faults:
+        raise ConfigurationError(document.faults)
+    return definitions
+
+
+def _check_connections(document: Document) -> None:
+    """Note sources without their connection in a file whose other faults hide the rest of it."""
+    data = _mapping(document.data)
+    known = _mapping(data.get("connections"))
+    for name, source in _mapping(data.get("sources")).items():
+        connection = _mapping(source).get("connection")
+        if isinstance(connection, str) and connection not in known:
+            _unknown(document, ("sources", name, "connection"), connection, known)
+
+
+def _check_variables(document: Document) -> None:
+    """Note variables of connections that the environment does not have."""
+    for name, url in _mapping(_mapping(document.data).get("connections")).items():
+        for variable in VARIABLE.findall(url) if isinstance(url, str) else ():
+            if variable not in os.environ:
+                line = document.line_of(("connections", name))
+                message = f"connection `{name}` needs the environment variable {variable}"
+                document.fault(line, f"{message}, which is not set", "set it")
+
+
+def _mapping(data: Data) -> Mapping[str, Data]:
+    return data if isinstance(data, Mapping) else {}
+
+
+def _check(definitions: SourcesFile, document: Document) -> None:
+    """Note what the models cannot see: names that lead nowhere, and SQL that is refused."""
+    for name, url in definitions.connections.items():
+        kind = scheme(url.get_secret_value())
+        if kind not in schemes() and not url.get_secret_value().startswith("${"):
+            known = ", ".join(f"{known}://…" for known in schemes())
+            line = document.line_of(("connections", name))
+            document.fault(line, f"connection `{name}`: unknown kind of database", f"use {known}")
+    for name, source in definitions.sources.items():
+        _check_source(name, source, definitions, document)
+    _check_comparison(definitions, document)
+
+
+def _check_source(name: str, source: Source, definitions: SourcesFile, document: Document) -> None:
+    path = ("sources", name)
+    if source.connection not in definitions.connections:
+        _unknown(document, (*path, "connection"), source.connection, definitions.connections)
+    if source.freshness and source.freshness not in source.dimensions:
+        _unknown(document, (*path, "freshness"), source.freshness, source.dimensions)
+    taken: dict[str, str] = {}
+    for kind, logical in _logical_names(source):
+        other = taken.setdefault(logical.casefold(), logical)
+        if other is not logical:
+            # Databases do not tell apart output columns that differ in case alone.
+            line = document.line_of((*path, kind, logical))
+            document.fault(line, f"`{logical}` is taken by `{other}`", "give it another name")
+    url = definitions.connections.get(source.connection)
+    dialect = dialect_of(scheme(url.get_secret_value())) if url else None
+    if dialect is not None:
+        _check_sql(path, source, dialect, document)
+
+
+def _check_sql(path: tuple[str, ...], source: Source, dialect: str, document: Document) -> None:
+    if source.query is not None:
+        try:
+            admit_query(source.query, dialect)
+        except QueryError as error:
+            document.fault(document.line_of((*path, "query")), f"`query`: {error}")
+    for name, expression in _expressions(source.measures):
+        try:
+            admit_expression(expression, dialect)
+        except QueryError as error:
+            line = document.line_of((*path, "measures", name, "expression"))
+            document.fault(line, f"`expression`: {error}")
+
+
+def _logical_names(source: Source) -> Iterator[tuple[str, str]]:
+    yield from (("dimensions", name) for name in source.dimensions)
+    yield from (("measures", name) for name in source.measures)
+
+
+def _expressions(measures: dict[str, Measure]) -> Iterator[tuple[str, str]]:
+    for name, measure in measures.items():
+        if measure.expression is not None:
+            yield name, measure.expression
+
+
+def _check_comparison(definitions: SourcesFile, document: Document) -> None:
+    comparison, sources = definitions.comparison, definitions.sources.values()
+    dimensions = {name for source in sources for name in source.dimensions}
+    measures = {name for source in sources for name in source.measures}
+    for index, name in enumerate(comparison.default_align_on):
+        if name not in dimensions:
+            _unknown(document, ("comparison", "default_align_on", index), name, dimensions)
+    for name in comparison.measures:
+        if name not in measures:
+            _unknown(document, ("comparison", "measures", name), name, measures)
+    for index, pair in enumerate(comparison.pairs):
+        for name in pair.sources:
+            if name not in definitions.sources:
+                _unknown(document, ("comparison", "pairs", index), name, definitions.sources)
+
+
+def _unknown(
+    document: Document, path: tuple[str | int, ...], name: str, known: Iterable[str]
+) -> None:
+    choices = nearest(name, known)
+    mend = f"did you mean `{choices[0]}`? known: {', '.join(choices)}" if choices else "declare it"
+    document.fault(document.line_of(path), f"there is no `{shown(name)}`", mend)
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """What two sources can be compared by; `align_on` are the dimensions taken by default."""
+
+    dimensions: tuple[str, ...]
+    measures: tuple[str, ...]
+    align_on: tuple[str, ...]
+
+
+class SourceRegistry:
+    """The sources of one configuration file, by name.
+
+    Args:
+        definitions: The checked content of the file.
+        folder: What relative database paths are relative to.
+    """
+
+    def __init__(self, definitions: SourcesFile, folder: Path) -> None:
+        self._definitions = definitions
+        self.folder = folder
+
+    @classmethod
+    def load(cls, path: Path) -> "SourceRegistry":
+        """Read a `sources.yaml`; raises `ConfigurationError` with all of its faults."""
+        try:
+            text = path.read_text(encoding="utf-8")
+        except OSError as error:
+            mend = "write it, or name another file in SKILLIAN_SOURCES"
+            raise ConfigurationError([Fault(str(path), 1, f"{error.strerror}", mend)]) from None
+        except UnicodeDecodeError:
+            raise ConfigurationError([Fault(str(path), 1, "this is not UTF-8 text")]) from None
+        return cls(read_definitions(text, str(path)), path.resolve().parent)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all sources, in file order."""
+        return tuple(self._definitions.sources)
+
+    @property
+    def comparison(self) -> ComparisonSettings:
+        """The defaults of every comparison."""
+        return self._definitions.comparison
+
+    def get(self, name: str) -> Source:
+        """Return a source; raises `SourceNotFoundError` with the nearest names."""
+        if name not in self._definitions.sources:
+            raise SourceNotFoundError(name, self.names)
+        return self._definitions.sources[name]
+
+    def shared(self, a: str, b: str) -> Shared:
+        """Return the names that two sources have in common; raises as `get`."""
+        one, other = self.get(a), self.get(b)
+        dimensions = tuple(name for name in one.dimensions if name in other.dimensions)
+        return Shared(
+            dimensions=dimensions,
+            measures=tuple(name for name in one.measures if name in other.measures),
+            align_on=tuple(name for name in self.comparison.default_align_on if name in dimensions),
+        )
+
+    def declared_url(self, connection: str) -> str:
+        """Return a connection's URL as it is written, without its secrets: never print it."""
+        return self._definitions.connections[connection].get_secret_value()
+
+    def url(self, connection: str) -> str:
+        """Return a connection's URL with its secrets filled in: never print it.
+
+        Raises `UnavailableError` for a variable that the environment does not have.
+        """
+
+        def value(match: re.Match[str]) -> str:
+            if match[1] not in os.environ:
+                raise UnavailableError(
+                    f"connection {connection!r} needs the environment variable {match[1]},"
+                    " which is not set"
+                )
+            return os.environ[match[1]]
+
+        return VARIABLE.sub(value, self.declared_url(connection))
+
+
+class Connections:
+    """Opens each declared connection once, when it is first needed; close it or use `async with`.
+
+    Args:
+        registry: Where the connections are declared.
+    """
+
+    def __init__(self, registry: SourceRegistry) -> None:
+        self._registry = registry
+        self._open: dict[str, Connector] = {}
+
+    def get(self, name: str) -> Connector:
+        """Return the connector of a connection; raises `UnavailableError` if it cannot be made."""
+        if name not in self._open:
+            url = self._registry.url(name)
+            self._open[name] = connect(name, url, self._registry.folder)
+        return self._open[name]
+
+    async def aclose(self) -> None:
+        """Close all of them."""
+        while self._open:
+            _, connector = self._open.popitem()
+            await connector.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.aclose()

@@ -1,0 +1,91 @@
+"""Writes inferred sources as a `sources.yaml` for a person to go on with."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+import yaml
+
+from skillian.connectors import scheme
+from skillian.data.declare.definitions import Definition
+from skillian.data.declare.infer import Inferred, InferredSource
+
+# Their URLs hold a path and nothing else.
+_PATHS = frozenset({"duckdb", "files", "sqlite"})
+_VARIABLE = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_]*\}")
+_ENDLESS = 1_000_000
+
+
+def written(inferred: Inferred, url: str) -> str:
+    """Return the text of a `sources.yaml`; a secret in the URL is never part of it."""
+    return "\n".join(_lines(inferred, url)).rstrip() + "\n"
+
+
+def secret_variable(connection: str, url: str) -> str | None:
+    """Return the environment variable that stands for a URL with a secret, if it has one."""
+    if scheme(url) in _PATHS:
+        return None
+    if _is_plain(url):
+        return None
+    name = re.sub(r"\W", "_", connection, flags=re.ASCII).upper()
+    return f"{name if name[0].isalpha() else 'DB_' + name}_URL"
+
+
+def _is_plain(url: str) -> bool:
+    """Whether a URL has no secret: no password but one from the environment, and no options."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return False
+    hidden = parts.password is None or _VARIABLE.fullmatch(parts.password)
+    return bool(hidden) and not parts.query
+
+
+def _lines(inferred: Inferred, url: str) -> Iterator[str]:
+    variable = secret_variable(inferred.connection, url)
+    yield "# Written from what is there: check what is marked, and give names that people use."
+    yield "connections:"
+    if variable is not None:
+        yield f"  # the environment variable {variable} holds the URL with its password"
+    place = url if variable is None else f"${{{variable}}}"
+    yield f"  {_flow(inferred.connection)}: {_flow(place)}"
+    yield ""
+    yield "sources:"
+    for source in inferred.sources:
+        yield from _source(source)
+    for table, why in inferred.left_out.items():
+        yield f"  # left out: {_comment(f'{table}: {why}')}"
+    if inferred.align_on:
+        yield "comparison:"
+        yield "  # check: by these, as far as both sources have them, groups of rows are compared"
+        yield f"  default_align_on: {_flow(list(inferred.align_on))}"
+
+
+def _source(source: InferredSource) -> Iterator[str]:
+    definition = source.definition
+    yield f"  {_flow(source.name)}:"
+    yield f"    connection: {_flow(definition.connection)}"
+    yield f"    table: {_flow(definition.table or '')}"
+    for remark in source.remarks:
+        yield f"    # {_comment(remark)}"
+    yield from _part("dimensions", definition.dimensions)
+    yield from _part("measures", definition.measures)
+    yield ""
+
+
+def _part(heading: str, definitions: Mapping[str, Definition]) -> Iterator[str]:
+    yield f"    {heading}:"
+    for name, definition in definitions.items():
+        yield f"      {_flow(name)}: {_flow(definition.model_dump(exclude_defaults=True))}"
+
+
+def _flow(value: Any) -> str:
+    dumped: str = yaml.safe_dump(
+        value, default_flow_style=True, allow_unicode=True, sort_keys=False, width=_ENDLESS
+    )
+    return dumped.removesuffix("...\n").strip()
+
+
+def _comment(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,164 @@
+"""Results as a language model may read them.
+
+Long texts and lists are shortened. Of sources with hidden values it reads counts and shares only:
+neither a value of a row nor an amount, nor the members of a dimension.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+from skillian.data.comparison.explain.explanation import (
+    Breakdown,
+    Explanation,
+    MeasureExplanation,
+    share,
+)
+from skillian.data.comparison.interpretation import interpret
+from skillian.data.comparison.results import ComparisonResult
+from skillian.data.declare.sources import SourceRegistry
+from skillian.data.query.catalogue import SourceInfo
+from skillian.data.query.engine import QueryResult
+from skillian.data.sql.values import jsonable
+from skillian.errors import UnavailableError
+
+BREAKDOWNS = 6
+MEMBERS = 5
+LONGEST_TEXT = 200
+
+
+def brief_comparison(result: ComparisonResult) -> dict[str, Any]:
+    """Return the comparison without its proof: thousands of characters of SQL."""
+    return {name: value for name, value in result.to_dict().items() if name != "proof"}
+
+
+def brief_explanation(found: Explanation) -> dict[str, Any]:
+    """Return the smallest breakdowns, and of each the members that carry most."""
+    told: dict[str, Any] = found.to_dict()
+    for measure in told["measures"].values():
+        measure["breakdowns"] = [
+            {**each, "contributions": each["contributions"][:MEMBERS]}
+            for each in measure["breakdowns"][:BREAKDOWNS]
+        ]
+    return told
+
+
+def brief_side(found: QueryResult) -> dict[str, Any]:
+    """Return the rows of one side of a group, without the statement that gave them."""
+    return {
+        "source": found.source,
+        "columns": found.columns,
+        "rows": brief_rows(found),
+        "truncated": found.truncated,
+    }
+
+
+def brief_rows(found: QueryResult) -> list[list[object]]:
+    """Return all rows, each value cut."""
+    return [[brief_value(value) for value in row] for row in found.rows]
+
+
+def brief_measures(found: SourceInfo) -> dict[str, Any]:
+    """Return what a question has to know of each measure."""
+    wanted = {"aggregation", "unit", "description", "synonyms"}
+    return {name: one.model_dump(include=wanted) for name, one in found.measures.items()}
+
+
+def brief_value(value: object) -> object:
+    """Return a value for JSON; of a long text its beginning, and how long it is."""
+    told = jsonable(value)
+    if isinstance(told, str) and len(told) > LONGEST_TEXT:
+        return f"{told[:LONGEST_TEXT]}… ({len(told)} characters)"
+    return told
+
+
+_AMOUNTS = frozenset({"total_a", "total_b", "net_difference", "gross_difference"})
+
+
+def hidden_among(registry: SourceRegistry, names: Iterable[str]) -> tuple[str, ...]:
+    """Return those of the sources whose values are hidden; a name that is no source is none."""
+    known = (name for name in names if name in registry.names)
+    return tuple(name for name in known if registry.get(name).values == "hidden")
+
+
+def refuse_hidden(registry: SourceRegistry, names: Iterable[str]) -> None:
+    """Raise `UnavailableError` with the reason where the values of one of them are hidden."""
+    hidden = hidden_among(registry, names)
+    if hidden:
+        raise UnavailableError(
+            f"the values of {' and '.join(hidden)} are hidden from language models"
+            " (`values: hidden`); compare_sources and explain_difference give counts and shares"
+        )
+
+
+def comparison_counts(result: ComparisonResult) -> dict[str, object]:
+    """Return a comparison's counts and match rates, and sentences that hold no more than these."""
+    summary = result.summary
+    bare = tuple(
+        replace(
+            measure,
+            total_a=None,
+            total_b=None,
+            net_difference=Decimal(0),
+            gross_difference=Decimal(0),
+        )
+        for measure in summary.measures
+    )
+    sentences = interpret(
+        result.source_a,
+        result.source_b,
+        replace(summary, measures=bare),
+        (),
+        result.proof.thresholds,
+    )
+    measures = {
+        measure.name: {k: v for k, v in measure.to_dict().items() if k not in _AMOUNTS}
+        for measure in summary.measures
+    }
+    return {
+        "source_a": result.source_a,
+        "source_b": result.source_b,
+        "summary": {**summary.to_dict(), "measures": measures},
+        "top_differences": [],
+        "interpretation": list(sentences),
+        "cache_key": result.cache_key,
+    }
+
+
+def explanation_shares(explanation: Explanation) -> dict[str, object]:
+    """Return how many members of each dimension carry the gap, and their shares of it."""
+    return {
+        "cache_key": explanation.cache_key,
+        "grain": list(explanation.grain),
+        "unused_dimensions": list(explanation.unused),
+        "interpretation": [
+            _sentence(measure, measure.breakdowns[0])
+            for measure in explanation.measures
+            if measure.breakdowns
+        ]
+        + list(explanation.notes),
+        "measures": {
+            measure.measure: {"breakdowns": [_shares(measure, each) for each in measure.breakdowns]}
+            for measure in explanation.measures
+        },
+    }
+
+
+def _shares(measure: MeasureExplanation, found: Breakdown) -> dict[str, object]:
+    return {
+        "dimensions": list(found.dimensions),
+        "members": found.members,
+        "needed_for_80_percent": found.needed,
+        "gross_shares": [share(each.gross, measure.gross) for each in found.contributions],
+    }
+
+
+def _sentence(measure: MeasureExplanation, found: Breakdown) -> str:
+    dimensions = " and ".join(found.dimensions)
+    if found.needed is None or found.is_trivial:
+        return f"No few members carry the gap in {measure.measure}; it is spread."
+    return (
+        f"{found.needed} of {found.members} members of {dimensions} with a gap carry 80 % or more"
+        f" of the gross gap in {measure.measure}."
+    )

@@ -1,0 +1,1 @@
+"""Queries of one source: declared names become SQL over columns that exist."""

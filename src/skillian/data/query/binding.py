@@ -1,0 +1,237 @@
+"""A source bound to its database: logical names turned into SQL over columns that exist."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from time import monotonic
+
+from cachetools import TTLCache
+from sqlglot import exp
+
+from skillian.connectors.base import ColumnType, Connector, Table
+from skillian.connectors.dialects import compile_sql, replaced
+from skillian.data import sql
+from skillian.data.declare.definitions import Measure, Source
+from skillian.data.declare.sources import Connections, SourceRegistry
+from skillian.data.query.dimensions import DimensionBuilder
+from skillian.data.single_flight import SingleFlight
+from skillian.data.sql.admission import admit_expression, admit_query
+from skillian.errors import QueryError, UnknownNameError, nearest
+
+Tables = Mapping[str, Table]
+"""By `schema.name`, those of the default schema first."""
+
+_ROWS = "source"
+_CONNECTIONS = 1000
+_KNOWN_SECONDS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A logical name's value in one row: its SQL and its type."""
+
+    name: str
+    value: exp.Expr
+    type: ColumnType
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureTerm(Term):
+    """A measure's value in one row, and how it is aggregated.
+
+    `code` is the row's NaN or infinity, where the value cannot hold it; `may_be_nan` says that the
+    value holds its NaN itself; `float_type` names the binary float that the value is exact for.
+    """
+
+    definition: Measure
+    code: exp.Expr | None = None
+    may_be_nan: bool = False
+    float_type: str = ""
+
+    @property
+    def has_code(self) -> bool:
+        """Whether values may be NaN or infinite."""
+        return self.code is not None or self.may_be_nan
+
+
+@dataclass(frozen=True, slots=True)
+class BoundSource:
+    """A source whose table or query and columns are known to exist.
+
+    With `first_rows`, statements see only that many of its rows, whichever the database gives.
+    """
+
+    name: str
+    definition: Source
+    connector: Connector
+    relation: exp.Expr
+    columns: Mapping[str, ColumnType]
+    first_rows: int | None = None
+
+    def dimension(self, name: str, parameters: sql.Parameters) -> Term:
+        """Return the value of a dimension.
+
+        Raises `UnknownNameError` for a name that is not declared, and `QueryError` for a
+        declaration that does not fit the column.
+        """
+        definition = self.definition.dimensions.get(name)
+        if definition is None:
+            raise UnknownNameError("dimension", name, self.definition.dimensions, self.name)
+        column = self._column(definition.column, f"dimension {name!r}")
+        builder = DimensionBuilder(definition, parameters)
+        try:
+            value, kind = builder.build(sql.column(column, _ROWS), self.columns[column])
+        except QueryError as error:
+            raise QueryError(f"dimension {name!r} of {self.name}: {error}") from None
+        return Term(name, value, kind)
+
+    async def measures(self, names: Iterable[str]) -> tuple[MeasureTerm, ...]:
+        """Return the values of measures; the database tells the types of expressions.
+
+        Raises as `dimension` does.
+        """
+        values = {name: self._measure_value(name) for name in names}
+        if not values:
+            return ()
+        # Numbered: a database may cut longer names.
+        numbered = [
+            sql.named(value.copy(), f"v{index}") for index, value in enumerate(values.values())
+        ]
+        select = exp.Select(expressions=numbered)
+        statement = compile_sql(self.rows(select), self.connector.dialect)
+        types = await self.connector.describe(statement)
+        return tuple(
+            MeasureTerm(name, value, types[f"v{index}"], self.definition.measures[name])
+            for index, (name, value) in enumerate(values.items())
+        )
+
+    def rows(self, select: exp.Select) -> exp.Select:
+        """Return a SELECT of expressions with this source as its FROM."""
+        if self.first_rows is None:
+            return select.from_(self.relation.copy(), copy=False)
+        names = dict.fromkeys(column.name for column in select.find_all(exp.Column))
+        used: list[exp.Expr] = [sql.column(name, _ROWS) for name in names]
+        used = used or [sql.named(sql.one(), "n")]
+        first = exp.Select(expressions=used).from_(self.relation.copy(), copy=False)
+        first = first.limit(self.first_rows, copy=False)
+        return select.from_(first.subquery(sql.name(_ROWS), copy=False), copy=False)
+
+    def _measure_value(self, name: str) -> exp.Expr:
+        definition = self.definition.measures.get(name)
+        if definition is None:
+            raise UnknownNameError("measure", name, self.definition.measures, self.name)
+        what = f"measure {name!r}"
+        if definition.column is not None:
+            return sql.column(self._column(definition.column, what), _ROWS)
+        tree = admit_expression(definition.expression or "", self.connector.dialect)
+
+        def quoted(node: exp.Expr) -> exp.Expr:
+            if isinstance(node, exp.Column):
+                return sql.column(self._column(node.name, what), _ROWS)
+            return node
+
+        return replaced(tree, quoted)
+
+    def _column(self, name: str, what: str) -> str:
+        found = _match(name, self.columns)
+        if found is None:
+            near = ", ".join(nearest(name, self.columns)[:5])
+            raise QueryError(f"{what} of {self.name}: there is no column {name!r}; nearest: {near}")
+        return found
+
+
+class Binder:
+    """Binds the sources of a registry; what a database holds is looked up once a minute.
+
+    Args:
+        registry: The sources there are.
+        connections: Their databases.
+    """
+
+    def __init__(self, registry: SourceRegistry, connections: Connections) -> None:
+        self._registry = registry
+        self._connections = connections
+        self._tables: TTLCache[str, Tables] = TTLCache(
+            _CONNECTIONS, _KNOWN_SECONDS, timer=monotonic
+        )
+        self._looking: SingleFlight[Tables] = SingleFlight()
+
+    async def bind(self, name: str) -> BoundSource:
+        """Return a source bound to its database.
+
+        Raises `SourceNotFoundError` for an undeclared name, and `QueryError` where the declared
+        table, or a table of the declared query, does not exist.
+        """
+        definition = self._registry.get(name)
+        connector = self._connections.get(definition.connection)
+        try:
+            return await _bound(
+                name, definition, connector, await self._known(definition.connection)
+            )
+        except QueryError:  # it may have been made a moment ago
+            self._tables.pop(definition.connection, None)
+            return await _bound(
+                name, definition, connector, await self._known(definition.connection)
+            )
+
+    async def _known(self, connection: str) -> Tables:
+        if self._connections.get(connection).keeps_catalog:
+            return await self._looking.run(connection, lambda: self._look(connection))
+        tables = self._tables.get(connection)
+        if tables is None:
+            tables = await self._looking.run(connection, lambda: self._look(connection))
+            self._tables[connection] = tables
+        return tables
+
+    async def _look(self, connection: str) -> Tables:
+        found = await self._connections.get(connection).catalog()
+        return {_full_name(table): table for table in found}
+
+
+async def _bound(
+    name: str, definition: Source, connector: Connector, tables: Tables
+) -> BoundSource:
+    if definition.table is not None:
+        table = _table(name, definition.table, tables)
+        identifier = exp.Table(this=sql.name(table.name), db=sql.name(table.schema))
+        relation = exp.alias_(identifier, sql.name(_ROWS), table=True)
+        return BoundSource(name, definition, connector, relation, table.columns)
+    query = admit_query(definition.query or "", connector.dialect)
+    _check_tables(name, query, tables)
+    columns = await connector.describe(compile_sql(query, connector.dialect))
+    return BoundSource(name, definition, connector, query.subquery(sql.name(_ROWS)), columns)
+
+
+def _full_name(table: Table) -> str:
+    return f"{table.schema}.{table.name}"
+
+
+def _table(source: str, name: str, tables: Tables) -> Table:
+    """Return the table `name` or `schema.name`; the default schema goes first."""
+    short: dict[str, Table] = {}
+    for table in tables.values():
+        short.setdefault(table.name, table)
+    for known in (short, tables):
+        found = _match(name, known)
+        if found is not None:
+            return known[found]
+    near = ", ".join(nearest(name, {*short})[:5]) or "none"
+    raise QueryError(
+        f"source {source}: there is no table {name!r} in its database; nearest: {near}"
+    )
+
+
+def _check_tables(source: str, query: exp.Select, tables: Tables) -> None:
+    own = {cte.alias for cte in query.find_all(exp.CTE)}
+    for table in query.find_all(exp.Table):
+        name = f"{table.db}.{table.name}" if table.db else table.name
+        if name not in own:
+            _table(source, name, tables)
+
+
+def _match(name: str, known: Iterable[str]) -> str | None:
+    """Return the name as it is known: exactly, else the only one that differs in case alone."""
+    names = tuple(known)
+    if name in names:
+        return name
+    alike = [candidate for candidate in names if candidate.casefold() == name.casefold()]
+    return alike[0] if len(alike) == 1 else None

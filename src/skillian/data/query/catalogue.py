@@ -1,0 +1,163 @@
+"""What there is to ask about: every source with its dimensions, their values, and its measures."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from time import monotonic
+from typing import Any
+
+from cachetools import TTLCache
+from sqlglot import exp
+
+from skillian.connectors.dialects import compile_sql
+from skillian.data import sql
+from skillian.data.declare.definitions import Measure
+from skillian.data.declare.sources import SourceRegistry
+from skillian.data.query.binding import Binder, BoundSource
+from skillian.data.query.engine import QueryResult, raw_rows
+from skillian.data.query.filters import filtered_rows
+from skillian.data.sql.values import jsonable, python_rows, python_value
+
+MAX_VALUES = 50
+
+_REMEMBERED_SECONDS = 300
+
+
+@dataclass(frozen=True, slots=True)
+class DimensionInfo:
+    """A dimension: `values` are all of its values, or None where there are more than 50."""
+
+    name: str
+    type: str
+    description: str
+    synonyms: tuple[str, ...]
+    values: tuple[object, ...] | None
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the dimension for JSON."""
+        values = None if self.values is None else [jsonable(value) for value in self.values]
+        return {
+            "type": self.type,
+            "description": self.description,
+            "synonyms": list(self.synonyms),
+            "values": values,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class SourceInfo:
+    """A source: `freshness` is the largest value of the dimension declared for it, or None."""
+
+    name: str
+    description: str
+    dimensions: Mapping[str, DimensionInfo]
+    measures: Mapping[str, Measure]
+    row_count: int
+    freshness: object
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the source for JSON."""
+        return {
+            "name": self.name,
+            "description": self.description,
+            "dimensions": {name: info.to_dict() for name, info in self.dimensions.items()},
+            "measures": {name: _measure(measure) for name, measure in self.measures.items()},
+            "row_count": self.row_count,
+            "freshness": jsonable(self.freshness),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """Some rows of a source as its table holds them; `types` are the columns' in its database."""
+
+    types: tuple[str, ...]
+    rows: QueryResult
+
+
+class Catalogue:
+    """Describes the sources of a registry; a description is kept for five minutes.
+
+    Args:
+        registry: The sources there are.
+        binder: Binds them to their databases.
+    """
+
+    def __init__(self, registry: SourceRegistry, binder: Binder) -> None:
+        self._registry = registry
+        self._binder = binder
+        self._described: TTLCache[str, SourceInfo] = TTLCache(
+            len(registry.names), _REMEMBERED_SECONDS, timer=monotonic
+        )
+
+    async def sources(self) -> tuple[SourceInfo, ...]:
+        """Return all sources, in file order; raises `QueryError` or `UnavailableError`."""
+        return tuple([await self.source(name) for name in self._registry.names])
+
+    async def source(self, name: str) -> SourceInfo:
+        """Return one source; raises `SourceNotFoundError` too."""
+        found = self._described.get(name)
+        if found is None:
+            bound = await self._binder.bind(name)
+            found = self._described[name] = await _describe(bound)
+        return found
+
+    async def sample(self, name: str, limit: int) -> Sample:
+        """Return at most `limit` rows of a source; raises as `source`."""
+        bound = await self._binder.bind(name)
+        types = tuple(kind.sql for kind in bound.columns.values())
+        return Sample(types, await raw_rows(bound, (), limit, in_order=False))
+
+
+async def _describe(source: BoundSource) -> SourceInfo:
+    row_count, freshness = await _extent(source)
+    return SourceInfo(
+        name=source.name,
+        description=source.definition.description,
+        dimensions={name: await _dimension(source, name) for name in source.definition.dimensions},
+        measures=source.definition.measures,
+        row_count=row_count,
+        freshness=freshness,
+    )
+
+
+async def _extent(source: BoundSource) -> tuple[int, object]:
+    """Return the number of rows and the freshness."""
+    parameters = sql.Parameters()
+    columns: list[exp.Expr] = [sql.named(exp.Count(this=exp.Star()), "row_count")]
+    if source.definition.freshness is not None:
+        newest = source.dimension(source.definition.freshness, parameters).value
+        columns.append(sql.named(exp.Max(this=newest), "freshness"))
+    statement = compile_sql(source.rows(exp.Select(expressions=columns)), source.connector.dialect)
+    row = python_rows(await source.connector.run(statement, parameters.values))[0]
+    return int(row["row_count"]), row.get("freshness")
+
+
+async def _dimension(source: BoundSource, name: str) -> DimensionInfo:
+    parameters = sql.Parameters()
+    term = source.dimension(name, parameters)
+    definition = source.definition.dimensions[name]
+    rows = filtered_rows(source, {"value": term.value}, (), parameters).distinct()
+    statement = compile_sql(rows.limit(MAX_VALUES + 1), source.connector.dialect)
+    table = await source.connector.run(statement, parameters.values)
+    values = [python_value(row["value"], term.type.kind) for row in python_rows(table)]
+    few = len(values) <= MAX_VALUES
+    return DimensionInfo(
+        name=name,
+        type=term.type.kind,
+        description=definition.description,
+        synonyms=definition.synonyms,
+        values=tuple(sorted(values, key=_none_last)) if few else None,
+    )
+
+
+def _measure(measure: Measure) -> dict[str, object]:
+    return {
+        "aggregation": measure.aggregation,
+        "unit": measure.unit,
+        "description": measure.description,
+        "synonyms": list(measure.synonyms),
+    }
+
+
+def _none_last(value: Any) -> tuple[bool, Any]:
+    return (value is None, value)

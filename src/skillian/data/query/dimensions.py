@@ -1,0 +1,175 @@
+"""From a declared dimension to the SQL of its value.
+
+No step may make two different values one by accident: a cast that would round or cut is refused,
+at once where the types show it, else by the statement for the first value that shows it.
+"""
+
+from sqlglot import exp
+
+from skillian.connectors.base import ColumnType, Kind
+from skillian.data import sql
+from skillian.data.declare.definitions import DECIMAL, LPAD, Dimension
+from skillian.errors import QueryError
+
+_DAY = "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
+_MOMENT = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?)?$"
+_INTEGER_PATTERN = "^[+-]?[0-9]+$"
+_TARGETS: dict[str, tuple[Kind, str]] = {
+    "text": ("text", "TEXT"),
+    "integer": ("integer", "BIGINT"),
+    "boolean": ("boolean", "BOOLEAN"),
+    "date": ("date", "DATE"),
+    "timestamp": ("timestamp", "TIMESTAMP"),
+}
+# Types of DuckDB that hold more, or fewer, digits of a second than Python and Arrow's default.
+_FINER: dict[str, str] = {
+    "TIMESTAMP_S": "TIMESTAMP",
+    "TIMESTAMP_MS": "TIMESTAMP",
+    "TIMESTAMP_NS": "TIMESTAMP",
+    "TIMESTAMPTZ_NS": "TIMESTAMPTZ",
+}
+
+
+class DimensionBuilder:
+    """Builds the value of one dimension.
+
+    Args:
+        definition: What `sources.yaml` declares.
+        parameters: Takes the values that are bound.
+    """
+
+    def __init__(self, definition: Dimension, parameters: sql.Parameters) -> None:
+        self._definition = definition
+        self._parameters = parameters
+
+    def build(self, column: exp.Expr, kind: ColumnType) -> tuple[exp.Expr, ColumnType]:
+        """Return the value's SQL and type; raises `QueryError` for a type that cannot be meant."""
+        value = column
+        if kind.sql in _FINER and self._definition.type not in {"text", "date"}:
+            value, kind = _microseconds(value, kind)
+        if self._definition.normalise or self._definition.values:
+            value, kind = _text(value, kind), ColumnType("text", "TEXT")
+            for step in self._definition.normalise:
+                value = self._normalise(value, step)
+            value = self._mapped(value)
+        if self._definition.type is not None:
+            return self._typed(value, kind, self._definition.type)
+        if kind.kind in {"float", "other"}:
+            mend = "decimal(18,2)" if kind.kind == "float" else "text"
+            raise QueryError(
+                f"its column is {kind.sql}, which is not exact; declare `type: {mend}`"
+            )
+        return (_text(value, kind) if kind.kind == "text" else value), kind
+
+    def _normalise(self, value: exp.Expr, step: str) -> exp.Expr:
+        if step == "trim":
+            return sql.trimmed(value)
+        if step == "upper":
+            return sql.uppered(value)
+        padding = LPAD.fullmatch(step)
+        if padding is None:
+            return exp.Normalize(this=value, form=exp.var("NFC"))
+        width = exp.Literal.number(int(padding["width"]))
+        padded = exp.Pad(
+            this=value.copy(),
+            expression=width,
+            fill_pattern=exp.Literal.string(padding["fill"]),
+            is_left=True,
+        )
+        # LPAD cuts what is longer, which would make different keys equal.
+        longer = exp.GTE(this=exp.Length(this=value.copy()), expression=width.copy())
+        return exp.case().when(longer, value).else_(padded)
+
+    def _mapped(self, value: exp.Expr) -> exp.Expr:
+        if not self._definition.values:
+            return value
+        case = exp.Case(this=value)
+        for written, meant in self._definition.values.items():
+            case = case.when(self._parameters.bind(written), self._parameters.bind(meant))
+        return case.else_(value.copy())
+
+    def _typed(self, value: exp.Expr, kind: ColumnType, target: str) -> tuple[exp.Expr, ColumnType]:
+        match = DECIMAL.fullmatch(target)
+        if match:
+            goal = ColumnType("decimal", target.upper(), int(match["scale"]))
+            return _to_decimal(value, kind, goal), goal
+        goal = ColumnType(*_TARGETS[target])
+        if target == "text" and self._definition.format:
+            if kind.kind not in {"date", "timestamp", "timestamptz"}:
+                raise QueryError(f"`format` writes dates and timestamps; its column is {kind.sql}")
+            pattern = exp.Literal.string(self._definition.format)
+            return exp.TimeToStr(this=value, format=pattern), goal
+        if target == "text":
+            return _text(value, kind), goal
+        if target == "integer":
+            return _to_integer(value, kind), goal
+        if target in {"date", "timestamp"}:
+            return self._to_time(value, kind, goal), goal
+        return (value if kind.kind == "boolean" else exp.cast(value, goal.sql)), goal
+
+    def _to_time(self, value: exp.Expr, kind: ColumnType, goal: ColumnType) -> exp.Expr:
+        if kind.kind == goal.kind:
+            return value
+        if kind.kind in {"date", "timestamp", "timestamptz"}:  # of a time with a zone, that in UTC
+            moment = value.copy()
+            moment.type = exp.DataType.build(kind.kind)  # so that no text is looked for in it
+            return exp.cast(moment, goal.sql)
+        if self._definition.format and kind.kind in {"text", "integer"}:
+            pattern = exp.Literal.string(self._definition.format)
+            return exp.cast(exp.StrToTime(this=_text(value, kind), format=pattern), goal.sql)
+        if kind.kind != "text":
+            raise QueryError(f"its column is {kind.sql}; declare a `format` to read it by")
+        return _guarded(value, _DAY if goal.kind == "date" else _MOMENT, goal.sql)
+
+
+def _microseconds(value: exp.Expr, kind: ColumnType) -> tuple[exp.Expr, ColumnType]:
+    """Return a time in microseconds; one that is finer fails, naming the value."""
+    goal = _FINER[kind.sql]
+    cut = exp.cast(value.copy(), goal)
+    again = exp.cast(cut.copy(), exp.DataType.build(kind.sql, dialect="duckdb", udt=True))
+    told = exp.Literal.string(" is finer than microseconds; declare `type: text`")
+    failing = exp.DPipe(this=exp.cast(value.copy(), "TEXT"), expression=told)
+    case = exp.case().when(exp.EQ(this=again, expression=value.copy()), cut)
+    written = "TIMESTAMP" if goal == "TIMESTAMP" else "TIMESTAMP WITH TIME ZONE"
+    return case.else_(exp.cast(failing, goal)), ColumnType(kind.kind, written)
+
+
+def _text(value: exp.Expr, kind: ColumnType) -> exp.Expr:
+    if kind.kind == "float":
+        raise QueryError(f"its column is {kind.sql}; declare `type: decimal(18,2)` and no steps")
+    if kind.kind in {"timestamp", "timestamptz"}:
+        value = value.copy()
+        value.type = exp.DataType.build(kind.kind)  # databases write them in ways of their own
+    return value if kind.sql in {"VARCHAR", "TEXT"} else exp.cast(value, "TEXT")
+
+
+def _to_integer(value: exp.Expr, kind: ColumnType) -> exp.Expr:
+    if kind.kind == "integer":
+        return value
+    if kind.kind == "text":
+        return _guarded(value, _INTEGER_PATTERN, "BIGINT")
+    if kind.kind == "boolean":
+        case = exp.case().when(value, sql.one(), copy=False)
+        return exp.cast(case.when(exp.Not(this=value.copy()), sql.zero(), copy=False), "BIGINT")
+    if kind.kind == "decimal" and kind.scale == 0:
+        return exp.cast(value, "BIGINT")
+    raise QueryError(f"its column is {kind.sql}: as an integer it would be rounded or cut")
+
+
+def _to_decimal(value: exp.Expr, kind: ColumnType, goal: ColumnType) -> exp.Expr:
+    if kind.kind == "decimal" and kind.scale > goal.scale:
+        raise QueryError(f"its column is {kind.sql}: as {goal.sql} it would be rounded")
+    if kind.kind == "text":
+        fraction = rf"(\.[0-9]{{0,{goal.scale}}})?"
+        return _guarded(value, f"^[+-]?[0-9]+{fraction}$", goal.sql)
+    if kind.kind not in {"integer", "decimal", "float"}:
+        raise QueryError(f"its column is {kind.sql}, which is not a number")
+    return exp.cast(value, exp.DataType.build(goal.sql))
+
+
+def _guarded(value: exp.Expr, pattern: str, target: str) -> exp.Expr:
+    """Return a cast of text that fails, naming the value, where it would round or cut."""
+    goal = exp.DataType.build(target)
+    fits = exp.RegexpLike(this=value, expression=exp.Literal.string(pattern))
+    told = exp.DPipe(this=value.copy(), expression=exp.Literal.string(f" is not {target}"))
+    return exp.case().when(fits, exp.cast(value.copy(), goal)).else_(exp.cast(told, goal))

@@ -1,0 +1,241 @@
+"""Queries of one source: its measures by dimensions, or its rows as the table holds them."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import cast
+
+from sqlglot import exp
+
+from skillian.connectors.base import ColumnType, Kind
+from skillian.connectors.dialects import compile_sql
+from skillian.data import sql
+from skillian.data.query.binding import Binder, BoundSource, MeasureTerm, Term
+from skillian.data.query.filters import Condition, Filters, conditions, filtered_rows
+from skillian.data.query.measures import code_of, exact_measures, finite, number_of, result_scale
+from skillian.data.sql import Statement, prepare
+from skillian.data.sql.values import jsonable, python_rows, python_value
+from skillian.errors import InvalidInputError, UnknownNameError
+
+DEFAULT_LIMIT = 100
+MAX_LIMIT = 1000
+
+_ROWS = "rows"
+_SHORTEST_CUT = 60
+_CODE = "code of measure "  # no source has such a name: it holds what no decimal does
+
+
+@dataclass(frozen=True, slots=True)
+class QueryResult:
+    """The answer to one question about one source.
+
+    `rows` are in the order of `columns`; measures are `Decimal` or None. `truncated` says that
+    there were more rows than the limit.
+    """
+
+    source: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[object, ...], ...]
+    truncated: bool
+    filters: tuple[Condition, ...]
+    sql: str
+    parameters: Mapping[str, object]
+
+    @property
+    def row_count(self) -> int:
+        """How many rows are held here."""
+        return len(self.rows)
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the result for JSON; decimals are strings."""
+        return {
+            "source": self.source,
+            "columns": list(self.columns),
+            "rows": [[jsonable(value) for value in row] for row in self.rows],
+            "row_count": self.row_count,
+            "truncated": self.truncated,
+            "filters": [condition.to_dict() for condition in self.filters],
+            "sql": self.sql,
+            "parameters": {name: jsonable(value) for name, value in self.parameters.items()},
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """A checked question: what to group by, what to add up, which rows, in which order."""
+
+    dimensions: tuple[Term, ...]
+    measures: tuple[MeasureTerm, ...]
+    where: tuple[Condition, ...]
+    order: tuple[tuple[str, bool], ...]
+
+
+class QueryEngine:
+    """Answers questions about single sources, each by one SELECT.
+
+    Args:
+        binder: Binds the sources there are to their databases.
+    """
+
+    def __init__(self, binder: Binder) -> None:
+        self._binder = binder
+
+    async def query(
+        self,
+        source: str,
+        dimensions: Sequence[str] | None = None,
+        measures: Sequence[str] | None = None,
+        filters: Filters | None = None,
+        *,
+        order: Sequence[str] | None = None,
+        limit: int = DEFAULT_LIMIT,
+    ) -> QueryResult:
+        """Return the measures per combination of the dimensions, or those combinations alone.
+
+        `order` names columns of the result, each with a leading `-` for descending; without it
+        rows are ordered by the dimensions. `limit` goes up to `MAX_LIMIT` rows.
+        Raises `InvalidInputError`, `UnknownNameError` (the nearest names with it) or `QueryError`.
+        """
+        names = tuple(dict.fromkeys(dimensions or ())), tuple(dict.fromkeys(measures or ()))
+        if not 1 <= limit <= MAX_LIMIT:
+            raise InvalidInputError(f"limit is from 1 to {MAX_LIMIT}, not {limit}")
+        bound = await self._binder.bind(source)
+        if not any(names):
+            raise InvalidInputError(f"name dimensions or measures of {source}; {_offer(bound)}")
+        parameters = sql.Parameters()
+        where = conditions(bound, filters)
+        question = _Question(
+            dimensions=tuple(bound.dimension(name, parameters) for name in names[0]),
+            measures=await exact_measures(bound, names[1], where),
+            where=where,
+            order=_order(order, (*names[0], *names[1])),
+        )
+        statement = await asyncio.to_thread(
+            lambda: compile_sql(
+                _statement(bound, question, limit, parameters), bound.connector.dialect
+            )
+        )
+        table = await bound.connector.run(statement, parameters.values)
+        kinds: list[Kind] = [term.type.kind for term in question.dimensions]
+        rows = tuple(_row(row, kinds, question.measures) for row in python_rows(table))
+        return QueryResult(
+            source=source,
+            columns=(*names[0], *names[1]),
+            rows=rows[:limit],
+            truncated=len(rows) > limit,
+            filters=question.where,
+            sql=statement,
+            parameters=parameters.values,
+        )
+
+
+def _row(
+    row: Mapping[str, object], kinds: Sequence[Kind], measures: Sequence[MeasureTerm]
+) -> tuple[object, ...]:
+    """A row of the result: dimensions of these kinds, then measures."""
+    values = tuple(row.values())
+    found = [python_value(value, kind) for value, kind in zip(values, kinds, strict=False)]
+    for index, value in enumerate(values[len(kinds) : len(kinds) + len(measures)]):
+        number = cast("Decimal | None", value)
+        found.append(number_of(number, row.get(f"{_CODE}{index}")))
+    return tuple(found)
+
+
+def _offer(bound: BoundSource) -> str:
+    dimensions, measures = bound.definition.dimensions, bound.definition.measures
+    return f"dimensions: {', '.join(dimensions)}; measures: {', '.join(measures)}"
+
+
+def _order(order: Sequence[str] | None, columns: Sequence[str]) -> tuple[tuple[str, bool], ...]:
+    """Return the columns to order by, each with whether it descends."""
+    found: list[tuple[str, bool]] = []
+    for name in order or ():
+        if name in columns:
+            found.append((name, False))
+        elif name.startswith("-") and name[1:] in columns:
+            found.append((name[1:], True))
+        else:
+            raise UnknownNameError("column", name.removeprefix("-"), columns, "the result")
+    return tuple(found)
+
+
+def _statement(
+    bound: BoundSource, question: _Question, limit: int, parameters: sql.Parameters
+) -> exp.Select:
+    terms = (*question.dimensions, *question.measures)
+    aliases = {term.name: _alias(index, term.name) for index, term in enumerate(terms)}
+    values = {aliases[term.name]: term.value for term in terms}
+    for index, measure in enumerate(question.measures):
+        if measure.code is not None:
+            values[f"{_CODE}{index}"] = measure.code
+    rows = filtered_rows(bound, values, question.where, parameters)
+    keys = [sql.column(aliases[term.name], _ROWS) for term in question.dimensions]
+    totals: list[exp.Expr] = []
+    codes: list[exp.Expr] = []
+    for index, term in enumerate(question.measures):
+        value, scale = sql.column(aliases[term.name], _ROWS), result_scale(term)
+        row_code = None if term.code is None else sql.column(f"{_CODE}{index}", _ROWS)
+        totals.append(sql.named(finite(term, value, row_code, scale), aliases[term.name]))
+        code = code_of(term, value, row_code, scale)
+        codes += [] if code is None else [sql.named(code, f"{_CODE}{index}")]
+    select = exp.Select(expressions=[*keys, *totals, *codes]).from_(rows.subquery(sql.name(_ROWS)))
+    if keys:
+        select = select.group_by(*(key.copy() for key in keys))
+    named = {name for name, _ in question.order}
+    ties = [(term.name, False) for term in question.dimensions if term.name not in named]
+    ordered = [
+        exp.Ordered(this=exp.column(sql.name(aliases[name])), desc=down, nulls_first=False)
+        for name, down in (*question.order, *ties)
+    ]
+    if ordered:
+        select = select.order_by(*ordered)
+    # One row more than asked for shows whether there are more.
+    return select.limit(limit + 1)
+
+
+def _alias(index: int, name: str) -> str:
+    """A column's name in the statement: its own, unless a database might cut it."""
+    return name if len(name.encode()) <= _SHORTEST_CUT else f"c{index}"
+
+
+async def raw_rows(
+    source: BoundSource, where: Sequence[Condition], limit: int, *, in_order: bool
+) -> QueryResult:
+    """Return at most `limit` rows that keep the conditions, all of their columns.
+
+    Without `in_order` the database gives those that it comes upon first.
+    """
+    statement = await asyncio.to_thread(_raw_statement, source, where, limit, in_order)
+    table = await source.connector.run(statement.text, statement.parameters)
+    found = [tuple(row.values()) for row in python_rows(table)]
+    return QueryResult(
+        source=source.name,
+        columns=tuple(source.columns),
+        rows=tuple(found[:limit]),
+        truncated=len(found) > limit,
+        filters=tuple(where),
+        sql=statement.text,
+        parameters=statement.parameters,
+    )
+
+
+def _raw_statement(
+    source: BoundSource,
+    where: Sequence[Condition],
+    limit: int,
+    in_order: bool,  # noqa: FBT001 - as above
+) -> Statement:
+    parameters = sql.Parameters()
+    columns = {name: _shown(name, kind) for name, kind in source.columns.items()}
+    select = filtered_rows(source, columns, where, parameters).limit(limit + 1, copy=False)
+    if in_order:
+        order = [exp.Ordered(this=sql.bare(name), nulls_first=False) for name in columns]
+        select = select.order_by(*order, copy=False)
+    return prepare(select, source.connector.dialect, parameters.values)
+
+
+def _shown(name: str, kind: ColumnType) -> exp.Expr:
+    """A column as it is; texts, binary floats and types unknown here as plain text."""
+    value = sql.column(name, "source")
+    return exp.cast(value, "TEXT") if kind.kind in {"text", "float", "other"} else value

@@ -1,0 +1,279 @@
+"""From a measure's value in one row to its exact aggregate.
+
+A sum of whole numbers is a decimal without fraction; an average is a quotient of whole numbers,
+rounded half away from zero to `AVERAGE_DIGITS` digits more than its values have. A binary float
+counts as the shortest decimal that it prints, so 0.1 is 0.1, and sums do not depend on the order.
+Next to each number there may be a code for what a decimal cannot hold: NaN, or an infinity.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+from sqlglot import exp
+
+from skillian.connectors.base import ColumnType
+from skillian.data import sql
+from skillian.data.query.binding import BoundSource, MeasureTerm
+from skillian.data.query.filters import Condition, filtered_rows
+from skillian.data.query.unfit import is_empty, not_numbers
+from skillian.data.sql import prepare
+from skillian.data.sql.values import python_rows
+from skillian.errors import QueryError
+
+AVERAGE_DIGITS = 6
+
+NAN = 2
+"""The code of NaN; those of the infinities are 1 and -1."""
+
+COUNTS = frozenset({"count", "count_distinct"})
+_NUMBERS = frozenset({"integer", "decimal"})
+_WITHOUT_SCALE = frozenset({"numeric", "decimal"})
+# Types of whole numbers whose sum DuckDB returns as a binary float.
+_INEXACT_SUMS = frozenset({"UHUGEINT"})
+
+
+def result_scale(term: MeasureTerm) -> int:
+    """Return how many digits after the point the aggregate needs.
+
+    Raises `QueryError` where the value is not an exact number.
+    """
+    if term.definition.aggregation in COUNTS:
+        return 0
+    if term.type.kind == "float":
+        raise QueryError(
+            f"measure {term.name!r} is {term.type.sql}, a binary float, whose sums are not exact;"
+            f" declare `expression: CAST({term.definition.column or '…'} AS DECIMAL(18,2))`"
+        )
+    if term.type.sql.lower() in _WITHOUT_SCALE:
+        raise QueryError(
+            f"measure {term.name!r} is {term.type.sql} without a scale; declare"
+            f" `expression: CAST({term.definition.column or '…'} AS DECIMAL(18,2))`"
+        )
+    if term.type.kind not in _NUMBERS:
+        raise QueryError(f"measure {term.name!r} is {term.type.sql}, which is not a number")
+    more = AVERAGE_DIGITS if term.definition.aggregation == "avg" else 0
+    return term.type.scale + more
+
+
+def aggregate(term: MeasureTerm, value: exp.Expr, scale: int) -> exp.Expr:
+    """Return the aggregate of `value` as a decimal with this scale (at least `result_scale`)."""
+    match term.definition.aggregation:
+        case "avg":
+            return _average(_sum(term, value), value, term.type.scale, scale)
+        case "sum":
+            result: exp.Expr = _sum(term, value)
+        case "min":
+            result = exp.Min(this=value)
+        case "max":
+            result = exp.Max(this=value)
+        case "count":
+            result = exp.Count(this=value)
+        case _:
+            # As plain text: a column's collation may take two texts for one.
+            text = exp.cast(value, "TEXT") if term.type.kind == "text" else value
+            result = exp.Count(this=exp.Distinct(expressions=[text]))
+    return sql.decimal(result, scale)
+
+
+def finite(term: MeasureTerm, value: exp.Expr, code: exp.Expr | None, scale: int) -> exp.Expr:
+    """Return the aggregate where it is a finite number, else NULL; `code` is that of a row."""
+    total = aggregate(term, value, scale)
+    special = code_of(term, value, code, scale)
+    if special is None:
+        return total
+    return sql.decimal(exp.case().when(sql.is_null(special), total, copy=False), scale)
+
+
+def code_of(
+    term: MeasureTerm, value: exp.Expr, code: exp.Expr | None, scale: int
+) -> exp.Expr | None:
+    """Return the code of the aggregate: as databases order them, NaN is above all numbers."""
+    if term.may_be_nan:
+        nan = exp.EQ(this=aggregate(term, value, scale), expression=_nan())
+        return exp.Paren(this=exp.case().when(nan, exp.Literal.number(NAN), copy=False))
+    if code is None:
+        return None
+    highest, lowest = exp.Max(this=code.copy()), exp.Min(this=code.copy())
+    if term.definition.aggregation in {"sum", "avg"}:
+        case = _code_of_sum(highest, lowest)
+    else:
+        is_max = term.definition.aggregation == "max"
+        first, beyond = (highest, (NAN, 1)) if is_max else (lowest, (-1,))
+        case = exp.case()
+        for each in beyond:
+            case = case.when(sql.equals(first, each), exp.Literal.number(each), copy=False)
+        nothing = sql.equals(exp.Count(this=value.copy()), 0)
+        case = case.when(nothing, first.copy(), copy=False)
+    return exp.Paren(this=case)
+
+
+def _code_of_sum(highest: exp.Expr, lowest: exp.Expr) -> exp.Case:
+    both = sql.all_of([sql.equals(highest, 1), sql.equals(lowest, -1)])
+    nan = sql.any_of([sql.equals(highest, NAN), both])
+    case = exp.case().when(nan, exp.Literal.number(NAN), copy=False)
+    case = case.when(sql.equals(highest, 1), exp.Literal.number(1), copy=False)
+    return case.when(sql.equals(lowest, -1), exp.Literal.number(-1), copy=False)
+
+
+def _nan() -> exp.Expr:
+    return exp.cast(exp.Literal.string("NaN"), "DECIMAL")
+
+
+def _sum(term: MeasureTerm, value: exp.Expr) -> exp.Expr:
+    inexact = term.type.sql in _INEXACT_SUMS
+    return exp.Sum(this=sql.decimal(value.copy(), term.type.scale) if inexact else value.copy())
+
+
+def _average(total: exp.Expr, value: exp.Expr, scale: int, result_scale: int) -> exp.Expr:
+    # In whole numbers, because a quotient of decimals is a binary float in DuckDB:
+    # sign(n) * ((2 * |n| + count) // (2 * count)) with n = sum * 10 ** result_scale.
+    exact = sql.decimal(total, scale)
+    numerator = exp.cast(exp.Mul(this=exact, expression=_power(result_scale)), "INT128")
+    count = exp.Nullif(this=exp.Count(this=value.copy()), expression=exp.Literal.number(0))
+    doubled = exp.Add(this=_twice(exp.Abs(this=numerator)), expression=count)
+    quotient = exp.IntDiv(
+        this=exp.Paren(this=doubled), expression=exp.Paren(this=_twice(count.copy()))
+    )
+    signed = exp.Mul(this=exp.Sign(this=numerator.copy()), expression=exp.Paren(this=quotient))
+    unit = exp.cast(exp.Literal.string(f"1e-{result_scale}"), _fraction(result_scale))
+    return sql.decimal(exp.Mul(this=sql.decimal(signed, 0), expression=unit), result_scale)
+
+
+def _twice(value: exp.Expr) -> exp.Expr:
+    return exp.Mul(this=exp.Literal.number(2), expression=value)
+
+
+def _power(scale: int) -> exp.Expr:
+    return exp.cast(exp.Literal.number(10**scale), exp.DataType.build(f"DECIMAL({scale + 1}, 0)"))
+
+
+def _fraction(scale: int) -> exp.DataType:
+    return exp.DataType.build(f"DECIMAL({scale + 1}, {scale})")
+
+
+_CODES = {"nan": NAN, "inf": 1, "infinity": 1, "-inf": -1, "-infinity": -1}
+_SPECIAL_NUMBERS = {NAN: Decimal("NaN"), 1: Decimal("Infinity"), -1: Decimal("-Infinity")}
+_DIALECTS = frozenset({"duckdb", "postgres", "spark"})
+"""Where a float prints all of the digits that tell it from others."""
+
+
+def number_of(value: Decimal | None, code: object) -> Decimal | None:
+    """Return the number that a decimal and a code stand for."""
+    return value if code is None else _SPECIAL_NUMBERS[int(str(code))]
+
+
+async def exact_measures(
+    source: BoundSource, names: Iterable[str], where: Sequence[Condition] = ()
+) -> tuple[MeasureTerm, ...]:
+    """Return measures whose values are exact, with `where` the only rows that are asked for.
+
+    Raises as `BoundSource.measures`, and `QueryError` for floats of too many digits and for what
+    is not a number.
+    """
+    return tuple([await _exact(source, term, where) for term in await source.measures(names)])
+
+
+async def _exact(source: BoundSource, term: MeasureTerm, where: Sequence[Condition]) -> MeasureTerm:
+    dialect = source.connector.dialect
+    if term.definition.aggregation in COUNTS:
+        return term
+    if term.type.kind == "decimal" and dialect == "postgres":
+        return replace(term, may_be_nan=True)
+    if term.type.kind == "float" and dialect in _DIALECTS:
+        return await _decimal_of(source, term, where)
+    if term.type.kind == "text" and await is_empty(source, term.value):
+        return replace(
+            term, value=sql.decimal(term.value, 0), type=ColumnType("decimal", "DECIMAL(38,0)")
+        )
+    if term.type.kind == "text":
+        raise QueryError(f"source {source.name}: {await not_numbers(source, term)}")
+    return term
+
+
+async def _decimal_of(
+    source: BoundSource, term: MeasureTerm, where: Sequence[Condition]
+) -> MeasureTerm:
+    parameters = sql.Parameters()
+    rows = filtered_rows(source, {"value": term.value}, where, parameters)
+    value = sql.bare("value")
+    finite = sql.is_null(_code(value, term.type))
+    found = exp.Select(
+        expressions=[
+            sql.named(exp.Max(this=exp.case().when(finite, part, copy=False)), name)
+            for name, part in (
+                ("fraction", _fraction_digits(value, term.type)),
+                ("size", exp.Abs(this=value)),
+            )
+        ]
+    )
+    row = await ask_one(
+        source, found.from_(rows.subquery(sql.name("rows"), copy=False)), parameters
+    )
+    fraction = max(int(row["fraction"] or 0), 0)
+    whole = len(str(int(row["size"] or 0)))
+    if fraction + whole > sql.MAX_DIGITS:
+        column = term.definition.column or "…"
+        raise QueryError(
+            f"source {source.name}: measure {term.name!r} is {term.type.sql}, a binary float whose"
+            f" values take {whole} digits before the point and {fraction} after it, more than the"
+            f" {sql.MAX_DIGITS} of a decimal; declare how to round them in a sources.yaml:"
+            f" `expression: CAST({column} AS DECIMAL(38,{max(sql.MAX_DIGITS - whole - 6, 0)}))`"
+        )
+    code = _code(term.value, term.type)
+    exact = sql.decimal(_printed(term.value, term.type), fraction)
+    return replace(
+        term,
+        value=exp.case().when(sql.is_null(code), exact, copy=False),
+        type=ColumnType("decimal", f"DECIMAL({sql.MAX_DIGITS},{fraction})", fraction),
+        code=code,
+        float_type=term.type.sql,
+    )
+
+
+def _printed(value: exp.Expr, kind: ColumnType) -> exp.Expr:
+    """Return the text of a float; its type is there for dialects that print it otherwise."""
+    value = value.copy()
+    value.type = exp.DataType.build("FLOAT" if kind.sql.lower() == "float" else "DOUBLE")
+    return exp.cast(value, "TEXT")
+
+
+def _code(value: exp.Expr, kind: ColumnType) -> exp.Expr:
+    text = exp.Lower(this=_printed(value, kind))
+    case = exp.case()
+    for written, code in _CODES.items():
+        case = case.when(sql.is_text(text, written), exp.Literal.number(code), copy=False)
+    return exp.Paren(this=case)
+
+
+def _fraction_digits(value: exp.Expr, kind: ColumnType) -> exp.Expr:
+    """Return how many digits after the point a float prints, its exponent counted in."""
+    text = exp.Lower(this=_printed(value, kind))
+    fraction = exp.Trim(
+        this=_part(_part(text, "e", 1), ".", 2),
+        expression=exp.Literal.string("0"),
+        position="TRAILING",
+    )
+    exponent = exp.Nullif(this=_part(text, "e", 2), expression=exp.Literal.string(""))
+    shifted = exp.Coalesce(this=exp.cast(exponent, "INT"), expressions=[sql.zero()])
+    return exp.Sub(this=exp.Length(this=fraction), expression=shifted)
+
+
+def _part(text: exp.Expr, delimiter: str, place: int) -> exp.Expr:
+    given = [text.copy(), exp.Literal.string(delimiter), exp.Literal.number(place)]
+    return exp.Anonymous(this="SPLIT_PART", expressions=given)
+
+
+async def ask_one(
+    source: BoundSource, select: exp.Select, parameters: sql.Parameters
+) -> Mapping[str, Any]:
+    """Return the only row of a statement, however long it takes."""
+    connector = source.connector
+    statement = prepare(select, connector.dialect, parameters.values)
+    found: list[dict[str, Any]] = []
+    async with aclosing(connector.stream(statement.text, statement.parameters)) as batches:
+        async for batch in batches:
+            found += python_rows(batch)
+    return found[0]

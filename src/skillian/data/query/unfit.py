@@ -1,0 +1,149 @@
+"""Which values a conversion does not take, as SQL that does not fail at them."""
+
+import re
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from skillian.connectors.base import ColumnType
+from skillian.connectors.dialects import compile_sql
+from skillian.data import sql
+from skillian.data.query.binding import BoundSource, MeasureTerm
+from skillian.data.sql.values import python_rows
+from skillian.errors import QueryError
+
+_SHOWN = 5
+_LONGEST = 40
+_SIGNS = "€$£%"
+# Of a narrower one a value would lose digits without a word.
+_FRACTION = 10
+_NUMBER = f"DECIMAL({sql.MAX_DIGITS},{_FRACTION})"
+_PLAIN = r"^-?(0|[1-9][0-9]*)(\.[0-9]+)?$"
+_SPECIAL = frozenset({"nan", "inf", "infinity"})
+_COMMA = re.compile(r"[+-]?[0-9]{1,3}(\.?[0-9]{3})*,[0-9]{1,2}")
+_THOUSANDS = re.compile(r"[+-]?[0-9,]*[0-9](\.[0-9]*)?")
+
+
+def unfit_test(value: exp.Expr, dialect: str) -> exp.Expr | None:
+    """Return the test for rows in which `value` cannot be made; None where that cannot be asked.
+
+    DuckDB can try a conversion; elsewhere only those can be tested that stand in a CASE of
+    their own, with the pattern of what fits.
+    """
+    if dialect == "duckdb":
+        there = [sql.negated(sql.is_null(column)) for column in value.find_all(exp.Column)]
+        return sql.all_of([*there, sql.is_null(_tried(value))])
+    for case in value.find_all(exp.Case):
+        fits = case.args["ifs"][0].this
+        if isinstance(fits, exp.RegexpLike):
+            return sql.negated(fits)
+    return None
+
+
+async def not_numbers(source: BoundSource, term: MeasureTerm) -> str:
+    """Return why a text is no measure: which values are not numbers, and what to do."""
+    told = f"measure {term.name!r} is {term.type.sql}, which is not a number"
+    column = term.definition.column
+    if source.connector.dialect != "duckdb" or column is None:
+        return told
+    goal = ColumnType("decimal", _NUMBER, _FRACTION)
+    values = await misfits(source, term.value, goal)
+    remedy = " or declare in a sources.yaml what they mean, such as `expression: "
+    if values:
+        return (
+            f"{told}: it holds {await shown(source, term.value, values)}. Correct these values,"
+            f" leave the place of one that is not known empty,{remedy}{_meant(column, values)}"
+        )
+    plain = exp.RegexpLike(this=sql.bare("value"), expression=exp.Literal.string(_PLAIN))
+    values = await _tried_values(source, term.value, sql.negated(plain))
+    holds = f": it holds {await shown(source, term.value, values)}" if values else ""
+    return (
+        f"{told}{holds}. Write these values as plain numbers,{remedy}"
+        f"CAST({_written(column)} AS {_NUMBER})`, which rounds to {_FRACTION} digits after the"
+        " point"
+    )
+
+
+async def is_empty(source: BoundSource, value: exp.Expr) -> bool:
+    """Return whether it is text for want of any value, as where a file has only its header.
+
+    In a database the declared type counts, whether there are rows or not.
+    """
+    from skillian.connectors.files.connector import FilesConnector  # noqa: PLC0415 - only where it is used
+
+    if not isinstance(source.connector, FilesConnector):
+        return False
+    return not await _values(source, value, sql.negated(sql.is_null(sql.bare("value"))), 1)
+
+
+async def misfits(source: BoundSource, value: exp.Expr, goal: ColumnType) -> list[str]:
+    """Return the first values that cannot be converted; none where looking takes too long."""
+    made = exp.TryCast(this=sql.bare("value"), to=exp.DataType.build(goal.sql, dialect="duckdb"))
+    test = sql.all_of([sql.negated(sql.is_null(sql.bare("value"))), sql.is_null(made)])
+    return await _tried_values(source, value, test)
+
+
+async def shown(source: BoundSource, value: exp.Expr, values: Sequence[str]) -> str:
+    """Return the values for a message, the first one with its line or cell in a file."""
+    from skillian.connectors.files.connector import FilesConnector  # noqa: PLC0415 - only where it is used
+
+    place = ""
+    column, table = value.find(exp.Column), source.relation
+    if isinstance(source.connector, FilesConnector) and column and isinstance(table, exp.Table):
+        place = await source.connector.place_of(table.name, column.name, values[0])
+    named = [repr(each[:_LONGEST]) for each in dict.fromkeys(values)]
+    named[0] += f" ({place})" if place else ""
+    return ", ".join(named)
+
+
+async def _tried_values(source: BoundSource, value: exp.Expr, test: exp.Expr) -> list[str]:
+    try:
+        return await _values(source, value, test, _SHOWN)
+    except QueryError:
+        return []
+
+
+async def _values(source: BoundSource, value: exp.Expr, test: exp.Expr, limit: int) -> list[str]:
+    rows = source.rows(exp.Select(expressions=[sql.named(value.copy(), "value")]))
+    text = exp.Select(expressions=[sql.named(exp.cast(sql.bare("value"), "TEXT"), "value")])
+    text.from_(rows.subquery(sql.name("rows"), copy=False), copy=False)
+    statement = compile_sql(text.where(test).limit(limit), source.connector.dialect)
+    return [str(row["value"]) for row in python_rows(await source.connector.run(statement, {}))]
+
+
+def _written(column: str) -> str:
+    return exp.column(column, quoted=not column.isidentifier()).sql("duckdb")
+
+
+def _meant(column: str, values: Sequence[str]) -> str:
+    """Return an expression that reads values such as these, and how it takes them."""
+    if all(each.strip().lstrip("+-").lower() in _SPECIAL for each in values):
+        return (
+            f"CAST({_written(column)} AS DOUBLE)`, which keeps NaN and the infinities as they are"
+        )
+    found = f"TRIM({_written(column)})"
+    told = f"rounds to {_FRACTION} digits after the point"
+    stripped = [each.strip(f" {_SIGNS}") for each in values]
+    numbers = [each for each in stripped if any(sign.isdigit() for sign in each)]
+    if numbers and all(_COMMA.fullmatch(each) for each in numbers):
+        found = f"REPLACE(REPLACE({found}, '.', ''), ',', '.')"
+        told += " and takes each comma for the decimal sign and no point for one"
+    elif numbers and all(_THOUSANDS.fullmatch(each) for each in numbers):
+        found = f"REPLACE({found}, ',', '')"
+        told += " and takes no comma for the decimal sign"
+    for sign in sorted({sign for each in values for sign in each if sign in _SIGNS}):
+        found = f"TRIM(REPLACE({found}, '{sign}', ''))"
+    for word in sorted({*stripped} - {*numbers}):
+        found = f"NULLIF({found}, {exp.Literal.string(word).sql('duckdb')})"
+    return f"CAST({found} AS {_NUMBER})`, which {told}"
+
+
+def _tried(value: exp.Expr) -> exp.Expr:
+    """Return the value with every conversion in it giving NULL in place of an error."""
+    root = exp.Paren(this=value.copy())
+    for read in [*root.find_all(exp.StrToTime)]:
+        read.replace(exp.func("TRY_STRPTIME", read.this, read.args["format"]))
+    for cast in [*root.find_all(exp.Cast)]:
+        if type(cast) is exp.Cast:
+            cast.replace(exp.TryCast(**cast.args))
+    return root

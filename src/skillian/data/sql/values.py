@@ -1,0 +1,147 @@
+"""Single values: from a filter to a column's type, from a database to Python, and to JSON."""
+
+from collections.abc import Callable
+from datetime import UTC, date, datetime
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from skillian.connectors.base import ArrowBatch, ArrowTable, ColumnType, Kind
+from skillian.data.sql import MAX_DIGITS
+from skillian.errors import InvalidInputError, QueryError, quoted
+
+Value = str | int | Decimal | bool | date | datetime | None
+
+MAX_TEXT = 1000
+"""Characters of a text to filter by."""
+
+_SAFE_INTEGER = 2**53
+_BOOLEANS = {"true": True, "false": False}
+_WANTED: dict[Kind, str] = {
+    "integer": "a whole number",
+    "decimal": "a number such as 1234.50",
+    "boolean": "true or false",
+    "date": "a date such as 2024-12-31",
+    "timestamp": "a time such as 2024-12-31T18:00:00",
+    "timestamptz": "a time with its zone, such as 2024-12-31T18:00:00+00:00",
+    "text": f"a text of at most {MAX_TEXT} characters",
+}
+
+
+def coerce(name: str, value: object, kind: ColumnType) -> Value:
+    """Return `value` in the type of the dimension `name`, unchanged in meaning.
+
+    Raises `InvalidInputError` naming the dimension, the value and what it takes.
+    """
+    try:
+        return _COERCIONS[kind.kind](value)
+    except (ValueError, OverflowError, TypeError, KeyError, InvalidOperation):
+        wanted = _WANTED.get(kind.kind, "no value")
+        raise InvalidInputError(
+            f"{name!r} ({kind.sql}) takes {wanted}, not {quoted(value)}"
+        ) from None
+
+
+def jsonable(value: object) -> object:
+    """Return a value for JSON: decimals, times and integers past 2**53 as strings."""
+    if isinstance(value, Decimal):
+        return format(value, "f")
+    if isinstance(value, datetime | date):
+        return value.isoformat()
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) > _SAFE_INTEGER:
+        return str(value)
+    return value
+
+
+def python_value(value: Any, kind: Kind) -> object:
+    """Return a value of this kind as Python has it, whichever way its database gave it."""
+    if value is None:
+        return None
+    if kind == "integer":  # those of two widths meet as decimals without a fraction
+        return int(value)
+    return bool(value) if kind == "boolean" else value  # MySQL has only numbers for it
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bool | float) or not isinstance(value, str | int | Decimal | date):
+        raise TypeError
+    text = value.isoformat() if isinstance(value, date) else str(value)
+    if len(text) > MAX_TEXT:
+        raise ValueError
+    text.encode()  # a lone surrogate is no text
+    return text
+
+
+def _integer(value: object) -> int:
+    number = _decimal(value)
+    if number != number.to_integral_value():
+        raise ValueError
+    return int(number)
+
+
+def _decimal(value: object) -> Decimal:
+    if isinstance(value, bool) or not isinstance(value, str | int | float | Decimal):
+        raise TypeError
+    # The text of a float is the number that was written in the JSON it came from.
+    number = Decimal(str(value).strip()) if isinstance(value, str | float) else Decimal(value)
+    # 38 digits are what a decimal of a database holds, before and after the point together.
+    # The exponent goes first: written out, 1e-999999999 fills the memory.
+    fits = number.is_finite() and -MAX_DIGITS <= number.adjusted() < MAX_DIGITS
+    if not fits or len(format(number, "f").strip("-").replace(".", "")) > MAX_DIGITS:
+        raise ValueError
+    return number
+
+
+def _boolean(value: object) -> bool:
+    return value if isinstance(value, bool) else _BOOLEANS[str(value).lower()]
+
+
+def _date(value: object) -> date:
+    if isinstance(value, date) and not isinstance(value, datetime):
+        return value
+    if not isinstance(value, str):
+        raise TypeError
+    return date.fromisoformat(value)
+
+
+def _timestamp(value: object) -> datetime:
+    moment = _moment(value)
+    if moment.tzinfo is not None:
+        raise ValueError
+    return moment
+
+
+def _timestamp_with_zone(value: object) -> datetime:
+    moment = _moment(value)
+    if moment.tzinfo is None:
+        raise ValueError
+    return moment.astimezone(UTC)
+
+
+def _moment(value: object) -> datetime:
+    if isinstance(value, datetime):
+        return value
+    if not isinstance(value, str):
+        raise TypeError
+    return datetime.fromisoformat(value)
+
+
+_COERCIONS: dict[Kind, Callable[[object], Value]] = {
+    "text": _text,
+    "integer": _integer,
+    "decimal": _decimal,
+    "boolean": _boolean,
+    "date": _date,
+    "timestamp": _timestamp,
+    "timestamptz": _timestamp_with_zone,
+}
+
+
+def python_rows(table: ArrowTable | ArrowBatch) -> list[dict[str, Any]]:
+    """Return the python_rows; raises `QueryError` for a date that Python has no value for."""
+    try:
+        return table.to_pylist()
+    except (OverflowError, ValueError):
+        raise QueryError(
+            "the result holds a date outside the years 1 to 9999; declare `type: text` for its"
+            " dimension"
+        ) from None

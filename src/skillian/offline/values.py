@@ -1,0 +1,325 @@
+"""Filter values of a question: "company 1001 and 1003", "from 2024001 to 2024003", "March 2024"."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from skillian.offline import periods
+from skillian.offline.lexicon import (
+    AFTERWARDS,
+    ARTICLES,
+    CHANGING,
+    HARMLESS,
+    JOINING,
+    OPERATORS,
+    RANGES,
+    WEAK,
+    Operator,
+)
+from skillian.offline.vocabulary import Phrases, Vocabulary
+from skillian.offline.words import MOST_PASSED, Word
+
+_LONGEST_VALUE = 5
+_LONGEST_OPERATOR = 4
+_ORDERED: set[Operator | None] = {"gte", "gt", "lte", "lt", "between"}
+_BETWEEN_NAME_AND_VALUE = {
+    "code",
+    "number",
+    "no",
+    "nr",
+    "id",
+    "in",
+    "is",
+    "are",
+    "of",
+    ":",
+    "=",
+} | ({"the", "value", "called", "named", "either"})
+_BEFORE_VALUE = {"for", "in", "of", "the", "during", "month", "year", "all", "both", "either"}
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A condition on one dimension, said by `length` words."""
+
+    length: int
+    dimension: str
+    operator: Operator
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Value:
+    """A value, or the values of a span of months in their order, said by `length` words."""
+
+    length: int
+    dimension: str
+    values: tuple[str, ...]
+
+
+class ValueReader:
+    """Finds conditions; a value is one of the data, or stands behind its dimension's name."""
+
+    def __init__(self, words: Sequence[Word], vocabulary: Vocabulary, phrases: Phrases) -> None:
+        self._words = words
+        self._vocabulary = vocabulary
+        self._phrases = phrases
+        named = periods.named_years(words)
+        self._years = {
+            name: named
+            or {month[0] for value in values.values() if (month := periods.month_of(value))}
+            for name, values in vocabulary.values.items()
+        }
+
+    def condition_at(self, at: int) -> Condition | None:
+        """The condition that starts at this word: [operator] [dimension] [operator] values."""
+        position, operator = self._operator(at)
+        position, dimension = self._dimension(position)
+        if dimension is not None:
+            position, second = self._operator(position)
+            operator = second or operator
+            if not second:
+                position = self._skip(position, _BETWEEN_NAME_AND_VALUE)
+        elif operator is None and position != at:
+            return None
+        if operator is not None:
+            position = self._skip(position, ARTICLES | _BEFORE_VALUE)
+            if dimension is None:
+                position, dimension = self._dimension(position)
+        first = self._value(position, dimension, is_named=dimension is not None)
+        if first is None:
+            return None
+        if operator in _ORDERED and not self._has_order(first):
+            if self._plain(at) not in WEAK:
+                return None
+            operator = None  # "from EMEA", "through the web"
+        end, final, values = self._values(position + first.length, first, operator)
+        after, named = self._dimension(end)
+        end = after if named == first.dimension and dimension is None else end
+        return Condition(end - at, first.dimension, final, values)
+
+    def _has_order(self, value: _Value) -> bool:
+        """Whether "after" may be said of it: it has digits, and is written as the data's are."""
+        known = self._vocabulary.values.get(value.dimension, {}).values()
+        shapes = {_shape(each) for each in known} or {_shape(value.values[0])}
+        is_like = _shape(value.values[0]) in shapes or self._vocabulary.is_open(value.dimension)
+        return is_like and any(letter.isdigit() for letter in value.values[0])
+
+    def _values(
+        self, end: int, first: _Value, operator: Operator | None
+    ) -> tuple[int, Operator, tuple[str, ...]]:
+        """What follows the first value: a range, a list, "onwards"."""
+        last = self._end_of_range(end, first, operator)
+        if last is not None:
+            end, second = last
+            return end, "between", (first.values[0], second.values[-1])
+        after, afterwards = self._afterwards(end)
+        if operator is None and afterwards is not None:
+            return after, afterwards, _bound(first.values, afterwards)
+        if operator in {None, "eq", "ne"}:
+            return self._list(end, first, operator or "eq")
+        if operator == "gte" and self._plain(end) in {"on", "onward"}:
+            end += 1
+        if operator == "between" or operator is None:
+            return end, "eq", first.values
+        return end, operator, _bound(first.values, operator)
+
+    def _list(
+        self, end: int, first: _Value, operator: Operator
+    ) -> tuple[int, Operator, tuple[str, ...]]:
+        values = list(first.values)
+        spans = len(values) > 1
+        while True:
+            after = self._skip(end, JOINING | {"for", "in", "either"})
+            after, named = self._dimension(after)
+            value = self._value(after, first.dimension, is_named=named is not None)
+            if value is None or named not in {None, first.dimension}:
+                break
+            values += [each for each in value.values if each not in values]
+            spans = spans or len(value.values) > 1
+            end = after + value.length
+        known = list(self._vocabulary.values.get(first.dimension, {}).values())
+        is_span = values == list(first.values) and self._vocabulary.is_open(first.dimension)
+        if spans and operator == "eq" and (is_span or _is_run(values, known)):
+            return end, "between", (values[0], values[-1])
+        return end, operator, tuple(values)
+
+    def _end_of_range(
+        self, end: int, first: _Value, operator: Operator | None
+    ) -> tuple[int, _Value] | None:
+        joined = {"and"} if operator == "between" else RANGES
+        if operator not in {None, "eq", "gte", "between"}:
+            return None
+        for length in (2, 1):
+            said = " ".join(word.plain for word in self._words[end : end + length])
+            if said in joined:
+                start = self._skip(end + length, ARTICLES | {"including", "and"})
+                start, named = self._dimension(start)
+                value = self._value(start, first.dimension, is_named=True)
+                is_end = value is not None and _shape(value.values[-1]) == _shape(first.values[0])
+                if value is not None and is_end and named in {None, first.dimension}:
+                    return start + value.length, value
+        return None
+
+    def _operator(self, at: int) -> tuple[int, Operator | None]:
+        for length in range(_LONGEST_OPERATOR, 0, -1):
+            part = self._words[at : at + length]
+            said = " ".join(word.plain for word in part)
+            if len(part) == length and said in OPERATORS:
+                return at + length, OPERATORS[said]
+        return at, None
+
+    def _afterwards(self, at: int) -> tuple[int, Operator | None]:
+        for length in (2, 1):
+            part = self._words[at : at + length]
+            said = " ".join(word.plain for word in part)
+            is_last = length > 1 or said != "on" or at + 1 >= len(self._words)
+            if len(part) == length and said in AFTERWARDS and is_last:
+                return at + length, AFTERWARDS[said]
+        return at, None
+
+    def _dimension(self, at: int) -> tuple[int, str | None]:
+        """The dimension named here, articles before it passed over."""
+        start = self._skip(at, ARTICLES)
+        name = self._phrases.at(self._words, start) if start < len(self._words) else None
+        if name is None or "dimension" not in name.meanings:
+            return at, None
+        return start + name.length, name.meanings["dimension"]
+
+    def _value(self, at: int, dimension: str | None, *, is_named: bool) -> _Value | None:
+        """The value here, of this dimension if one is given.
+
+        Behind the dimension's name it may be one that the data does not have; without the name
+        only where it is none of another dimension.
+        """
+        if at >= len(self._words):
+            return None
+        found = self._known(at, dimension) or self._months(at, dimension)
+        if found is not None or dimension is None:
+            return found
+        is_of_another = not is_named and (self._known(at, None) or self._months(at, None))
+        return None if is_of_another else self._said(at, dimension)
+
+    def _known(self, at: int, dimension: str | None) -> _Value | None:
+        """A value of the data, the longest first; an everyday word only behind its dimension."""
+        for length in range(min(_LONGEST_VALUE, len(self._words) - at), 0, -1):
+            part = self._words[at : at + length]
+            text = " ".join(word.text for word in part)
+            with_value = self._vocabulary.dimensions_with(text)
+            if dimension is not None:
+                with_value = tuple(name for name in with_value if name == dimension)
+            elif length == 1 and not part[0].is_quoted and _is_everyday(part[0]):
+                continue
+            if len(with_value) == 1 or (with_value and self._are_one(with_value)):
+                name = with_value[0]
+                value = self._vocabulary.values[name][text.lower()]
+                return _Value(length, name, (value,))
+        return None
+
+    def _are_one(self, names: Sequence[str]) -> bool:
+        """Whether these dimensions never stand in one source: one dimension by two names."""
+        return all(
+            sum(name in source.dimensions for name in names) == 1
+            for source in self._vocabulary.sources.values()
+        )
+
+    def _months(self, at: int, dimension: str | None) -> _Value | None:
+        """The values of the months that are named; of one dimension only."""
+        found: list[_Value] = []
+        for name, values in self._vocabulary.values.items():
+            if dimension not in {None, name}:
+                continue
+            read = periods.read_span(self._words, at, self._years[name])
+            if read is None:
+                continue
+            inside = periods.in_span(values.values(), read[1])
+            if self._vocabulary.is_open(name) and self._vocabulary.is_date(name):
+                inside = periods.days_of(read[1])
+            if inside:
+                found.append(_Value(read[0], name, tuple(inside)))
+        if found and (len(found) == 1 or self._are_one([each.dimension for each in found])):
+            return found[0]
+        return None
+
+    def _said(self, at: int, dimension: str) -> _Value | None:
+        """A value that the data does not have, or may have: it stands behind its dimension."""
+        word = self._words[at]
+        is_name = word.is_quoted or word.has_digit
+        if self._vocabulary.is_open(dimension):
+            is_name = is_name or (word.is_name_like and not _is_everyday(word))
+        if not is_name or "%" in word.text or self._phrases.at(self._words, at) is not None:
+            return None
+        return _Value(1, dimension, (word.text,))
+
+    def _skip(self, at: int, passed: set[str]) -> int:
+        end = min(at + MOST_PASSED, len(self._words))
+        while at < end and self._plain(at) in passed:
+            at += 1
+        return at
+
+    def _plain(self, at: int) -> str:
+        return self._words[at].plain if at < len(self._words) else ""
+
+
+def _bound(values: tuple[str, ...], operator: Operator) -> tuple[str, ...]:
+    """The end of a span that an operator speaks of: "after 2023" is after its last month."""
+    return (values[-1],) if operator in {"gt", "lte"} else (values[0],)
+
+
+def _shape(value: str) -> str:
+    """How a value is written: the ends of a range are written alike."""
+    return "".join("9" if letter.isdigit() else letter for letter in value)
+
+
+def _is_run(values: Sequence[str], known: Sequence[str]) -> bool:
+    """Whether the values stand in the data one after the other, in this order."""
+    ordered = sorted(known)
+    if values[0] not in ordered:
+        return False
+    start = ordered.index(values[0])
+    return ordered[start : start + len(values)] == list(values)
+
+
+def _is_everyday(word: Word) -> bool:
+    plain = word.plain
+    return plain in HARMLESS or plain in CHANGING or plain in WEAK
+
+
+class Conditions:
+    """What is asked of each dimension, in the order of the question."""
+
+    def __init__(self) -> None:
+        self._asked: dict[str, dict[Operator, list[str]]] = {}
+
+    def add(self, dimension: str, operator: Operator, values: Sequence[str]) -> bool:
+        """Note a condition; False where it goes against an earlier one on that dimension."""
+        asked = self._asked.setdefault(dimension, {})
+        if operator in {"eq", "ne"}:
+            known = asked.setdefault(operator, [])
+            known += [value for value in values if value not in known]
+        elif operator in asked:
+            return False
+        else:
+            asked[operator] = list(values)
+        return len(asked) == 1 or "eq" not in asked
+
+    def arguments(self) -> dict[str, Any]:
+        """The `filters` argument."""
+        return {name: _argument(asked) for name, asked in self._asked.items()}
+
+
+def _argument(asked: dict[Operator, list[str]]) -> Any:
+    if "eq" in asked:
+        return _one_or_all(asked["eq"])
+    if set(asked) == {"gte", "lte"}:
+        return {"between": [asked["gte"][0], asked["lte"][0]]}
+    return {
+        operator: values if operator == "between" else _one_or_all(values)
+        for operator, values in asked.items()
+    }
+
+
+def _one_or_all(values: list[str]) -> Any:
+    return values[0] if len(values) == 1 else list(values)

@@ -1,0 +1,137 @@
+"""Results: the steps, the final answer and the result of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Generic, Literal
+
+from tinyagent.core.cost import Cost, ModelUse, cost_of
+from tinyagent.core.errors import MultipleFinalAnswers, TinyAgentError
+from tinyagent.core.execution import Artifact
+from tinyagent.core.signals import Signal
+from tinyagent.core.types import ToolResult, Usage
+
+RunState = Literal["completed", "step_limit_reached", "usage_limit_reached", "cancelled", "error"]
+
+
+@dataclass(frozen=True, slots=True)
+class ReactStep:
+    """One step of a `ReactAgent`: the text of the model and the results of its calls."""
+
+    number: int
+    content: str
+    results: tuple[ToolResult, ...] = ()
+
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    T_co = TypeVar("T_co", covariant=True)
+    M_co = TypeVar("M_co", covariant=True, default=Any)
+    S_co = TypeVar("S_co", covariant=True, default=Any)
+else:
+    from typing import TypeVar
+
+    T_co = TypeVar("T_co", covariant=True)
+    M_co = TypeVar("M_co", covariant=True)
+    S_co = TypeVar("S_co", covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class FinalAnswer:
+    """The one answer of a run; `source` says how it was given: `"text"` or `"final_answer"`."""
+
+    value: Any
+    source: str
+    timestamp: datetime
+    metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+class Finalizer:
+    """Takes the answer of a run; a second answer is an error and does not replace the first."""
+
+    __slots__ = ("_answer",)
+
+    def __init__(self) -> None:
+        self._answer: FinalAnswer | None = None
+
+    @property
+    def is_set(self) -> bool:
+        """Whether the run has its answer."""
+        return self._answer is not None
+
+    @property
+    def answer(self) -> FinalAnswer | None:
+        """The answer; None until there is one."""
+        return self._answer
+
+    def set_answer(
+        self, value: Any, source: str = "text", metadata: Mapping[str, Any] | None = None
+    ) -> FinalAnswer:
+        """Record the answer.
+
+        Raises:
+            MultipleFinalAnswers: there is one already, which is kept.
+        """
+        if self._answer is not None:
+            raise MultipleFinalAnswers(
+                "the run already has its final answer; the second one was ignored"
+            )
+        self._answer = FinalAnswer(value, source, datetime.now(UTC), dict(metadata or {}))
+        return self._answer
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult(Generic[T_co, M_co, S_co]):
+    """The result of a run.
+
+    Attributes:
+        output: the answer, typed by the agent's `output_type`; None unless `state` is
+            `"completed"`.
+        state: how the run ended.
+        steps_taken: the number of steps.
+        duration_seconds: how long the run worked.
+        usage: model requests and tokens.
+        memory: a `Memory`, or a code agent's `MemoryManager`; pass it to the next run of the same
+            agent to continue the conversation.
+        final_answer: the answer and how it was given.
+        steps: `ReactStep` or `ActionStep` objects.
+        signals: of a code agent.
+        artifacts: files and figures that a code agent's code created.
+        error: why there is no answer.
+        uses: the tokens of each model request.
+    """
+
+    output: T_co
+    state: RunState
+    steps_taken: int
+    duration_seconds: float
+    usage: Usage
+    memory: M_co
+    final_answer: FinalAnswer | None = None
+    steps: tuple[S_co, ...] = ()
+    signals: tuple[Signal, ...] = ()
+    artifacts: tuple[Artifact, ...] = ()
+    error: TinyAgentError | None = None
+    uses: tuple[ModelUse, ...] = ()
+
+    if not TYPE_CHECKING:  # before Python 3.13, type variables have no defaults when a program runs
+
+        def __class_getitem__(cls, given: Any) -> Any:
+            some = given if isinstance(given, tuple) else (given,)
+            subscript = vars(Generic)["__class_getitem__"]  # built in from Python 3.12 on
+            return subscript.__get__(None, cls)((*some, Any, Any)[:3])
+
+    @property
+    def cost(self) -> Cost:
+        """The cost of the run's model requests by list prices, agents as tools included.
+
+        Raises:
+            ConfigurationError: the package `genai-prices` is not installed (extra `prices`).
+        """
+        return cost_of(self.uses)
+
+    def __str__(self) -> str:
+        return "" if self.final_answer is None else str(self.output)

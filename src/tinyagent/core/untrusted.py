@@ -1,0 +1,75 @@
+"""Untrusted values: JSON of unknown shape, and texts of unknown length."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, cast
+
+_NOTICE = re.compile(
+    r"\n?\[\.\.\. ([\d,]{1,20}) (?:of [\d,]{1,20} )?characters are left out here"
+    r"(; [^\]\n]{1,200})? \.\.\.\]\n?"
+)
+
+
+def as_object(value: object) -> dict[str, Any] | None:
+    """The value if it is a JSON object, otherwise None."""
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else None
+
+
+def as_array(value: object) -> list[Any] | None:
+    """The value if it is a JSON array, otherwise None."""
+    if not isinstance(value, list):
+        return None
+    items: list[Any] = value  # pyright: ignore[reportUnknownVariableType]
+    return items
+
+
+def describe(value: object) -> str:
+    """The kind of a value, without quoting it: it may be long or secret."""
+    if value is None:
+        return "null"
+    entries = as_object(value)
+    if entries is not None:
+        keys = ", ".join(sorted(entries)[:8])
+        return f"an object with the keys: {keys or 'none'}"
+    return f"a {type(value).__name__}"
+
+
+def cut_middle(text: str, max_chars: int) -> str:
+    """The text in at most `max_chars` characters: its beginning and end, with a notice between.
+
+    The notice (about 50 characters) is always there if something is left out, so a smaller
+    `max_chars` gives only the notice. A notice of an earlier cut is counted in, and its hint on how
+    to read the rest is kept. A text that would not become shorter is returned unchanged.
+    """
+    if len(text) <= max_chars:
+        return text
+    earlier = list(_NOTICE.finditer(text))
+    hidden = sum(int(notice[1].replace(",", "")) - len(notice[0]) for notice in earlier)
+    hint = next((notice[2] for notice in earlier if notice[2]), "")
+    kept = max(max_chars - len(_notice(len(text) + hidden, hint)), 0)
+    tail = kept // 2
+    head = kept - tail
+    notice = _notice(len(text) + hidden - kept, hint)
+    cut = text[:head] + notice + text[len(text) - tail :]
+    return cut if len(cut) < len(text) else text
+
+
+def short_repr(value: Any, max_chars: int) -> str:
+    """The repr of any value, cut at its end; the type's name if the repr fails."""
+    try:
+        text = repr(value)
+    except Exception as error:  # noqa: BLE001 - an integer of 5,000 digits has no repr
+        return f"<{type(value).__name__} that cannot be shown: {type(error).__name__}>"
+    return text if len(text) <= max_chars else f"{text[:max_chars]}… ({len(text)} characters)"
+
+
+def _notice(missing: int, hint: str) -> str:
+    return f"\n[... {missing:,} characters are left out here{hint} ...]\n"
+
+
+def without_thoughts(text: str) -> str:
+    """The text after the `<think>` block with which some models begin; drafts are not searched."""
+    if not text.lstrip().startswith("<think>"):
+        return text
+    return text.partition("</think>")[2]

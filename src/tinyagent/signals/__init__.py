@@ -1,1 +1,0 @@
-"""Signals that code gives of its own thinking."""

@@ -1,0 +1,117 @@
+"""Rows of a DuckDB in batches: bounded memory, and an end at any time."""
+
+import asyncio
+import re
+import resource
+import time
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from tests.support.standstill import MACHINE
+
+from skillian.connectors.duckdb import engine
+from skillian.connectors.duckdb.connector import DuckDBConnector
+from skillian.errors import QueryError
+
+ENDLESS = """
+SELECT COUNT(*) FROM range(100000000) AS a, range(100000000) AS b
+WHERE (a.range * b.range) % 7 = 3
+"""
+
+
+@pytest.fixture
+async def connector(tmp_path: Path) -> AsyncIterator[DuckDBConnector]:
+    path = tmp_path / "secret-folder" / "ledger.duckdb"
+    path.parent.mkdir()
+    with duckdb.connect(path) as connection:
+        connection.execute(
+            'CREATE TABLE "a ""b"" table" ("select" DECIMAL(17, 2), "Größe" HUGEINT)'
+        )
+        connection.execute("""INSERT INTO "a ""b"" table" VALUES (0.10, 170141183460469231)""")
+        connection.execute("CREATE SCHEMA other; CREATE VIEW other.v AS SELECT DATE '2024-01-31' d")
+    opened = DuckDBConnector(path, "books", timeout=60)
+    yield opened
+    await opened.aclose()
+
+
+async def test_a_stream_gives_all_rows_in_batches_and_memory_stays(
+    connector: DuckDBConnector,
+) -> None:
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    rows = largest = 0
+    statement = "SELECT range AS n, repeat('x', 100) AS t FROM range($p0)"
+    async for batch in connector.stream(statement, {"p0": 5_000_000}):
+        rows += batch.num_rows
+        largest = max(largest, batch.num_rows)
+    assert (rows, largest <= 65_536) == (5_000_000, True)
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    assert grown < 200_000  # kB; the rows are 540 MB
+
+
+async def test_a_stream_may_be_left_in_the_middle(connector: DuckDBConnector) -> None:
+    async with aclosing(connector.stream("SELECT * FROM range(100000000000)", {})) as batches:
+        async for batch in batches:
+            assert batch.num_rows > 0
+            break
+    assert (await connector.run("SELECT 1 AS x", {})).num_rows == 1
+
+
+async def test_cancelling_a_stream_stops_its_statement(connector: DuckDBConnector) -> None:
+    async def drain() -> None:
+        async for _ in connector.stream(ENDLESS, {}):
+            pass
+
+    task = asyncio.create_task(drain())
+    await _executing(task)
+    start = time.monotonic()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert time.monotonic() - start < 1 + MACHINE.seconds_since(start)
+    assert (await connector.run("SELECT 1 AS x", {})).num_rows == 1
+
+
+async def test_a_stream_has_more_time_than_a_statement_but_not_without_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "x.duckdb"
+    duckdb.connect(path).close()
+    connector = DuckDBConnector(path, "x", timeout=0.01)
+    slow = "SELECT SUM(a.range * b.range) AS s FROM range(20000) AS a, range(20000) AS b"
+    assert [batch.num_rows async for batch in connector.stream(slow, {})] == [1]
+    monkeypatch.setattr(engine, "STREAM_TIMEOUT_SECONDS", 0.2)
+    with pytest.raises(QueryError, match=re.escape("longer than 0.2 s")):
+        await anext(connector.stream(ENDLESS, {}))
+    await connector.aclose()
+
+
+async def test_an_error_in_a_stream_is_a_query_error(connector: DuckDBConnector) -> None:
+    bad = (
+        "SELECT CAST(CASE WHEN range = 900000 THEN 'x' ELSE '1' END AS INTEGER) FROM range(1000000)"
+    )
+    with pytest.raises(QueryError, match="Could not convert string 'x'"):
+        async for _ in connector.stream(bad, {}):
+            pass
+    with pytest.raises(QueryError, match="only a single SELECT"):
+        await anext(connector.stream("SELECT 1; SELECT 2", {}))
+    assert [batch async for batch in connector.stream("SELECT 1 WHERE false", {})] == []
+
+
+async def test_closing_the_connector_ends_a_stream_that_waits(connector: DuckDBConnector) -> None:
+    batches = connector.stream("SELECT * FROM range(100000000000)", {})
+    await anext(batches)
+    await connector.aclose()
+    with pytest.raises(QueryError, match="stopped"):
+        await anext(batches)
+
+
+async def _executing(task: asyncio.Task[Any]) -> None:
+    """Return when the statement executes, which shows in the processor time it uses."""
+    start = time.process_time()
+    while time.process_time() - start < 0.2:
+        await asyncio.wait([task], timeout=0.01)
+        assert not task.done()

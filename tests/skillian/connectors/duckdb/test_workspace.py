@@ -1,0 +1,78 @@
+import asyncio
+from collections.abc import AsyncGenerator
+from decimal import Decimal
+
+import pyarrow as pa
+import pytest
+
+from skillian.connectors.base import ArrowBatch
+from skillian.connectors.duckdb.workspace import Workspace, stored_type
+from skillian.errors import QueryError
+
+COLUMNS = {"key_0": stored_type("text"), "total_0": stored_type("decimal", 2)}
+
+
+async def batches(*rows: list[dict[str, object]]) -> AsyncGenerator[ArrowBatch]:
+    schema = pa.schema([("key_0", pa.string()), ("total_0", pa.decimal128(38, 2))])
+    for batch in rows:
+        yield pa.RecordBatch.from_pylist(batch, schema)
+
+
+async def test_staged_rows_are_exact() -> None:
+    workspace = Workspace()
+    heard: list[int] = []
+    one: dict[str, object] = {
+        "key_0": None,
+        "total_0": Decimal("999999999999999999999999999999999999.99"),
+    }
+    two: dict[str, object] = {"key_0": 'x"y', "total_0": None}
+    name = await workspace.stage(COLUMNS, batches([one, two], [two]), heard.append)
+    assert heard == [2, 3]
+    table = await workspace.run(f'SELECT * FROM "{name}" ORDER BY key_0', {})  # noqa: S608
+    assert table.to_pylist() == [two, two, one]
+    await workspace.drop(name)
+    with pytest.raises(QueryError, match="does not exist"):
+        await workspace.run(f'SELECT * FROM "{name}"', {})  # noqa: S608
+    await workspace.aclose()
+
+
+async def test_a_failed_stage_leaves_no_table() -> None:
+    async def broken() -> AsyncGenerator[ArrowBatch]:
+        async for batch in batches([{"key_0": "x", "total_0": Decimal(1)}]):
+            yield batch
+        raise QueryError("gone")
+
+    workspace = Workspace()
+    with pytest.raises(QueryError, match="gone"):
+        await workspace.stage(COLUMNS, broken())
+    left = await workspace.run("SELECT COUNT(*) AS n FROM duckdb_tables()", {})
+    assert left.to_pylist() == [{"n": 0}]
+    await workspace.aclose()
+
+
+async def test_a_cancelled_stage_leaves_no_table() -> None:
+    waiting = asyncio.Event()
+
+    async def endless() -> AsyncGenerator[ArrowBatch]:
+        async for batch in batches([{"key_0": "x", "total_0": Decimal(1)}]):
+            yield batch
+        waiting.set()
+        await asyncio.Event().wait()
+
+    workspace = Workspace()
+    staging = asyncio.create_task(workspace.stage(COLUMNS, endless()))
+    await waiting.wait()
+    staging.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await staging
+    left = await workspace.run("SELECT COUNT(*) AS n FROM duckdb_tables()", {})
+    assert left.to_pylist() == [{"n": 0}]
+    await workspace.aclose()
+
+
+@pytest.mark.parametrize("table", ["/etc/passwd", "x.csv"])
+async def test_no_file_can_be_read(table: str) -> None:
+    workspace = Workspace()
+    with pytest.raises(QueryError):
+        await workspace.run(f"SELECT * FROM '{table}'", {})  # noqa: S608
+    await workspace.aclose()

@@ -1,0 +1,285 @@
+import asyncio
+import os
+import time
+from collections.abc import AsyncIterator
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+import xlsxwriter
+from tests.support.standstill import MACHINE
+
+from skillian.connectors import connect
+from skillian.connectors.files.connector import FilesConnector
+from skillian.errors import QueryError
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "secret 'da[ta]*"
+    made.mkdir()
+    return made
+
+
+@pytest.fixture
+async def files(folder: Path) -> AsyncIterator[FilesConnector]:
+    connector = FilesConnector(folder, "extracts", timeout=60)
+    yield connector
+    await connector.aclose()
+
+
+async def rows(files: FilesConnector, table: str) -> list[tuple[Any, ...]]:
+    found = await files.run(f'SELECT * FROM "main"."{table}"', {})  # noqa: S608 - written here
+    return [tuple(row.values()) for row in found.to_pylist()]
+
+
+def reading(path: Path | str, function: str = "read_csv") -> str:
+    quoted = str(path).replace("'", "''")
+    return f"SELECT * FROM {function}('{quoted}')"  # noqa: S608 - written here
+
+
+async def names(files: FilesConnector) -> list[str]:
+    return [table.name for table in await files.catalog()]
+
+
+async def types(files: FilesConnector, table: str) -> dict[str, str]:
+    tables = {table.name: table for table in await files.catalog()}
+    return {name: kind.sql for name, kind in tables[table].columns.items()}
+
+
+def write_workbook(path: Path, *values: object) -> None:
+    with xlsxwriter.Workbook(path) as book:
+        for sheet in ("First", "zwei & #2"):
+            book.add_worksheet(sheet).write_column(0, 0, ("amount", *values))
+
+
+async def test_files_are_tables_by_their_names(files: FilesConnector, folder: Path) -> None:
+    (folder / "b[1]*.csv").write_text("id,amount\n001,1.5\n")
+    (folder / "a.TSV").write_text("id\tamount\n7\t.25\n")
+    with duckdb.connect() as database:
+        database.sql("SELECT 1 AS n, 0.5::DOUBLE AS f").write_parquet(str(folder / "c.parquet"))
+    write_workbook(folder / "d.xlsx", 0.1, 12.75)
+    (folder / "read.me").write_text("no table")
+    (folder / ".hidden.csv").write_text("a\n1\n")
+    (folder / "~$d.xlsx").write_text("Excel's own")
+    (folder / "below.csv").mkdir()
+    assert await names(files) == [
+        *("a.TSV", "b[1]*.csv", "below.csv", "c.parquet", "d.xlsx", "d.xlsx#zwei & #2")
+    ]
+    assert await rows(files, "a.TSV") == [(7, Decimal("0.25"))]
+    assert await rows(files, "b[1]*.csv") == [("001", Decimal("1.5"))]
+    assert await rows(files, "c.parquet") == [(1, 0.5)]
+    assert await rows(files, "d.xlsx#zwei & #2") == [(Decimal("0.10"),), (Decimal("12.75"),)]
+
+
+async def test_csv_is_read_exactly(files: FilesConnector, folder: Path) -> None:
+    (folder / "a.csv").write_bytes(
+        b'\xef\xbb\xbfcompany;amount;day;note\r\n001;99999999999999999.99;2024-02-29;"x;\r\ny"\r\n'
+        b'002;-0.1;;""\r\n1003;;2024-03-01;\r\n'
+    )
+    assert await types(files, "a.csv") == {
+        "company": "VARCHAR",
+        "amount": "DECIMAL(38,2)",
+        "day": "DATE",
+        "note": "VARCHAR",
+    }
+    assert await rows(files, "a.csv") == [
+        ("001", Decimal("99999999999999999.99"), date(2024, 2, 29), "x;\r\ny"),
+        ("002", Decimal("-0.10"), None, ""),
+        ("1003", None, date(2024, 3, 1), None),
+    ]
+
+
+async def test_a_value_of_another_type_far_down_the_file_counts(
+    files: FilesConnector, folder: Path
+) -> None:
+    lines = "".join(f"{n},{n}.5\n" for n in range(50_000))
+    (folder / "a.csv").write_text(f"id,amount\n{lines}0050,1.125\n")
+    assert await types(files, "a.csv") == {"id": "VARCHAR", "amount": "DECIMAL(38,3)"}
+
+
+async def test_a_file_that_cannot_be_read_is_messages_when_it_is_looked_at(
+    files: FilesConnector, folder: Path
+) -> None:
+    (folder / "good.csv").write_text("a,b\n1,2\n")
+    (folder / "ragged.csv").write_text('a,b\n1,2\n"x\ny",2\n3\n4,5\n')
+    (folder / "latin.csv").write_bytes(b"a,b\n1,\xe4\n")
+    (folder / "empty.csv").touch()
+    (folder / "bad.parquet").write_text("not a parquet file at all")
+    (folder / "bad.xlsx").write_text("not a workbook")
+    messages: dict[str, str] = {}
+    for table in await files.catalog():
+        try:
+            assert len(table.columns) == 2
+        except QueryError as error:
+            messages[table.name] = str(error)
+    assert messages == {
+        "bad.parquet": "connection 'extracts': bad.parquet: it is damaged, or its content is not"
+        " what its suffix says",
+        "bad.xlsx": "connection 'extracts': bad.xlsx: it is not a workbook that can be read",
+        "empty.csv": "connection 'extracts': empty.csv, line 1: it has no column names; write"
+        " them into the first line",
+        "latin.csv": "connection 'extracts': latin.csv, line 2: it is not UTF-8 text; save it as"
+        " UTF-8",
+        "ragged.csv": "connection 'extracts': ragged.csv, line 5: it has 1 values, but the first"
+        " line names 2 columns",
+    }
+    assert await rows(files, "good.csv") == [(1, 2)]
+
+
+async def test_duckdb_does_not_look_for_a_file_itself(
+    files: FilesConnector, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    (folder / "ragged.csv").write_text("a,b\n1,2\n3\n")
+    for statement in ('SELECT * FROM "ragged.csv"', 'SELECT COUNT(*) FROM "Ragged.CSV"'):
+        with pytest.raises(QueryError, match=r"ragged\.csv, line 3"):
+            await files.run(statement, {})
+    with pytest.raises(QueryError, match=r"ragged\.csv, line 3"):
+        await files.describe('SELECT * FROM "ragged.csv"')
+
+
+async def test_changes_are_seen_by_the_next_statement(files: FilesConnector, folder: Path) -> None:
+    path = folder / "a.csv"
+    path.write_text("a\n1\n")
+    assert await rows(files, "a.csv") == [(1,)]
+    path.write_text("a\n2\n")
+    assert await rows(files, "a.csv") == [(2,)]
+    path.write_text("b,c\nx,0.5\n")
+    assert await rows(files, "a.csv") == [("x", Decimal("0.5"))]
+    write_workbook(folder / "b.xlsx", 5)
+    assert await rows(files, "b.xlsx#zwei & #2") == [(5,)]
+    with xlsxwriter.Workbook(folder / "b.xlsx") as book:
+        book.add_worksheet("only").write_column(0, 0, ("new", "text"))
+    assert await rows(files, "b.xlsx") == [("text",)]
+    assert await names(files) == ["a.csv", "b.xlsx"]
+    path.unlink()
+    assert await names(files) == ["b.xlsx"]
+    with pytest.raises(QueryError):
+        await rows(files, "a.csv")
+    with pytest.raises(QueryError, match="does not exist"):
+        await rows(files, "b.xlsx#zwei & #2")
+
+
+async def test_a_file_swapped_for_one_of_the_same_size_and_time_is_seen(
+    files: FilesConnector, folder: Path
+) -> None:
+    (folder / "a.csv").write_text("a\n1\n")
+    other = folder / "other"
+    other.write_text("a\nx\n")
+    os.utime(folder / "a.csv", ns=(0, 10**18))
+    os.utime(other, ns=(0, 10**18))
+    assert await rows(files, "a.csv") == [(1,)]
+    other.replace(folder / "a.csv")
+    assert await rows(files, "a.csv") == [("x",)]
+
+
+async def test_only_files_of_the_folder_can_be_read(
+    files: FilesConnector, folder: Path, tmp_path: Path
+) -> None:
+    outside = tmp_path / "outside.csv"
+    outside.write_text("secret\n1\n")
+    (folder / "a.csv").write_text("a\n1\n")
+    (folder / "inside.csv").symlink_to(folder / "a.csv")
+    (folder / "link.csv").symlink_to(outside)
+    (folder / "loop.csv").symlink_to(folder / "loop.csv")
+    tables = {table.name: table for table in await files.catalog()}
+    assert list(tables) == ["a.csv", "inside.csv", "link.csv"]
+    with pytest.raises(QueryError, match=r"link\.csv: it is a link that leads out of its folder"):
+        _ = [*tables["link.csv"].columns]
+    assert await rows(files, "inside.csv") == [(1,)]
+    for path in (outside, folder / ".." / "outside.csv", folder / "link.csv", "/etc/passwd"):
+        for function in ("read_csv", "read_text"):
+            with pytest.raises(QueryError) as refused:
+                await files.run(reading(path, function), {})
+            assert str(tmp_path) not in str(refused.value)
+
+
+async def test_a_single_file_is_a_connection_too(folder: Path) -> None:
+    (folder / "a.csv").write_text("a\n1\n")
+    (folder / "b.csv").write_text("b\n2\n")
+    files = FilesConnector(folder / "a.csv", "one")
+    assert await names(files) == ["a.csv"]
+    assert await rows(files, "a.csv") == [(1,)]
+    with pytest.raises(QueryError, match="not allowed"):
+        await files.run(reading(folder / "b.csv"), {})
+    (folder / "a.csv").unlink()
+    with pytest.raises(QueryError, match="its files cannot be read"):
+        await files.catalog()
+    await files.aclose()
+
+
+async def test_names_that_only_case_tells_apart_are_not_mixed_up(
+    files: FilesConnector, folder: Path
+) -> None:
+    (folder / "A.csv").write_text("a\n1\n")
+    (folder / "a.csv").write_text("a\n2\n")
+    assert await names(files) == ["A.csv", "a.csv"]
+    for name in ("A.csv", "a.csv"):
+        with pytest.raises(QueryError, match=r"a\.csv: its name differs from A\.csv only in case"):
+            await rows(files, name)
+
+
+async def test_a_missing_folder_is_messages_without_its_path(tmp_path: Path) -> None:
+    files = FilesConnector(tmp_path / "gone", "extracts")
+    with pytest.raises(QueryError) as refused:
+        await files.catalog()
+    assert str(refused.value) == (
+        "connection 'extracts': its files cannot be read; check that they exist and are readable"
+    )
+    await files.aclose()
+
+
+async def test_statements_are_described_streamed_and_nothing_else(
+    files: FilesConnector, folder: Path
+) -> None:
+    (folder / "a.csv").write_text("n\n" + "".join(f"{n}.5\n" for n in range(100_000)))
+    described = await files.describe('SELECT SUM(n) AS s FROM "a.csv"')
+    assert (described["s"].kind, described["s"].scale) == ("decimal", 1)
+    batches = files.stream('SELECT n FROM "a.csv" WHERE n > $p0', {"p0": 10})
+    assert sum([batch.num_rows async for batch in batches]) == 99_990
+    out = str(folder / "out.csv").replace("'", "''")
+    for statement in ("CREATE TABLE t (x INT)", f"COPY (SELECT 1) TO '{out}'"):
+        with pytest.raises(QueryError, match="only a single SELECT"):
+            await files.run(statement, {})
+    assert await names(files) == ["a.csv"]
+
+
+async def test_cancelling_stops_the_reading_of_a_file(files: FilesConnector, folder: Path) -> None:
+    with (folder / "a.csv").open("w") as file:
+        file.write("a,b,c\n")
+        line = "1.5,2024-01-31,some text\n" * 1000
+        for _ in range(4000):
+            file.write(line)
+    task = asyncio.create_task(files.catalog())
+    start = time.process_time()
+    while time.process_time() - start < 0.1:
+        await asyncio.wait([task], timeout=0.01)
+        assert not task.done()
+    clock = time.monotonic()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert time.monotonic() - clock < 1 + MACHINE.seconds_since(clock)
+    (folder / "a.csv").write_text("a\n1\n")
+    assert await rows(files, "a.csv") == [(1,)]
+
+
+async def test_after_closing_files_are_read_again(files: FilesConnector, folder: Path) -> None:
+    (folder / "a.csv").write_text("a\n1\n")
+    for _ in range(2):
+        assert await rows(files, "a.csv") == [(1,)]
+        await files.aclose()
+    assert await rows(files, "a.csv") == [(1,)]
+
+
+async def test_the_url_is_relative_to_the_folder(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "a.csv").write_text("a\n1\n")
+    for url in ("files:///data", f"files:///{tmp_path}/data", "files:///data/a.csv"):
+        connector = connect("a", url, tmp_path)
+        assert [table.name for table in await connector.catalog()] == ["a.csv"]
+        await connector.aclose()

@@ -1,0 +1,226 @@
+"""The types of CSV columns against Python's own reading of the same texts."""
+
+import csv
+import tempfile
+from collections.abc import Callable
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from skillian.connectors.files import delimited
+from skillian.connectors.files.delimited import (
+    CsvFormat,
+    column_names,
+    csv_select,
+    csv_types,
+    find_fault,
+    line_of,
+    read_format,
+)
+from skillian.errors import QueryError
+
+whole = st.integers(-(10**20), 10**20)
+decimals = st.decimals(-(10**18), 10**18, places=2) | st.decimals(-100, 100, places=5)
+dates = st.dates()
+moments = st.datetimes()
+texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))
+any_text = (
+    whole.map(str)
+    | decimals.map("{:f}".format)
+    | dates.map(str)
+    | moments.map(str)
+    | st.sampled_from(["001", "+1", "-0", "1.", "1e5", " 1", "true", "False", "24:00", "1_0", "٣"])
+    | st.sampled_from(["1e-05", "-1.25E+3", "1.0E10", "9.5e-7", " 2.5", "-0.5 ", "1e+400"])
+    | texts
+)
+
+
+@cache
+def database() -> duckdb.DuckDBPyConnection:
+    """One for all examples: opening it takes longer than anything else here."""
+    connection = duckdb.connect()
+    connection.execute("SET GLOBAL TimeZone = 'UTC'")
+    return connection
+
+
+def read(columns: dict[str, list[str]]) -> tuple[dict[str, str], dict[str, list[Any]]]:
+    """Write the texts, all of them quoted, to a CSV file; return its types and its values."""
+    cursor = database()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "a.csv"
+        with path.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file, quoting=csv.QUOTE_ALL)
+            writer.writerow(columns)
+            writer.writerows(zip(*columns.values(), strict=True))
+        form = read_format(path)
+        types = csv_types(cursor, path, form)
+        rows: Any = cursor.sql(csv_select(path, form, types).sql("duckdb"))
+        values: dict[str, list[Any]] = rows.to_arrow_table().to_pydict()
+        return {name: kind.sql for name, kind in types.items()}, values
+
+
+@given(st.lists(any_text, min_size=1, max_size=4))
+def test_a_column_is_never_read_as_what_it_does_not_say(written: list[str]) -> None:
+    types, values = read({"a": written, "b": ["x"] * len(written)})
+    kind = types["a"].partition("(")[0]
+    readers: dict[str, Callable[[str], object]] = {
+        "BIGINT": int,
+        "DECIMAL": Decimal,
+        "BOOLEAN": lambda text: {"true": True, "false": False}[text.lower()],
+        "DATE": date.fromisoformat,
+        "TIMESTAMP": datetime.fromisoformat,
+        "TIMESTAMP WITH TIME ZONE": lambda text: datetime.fromisoformat(text).astimezone(UTC),
+        "VARCHAR": str,
+    }
+    assert values["a"] == [readers[kind](text) for text in written]
+    if kind in {"BIGINT", "DATE"}:
+        assert [str(value) for value in values["a"]] == written
+
+
+@pytest.mark.parametrize(
+    ("strategy", "write", "kind"),
+    [
+        (st.integers(-(2**63), 2**63 - 1), str, "BIGINT"),
+        (st.integers(2**63, 10**38 - 1), str, "DECIMAL"),
+        (st.decimals(-(10**29), 10**29, places=8), "{:f}".format, "DECIMAL"),
+        (st.decimals(-(10**9), 10**9, places=8), " {:.17e} ".format, "DECIMAL"),
+        (st.booleans(), str, "BOOLEAN"),
+        (dates, date.isoformat, "DATE"),
+        (moments, datetime.isoformat, "TIMESTAMP"),
+        (st.datetimes(timezones=st.just(UTC)), datetime.isoformat, "TIMESTAMP WITH TIME ZONE"),
+        (texts.filter(lambda text: not text.isascii()), str, "VARCHAR"),
+    ],
+)
+def test_what_python_writes_comes_back_as_it_was(
+    strategy: st.SearchStrategy[Any], write: Callable[[Any], str], kind: str
+) -> None:
+    @settings(max_examples=30)
+    @given(st.lists(strategy, min_size=1, max_size=20))
+    def check(originals: list[Any]) -> None:
+        types, values = read({"a": [write(value) for value in originals]})
+        assert types["a"].partition("(")[0] == kind
+        assert values["a"] == originals
+
+    check()
+
+
+@pytest.mark.parametrize(
+    ("written", "kind"),
+    [
+        (["1", "22"], "BIGINT"),
+        (["001"], "VARCHAR"),
+        (["+1"], "VARCHAR"),
+        (["9223372036854775808"], "DECIMAL(38,0)"),
+        (["1" * 39], "VARCHAR"),
+        (["1", "2.50", ".125", "-.5"], "DECIMAL(38,3)"),
+        (["1" * 30, "0." + "1" * 9], "VARCHAR"),
+        (["01.5"], "VARCHAR"),
+        (["1,5"], "VARCHAR"),
+        (["1e5"], "VARCHAR"),
+        (["12.5e-3"], "VARCHAR"),
+        (["1e-05", "2.5"], "DECIMAL(38,5)"),
+        (["1.5E10", "-3e+02"], "DECIMAL(38,0)"),
+        (["1e-300"], "VARCHAR"),
+        ([" 1", "2.50 "], "DECIMAL(38,2)"),
+        ([" 1", "2"], "VARCHAR"),
+        (["\t1.5"], "VARCHAR"),
+        (["TRUE", "false"], "BOOLEAN"),
+        (["true", "1"], "VARCHAR"),
+        (["2024-02-29"], "DATE"),
+        (["2023-02-29"], "VARCHAR"),
+        (["0000-01-01"], "VARCHAR"),
+        (["2024-02-29", "2024-02-29 10:00"], "VARCHAR"),
+        (["2024-02-29 10:00:00.123456"], "TIMESTAMP"),
+        (["2024-02-29 10:00:00.1234567"], "VARCHAR"),
+        (["2024-02-29 24:00"], "VARCHAR"),
+        (["2024-02-29T10:00Z", "2024-02-29T10:00+05:30"], "TIMESTAMP WITH TIME ZONE"),
+        (["2024-02-29T10:00Z", "2024-02-29T10:00"], "VARCHAR"),
+        ([""], "VARCHAR"),
+    ],
+)
+def test_types(written: list[str], kind: str) -> None:
+    assert read({"a": written})[0] == {"a": kind}
+
+
+def test_only_what_is_not_quoted_is_null(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text('n,t,nothing\n1,"",\n,x,\n')
+    with duckdb.connect() as cursor:
+        form = read_format(path)
+        types = csv_types(cursor, path, form)
+        rows = cursor.execute(csv_select(path, form, types).sql("duckdb")).fetchall()
+    assert [kind.sql for kind in types.values()] == ["BIGINT", "VARCHAR", "VARCHAR"]
+    assert rows == [(1, "", None), (None, "x", None)]
+
+
+def file_of(folder: Path, content: bytes | str) -> Path:
+    path = folder / "a.csv"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+@pytest.mark.parametrize(
+    ("content", "delimiter", "names"),
+    [
+        ("id,amount\n1,2\n", ",", ["id", "amount"]),
+        ("id;amount, in EUR\r\n1;2,5\r\n", ";", ["id", "amount, in EUR"]),
+        ("id\tamount\n", "\t", ["id", "amount"]),
+        ("id|amount\r1|2\r", "|", ["id", "amount"]),
+        ('"a;b","c\nd"\n1,2\n', ",", ["a;b", "c d"]),
+        ('\ufeff"a", b ,A,\n', ",", ["a_1", "b", "A_2", "column_4"]),
+        ("company,2023,2024\n", ",", ["company", "2023", "2024"]),
+        ('$p0,"a;b"', ",", ["$p0", "a;b"]),
+        ("lonely", ",", ["lonely"]),
+    ],
+)
+def test_the_first_line_tells_delimiter_and_names(
+    tmp_path: Path, content: str, delimiter: str, names: list[str]
+) -> None:
+    form = read_format(file_of(tmp_path, content))
+    assert list(form.names) == names
+    assert form.delimiter == delimiter
+
+
+@pytest.mark.parametrize("content", ["", "\n", "1001,5.5\n", "2024-01-31;-7,5;\n"])
+def test_a_first_line_of_values_is_refused(tmp_path: Path, content: str) -> None:
+    with pytest.raises(QueryError, match=r"a\.csv, line 1: it has no column names"):
+        read_format(file_of(tmp_path, content))
+
+
+def test_names_differ_in_more_than_case() -> None:
+    names = column_names(["a", "A", "a_2", "", "column_4", " a\n b"])
+    assert names == ("a_1", "A_3", "a_2", "column_4_1", "column_4_2", "a b")
+
+
+@pytest.mark.parametrize(
+    ("content", "fault"),
+    [
+        ("a,b\n1,2\n3\n", "a.csv, line 3: it has 1 values, but the first line names 2 columns"),
+        ('a,b\n"x\ny",2\n\n1,2,3\n', "a.csv, line 5: it has 3 values"),
+        ('a,b\n1,"open\n', "a.csv, line 2: unexpected end of data"),
+        (b"a,b\n1,2\n3,\xff\n", "a.csv, line 3: it is not UTF-8 text; save it as UTF-8"),
+        ("a,b\r\n1,2\n", "a.csv: it is not CSV as RFC 4180 defines it; are line endings mixed?"),
+    ],
+)
+def test_a_fault_is_found_with_its_line(tmp_path: Path, content: bytes | str, fault: str) -> None:
+    found = find_fault(file_of(tmp_path, content), CsvFormat(",", ("a", "b")))
+    assert found.startswith(fault)
+
+
+def test_a_value_is_found_by_the_line_where_its_record_begins(tmp_path: Path) -> None:
+    path = file_of(tmp_path, 'a,b\n"x\ny",1\n\n2,"n/a"\n3,n/a\n')
+    assert line_of(path, "b", "n/a") == 5
+    assert line_of(path, "a", "b") is None
+
+
+def test_the_search_for_a_line_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(delimited, "_MAX_RECORDS", 3)
+    path = file_of(tmp_path, "a\n1\n2\n3\n")
+    assert [line_of(path, "a", value) for value in "123"] == [2, 3, None]

@@ -1,0 +1,146 @@
+import re
+
+import pytest
+from tests.support.postgres import FOLDER, MANY, PASSWORD, Database, rows_of
+from tests.support.waits import soon
+
+from skillian.connectors import limits
+from skillian.connectors.base import ColumnType
+from skillian.connectors.postgres.connector import PostgresConnector
+from skillian.errors import QueryError, UnavailableError
+
+
+async def test_describe_works_out_the_scale_that_postgresql_forgets(
+    postgres_connector: PostgresConnector, postgres_database: Database
+) -> None:
+    postgres_database.execute("CREATE TABLE ledger (hsl numeric(17, 2), quantity int)")
+    described = await postgres_connector.describe(
+        "SELECT source.hsl * -1 AS turned, hsl / 3 AS third FROM ledger AS source"
+    )
+    assert described == {
+        "turned": ColumnType("decimal", "numeric(38,2)", 2),
+        "third": ColumnType("other", "numeric"),
+    }
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "CREATE TABLE t (x INTEGER)",
+        "SELECT 1; SELECT 2",
+        "COPY (SELECT 1) TO PROGRAM 'touch /tmp/x'",
+        "SET timezone = 'UTC'",
+        "DO $$ BEGIN NULL; END $$",
+        "EXPLAIN ANALYZE SELECT 1",
+        "COMMIT",
+        "SELECT 'unfinished",
+        "",
+    ],
+)
+async def test_nothing_but_a_single_select_runs(
+    postgres_connector: PostgresConnector, statement: str
+) -> None:
+    for call in (postgres_connector.run(statement, {}), postgres_connector.describe(statement)):
+        with pytest.raises(QueryError, match="only a single SELECT"):
+            await call
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "WITH gone AS (DELETE FROM written RETURNING x) SELECT x FROM gone",
+        "SELECT x INTO taken FROM written",
+        "SELECT write()",
+        "SELECT nextval('numbers')",
+        "SELECT setval('numbers', 7)",
+        "SELECT x FROM written FOR UPDATE",
+        "SELECT lo_create(0)",
+        "SELECT set_config('transaction_read_only', 'off', true), write()",
+        "SELECT 1) TO PROGRAM 'true' --",
+        "SELECT 1) TO STDOUT /*",
+        "SELECT dropped()",
+    ],
+)
+async def test_a_role_that_may_write_cannot(
+    postgres_connector: PostgresConnector, postgres_database: Database, statement: str
+) -> None:
+    postgres_database.execute("""
+    CREATE TABLE written (x int); INSERT INTO written VALUES (1); CREATE SEQUENCE numbers;
+    CREATE FUNCTION write() RETURNS int LANGUAGE sql AS
+        'INSERT INTO written VALUES (2) RETURNING x';
+    CREATE FUNCTION dropped() RETURNS int LANGUAGE plpgsql AS
+        $$ BEGIN EXECUTE 'DROP TABLE written'; RETURN 1; END $$;
+    """)
+    with pytest.raises(QueryError):
+        await postgres_connector.run(statement, {})
+    with pytest.raises(QueryError):
+        await anext(aiter(postgres_connector.stream(statement, {})))
+    assert postgres_database.value("SELECT array_agg(x) FROM written") == [1]
+    assert postgres_database.value("SELECT to_regclass('taken')") is None
+    assert postgres_database.value("SELECT last_value FROM numbers") == 1
+    assert await rows_of(postgres_connector, "SELECT 1 AS x") == [{"x": 1}]
+
+
+async def test_each_statement_has_the_settings_it_needs(
+    postgres_connector: PostgresConnector,
+) -> None:
+    names = "transaction_isolation transaction_read_only TimeZone DateStyle statement_timeout"
+    columns = ", ".join(f"current_setting('{name}') AS \"{name}\"" for name in names.split())
+    assert await rows_of(postgres_connector, f"SELECT {columns}") == [
+        {
+            "transaction_isolation": "repeatable read",
+            "transaction_read_only": "on",
+            "TimeZone": "UTC",
+            "DateStyle": "ISO, YMD",
+            "statement_timeout": "30s",
+        }
+    ]
+
+
+@pytest.mark.parametrize("encoded", [True, False])
+async def test_any_password_can_stand_in_the_url(
+    postgres_reader: str, postgres_database: Database, *, encoded: bool
+) -> None:
+    written = postgres_reader
+    if not encoded:
+        written = postgres_database.server.url(postgres_database.name, f"reader:{PASSWORD}")
+    connector = PostgresConnector.from_url("books", written, FOLDER)
+    assert await rows_of(connector, "SELECT current_user::text AS x") == [{"x": "reader"}]
+    await connector.aclose()
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgres://scott:tiger@host/db?nonsense=1",
+        "postgresql:scott:tiger@host",
+        "postgresql://scott:tiger@host/db?host=a@b&%zz",
+    ],
+)
+def test_a_url_that_is_none_is_refused_without_telling_it(url: str) -> None:
+    with pytest.raises(UnavailableError, match="connection 'books': its URL") as refused:
+        PostgresConnector.from_url("books", url, FOLDER)
+    assert not re.search("tiger|scott|nonsense|zz", str(refused.value))
+
+
+async def test_more_rows_than_the_budget_are_refused(
+    postgres_connector: PostgresConnector,
+    postgres_database: Database,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(limits, "ROW_BUDGET", 10)
+    statement = "SELECT n FROM generate_series(1, {}) AS n"
+    assert (await postgres_connector.run(statement.format(10), {})).num_rows == 10
+    with pytest.raises(QueryError, match="larger than 10 rows"):
+        await postgres_connector.run(statement.format(11), {})
+    with pytest.raises(QueryError, match="larger than 10 rows"):
+        await postgres_connector.run(MANY, {})
+    await soon(lambda: postgres_database.active() == 0)
+
+
+async def test_more_bytes_than_the_budget_are_refused(
+    postgres_connector: PostgresConnector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "BYTE_BUDGET", 1000)
+    with pytest.raises(QueryError, match="narrow it with filters"):
+        await postgres_connector.run("SELECT repeat('x', 2000) AS x", {})

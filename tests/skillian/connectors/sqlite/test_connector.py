@@ -1,0 +1,343 @@
+import asyncio
+import sqlite3
+import time
+from collections.abc import AsyncIterator
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.standstill import MACHINE
+
+from skillian.connectors import connect
+from skillian.connectors.sqlite.connector import SQLiteConnector
+from skillian.connectors.sqlite.reader import SQLiteFile
+from skillian.connectors.sqlite.types import declared_type
+from skillian.errors import QueryError
+
+# A table, and a view whose first row takes SQLite hours to find.
+ENDLESS_VIEW = """
+CREATE TABLE t (a INT);
+INSERT INTO t VALUES (1);
+CREATE VIEW endless AS
+WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n WHERE i < 0
+"""
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    folder = tmp_path / "secret folder"
+    folder.mkdir()
+    return folder / "a'%20?b.db"
+
+
+@pytest.fixture
+async def connector(path: Path) -> AsyncIterator[SQLiteConnector]:
+    opened = SQLiteConnector(path, "lite", timeout=60)
+    yield opened
+    await opened.aclose()
+
+
+def write(path: Path, script: str) -> None:
+    database = sqlite3.connect(path)
+    database.executescript(script)
+    database.close()
+
+
+def content(path: Path) -> bytes:
+    return path.read_bytes()
+
+
+def damage(path: Path) -> None:
+    path.write_text("this is no database, whatever its name says " * 1000)
+
+
+async def rows(connector: SQLiteConnector, statement: str, **values: object) -> list[Any]:
+    found = await connector.run(statement, values)
+    return [tuple(row.values()) for row in found.to_pylist()]
+
+
+@pytest.mark.parametrize(
+    ("declared", "sql", "kind"),
+    [
+        ("INTEGER", "BIGINT", "integer"),
+        ("unsigned big int", "BIGINT", "integer"),
+        ("varchar(10)", "VARCHAR", "text"),
+        ("NCHAR(3)", "VARCHAR", "text"),
+        ("TEXT", "VARCHAR", "text"),
+        ("DECIMAL(17, 2)", "DECIMAL(38,2)", "decimal"),
+        ("numeric(5)", "DECIMAL(38,0)", "decimal"),
+        ("NUMERIC", "NUMERIC", "other"),
+        ("DECIMAL(99, 2)", "DECIMAL(99, 2)", "other"),
+        ("", "untyped", "other"),
+        ("REAL", "DOUBLE", "float"),
+        ("double precision", "DOUBLE", "float"),
+        ("BLOB", "BLOB", "other"),
+        ("boolean", "BOOLEAN", "boolean"),
+        ("DATE", "DATE", "date"),
+        ("DATETIME", "TIMESTAMP", "timestamp"),
+        ("timestamp with time zone", "TIMESTAMP WITH TIME ZONE", "timestamptz"),
+    ],
+)
+def test_declared_types_follow_the_rules_of_sqlite(declared: str, sql: str, kind: str) -> None:
+    found = declared_type(declared)
+    assert (found.sql, found.kind) == (sql, kind)
+
+
+async def test_the_catalogue_has_tables_and_views(connector: SQLiteConnector, path: Path) -> None:
+    write(
+        path,
+        'CREATE TABLE "select ""x""" (a INTEGER PRIMARY KEY, "Größe" NUMERIC(9,2), g AS (a * 2));'
+        ' CREATE VIEW v AS SELECT "Größe" AS size, COUNT(*) AS n FROM "select ""x""";'
+        "CREATE VIEW broken AS SELECT * FROM gone",
+    )
+    tables = {table.name: table for table in await connector.catalog()}
+    assert list(tables) == ["broken", 'select "x"', "v"]
+    assert list(tables['select "x"'].columns) == ["a", "Größe", "g"]
+    assert tables["v"].columns["size"].scale == 2
+    with pytest.raises(QueryError, match="view 'broken' cannot be read"):
+        _ = [*tables["broken"].columns]
+
+
+async def test_values_are_of_their_declared_types_exactly(
+    connector: SQLiteConnector, path: Path
+) -> None:
+    write(
+        path,
+        "CREATE TABLE t (n INTEGER, money DECIMAL(17,2), t VARCHAR(9), d DATE, at TIMESTAMP,"
+        " zoned TIMESTAMPTZ, yes BOOLEAN, r REAL, any, b BLOB);"
+        "INSERT INTO t VALUES (9223372036854775807, 0.1, '001', '2024-02-29',"
+        " '2024-02-29 10:00:00.5', '2024-02-29T10:00+02:00', 1, 0.5, 'x', x'00ff');"
+        "INSERT INTO t VALUES (-1, '12345678901234.50', 5, '0001-01-01', '2024-02-29',"
+        " '2024-02-29 10:00:00Z', 'false', 2, 0.1, NULL);"
+        "INSERT INTO t VALUES (NULL, 100, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);",
+    )
+    day = date(2024, 2, 29)
+    assert await rows(connector, "SELECT * FROM t") == [
+        (
+            *(
+                2**63 - 1,
+                Decimal("0.10"),
+                "001",
+                day,
+                datetime.fromisoformat("2024-02-29 10:00:00.5"),
+            ),
+            *(datetime(2024, 2, 29, 8, tzinfo=UTC), True, 0.5, "x", b"\x00\xff"),
+        ),
+        (
+            *(
+                -1,
+                Decimal("12345678901234.50"),
+                "5",
+                date(1, 1, 1),
+                datetime.fromisoformat("2024-02-29"),
+            ),
+            *(datetime(2024, 2, 29, 10, tzinfo=UTC), False, 2.0, "0.1", None),
+        ),
+        (None, Decimal("100.00"), *[None] * 8),
+    ]
+    total = await connector.describe('SELECT SUM("main"."t"."money") AS s FROM "main"."t"')
+    assert total["s"].kind == "decimal"
+
+
+@pytest.mark.parametrize(
+    ("declared", "value", "shown"),
+    [
+        ("DECIMAL(17,2)", "0.125", "0.125"),
+        ("DECIMAL(17,2)", "0.1 + 0.2", "0.30000000000000004"),
+        ("DECIMAL(17,2)", "'12,5'", "'12,5'"),
+        ("DECIMAL(17,2)", "9e999", "inf"),
+        ("INTEGER", "1.5", "1.5"),
+        ("INTEGER", "'1x'", "'1x'"),
+        ("REAL", "'much'", "'much'"),
+        ("VARCHAR", "x'00'", r"b'\x00'"),
+        ("DATE", "'20240131'", "20240131"),
+        ("DATE", "'2024-W05-3'", "'2024-W05-3'"),
+        ("DATE", "'2023-02-29'", "'2023-02-29'"),
+        ("TIMESTAMP", "'2024-01-31 25:00'", "'2024-01-31 25:00'"),
+        ("TIMESTAMP", "'2024-01-31 10:00Z'", "'2024-01-31 10:00Z'"),
+        ("TIMESTAMP", "1706695200", "1706695200"),
+        ("BOOLEAN", "2", "2"),
+        ("BLOB", "'text'", "'text'"),
+    ],
+)
+async def test_a_value_that_does_not_fit_its_type_is_named(
+    connector: SQLiteConnector, path: Path, declared: str, value: str, shown: str
+) -> None:
+    write(path, f'CREATE TABLE t ("a b" {declared}, c TEXT)')
+    write(path, f"INSERT INTO t VALUES ({value}, 1)")  # noqa: S608 - written above
+    with pytest.raises(QueryError) as refused:
+        await connector.run('SELECT "a b" FROM t', {})
+    assert f"table 't', column 'a b': {shown} is not exactly" in str(refused.value)
+    assert await rows(connector, "SELECT c FROM t") == [("1",)]
+
+
+async def test_only_columns_that_are_used_are_copied(
+    connector: SQLiteConnector, path: Path
+) -> None:
+    write(path, "CREATE TABLE t (a INT, b INT); INSERT INTO t VALUES ('bad', 2), ('bad', 3)")
+    assert await rows(connector, "SELECT SUM(x.B) FROM main.t AS x") == [(5,)]
+    with pytest.raises(QueryError, match="column 'a'"):
+        await connector.run("SELECT * FROM t", {})
+    with pytest.raises(QueryError, match="column 'a'"):
+        await connector.run("SELECT t FROM t", {})
+    with pytest.raises(QueryError, match="column 'a'"):
+        await connector.run("SELECT b FROM t NATURAL JOIN t AS u", {})
+
+
+async def test_rows_are_counted_without_a_column(connector: SQLiteConnector, path: Path) -> None:
+    write(path, "CREATE TABLE t (a INT); INSERT INTO t VALUES (1), (NULL), (3)")
+    assert await rows(connector, "SELECT COUNT(*) FROM t") == [(3,)]
+
+
+async def test_many_rows_come_in_many_batches(connector: SQLiteConnector, path: Path) -> None:
+    write(
+        path,
+        "CREATE TABLE t (n INTEGER, a DECIMAL(12,2)); WITH RECURSIVE s(i) AS (SELECT 0 UNION ALL"
+        " SELECT i + 1 FROM s WHERE i < 99999) INSERT INTO t SELECT i, i / 100.0 FROM s",
+    )
+    assert await rows(connector, "SELECT SUM(n), SUM(a) FROM t") == [
+        (4_999_950_000, Decimal("49999500.00"))
+    ]
+    streamed = [
+        b.num_rows async for b in connector.stream("SELECT * FROM t WHERE n < $p0", {"p0": 70_000})
+    ]
+    assert (sum(streamed), max(streamed) <= 65_536) == (70_000, True)
+
+
+async def test_what_has_been_copied_is_kept_until_the_file_changes(
+    connector: SQLiteConnector, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[tuple[str, ...]] = []
+    original = SQLiteFile.rows
+
+    def counted(self: SQLiteFile, table: str, columns: Any) -> Any:
+        read.append((table, *columns))
+        return original(self, table, columns)
+
+    monkeypatch.setattr(SQLiteFile, "rows", counted)
+    write(path, "CREATE TABLE t (a INT, b INT); INSERT INTO t VALUES (1, 2)")
+    for _ in range(3):
+        assert await rows(connector, "SELECT a FROM t") == [(1,)]
+    assert read == [("t", "a")]
+    assert await rows(connector, "SELECT a, b FROM t") == [(1, 2)]
+    assert await rows(connector, "SELECT b FROM t") == [(2,)]
+    assert read[1:] == [("t", "a", "b")]
+    write(path, "UPDATE t SET a = 7")
+    assert await rows(connector, "SELECT a FROM t") == [(7,)]
+    write(path, "ALTER TABLE t ADD COLUMN c INT DEFAULT 9")
+    assert await rows(connector, "SELECT c FROM t") == [(9,)]
+    other = path.with_name("other.db")
+    write(other, "CREATE TABLE t (a INT); INSERT INTO t VALUES (100)")
+    other.replace(path)
+    assert await rows(connector, "SELECT a FROM t") == [(100,)]
+
+
+@pytest.mark.parametrize("mode", ["DELETE", "WAL"])
+async def test_a_writer_beside_us_is_seen_after_its_commit(
+    connector: SQLiteConnector, path: Path, mode: str
+) -> None:
+    writer = sqlite3.connect(path, isolation_level=None)
+    writer.execute(f"PRAGMA journal_mode = {mode}")
+    writer.execute("CREATE TABLE t (a INT)")
+    writer.execute("INSERT INTO t VALUES (1)")
+    assert await rows(connector, "SELECT SUM(a) FROM t") == [(1,)]
+    writer.execute("BEGIN IMMEDIATE")
+    writer.execute("INSERT INTO t VALUES (2)")
+    assert await rows(connector, "SELECT SUM(a) FROM t") == [(1,)]
+    writer.execute("COMMIT")
+    assert await rows(connector, "SELECT SUM(a) FROM t") == [(3,)]
+    writer.close()
+
+
+async def test_statements_go_on_while_the_file_changes(
+    connector: SQLiteConnector, path: Path
+) -> None:
+    write(path, "CREATE TABLE t (a INT); INSERT INTO t VALUES (1), (2)")
+    before = connector.stream("SELECT t.a FROM t, range(50000)", {})
+    total = (await anext(before)).num_rows
+    write(path, "DELETE FROM t")
+    assert await rows(connector, "SELECT COUNT(*) FROM t") == [(0,)]
+    total += sum([batch.num_rows async for batch in before])
+    assert total == 100_000
+
+
+async def test_many_statements_at_once_all_answer(connector: SQLiteConnector, path: Path) -> None:
+    columns = ", ".join(f"c{n} INT DEFAULT {n}" for n in range(10))
+    write(path, f"CREATE TABLE t ({columns}); INSERT INTO t DEFAULT VALUES")
+    statements = [f"SELECT c{n} FROM t" for n in range(10)]  # noqa: S608 - written here
+    found = await asyncio.gather(*(rows(connector, statement) for statement in statements))
+    assert found == [[(n,)] for n in range(10)]
+
+
+async def test_nothing_is_written_and_a_missing_file_not_made(
+    connector: SQLiteConnector, path: Path
+) -> None:
+    with pytest.raises(QueryError, match="connection 'lite': its database cannot be opened"):
+        await connector.catalog()
+    assert [*path.parent.iterdir()] == []
+    write(path, "CREATE TABLE t (a INT)")
+    before = content(path)
+    for statement in ("DELETE FROM t", "SELECT 1; SELECT 2", "ATTACH 'x'", "("):
+        with pytest.raises(QueryError):
+            await connector.run(statement, {})
+    assert content(path) == before
+    assert [*path.parent.iterdir()] == [path]
+
+
+async def test_errors_never_hold_the_path(connector: SQLiteConnector, path: Path) -> None:
+    write(path, "CREATE TABLE t (a INT)")
+    with pytest.raises(QueryError) as absent:
+        await connector.run("SELECT a FROM gone", {})
+    damage(path)
+    with pytest.raises(QueryError) as damaged:
+        await connector.run("SELECT a FROM t", {})
+    for error in (damaged, absent):
+        assert "'lite'" in str(error.value)
+        assert "secret folder" not in str(error.value)
+        assert error.value.__cause__ is None
+
+
+async def test_text_that_is_not_utf8_is_refused(connector: SQLiteConnector, path: Path) -> None:
+    write(path, "CREATE TABLE t (a TEXT); INSERT INTO t VALUES (CAST(x'ff' AS TEXT))")
+    with pytest.raises(QueryError, match="UTF-8"):
+        await connector.run("SELECT a FROM t", {})
+
+
+async def test_cancelling_stops_what_sqlite_does(connector: SQLiteConnector, path: Path) -> None:
+    write(path, ENDLESS_VIEW)
+    task = asyncio.create_task(connector.run("SELECT i FROM endless", {}))
+    start = time.process_time()
+    while time.process_time() - start < 0.2:
+        await asyncio.wait([task], timeout=0.01)
+        assert not task.done()
+    clock = time.monotonic()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert time.monotonic() - clock < 1 + MACHINE.seconds_since(clock)
+    assert await rows(connector, "SELECT a FROM t") == [(1,)]
+
+
+async def test_closing_stops_what_runs_and_may_be_done_twice(
+    connector: SQLiteConnector, path: Path
+) -> None:
+    write(path, ENDLESS_VIEW)
+    task = asyncio.create_task(connector.run("SELECT i FROM endless", {}))
+    start = time.process_time()
+    while time.process_time() - start < 0.2:
+        await asyncio.wait([task], timeout=0.01)
+    await connector.aclose()
+    await connector.aclose()
+    with pytest.raises(QueryError):
+        await task
+    assert await rows(connector, "SELECT a FROM t") == [(1,)]
+
+
+async def test_the_url_is_relative_to_the_folder(tmp_path: Path) -> None:
+    write(tmp_path / "a.db", "CREATE TABLE here (x INT)")
+    for url in ("sqlite:///a.db", f"sqlite:///{tmp_path / 'a.db'}"):
+        connector = connect("a", url, tmp_path)
+        assert [table.name for table in await connector.catalog()] == ["here"]
+        await connector.aclose()

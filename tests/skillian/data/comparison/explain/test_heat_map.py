@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+
+import pytest
+
+from skillian.data.comparison.explain.heat_map import SIDE, Cell
+from skillian.data.services import DataServices
+from skillian.errors import InvalidInputError, UnknownNameError
+
+MakeServices = Callable[[str, str], DataServices]
+
+TABLES = """
+CREATE TABLE a (c INTEGER, p VARCHAR, v DECIMAL(17, 2));
+CREATE TABLE b (c INTEGER, p VARCHAR, v DECIMAL(17, 2));
+"""
+FEW = """
+INSERT INTO a VALUES (1, '01', 10), (1, '02', 5), (2, '01', 3), (3, '03', 1), (1, NULL, 2);
+INSERT INTO b VALUES (1, '01', 12), (2, '01', -4), (3, '03', 1), (1, NULL, 4);
+"""
+SOURCES = """
+connections: {db: 'duckdb:///test.duckdb'}
+sources:
+  a:
+    connection: db
+    table: a
+    dimensions: {company: {column: c}, period: {column: p}, again: {column: p}}
+    measures: {amount: {column: v, aggregation: sum, unit: EUR}}
+  b:
+    connection: db
+    table: b
+    dimensions: {company: {column: c}, period: {column: p}, again: {column: p}}
+    measures: {amount: {column: v, aggregation: sum}}
+comparison: {default_align_on: [company, period]}
+"""
+
+
+async def test_cells_add_up_the_gap_of_their_groups(make_services: MakeServices) -> None:
+    engine = make_services(TABLES + FEW, SOURCES).comparison
+    align = ["company", "period", "again"]
+    key = (await engine.compare("a", "b", ["amount"], align)).cache_key
+    found = await engine.heat_map(key, ("company", "period"), "amount")
+    assert (found.rows, found.columns) == ((1, 2), ("01", "02", None))
+    assert sorted(found.cells, key=lambda cell: (cell.row, cell.column)) == [
+        Cell(0, 0, Decimal(2), Decimal(2), 1),
+        Cell(0, 1, Decimal(-5), Decimal(5), 1),
+        Cell(0, 2, Decimal(2), Decimal(2), 1),
+        Cell(1, 0, Decimal(-7), Decimal(7), 1),
+    ]
+    turned = await engine.heat_map(key, ("again", "company"), "amount")
+    assert (turned.rows, turned.columns) == (found.columns, found.rows)
+    assert found.to_dict()["cells"] != turned.to_dict()["cells"]
+    assert turned.unit == "EUR"
+
+
+async def test_groups_of_one_cell_are_netted_and_added(make_services: MakeServices) -> None:
+    more = "INSERT INTO b VALUES (1, '04', 6);"
+    engine = make_services(
+        TABLES + FEW + more, SOURCES.replace("again: {column: p}", "again: {column: c}")
+    ).comparison
+    align = ["company", "period", "again"]
+    key = (await engine.compare("a", "b", ["amount"], align)).cache_key
+    found = await engine.heat_map(key, ("company", "again"), "amount")
+    # 1, 01: +2; 1, 02: -5; 1, 04: +6; 1 without a period: +2
+    assert found.cells[0] == Cell(0, 0, Decimal(5), Decimal(15), 4)
+
+
+async def test_the_largest_members_are_kept_and_the_others_counted(
+    make_services: MakeServices,
+) -> None:
+    many = (
+        "INSERT INTO a SELECT i, '01', i FROM range(100) t(i); INSERT INTO b VALUES (7, '02', 1);"
+    )
+    engine = make_services(TABLES + many, SOURCES).comparison
+    key = (await engine.compare("a", "b", ["amount"])).cache_key
+    found = await engine.heat_map(key, ("company", "period"), "amount")
+    assert found.rows == tuple(range(100 - SIDE, 100))
+    assert found.columns == ("01",)
+    assert (found.more_rows, found.more_columns) == (100 - SIDE, 1)
+
+
+async def test_nothing_that_differs_is_an_empty_map(make_services: MakeServices) -> None:
+    engine = make_services(TABLES, SOURCES).comparison
+    key = (await engine.compare("a", "b", ["amount"])).cache_key
+    found = await engine.heat_map(key, ("company", "period"), "amount")
+    assert (found.rows, found.columns, found.cells, found.more_rows) == ((), (), (), 0)
+
+
+async def test_names_that_are_not_there_are_told(make_services: MakeServices) -> None:
+    engine = make_services(TABLES + FEW, SOURCES).comparison
+    key = (await engine.compare("a", "b", ["amount"])).cache_key
+    with pytest.raises(UnknownNameError, match="again"):
+        await engine.heat_map(key, ("company", "again"), "amount")
+    with pytest.raises(UnknownNameError, match="amounts"):
+        await engine.heat_map(key, ("company", "period"), "amounts")
+    with pytest.raises(InvalidInputError, match="two different"):
+        await engine.heat_map(key, ("company", "company"), "amount")
+    with pytest.raises(InvalidInputError, match="no comparison"):
+        await engine.heat_map("0", ("company", "period"), "amount")

@@ -1,0 +1,230 @@
+import asyncio
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from skillian.connectors.duckdb.connector import DuckDBConnector
+from skillian.data.declare import check
+from skillian.data.declare.check import check_sources
+from skillian.data.declare.sources import SourceRegistry
+
+TABLE = """
+CREATE TABLE t (company VARCHAR, period VARCHAR, day VARCHAR, month VARCHAR, n INTEGER,
+                amount DECIMAL(17,2), rate DOUBLE, text VARCHAR);
+INSERT INTO t VALUES ('1001', '2024001', '2024-01-31', '202401', 1, 10.5, 0.5, '1.25'),
+                     ('1002', '2024001', '2024-02-30', '202413', 2, 20, 0.25, 'n/a'),
+                     ('A', NULL, 'soon', 'x', 3, NULL, 1, NULL),
+                     ('A', NULL, NULL, NULL, 4, 5, 1, '7');
+CREATE TABLE none (company VARCHAR, amount DECIMAL(9,2));
+"""
+
+
+async def findings(folder: Path, sources: str, align_on: str = "[]") -> list[tuple[str, str, bool]]:
+    """Return (part, text, is_fault) of what is found about sources over `TABLE`."""
+    path = folder / "sources.yaml"
+    path.write_text(
+        "connections: {c: 'duckdb:///a.duckdb'}\n"
+        f"sources:\n{sources}\ncomparison: {{default_align_on: {align_on}}}\n"
+    )
+    registry = SourceRegistry.load(path)
+    return [(found.part, found.text, found.is_fault) async for found in check_sources(registry)]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    with duckdb.connect(tmp_path / "a.duckdb") as database:
+        database.execute(TABLE)
+    return tmp_path
+
+
+async def test_a_sound_source_is_told_with_its_figures(folder: Path) -> None:
+    source = (
+        "  s: {connection: c, table: t, dimensions: {company: {column: company}, period: {column:"
+        " period}}, measures: {amount: {column: amount, aggregation: sum}, lines: {column: n,"
+        " aggregation: count}}}"
+    )
+    assert await findings(folder, source, "[company, period]") == [
+        ("source", "4 rows", False),
+        ("dimension company", "text", False),
+        ("dimension period", "text; 2 of 4 rows have none", False),
+        ("measure amount", "sum 35.50", False),
+        ("measure lines", "count 4", False),
+        ("by company, period", "3 groups, up to 2 rows each", False),
+    ]
+
+
+async def test_unique_keys_are_told(folder: Path) -> None:
+    source = (
+        "  s: {connection: c, table: t, dimensions: {n: {column: n}},"
+        " measures: {amount: {column: amount, aggregation: sum}}}"
+    )
+    assert ("by n", "4 groups, one row each", False) in await findings(folder, source, "[n]")
+
+
+async def test_values_that_cannot_be_converted_are_counted(folder: Path) -> None:
+    source = (
+        "  s:\n    connection: c\n    table: t\n    dimensions:\n"
+        "      company: {column: company, type: integer}\n"
+        "      day: {column: day, type: date}\n"
+        "      month: {column: month, type: date, format: '%Y%m'}\n"
+        "      mapped: {column: company, type: integer, values: {A: '7'}}\n"
+        "    measures:\n"
+        "      typed: {expression: 'CAST(text AS DECIMAL(9,2))', aggregation: sum}\n"
+    )
+    found = {part: (text, fault) for part, text, fault in await findings(folder, source)}
+    assert found["dimension company"] == (
+        "2 of 4 values cannot be converted, such as 'A'",
+        True,
+    )
+    assert found["dimension day"] == (
+        "2 of 4 values cannot be converted, such as '2024-02-30'",
+        True,
+    )
+    assert found["dimension month"] == (
+        "2 of 4 values cannot be converted, such as '202413'",
+        True,
+    )
+    assert found["dimension mapped"] == ("integer", False)
+    assert found["measure typed"] == ("1 of 4 values cannot be converted, such as 'n/a'", True)
+
+
+async def test_all_faults_of_all_sources_are_told_at_once(folder: Path) -> None:
+    source = (
+        "  gone: {connection: c, table: tt, dimensions: {a: {column: a}},"
+        " measures: {m: {column: m, aggregation: sum}}}\n"
+        "  s: {connection: c, table: t, dimensions: {x: {column: compny}, r: {column: rate}},"
+        " measures: {rate: {column: rate, aggregation: sum}, text: {column: text, aggregation:"
+        " max}, no: {column: nothing, aggregation: sum}}}\n"
+        "  empty: {connection: c, table: none, dimensions: {company: {column: company}},"
+        " measures: {amount: {column: amount, aggregation: sum}}}"
+    )
+    found = await findings(folder, source.replace("no:", "'no':"), "[company]")
+    faults = [text for _, text, is_fault in found if is_fault]
+    assert len(faults) == 5
+    for text, said in zip(
+        faults,
+        (
+            "no table 'tt'",
+            "no column 'compny'",
+            "not exact",
+            "not a number",
+            "nothing",
+        ),
+        strict=True,
+    ):
+        assert said in text
+    assert found[-4:] == [
+        ("source", "0 rows", False),
+        ("dimension company", "text", False),
+        ("measure amount", "sum None", False),
+        ("by company", "0 groups, one row each", False),
+    ]
+
+
+async def test_a_connection_that_fails_is_a_fault_of_its_sources_alone(folder: Path) -> None:
+    sources = "".join(
+        f"  {name}: {{connection: {name}, table: t, dimensions: {{k: {{column: k}}}},"
+        " measures: {m: {column: m, aggregation: sum}}}\n"
+        for name in "ab"
+    )
+    path = folder / "sources.yaml"
+    path.write_text(
+        "connections: {a: 'duckdb:///gone.duckdb', b: 'sqlite:///b.db'}\nsources:\n" + sources
+    )
+    database = sqlite3.connect(folder / "b.db")
+    database.execute("CREATE TABLE t (k TEXT, m DECIMAL(9,2))")
+    database.execute("INSERT INTO t VALUES (1, 0.125)")
+    database.commit()
+    database.close()
+    found = [finding async for finding in check_sources(SourceRegistry.load(path))]
+    assert [(one.source, one.part, one.is_fault) for one in found] == [
+        ("a", "source", True),
+        ("b", "source", False),
+        ("b", "dimension k", False),
+        ("b", "measure m", True),
+    ]
+    assert "cannot be opened" in found[0].text
+    assert "column 'm': 0.125 is not exactly" in found[3].text
+
+
+WIDE = (
+    "  s: {connection: c, table: t, dimensions: {n: {column: n}, company: {column: company},"
+    " period: {column: period}}, measures: {amount: {column: amount, aggregation: sum},"
+    " highest: {column: amount, aggregation: max}, lines: {column: n, aggregation: count}}}"
+)
+
+
+@pytest.fixture
+def statements(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What is asked for while sources are checked."""
+    told: list[str] = []
+    stream = DuckDBConnector.stream
+
+    def noted(self: DuckDBConnector, statement: str, parameters: Any) -> Any:
+        told.append(statement)
+        return stream(self, statement, parameters)
+
+    monkeypatch.setattr(DuckDBConnector, "stream", noted)
+    return told
+
+
+async def test_all_columns_are_checked_by_one_statement(
+    folder: Path, statements: list[str]
+) -> None:
+    found = await findings(folder, WIDE, "[n]")
+    assert [is_fault for *_, is_fault in found] == [False] * 8
+    assert len(statements) == 3  # the rows, the columns, the keys
+
+
+async def test_of_many_rows_only_the_first_are_looked_at(
+    folder: Path, statements: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(check, "MAX_ROWS", 3)
+    found = {part: text for part, text, _ in await findings(folder, WIDE, "[n]")}
+    assert found["source"] == "4 rows, of which 3 are looked at below"
+    assert found["measure lines"] == "count 3"
+    assert found["by n"] == "3 groups, one row each"
+    assert ["LIMIT 3" in statement for statement in statements] == [False, True, True]
+
+
+async def test_a_source_that_takes_too_long_is_given_up_with_what_was_not_checked(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stream = DuckDBConnector.stream
+    stopped: list[str] = []
+
+    async def stuck(self: DuckDBConnector, statement: str, parameters: Any) -> Any:
+        async for batch in stream(self, statement, parameters):
+            yield batch
+        if "filled" in statement and "amount" in statement:
+            try:
+                await asyncio.Event().wait()
+            finally:
+                stopped.append(statement)
+
+    monkeypatch.setattr(DuckDBConnector, "stream", stuck)
+    monkeypatch.setattr(check, "MAX_SECONDS", 3)
+    after = "  z: {connection: c, table: none, dimensions: {k: {column: company}}, measures: {}}"
+    after = after.replace("measures: {}", "measures: {m: {column: company, aggregation: count}}")
+    found = await findings(folder, f"{WIDE}\n{after}", "[n]")
+    assert len(stopped) == 1
+    assert found[0] == ("source", "4 rows", False)
+    part, text, is_fault = found[1]
+    assert (part, is_fault) == ("source", True)
+    assert text.startswith("stopped after 3 s, with these not checked: dimension n, dimension")
+    assert "measure lines, by n; declare" in text
+    assert found[2] == ("source", "0 rows", False)
+
+
+async def test_each_source_is_announced_before_it_is_checked(folder: Path) -> None:
+    (folder / "sources.yaml").write_text(
+        f"connections: {{c: 'duckdb:///a.duckdb'}}\nsources:\n{WIDE}\n"
+    )
+    registry = SourceRegistry.load(folder / "sources.yaml")
+    names: list[str] = []
+    async for _ in check_sources(registry, names.append):
+        assert names == ["s"]
+    assert names == ["s"]

@@ -1,0 +1,132 @@
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+from pydantic import BaseModel, ConfigDict
+
+from skillian.data.declare.document import Document, read_yaml, shown, validated
+
+
+def faults(text: str) -> list[tuple[int, str]]:
+    return [(fault.line, fault.message) for fault in read_yaml(text, "x.yaml").faults]
+
+
+def test_scalars_stay_text_and_every_part_has_its_line() -> None:
+    document = read_yaml("a: 0.10\nb:\n  - 001\n  - ~\nc: {d: 'yes'}\n", "x.yaml")
+    assert document.data == {"a": "0.10", "b": ["001", None], "c": {"d": "yes"}}
+    assert document.faults == []
+    assert document.lines["b", 1] == 4
+    assert document.lines["c", "d"] == 5
+    assert document.line_of(("b", 0, "deeper", "still")) == 3
+
+
+def test_an_empty_file_is_empty_data() -> None:
+    assert read_yaml("# nothing\n", "x.yaml") == Document("x.yaml")
+
+
+def test_a_key_given_twice_is_a_fault_with_both_lines() -> None:
+    assert faults("a: 1\nb: 2\na: 3\n") == [(3, "the key `a` was given before, on line 1")]
+
+
+@pytest.mark.parametrize("word", ["on", "yes", "No", "off", "true"])
+def test_a_name_that_yaml_takes_for_a_boolean_is_a_fault(word: str) -> None:
+    document = read_yaml(f"x: 1\n{word}: 2\ny: [{word}]\n", "x.yaml")
+    assert [fault.line for fault in document.faults] == [2, 3]
+    assert f'write "{word}" in quotes' in str(document.faults[0])
+
+
+def test_aliases_and_anchors_are_refused_with_all_their_lines() -> None:
+    text = "a: &x [1]\nb: *x\nc: &y {k: *x}\n"
+    assert faults(text) == [
+        (1, "`x` is a YAML anchor"),
+        (2, "`x` is a YAML alias"),
+        (3, "`y` is a YAML anchor"),
+        (3, "`x` is a YAML alias"),
+    ]
+
+
+def test_a_bomb_is_refused_at_once() -> None:
+    levels = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
+    levels += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 30)]
+    assert len(faults("\n".join(levels))) == 30 + 29 * 9
+
+
+def test_a_cycle_ends() -> None:
+    assert (1, "`a` is a YAML anchor") in faults("a: &a\n  b: *a\n")
+
+
+def test_deep_nesting_is_refused_without_recursion() -> None:
+    assert "deeper than 20" in faults("[" * 100_000)[0][1]
+
+
+def test_what_is_not_yaml_has_its_line() -> None:
+    [(line, message)] = faults("a: 1\nb: [1\nc: 2\n")
+    assert line == 3
+    assert message.startswith("this is not YAML")
+
+
+@pytest.mark.parametrize("text", ["a: !!python/object/apply:os.system [ls]\n", "a: !x 1\n"])
+def test_tags_are_refused_and_never_run(text: str) -> None:
+    assert "is not read" in faults(text)[0][1]
+
+
+def test_two_documents_are_refused() -> None:
+    assert faults("a: 1\n---\nb: 1\n")[0][0] == 2
+
+
+def test_a_key_that_is_no_name_is_refused() -> None:
+    assert [message for _, message in faults("? [1, 2]\n: x\n~: y\n")] == [
+        "a key must be a name",
+        "a key must be a name",
+    ]
+
+
+class Inner(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    limit: Decimal
+
+
+class Outer(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    secrets: dict[str, int] = {}
+    inner: dict[str, Inner]
+
+
+def model_faults(text: str) -> tuple[Outer | None, list[str]]:
+    document: Document = read_yaml(text, "f.yaml")
+    found = validated(Outer, document, secret="secrets")  # noqa: S106 - the name of a key
+    return found, [str(fault) for fault in document.faults]
+
+
+def test_what_fits_is_the_model() -> None:
+    found, told = model_faults("inner: {x: {limit: 0.10}}")
+    assert told == []
+    assert found is not None
+    assert found.inner["x"].limit == Decimal("0.10")
+
+
+def test_unknown_and_missing_keys_are_told_with_the_mend() -> None:
+    found, told = model_faults("inner:\n  x:\n    limt: 1\n")
+    assert found is None
+    assert sorted(told) == [
+        "f.yaml:2: `limit` is missing in `inner.x`; add `limit:`",
+        "f.yaml:3: unknown key `limt`; did you mean `limit`? known: limit",
+    ]
+
+
+def test_what_stands_there_is_repeated_but_no_secret() -> None:
+    _, told = model_faults("secrets: {a: hunter2}\ninner:\n  x: {limit: much}\n")
+    assert "got 'much'" in told[1]
+    assert "hunter2" not in "".join(told)
+
+
+def test_a_line_with_a_fault_of_yaml_has_no_second_one() -> None:
+    _, told = model_faults("inner: {x: {limit: yes}}")
+    assert len(told) == 1
+    assert "boolean" in told[0]
+
+
+def test_of_a_url_only_its_scheme_is_shown() -> None:
+    assert shown("postgresql://me:hunter2@host/db") == "postgresql://…"
+    assert shown("plain text") == "plain text"

@@ -1,0 +1,239 @@
+import sqlite3
+from decimal import Decimal
+from pathlib import Path
+
+import duckdb
+import pytest
+import xlsxwriter
+
+from skillian.connectors.base import ColumnType, Kind
+from skillian.data.declare.definitions import Dimension, Measure
+from skillian.data.declare.infer import (
+    Look,
+    connection_name,
+    infer_sources,
+    role_of,
+    sources_of,
+    tables_of,
+)
+from skillian.data.declare.sources import SourceRegistry, read_definitions
+from skillian.data.declare.sources_yaml import written
+from skillian.data.services import DataServices
+from skillian.errors import InvalidInputError, QueryError, UnavailableError, UnknownNameError
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> str:
+    with duckdb.connect(tmp_path / "Ledger 2024.duckdb") as database:
+        database.execute(
+            'CREATE TABLE fi ("no" VARCHAR, BUKRS INTEGER, MENGE INTEGER, HSL DECIMAL(17,2),'
+            ' "a: b, #c" DOUBLE, posted DATE, extra STRUCT(a INTEGER));'
+            "INSERT INTO fi SELECT 'd' || range, 1000 + range % 3, range % 77, range, 0.5,"
+            " DATE '2024-01-31', NULL FROM range(100);"
+            "CREATE TABLE names (company VARCHAR, posted DATE);"
+            "CREATE TABLE only_numbers (amount DECIMAL(17,2));"
+            "CREATE SCHEMA old; CREATE TABLE old.fi (company VARCHAR, amount DECIMAL(9,2))"
+        )
+    return "duckdb:///Ledger 2024.duckdb"
+
+
+async def test_tables_become_sources(ledger: str, tmp_path: Path) -> None:
+    found = await infer_sources(ledger, tmp_path)
+    assert found.connection == "ledger_2024"
+    assert [source.name for source in found.sources] == ["fi", "names", "fi_2"]
+    first, names, other = (source.definition for source in found.sources)
+    assert list(first.dimensions) == ["no", "BUKRS", "posted"]
+    assert list(first.measures) == ["MENGE", "HSL", "a: b, #c"]
+    assert first.measures["a: b, #c"].expression == 'CAST("a: b, #c" AS DECIMAL(18, 2))'
+    assert found.sources[0].remarks == (
+        "BUKRS: check: taken for a key, as its values repeat",
+        "MENGE: check: taken for an amount; a key is a dimension",
+        "a: b, #c: check: DOUBLE is rounded to two digits to be exact",
+        "extra: left out: extra is STRUCT(a INTEGER)",
+    )
+    assert (names.measures["rows"].aggregation, names.measures["rows"].column) == (
+        "count",
+        "company",
+    )
+    assert (first.table, other.table) == ("fi", "old.fi")
+    assert found.left_out == {"main.only_numbers": "no column of it can be a dimension"}
+    assert found.align_on == ("posted", "company")
+
+
+async def test_what_is_written_is_read_and_answers(ledger: str, tmp_path: Path) -> None:
+    text = written(await infer_sources(ledger, tmp_path), ledger)
+    path = tmp_path / "sources.yaml"
+    path.write_text(text, encoding="utf-8")
+    async with DataServices(SourceRegistry.load(path)) as services:
+        found = {source.name: source for source in await services.catalogue.sources()}
+    assert {name: source.row_count for name, source in found.items()} == {
+        "fi": 100,
+        "names": 0,
+        "fi_2": 0,
+    }
+    assert "# BUKRS: check: taken for a key, as its values repeat" in text
+    assert "# left out: main.only_numbers: no column of it can be a dimension" in text
+
+
+async def test_names_of_any_kind_survive_being_written(tmp_path: Path) -> None:
+    columns = ["yes", "null", "2024", "a: b", "#x", "{y}", "- z", "'", '"', "ü\u0301", "[", "&a"]
+    with duckdb.connect(tmp_path / "a.duckdb") as database:
+        quoted = ", ".join('"{}" VARCHAR'.format(name.replace('"', '""')) for name in columns)
+        database.execute(f'CREATE TABLE "on" ({quoted}, "*" DECIMAL(9,2))')
+    url = "duckdb:///a.duckdb"
+    text = written(await infer_sources(url, tmp_path), url)
+    source = read_definitions(text, "sources.yaml").sources["on"]
+    assert [dimension.column for dimension in source.dimensions.values()] == columns
+    assert list(source.measures) == ["*"]
+
+
+async def test_a_table_that_cannot_be_read_is_left_out(tmp_path: Path) -> None:
+    (tmp_path / "good.csv").write_text("company,amount\n001,1.5\n")
+    (tmp_path / "bad.csv").write_text("company,amount\n001\n")
+    found = await infer_sources("files:///.", tmp_path)
+    assert [source.name for source in found.sources] == ["good.csv"]
+    assert "line 2" in found.left_out["main.bad.csv"]
+    database = sqlite3.connect(tmp_path / "a.db")
+    database.executescript("CREATE TABLE t (n INT, c TEXT); INSERT INTO t VALUES ('x', 1)")
+    database.close()
+    found = await infer_sources("sqlite:///a.db", tmp_path)
+    assert "'x' is not exactly" in found.left_out["main.t"]
+
+
+async def test_a_database_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(QueryError, match="cannot be opened"):
+        await infer_sources("duckdb:///gone.duckdb", tmp_path)
+    with pytest.raises(UnavailableError, match="unknown kind"):
+        await infer_sources("fax://secret@host", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("url", "name"),
+    [
+        ("duckdb:///data/My Ledger.duckdb", "my_ledger"),
+        ("postgresql://user:secret@host:5432/dwh?sslmode=require", "dwh"),
+        ("postgresql://user:secret@host", "data"),
+        ("files:///..", "data"),
+        ("postgresql://[broken", "data"),
+    ],
+)
+def test_a_connection_is_named_by_what_it_leads_to(url: str, name: str) -> None:
+    assert connection_name(url) == name
+
+
+async def test_files_are_sources_without_a_definition(tmp_path: Path) -> None:
+    old, new = tmp_path / "old.csv", tmp_path / "sub" / "old.csv"
+    new.parent.mkdir()
+    old.write_text("company,items,amount\n001,3,1.50\n002,4,2\n")
+    new.write_text("company;items;amount\n001;3;1.5\n002;5;2.25\n")
+    a, b = str(old), str(new)
+    registry = sources_of(await tables_of([a, b]), ["Items"])
+    assert registry.names == (a, b)
+    assert list(registry.get(a).dimensions) == ["company"]
+    async with DataServices(registry) as services:
+        found = await services.comparison.compare(a, b, ["amount", "items"], ["company"])
+    amount, items = found.summary.measures
+    assert (amount.total_a, amount.total_b) == (Decimal("3.50"), Decimal("3.75"))
+    assert (items.total_a, items.total_b) == (Decimal(7), Decimal(8))
+
+
+async def test_the_same_file_may_be_compared_with_itself(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("company,amount\n001,1.50\n")
+    async with DataServices(sources_of(await tables_of([str(path), str(path)]))) as services:
+        found = await services.comparison.compare(str(path), str(path), ["amount"], ["company"])
+    assert found.summary.measures[0].total_a == Decimal("1.50")
+
+
+async def test_sheets_are_named_behind_their_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with xlsxwriter.Workbook("book.xlsx") as book:
+        for sheet, typed in (("Plan", 1.5), ("Actual", 2.5)):
+            book.add_worksheet(sheet).write_row(0, 0, ("company", "amount"))
+            book.get_worksheet_by_name(sheet).write_row(1, 0, ("001", typed))
+    a, b = "book.xlsx", "book.xlsx#Actual"
+    async with DataServices(sources_of(await tables_of([a, b]))) as services:
+        found = await services.comparison.compare(a, b, ["amount"], ["company"])
+    (amount,) = found.summary.measures
+    assert (amount.total_a, amount.total_b) == (Decimal("1.5"), Decimal("2.5"))
+    with pytest.raises(UnknownNameError, match=r"book\.xlsx#Actual"):
+        sources_of(await tables_of(["book.xlsx", "book.xlsx#Actuals"]))
+
+
+async def test_a_file_that_cannot_be_compared_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("company,name\n001,x\n")
+    with pytest.raises(InvalidInputError, match=r"no column to sum; its columns: company, name"):
+        sources_of(await tables_of([str(path)]))
+    path.write_text("amount\n1.5\n")
+    with pytest.raises(InvalidInputError, match="no column to align on"):
+        sources_of(await tables_of([str(path)]))
+    path.unlink()
+    with pytest.raises(QueryError, match="check that they exist"):
+        sources_of(await tables_of([str(path)]))
+
+
+INTEGER = ColumnType("integer", "BIGINT")
+
+
+@pytest.mark.parametrize("kind", ["text", "boolean", "date", "timestamp", "timestamptz"])
+def test_what_cannot_be_summed_is_a_dimension(kind: Kind) -> None:
+    role = role_of("total amount", ColumnType(kind, kind.upper()), Look(9, 9), "duckdb")
+    assert (role.definition, role.remark) == (Dimension(column="total amount"), "")
+
+
+def test_a_decimal_is_summed() -> None:
+    role = role_of("HSL", ColumnType("decimal", "DECIMAL(17,2)", 2), Look(0, 0), "duckdb")
+    assert role.definition == Measure(column="HSL", aggregation="sum")
+
+
+@pytest.mark.parametrize(
+    ("name", "is_key"),
+    [
+        ("company_id", True),
+        ("CompanyNo", True),
+        ("cost_centre", True),
+        ("YEAR", True),
+        ("documentCount", False),
+        ("account_balance", False),
+        ("QTY", False),
+    ],
+)
+def test_the_last_telling_word_of_a_name_decides_on_whole_numbers(name: str, is_key: bool) -> None:  # noqa: FBT001
+    for look in (Look(100, 100), Look(100, 1), Look(0, 0)):
+        role = role_of(name, INTEGER, look, "duckdb")
+        assert isinstance(role.definition, Dimension) is is_key
+        assert role.remark == ""
+    wide = role_of(name, ColumnType("decimal", "DECIMAL(38,0)"), Look(9, 9), "duckdb")
+    assert isinstance(wide.definition, Dimension) is is_key
+
+
+@pytest.mark.parametrize(
+    ("look", "is_key"), [(Look(100, 100), True), (Look(100, 5), True), (Look(100, 60), False)]
+)
+def test_else_the_values_decide_and_it_is_to_be_checked(look: Look, is_key: bool) -> None:  # noqa: FBT001
+    role = role_of("BUKRS", INTEGER, look, "duckdb")
+    assert isinstance(role.definition, Dimension) is is_key
+    assert role.remark.startswith("check: ")
+
+
+@pytest.mark.parametrize(
+    ("dialect", "cast"),
+    [
+        ("duckdb", 'CAST("a ""b""" AS DECIMAL(18, 2))'),
+        ("postgres", 'CAST("a ""b""" AS DECIMAL(18, 2))'),
+        ("mysql", 'CAST(`a "b"` AS DECIMAL(18, 2))'),
+    ],
+)
+@pytest.mark.parametrize("kind", [ColumnType("float", "DOUBLE"), ColumnType("other", "NUMERIC")])
+def test_what_is_not_exact_is_cast(kind: ColumnType, dialect: str, cast: str) -> None:
+    role = role_of('a "b"', kind, Look(0, 0), dialect)
+    assert role.definition == Measure(expression=cast, aggregation="sum")
+    assert role.remark.startswith("check: ")
+
+
+def test_what_is_neither_is_left_out() -> None:
+    role = role_of("payload", ColumnType("other", "JSON"), Look(0, 0), "duckdb")
+    assert (role.definition, role.remark) == (None, "left out: payload is JSON")

@@ -1,0 +1,150 @@
+"""Saved comparisons: read with the faults of the file and of its sources at once."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from skillian.data.declare.saved import Saved, read_saved
+from skillian.errors import ConfigurationError
+
+SOURCES = """
+connections: {main: duckdb:///ledger.duckdb}
+sources:
+  ledger:
+    connection: main
+    table: t
+    dimensions: {company: {column: company}, period: {column: period}}
+    measures: {amount: {column: amount, aggregation: sum}}
+  plan:
+    connection: main
+    table: u
+    dimensions: {company: {column: company}}
+    measures: {amount: {column: amount, aggregation: sum}}
+"""
+
+
+def read(tmp_path: Path, text: str, sources: str = SOURCES) -> Saved:
+    (tmp_path / "sources.yaml").write_text(sources, encoding="utf-8")
+    (tmp_path / "specs").mkdir()
+    path = tmp_path / "specs" / "close.yaml"
+    path.write_text(text, encoding="utf-8")
+    return read_saved(path)
+
+
+def faults(tmp_path: Path, text: str, sources: str = SOURCES) -> list[tuple[str, int, str]]:
+    with pytest.raises(ConfigurationError) as raised:
+        read(tmp_path, text, sources)
+    return [(Path(each.file).name, each.line, str(each)) for each in raised.value.faults]
+
+
+def test_a_comparison_is_read_with_all_it_may_say(tmp_path: Path) -> None:
+    saved = read(
+        tmp_path,
+        """
+sources: ../sources.yaml
+compare:
+  - name: month end
+    a: ledger
+    b: plan
+    measures: [amount]
+    align_on: [company]
+    filters: {company: ["001", null]}
+    thresholds: {match: {absolute: 0.10}}
+    fail_on: major
+""",
+    )
+    [comparison] = saved.comparisons
+    assert (comparison.name, comparison.a, comparison.b) == ("month end", "ledger", "plan")
+    assert (comparison.measures, comparison.align_on) == (("amount",), ("company",))
+    assert comparison.filters == {"company": ["001", None]}
+    assert comparison.thresholds.match.absolute == Decimal("0.10")
+    assert comparison.fail_on == "major"
+    assert saved.registry.names == ("ledger", "plan")
+    assert saved.registry.folder == tmp_path
+
+
+def test_what_is_left_out_is_the_default(tmp_path: Path) -> None:
+    saved = read(
+        tmp_path,
+        "sources: ../sources.yaml\ncompare: [{name: x, a: ledger, b: plan, measures: [amount]}]\n",
+    )
+    [comparison] = saved.comparisons
+    assert comparison.align_on is None
+    assert comparison.filters == {}
+    assert comparison.fail_on == "minor"
+
+
+def test_faults_of_the_form_are_told_with_their_lines(tmp_path: Path) -> None:
+    found = faults(
+        tmp_path,
+        "sources: ../sources.yaml\n"
+        "compare:\n"
+        "  - name: x\n"
+        "    a: ledger\n"
+        "    measure: [amount]\n"
+        "    measures: []\n"
+        "    fail_on: always\n",
+    )
+    assert [line for _, line, _ in found] == [3, 5, 6, 7]
+    told = [message for *_, message in found]
+    assert "`b` is missing" in told[0]
+    assert "did you mean `measures`?" in told[1]
+
+
+def test_a_file_without_a_comparison_is_a_fault(tmp_path: Path) -> None:
+    [(_, line, told)] = faults(tmp_path, "sources: ../sources.yaml\ncompare: []\n")
+    assert line == 2
+    assert "names no comparison" in told
+
+
+def test_names_that_the_sources_do_not_have_are_told_with_their_lines(tmp_path: Path) -> None:
+    found = faults(
+        tmp_path,
+        "sources: ../sources.yaml\n"
+        "compare:\n"
+        "  - name: x\n"
+        "    a: leger\n"
+        "    b: plan\n"
+        "    measures:\n"
+        "      - amount\n"
+        "      - amounts\n"
+        "    align_on: [period]\n"
+        "    filters:\n"
+        "      year: 2024\n"
+        "  - name: x\n"
+        "    a: ledger\n"
+        "    b: plan\n"
+        "    measures: [amount]\n",
+    )
+    assert [line for _, line, _ in found] == [4, 8, 9, 11, 12]
+    told = [message for *_, message in found]
+    assert "nearest first: ledger" in told[0]
+    assert "there is no dimension 'period' in plan" in told[2]
+    assert "given before" in told[4]
+
+
+def test_faults_of_both_files_are_told_at_once(tmp_path: Path) -> None:
+    text = "sources: ../sources.yaml\ncompare: [{name: &x x, a: ledger, b: plan, measures: [v]}]\n"
+    found = faults(tmp_path, text, SOURCES.replace("sum", "summ", 1))
+    assert [(file, line) for file, line, _ in found] == [("sources.yaml", 8), ("close.yaml", 2)]
+
+
+def test_sources_that_are_not_there_are_a_fault_of_the_line_that_names_them(
+    tmp_path: Path,
+) -> None:
+    text = "\nsources: sources.yaml\ncompare: [{name: x, a: ledger, b: plan, measures: [amount]}]\n"
+    [(file, line, told)] = faults(tmp_path, text)
+    assert (file, line) == ("close.yaml", 2)
+    assert "there is no file `sources.yaml`" in told
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe", None])
+def test_a_file_that_cannot_be_read_is_a_fault(tmp_path: Path, content: bytes | None) -> None:
+    path = tmp_path / "close.yaml"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(ConfigurationError, match=r"close\.yaml:1"):
+        read_saved(path)

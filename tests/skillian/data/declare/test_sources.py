@@ -1,0 +1,261 @@
+from pathlib import Path
+
+import pytest
+
+from skillian.data.declare.definitions import Limits, Thresholds
+from skillian.data.declare.sources import Connections, SourceRegistry, read_definitions
+from skillian.errors import ConfigurationError, SourceNotFoundError, UnavailableError
+
+LEDGERS = """
+connections:
+  db: duckdb:///${SKILLIAN_TEST_NAME}.duckdb
+  late: ${SKILLIAN_TEST_URL}
+sources:
+  fi_reporting:
+    connection: db
+    table: t
+    dimensions: {company: {column: c}}
+    measures: {amount: {column: m, aggregation: sum}}
+  bpc_reporting:
+    connection: late
+    table: t
+    dimensions: {company: {column: c}}
+    measures: {amount: {expression: m * 2, aggregation: sum}}
+comparison:
+  thresholds:
+    match: {absolute: 1, percentage: 1}
+  pairs:
+    - sources: [bpc_reporting, fi_reporting]
+      thresholds: {match: {percentage: 2}, minor_diff: {absolute: 20}}
+  measures:
+    amount: {thresholds: {minor_diff: {absolute: 30}}}
+"""
+
+
+@pytest.fixture
+def registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SourceRegistry:
+    monkeypatch.setenv("SKILLIAN_TEST_NAME", "x")
+    monkeypatch.setenv("SKILLIAN_TEST_URL", "duckdb:///y.duckdb")
+    path = tmp_path / "sources.yaml"
+    path.write_text(LEDGERS)
+    return SourceRegistry.load(path)
+
+
+def test_sources_are_found_by_name(registry: SourceRegistry) -> None:
+    assert registry.names == ("fi_reporting", "bpc_reporting")
+    assert registry.get("fi_reporting").table == "t"
+
+
+def test_an_unknown_source_tells_the_nearest(registry: SourceRegistry) -> None:
+    with pytest.raises(SourceNotFoundError) as refused:
+        registry.get("fi_report")
+    assert refused.value.available_sources == ("fi_reporting", "bpc_reporting")
+
+
+def test_secrets_are_filled_in_late(
+    registry: SourceRegistry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("SKILLIAN_TEST_NAME")
+    with pytest.raises(UnavailableError, match="SKILLIAN_TEST_NAME, which is not set"):
+        registry.url("db")
+    monkeypatch.setenv("SKILLIAN_TEST_NAME", "x${SKILLIAN_TEST_URL}")
+    # What a variable holds is not looked into again.
+    assert registry.url("db") == "duckdb:///x${SKILLIAN_TEST_URL}.duckdb"
+
+
+async def test_a_connection_known_only_later_is_opened_once(
+    registry: SourceRegistry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with Connections(registry) as connections:
+        monkeypatch.setenv("SKILLIAN_TEST_URL", "oracle://u:secret@h/x")
+        with pytest.raises(UnavailableError, match="unknown kind of database") as refused:
+            connections.get("late")
+        assert "secret" not in str(refused.value)
+        monkeypatch.setenv("SKILLIAN_TEST_URL", "duckdb:///x.duckdb")
+        assert connections.get("late") is connections.get("late")
+
+
+def test_thresholds_go_from_wide_to_narrow(registry: SourceRegistry) -> None:
+    pair = frozenset({"fi_reporting", "bpc_reporting"})
+    told = registry.comparison.thresholds_for(pair, "amount")
+    assert told == Thresholds.model_validate(
+        {
+            "match": {"absolute": "1", "percentage": "2"},
+            "minor_diff": {"absolute": "30"},
+        }
+    )
+    alone = registry.comparison.thresholds_for(frozenset({"fi_reporting"}), "other")
+    assert alone.match == Limits.model_validate({"absolute": 1, "percentage": 1})
+    assert alone.minor_diff == Limits()
+    assert alone.settled().minor_diff == Limits.model_validate({"absolute": 0, "percentage": 0})
+
+
+def test_a_missing_or_unreadable_file_is_a_configuration_error(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="SKILLIAN_SOURCES"):
+        SourceRegistry.load(tmp_path / "none.yaml")
+    (tmp_path / "latin.yaml").write_bytes(b"a: \xe9\n")
+    with pytest.raises(ConfigurationError, match="not UTF-8"):
+        SourceRegistry.load(tmp_path / "latin.yaml")
+
+
+def test_what_two_sources_share_is_in_the_order_of_the_first(tmp_path: Path) -> None:
+    (tmp_path / "sources.yaml").write_text(
+        """
+connections: {db: 'duckdb:///x.duckdb'}
+sources:
+  a:
+    connection: db
+    table: t
+    dimensions: {z: {column: z}, y: {column: y}, x: {column: x}}
+    measures: {n: {column: n, aggregation: sum}, m: {column: m, aggregation: sum}}
+  b:
+    connection: db
+    table: t
+    dimensions: {x: {column: x}, z: {column: z}}
+    measures: {m: {column: m, aggregation: sum}}
+comparison: {default_align_on: [x, y]}
+""",
+        encoding="utf-8",
+    )
+    shared = SourceRegistry.load(tmp_path / "sources.yaml").shared("a", "b")
+    assert (shared.dimensions, shared.measures, shared.align_on) == (("z", "x"), ("m",), ("x",))
+
+
+GOOD = """connections:
+  db: duckdb:///x.duckdb
+sources:
+  a:
+    connection: db
+    table: t
+    dimensions:
+      company: {column: c}
+    measures:
+      amount: {column: m, aggregation: sum}
+"""
+
+
+def faults(text: str) -> list[str]:
+    with pytest.raises(ConfigurationError) as refused:
+        read_definitions(text, "s.yaml")
+    return [str(fault) for fault in refused.value.faults]
+
+
+def test_a_good_file_has_no_fault() -> None:
+    assert list(read_definitions(GOOD, "s.yaml").sources) == ["a"]
+
+
+def test_three_faults_are_reported_together_each_with_line_and_mend() -> None:
+    text = GOOD.replace("table: t", "tabel: t").replace("sum", "summ")
+    text = text.replace("company: {column: c}", "company: {}")
+    told = faults(text)
+    assert [fault.split(": ")[0] for fault in told] == [
+        "s.yaml:6",
+        "s.yaml:8",
+        "s.yaml:10",
+    ]
+    assert "unknown key `tabel`; did you mean `table`?" in told[0]
+    assert "`column` is missing in `sources.a.dimensions.company`" in told[1]
+    assert "'sum', 'count'" in told[2]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "message"),
+    [
+        ("connection: db", "connection: dbb", 5, "there is no `dbb`; did you mean `db`?"),
+        ("table: t", "table: t\n    freshness: perod", 7, "there is no `perod`"),
+        ("amount: {", "Company: {", 10, "`Company` is taken by `company`"),
+        ("column: m,", "column: m, expression: m,", 10, "either `column` or `expression`"),
+        ("column: m,", "expression: \"getenv('HOME')\",", 10, "getenv is not admitted"),
+        ("table: t", "query: DROP TABLE t", 6, "must be a single SELECT"),
+        ("table: t", "table: t\n    connection: db", 7, "given before, on line 5"),
+        ("{column: c}", "{column: c, type: money}", 8, "`money` is not a type"),
+        ("{column: c}", "{column: c, normalise: [lower]}", 8, "`lower` is not a step"),
+        ("{column: c}", "{column: c, type: integer, format: '%Y'}", 8, "`format` needs"),
+        ("column: c", "column: on", 8, "`on` without quotes is a boolean"),
+        ("duckdb:///x.duckdb", "oracle://u:p@h/x", 2, "unknown kind of database"),
+    ],
+)
+def test_each_kind_of_fault(old: str, new: str, line: int, message: str) -> None:
+    [told] = faults(GOOD.replace(old, new, 1))
+    assert told.startswith(f"s.yaml:{line}: ")
+    assert message in told
+
+
+def test_faults_of_the_comparison_settings() -> None:
+    told = faults(
+        GOOD
+        + """comparison:
+  default_align_on: [company, perid]
+  thresholds:
+    match: {absolute: -1}
+    minor: {absolute: 1}
+  pairs:
+    - {sources: [a], thresholds: {}}
+  cache_ttl_seconds: soon
+"""
+    )
+    assert [fault.split(": ")[0] for fault in told] == [
+        "s.yaml:14",
+        "s.yaml:15",
+        "s.yaml:17",
+        "s.yaml:18",
+    ]
+    assert "did you mean `minor_diff`?" in told[1]
+    told = faults(
+        GOOD
+        + """comparison:
+  default_align_on: [company, perid]
+  pairs:
+    - {sources: [a, b], thresholds: {}}
+  measures:
+    amont: {thresholds: {}}
+"""
+    )
+    assert [fault.split(";")[0] for fault in told] == [
+        "s.yaml:12: there is no `perid`",
+        "s.yaml:14: there is no `b`",
+        "s.yaml:16: there is no `amont`",
+    ]
+
+
+def test_secrets_and_values_never_show() -> None:
+    text = GOOD.replace("duckdb:///x.duckdb", "[duckdb://user:hunter2@host/x]")
+    assert "hunter2" not in "".join(faults(text))
+    assert "x.duckdb" not in repr(read_definitions(GOOD, "s.yaml"))
+
+
+@pytest.mark.parametrize("url", ["duckdb://user:hunter2@host/x", '"duckdb://user:hunter2@\\t/x"'])
+@pytest.mark.parametrize("other_fault", ["", "tables: {}\n"])
+def test_a_url_in_place_of_a_connection_never_shows(url: str, other_fault: str) -> None:
+    told = "".join(faults(GOOD.replace("connection: db", f"connection: {url}") + other_fault))
+    assert "hunter2" not in told
+    assert "`duckdb://…`" in told or "'duckdb://…'" in told
+
+
+@pytest.mark.parametrize("text", ["", "[]", "just text", "sources: {}\nconnections: {}\n"])
+def test_files_that_hold_something_else(text: str) -> None:
+    assert faults(text)
+
+
+def test_a_file_from_hell_tells_all_its_faults_at_once() -> None:
+    lines = (
+        "connections: &c",
+        "  db: duckdb:///x.duckdb",
+        "  twice: {a: 1}",
+        "  secret: duckdb:///${SKILLIAN_TEST_NOT_SET}",
+        "bomb: &a [x, x]",
+        "more: &b [*a, *a]",
+        "loop: &loop",
+        "  x: *loop",
+        "sources:",
+        "  s:",
+        "    connection: nowhere",
+        "    table: 5",
+        "    dimensions: []",
+        "    measures: {m: {column: c, aggregation: median}}",
+    )
+    told = faults("\n".join(lines))
+    assert {int(fault.split(":")[1]) for fault in told} == {1, 3, 4, 5, 6, 7, 8, 11, 13, 14}
+    assert "s.yaml:4: connection `secret` needs the environment variable SKILLIAN_TEST_NOT_SET" in [
+        fault.partition(",")[0] for fault in told
+    ]

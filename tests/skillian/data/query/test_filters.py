@@ -1,0 +1,147 @@
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from sqlglot import exp
+from tests.support.cost import cost_of
+
+from skillian.connectors.base import ColumnType
+from skillian.connectors.dialects import compile_sql
+from skillian.data.query.filters import (
+    MAX_VALUES,
+    check_size,
+    condition_sql,
+    parse_filter,
+    written_filter,
+)
+from skillian.data.sql import Parameters, bare
+from skillian.errors import InvalidInputError
+
+TEXT = ColumnType("text", "VARCHAR")
+MONEY = ColumnType("decimal", "DECIMAL(17,2)", 2)
+FLAG = ColumnType("boolean", "BOOLEAN")
+
+
+def written(given: Any, kind: ColumnType) -> tuple[str, list[object]]:
+    parameters = Parameters()
+    tests: list[exp.Expr] = [
+        condition_sql(condition, bare("x"), kind, parameters)
+        for condition in parse_filter("x", given, kind)
+    ]
+    return " AND ".join(test.sql("duckdb") for test in tests), list(parameters.values.values())
+
+
+@pytest.mark.parametrize(
+    ("given", "sql", "bound"),
+    [
+        (5, '("x" IN ($p0))', [Decimal(5)]),
+        ([1, None, 1], '("x" IN ($p0) OR "x" IS NULL)', [Decimal(1)]),
+        (None, '("x" IS NULL)', []),
+        ({"ne": 5}, '(NOT "x" IN ($p0) OR "x" IS NULL)', [Decimal(5)]),
+        ({"ne": None}, 'NOT ("x" IS NULL)', []),
+        ({"ne": [5, None]}, 'NOT ("x" IN ($p0) OR "x" IS NULL)', [Decimal(5)]),
+        ({"gte": "1.5", "lt": 2}, '"x" >= $p0 AND "x" < $p1', [Decimal("1.5"), Decimal(2)]),
+        ({"gt": 1}, '"x" > $p0', [Decimal(1)]),
+        ({"lte": 1}, '"x" <= $p0', [Decimal(1)]),
+        ({"between": [1, 2]}, '"x" >= $p0 AND "x" <= $p1', [Decimal(1), Decimal(2)]),
+    ],
+)
+def test_every_form_is_sql_with_bound_values(given: Any, sql: str, bound: list[object]) -> None:
+    assert written(given, MONEY) == (sql, bound)
+
+
+def test_an_injection_is_just_a_text() -> None:
+    hostile = "1001' OR '1'='1"
+    assert written(hostile, TEXT) == ('("x" IN (CAST($p0 AS TEXT)))', [hostile])
+
+
+@pytest.mark.parametrize(
+    ("given", "kind", "message"),
+    [
+        ("abc", MONEY, r"'x' \(DECIMAL\(17,2\)\) takes a number such as 1234.50, not 'abc'"),
+        ({"gte": "abc"}, MONEY, "not 'abc'"),
+        ([1, "abc"], MONEY, "not 'abc'"),
+        ([], TEXT, "an empty list keeps no row"),
+        ({}, TEXT, "names no operator"),
+        ({"like": "a%"}, TEXT, "no operator 'like'; operators: ne, gte, gt, lte, lt, between"),
+        ({"between": [1]}, MONEY, r"needs \[low, high\]"),
+        ({"between": 1}, MONEY, r"needs \[low, high\]"),
+        ({"between": [2, 1]}, MONEY, "from low to high, not 2 to 1"),
+        ({"gt": None}, MONEY, "None has no order"),
+        ({"gt": True}, FLAG, "True has no order"),
+        ({"ne": {"ne": 1}}, MONEY, "not {'ne': 1}"),
+        ("a" * 1001, TEXT, r"a text of at most 1000 characters, not 'a+\.\.\.a+'$"),
+        (["\u202egnp.exe", "\n"], MONEY, r"not '\\u202egnp.exe'"),
+        ({"x" * 10_000: 1}, MONEY, r"no operator 'x+\.\.\.x+'; operators"),
+    ],
+)
+def test_what_is_no_filter_is_refused_by_name(given: Any, kind: ColumnType, message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        parse_filter("x", given, kind)
+
+
+def test_a_condition_is_told_as_it_was_understood() -> None:
+    [condition] = parse_filter("x", 1001, TEXT)
+    assert condition.to_dict() == {"dimension": "x", "operator": "in", "values": ["1001"]}
+
+
+@pytest.mark.parametrize(
+    ("operator", "text", "meant"),
+    [
+        ("in", " 1001, 1002 ,", ["1001", "1002"]),
+        ("in", "", []),
+        ("not_in", "a", {"ne": ["a"]}),
+        ("gte", " 5 ", {"gte": "5"}),
+        ("lt", "a, b", {"lt": "a, b"}),
+        ("between", "2024001 .. 2024003", {"between": ["2024001", "2024003"]}),
+        ("empty", "ignored", None),
+        ("not_empty", "", {"ne": None}),
+    ],
+)
+def test_a_filter_is_written_by_a_person(operator: str, text: str, meant: object) -> None:
+    assert written_filter(operator, text) == meant
+
+
+def test_an_operator_that_is_not_there_is_refused() -> None:
+    with pytest.raises(InvalidInputError, match="no operator 'like'"):
+        written_filter("like", "x")
+
+
+@pytest.mark.parametrize(
+    "filters",
+    [
+        [list(range(MAX_VALUES + 1))],
+        [{"ne": list(range(MAX_VALUES + 1))}],
+        [list(range(MAX_VALUES)), 1],
+        [{"gte": 1, "ne": list(range(MAX_VALUES))}],
+    ],
+)
+def test_more_values_than_there_may_be_are_refused(filters: list[Any]) -> None:
+    with pytest.raises(InvalidInputError, match="the filters hold 1001 values; 1000 are the limit"):
+        check_size(filters)
+
+
+def test_as_many_values_as_there_may_be_are_taken() -> None:
+    check_size([list(range(MAX_VALUES))])
+    check_size([None] * MAX_VALUES)
+
+
+@pytest.mark.parametrize("dialect", ["duckdb", "postgres", "mysql", "sqlite", "spark"])
+@pytest.mark.parametrize("kind", [TEXT, MONEY])
+@pytest.mark.parametrize("operator", ["in", "ne"])
+def test_each_value_costs_the_same(dialect: str, kind: ColumnType, operator: str) -> None:
+    def work(values: int) -> float:
+        given: Any = list(range(values))
+        filtered = given if operator == "in" else {"ne": given}
+
+        def compiled() -> None:
+            parameters = Parameters()
+            [condition] = parse_filter("x", filtered, kind)
+            test = condition_sql(condition, bare("x"), kind, parameters)
+            compile_sql(exp.Select(expressions=[exp.Star()]).where(test), dialect)
+
+        return cost_of(compiled)
+
+    work(1)  # the first statement of a dialect makes its tables
+    few, many = work(100), work(10 * 100)
+    assert many < 30 * few  # linear is 10, quadratic is 100

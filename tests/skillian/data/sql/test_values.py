@@ -1,0 +1,106 @@
+from datetime import UTC, date, datetime
+from decimal import Decimal
+
+import pyarrow as pa
+import pytest
+
+from skillian.connectors.base import ColumnType
+from skillian.data.sql.values import Value, coerce, jsonable, python_rows
+from skillian.errors import InvalidInputError, QueryError
+
+TYPES = {
+    "text": ColumnType("text", "VARCHAR"),
+    "integer": ColumnType("integer", "BIGINT"),
+    "decimal": ColumnType("decimal", "DECIMAL(17,2)", 2),
+    "boolean": ColumnType("boolean", "BOOLEAN"),
+    "date": ColumnType("date", "DATE"),
+    "timestamp": ColumnType("timestamp", "TIMESTAMP"),
+    "timestamptz": ColumnType("timestamptz", "TIMESTAMP WITH TIME ZONE"),
+    "other": ColumnType("other", "BLOB"),
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "typed"),
+    [
+        ("text", "1001", "1001"),
+        ("text", 1001, "1001"),
+        ("text", "o'neil\x00", "o'neil\x00"),
+        ("text", date(2024, 1, 31), "2024-01-31"),
+        ("integer", "007", 7),
+        ("integer", 7.0, 7),
+        ("integer", 2**100, 2**100),
+        ("decimal", 0.1, Decimal("0.1")),
+        ("decimal", " -12.50 ", Decimal("-12.50")),
+        ("decimal", 5, Decimal(5)),
+        ("boolean", "True", True),
+        ("boolean", False, False),
+        ("date", "2024-01-31", date(2024, 1, 31)),
+        ("timestamp", "2024-01-31T10:00", datetime(2024, 1, 31, 10)),  # noqa: DTZ001 - a time without zone
+        ("timestamptz", "2024-01-31T10:00+02:00", datetime(2024, 1, 31, 8, tzinfo=UTC)),
+    ],
+)
+def test_values_take_the_type_of_the_column(kind: str, given: object, typed: Value) -> None:
+    found = coerce("x", given, TYPES[kind])
+    assert (found, type(found)) == (typed, type(typed))
+
+
+@pytest.mark.parametrize(
+    ("kind", "given"),
+    [
+        ("decimal", "abc"),
+        ("decimal", "NaN"),
+        ("decimal", "1e999999"),
+        ("decimal", "1e-40"),
+        ("decimal", "1e-30000000000"),
+        ("decimal", "0e30000000000"),
+        ("decimal", True),
+        ("integer", "1.5"),
+        ("integer", "9" * 39),
+        ("text", 1.5),
+        ("text", True),
+        ("text", "\ud800"),
+        ("text", ["x"]),
+        ("boolean", 1),
+        ("date", "31.01.2024"),
+        ("date", 20240131),
+        ("timestamp", "2024-01-31T10:00+02:00"),
+        ("timestamptz", "2024-01-31T10:00"),
+        ("timestamptz", "0001-01-01T00:00:00+05:00"),
+        ("other", b"x"),
+    ],
+)
+def test_a_value_of_another_type_is_refused_by_name(kind: str, given: object) -> None:
+    with pytest.raises(InvalidInputError) as refused:
+        coerce("company", given, TYPES[kind])
+    assert str(refused.value).startswith(f"'company' ({TYPES[kind].sql}) takes ")
+    assert repr(given) in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        (Decimal("1E+3"), "1000"),
+        (Decimal("0.10"), "0.10"),
+        (2**53, 2**53),
+        (2**53 + 1, "9007199254740993"),
+        (True, True),
+        (date(2024, 1, 31), "2024-01-31"),
+        (None, None),
+    ],
+)
+def test_json_loses_no_digit(value: object, written: object) -> None:
+    assert jsonable(value) == written
+    assert type(jsonable(value)) is type(written)
+
+
+def test_rows_are_dictionaries() -> None:
+    assert python_rows(pa.table({"x": [1, None]})) == [{"x": 1}, {"x": None}]
+
+
+@pytest.mark.parametrize("days", [3_663_424, -800_000, 2_147_483_647])
+def test_a_date_that_python_has_not_tells_the_mend(days: int) -> None:
+    table = pa.table({"d": pa.array([days], pa.int32()).cast(pa.date32())})
+    with pytest.raises(QueryError, match="declare `type: text`") as refused:
+        python_rows(table)
+    assert refused.value.__cause__ is None

@@ -1,0 +1,203 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.support.cost import cost_of
+
+from skillian.offline.grounding import MOST_WORDS, ground
+from skillian.offline.vocabulary import DimensionWords, SourceWords, Vocabulary
+
+DIMENSIONS = {
+    "company": DimensionWords(("company code",), ("1001", "1002")),
+    "period": DimensionWords(("month",), ("2024001", "2024002")),
+    "cost_centre": DimensionWords((), ("CC100",)),
+}
+VOCABULARY = Vocabulary(
+    {
+        "fi_reporting": SourceWords({"amount": ("value",), "documents": ()}, DIMENSIONS),
+        "bpc_reporting": SourceWords({"amount": ("plan amount",)}, DIMENSIONS),
+    }
+)
+
+
+def test_sources_measure_and_filter_of_the_mission_question() -> None:
+    found = ground(
+        "Compare amounts between fi_reporting and bpc_reporting for company 1001", VOCABULARY
+    )
+    assert found.sources == ["fi_reporting", "bpc_reporting"]
+    assert found.measures == ["amount"]
+    assert found.filters == {"company": "1001"}
+    assert found.breakdown == []
+
+
+def test_names_are_found_with_spaces_other_case_and_plural() -> None:
+    found = ground("FI Reporting against 'BPC reporting', values by cost centre", VOCABULARY)
+    assert found.sources == ["fi_reporting", "bpc_reporting"]
+    assert found.measures == ["amount"]
+    assert found.breakdown == ["cost_centre"]
+
+
+def test_a_small_misspelling_of_a_name_is_forgiven() -> None:
+    assert ground("show fi_reportin", VOCABULARY).sources == ["fi_reporting"]
+
+
+def test_a_list_of_breakdowns() -> None:
+    found = ground("by period and company code and month", VOCABULARY)
+    assert found.breakdown == ["period", "company"]
+
+
+def test_a_dimension_that_is_only_mentioned_is_no_breakdown() -> None:
+    assert ground("which company is best", VOCABULARY).breakdown == []
+
+
+def test_a_value_that_one_dimension_has_is_a_filter_without_its_name() -> None:
+    assert ground("and for 1002?", VOCABULARY).filters == {"company": "1002"}
+
+
+def test_a_value_that_no_dimension_has_is_kept_only_behind_its_dimension() -> None:
+    assert ground("company 9999", VOCABULARY).filters == {"company": "9999"}
+    assert ground("9999", VOCABULARY).filters == {}
+
+
+@pytest.mark.parametrize(
+    ("question", "pair"),
+    [
+        ("Compare amounts between fi_reports and bpc", ["fi_reports", "bpc"]),
+        ("compare ledger with plan", ["ledger", "plan"]),
+        ("fi_reporting vs. sap?", ["fi_reporting", "sap"]),
+        ("what is the weather", []),
+        ("amounts by company and period", []),
+        ("from 2024001 to 2024002", []),
+        ("between 2024001 and 2024002", []),
+    ],
+)
+def test_the_form_of_a_question_names_sources(question: str, pair: list[str]) -> None:
+    assert ground(question, VOCABULARY).said_sources == pair
+
+
+@given(st.text(max_size=200))
+def test_nothing_is_found_that_the_question_does_not_say(question: str) -> None:
+    found = ground(question, VOCABULARY)
+    known = {value for words in DIMENSIONS.values() for value in words.values}
+    for condition in found.filters.values():
+        values = condition if isinstance(condition, list) else [condition]
+        assert all(value in question or value in known for value in values)
+
+
+def test_what_is_too_long_for_a_question_is_not_read() -> None:
+    assert ground("what is " * 1000, VOCABULARY).unread == [
+        "a question of more than 2000 characters"
+    ]
+
+
+def test_what_has_too_many_words_for_a_question_is_not_read() -> None:
+    assert ground("=" * (MOST_WORDS + 1), VOCABULARY).unread == [
+        f"a question of more than {MOST_WORDS} words"
+    ]
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        *("a", "the", "and", "of", "in", "for", "by", "=", "1001", "company", "company of"),
+        *("company 1001 and", "first half of", "january of", "by a", "per and", "compare a"),
+        *("fi_reporting and", "from to", "ignore all", "within 5", "'x", "which of the"),
+    ],
+)
+def test_reading_takes_time_in_the_proportion_of_the_words(part: str) -> None:
+    words = MOST_WORDS // (8 * len(part.split()))
+    some, whole = (" ".join([part] * times) for times in (words, 8 * words))
+    ground(some, VOCABULARY)  # fills what is remembered of the vocabulary
+    # Eight times the words: linear is 8, quadratic is 64.
+    assert cost_of(lambda: ground(whole, VOCABULARY)) < 25 * cost_of(
+        lambda: ground(some, VOCABULARY)
+    )
+
+
+def test_several_values_of_a_dimension() -> None:
+    for question in ("companies 1001 and 1002", "company 1001, 1002", "company 1001 or 1002"):
+        assert ground(question, VOCABULARY).filters == {"company": ["1001", "1002"]}
+
+
+def test_an_everyday_word_is_no_value_unless_it_is_quoted() -> None:
+    words = SourceWords({"v": ()}, {"k": DimensionWords((), ("in", "all"))})
+    vocabulary = Vocabulary({"ta": words})
+    assert ground("Is there a gap in all of ta", vocabulary).filters == {}
+    assert ground("ta for 'in'", vocabulary).filters == {"k": "in"}
+
+
+@pytest.mark.parametrize(
+    ("question", "unread"),
+    [
+        ("amount of fi_reporting excluding Germany", ["excluding", "Germany"]),
+        ("Show fi_reporting without company", ["without"]),
+        ("fi_reporting for periods 2024001 to 2025xx", ["2025xx"]),
+        ("fi_reporting, after lunch", ["after", "lunch"]),
+        ("amount of fi_reporting by region", ["region"]),
+        ("amount of fi_reporting above 500", ["above", "500"]),
+        ("Could you quickly take a look at our fi_reporting, please?", []),
+        ("My boss wants me to show the amount of fi_reporting", []),
+        ("My boss does not want the amount of fi_reporting", ["not"]),
+        ("Compare fi_reporting with bpc_reporting for company ACME", ["ACME"]),
+        ("fi_reporting by month for 2025", ["2025"]),
+        ("Compare profit between fi_reporting and bpc_reporting", ["profit"]),
+        ("average amount of fi_reporting", ["average"]),
+        ("Please show me the amounts of fi_reporting by company", []),
+    ],
+)
+def test_what_says_something_that_is_not_understood_is_kept(
+    question: str, unread: list[str]
+) -> None:
+    assert ground(question, VOCABULARY).unread == unread
+
+
+@pytest.mark.parametrize(
+    ("said", "filters"),
+    [
+        ("from 2024001 to 2024002", {"period": {"between": ["2024001", "2024002"]}}),
+        ("between 2024001 and 2024002", {"period": {"between": ["2024001", "2024002"]}}),
+        ("since January 2024", {"period": {"gte": "2024001"}}),
+        ("January 2024 onwards", {"period": {"gte": "2024001"}}),
+        ("before 2024-02", {"period": {"lt": "2024002"}}),
+        ("after 01/2024", {"period": {"gt": "2024001"}}),
+        ("up to period 2024002", {"period": {"lte": "2024002"}}),
+        ("since 2024001 until 2024002", {"period": {"between": ["2024001", "2024002"]}}),
+        ("except company 1001 and 1002", {"company": {"ne": ["1001", "1002"]}}),
+        ("everything but cc100", {"cost_centre": {"ne": "CC100"}}),
+        ("company = 1001", {"company": "1001"}),
+        ("where company is not 1001", {"company": {"ne": "1001"}}),
+        ("for the first quarter", {"period": {"between": ["2024001", "2024002"]}}),
+    ],
+)
+def test_conditions(said: str, filters: dict[str, object]) -> None:
+    found = ground(f"amount of fi_reporting {said}", VOCABULARY)
+    assert (found.filters, found.unread) == (filters, [])
+
+
+def test_conditions_that_exclude_each_other_are_not_understood() -> None:
+    found = ground("amount since 2024001 since 2024002", VOCABULARY)
+    assert found.unread
+
+
+def test_a_cue_that_is_a_name_of_the_catalogue_is_a_name() -> None:
+    words = SourceWords({"documents": ()}, {"material": DimensionWords()})
+    found = ground("documents of stock by material", Vocabulary({"stock": words}))
+    assert (found.measures, found.breakdown) == (["documents"], ["material"])
+    assert "major" not in found.cues
+
+
+@pytest.mark.parametrize(
+    ("said", "condition"),
+    [
+        ("in February 2024", {"between": ["2024-02-01", "2024-02-29"]}),
+        ("since February 2024", {"gte": "2024-02-01"}),
+        ("after 2023", {"gt": "2023-12-31"}),
+        ("from January 2024 to March 2024", {"between": ["2024-01-01", "2024-03-31"]}),
+        ("on day 2024-02-05", "2024-02-05"),
+    ],
+)
+def test_months_of_a_dimension_of_many_dates(said: str, condition: object) -> None:
+    words = SourceWords({"amount": ()}, {"day": DimensionWords(is_open=True, is_date=True)})
+    found = ground(f"amount of ledger {said}", Vocabulary({"ledger": words}))
+    assert (found.filters, found.unread) == ({"day": condition}, [])

@@ -1,0 +1,173 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from skillian.offline.planner import NAME, OfflinePlanner
+from skillian.offline.vocabulary import DimensionWords, SourceWords, Vocabulary
+from tinyagent import Memory, ModelDelta, ModelRequest, ModelResponse, ToolCall
+
+WORDS = SourceWords(
+    {"amount": (), "documents": ()},
+    {
+        "company": DimensionWords((), ("1001", "1002")),
+        "period": DimensionWords((), ("2024001", "2024002")),
+    },
+)
+PLANNER = OfflinePlanner(Vocabulary({"fi_reporting": WORDS, "bpc_reporting": WORDS}))
+
+
+def asked(question: str) -> ModelRequest:
+    memory = Memory()
+    memory.add("system", "...")
+    memory.add("user", question)
+    return ModelRequest(memory.messages)
+
+
+def answered(question: str, call: ToolCall, *results: dict[str, Any]) -> ModelRequest:
+    memory = Memory(asked(question).messages)
+    for result in results:
+        memory.add("assistant", "", tool_calls=[call])
+        memory.add("tool", json.dumps(result), tool_call_id=call.id)
+    return ModelRequest(memory.messages)
+
+
+async def plan(question: str) -> tuple[str, dict[str, Any]]:
+    response = await PLANNER.complete(asked(question))
+    assert len(response.tool_calls) == 1, response.content
+    return response.tool_calls[0].name, json.loads(response.tool_calls[0].arguments)
+
+
+async def test_a_comparison() -> None:
+    name, arguments = await plan(
+        "Compare amounts between fi_reporting and bpc_reporting for company 1001 by period"
+    )
+    assert name == "compare_sources"
+    assert arguments == {
+        "source_a": "fi_reporting",
+        "source_b": "bpc_reporting",
+        "measures": ["amount"],
+        "align_on": ["period"],
+        "filters": {"company": "1001"},
+    }
+
+
+async def test_a_comparison_without_a_measure_takes_those_both_sources_have() -> None:
+    _, arguments = await plan("difference between bpc_reporting and fi_reporting")
+    assert arguments["measures"] == ["amount", "documents"]
+    assert arguments["source_a"] == "bpc_reporting"
+
+
+async def test_a_question_about_one_source() -> None:
+    assert await plan("documents of fi_reporting by company for 2024001") == (
+        "query_source",
+        {
+            "source": "fi_reporting",
+            "measures": ["documents"],
+            "dimensions": ["company"],
+            "filters": {"period": "2024001"},
+        },
+    )
+
+
+@pytest.mark.parametrize("question", ["Which sources are there?", "list the available sources"])
+async def test_what_there_is(question: str) -> None:
+    assert await plan(question) == ("list_sources", {})
+
+
+@pytest.mark.parametrize("question", ["What is the weather?", "compare", "", "amount"])
+async def test_what_is_not_understood_is_said_with_what_can_be_asked(question: str) -> None:
+    response = await PLANNER.complete(asked(question))
+    assert not response.tool_calls
+    assert response.content is not None
+    assert "You can ask" in response.content
+    assert "fi_reporting" in response.content
+
+
+async def test_a_source_that_is_not_found_is_replaced_by_the_nearest() -> None:
+    question = "Compare amounts between fi_reports and bpc"
+    name, arguments = await plan(question)
+    assert (name, arguments["source_a"], arguments["source_b"]) == (
+        "compare_sources",
+        "fi_reports",
+        "bpc",
+    )
+    not_found = {
+        "error": True,
+        "type": "not_found",
+        "message": "there is no source 'fi_reports'",
+        "available_sources": ["fi_reporting", "bpc_reporting"],
+    }
+    call = ToolCall("1", name, arguments)
+    response = await PLANNER.complete(answered(question, call, not_found))
+    mended = json.loads(response.tool_calls[0].arguments)
+    assert mended == {**arguments, "source_a": "fi_reporting", "source_b": "bpc_reporting"}
+
+
+async def test_a_source_that_is_like_none_is_not_asked_for() -> None:
+    response = await PLANNER.complete(asked("Compare amounts between sales and inventory"))
+    assert not response.tool_calls
+    assert response.content is not None
+    assert "There is no source sales or inventory" in response.content
+    assert "fi_reporting" in response.content
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Compare amounts between fi_reporting and bpc_reporting excluding Germany",
+        "Compare profit between fi_reporting and bpc_reporting",
+        "average amount of fi_reporting",
+        "amount of fi_reporting for periods 2024001 to 9x",
+        "Compare amounts by company and period with Berlin",
+    ],
+)
+async def test_another_question_than_was_asked_is_never_answered(question: str) -> None:
+    response = await PLANNER.complete(asked(question))
+    assert not response.tool_calls
+    assert response.content is not None
+    assert "did not understand" in response.content
+
+
+async def test_several_values_become_a_list() -> None:
+    _, arguments = await plan("amount of fi_reporting for companies 1001 and 1002")
+    assert arguments["filters"] == {"company": ["1001", "1002"]}
+
+
+async def test_a_result_that_was_cut_is_not_shown_as_broken_json() -> None:
+    memory = Memory(asked("Compare fi_reporting with bpc_reporting").messages)
+    memory.add("assistant", "", tool_calls=[ToolCall("1", "compare_sources", {})])
+    memory.add("tool", '{"summary": {"gro [... left out ...] }}', tool_call_id="1")
+    response = await PLANNER.complete(ModelRequest(memory.messages))
+    assert response.content is not None
+    assert "too long to put in words" in response.content
+
+
+async def test_mending_ends() -> None:
+    not_found = {
+        "error": True,
+        "type": "not_found",
+        "message": "there is no source 'x'",
+        "available_sources": ["fi_reporting"],
+    }
+    call = ToolCall("1", "compare_sources", {"source_a": "x", "source_b": "y", "measures": []})
+    request = answered("compare x with y", call, not_found, not_found, not_found)
+    response = await PLANNER.complete(request)
+    assert not response.tool_calls
+    assert response.content is not None
+    assert "there is no source 'x'" in response.content
+    assert "fi_reporting" in response.content
+
+
+async def test_the_planner_says_what_it_is() -> None:
+    assert PLANNER.name == NAME == "offline planner, no language model"
+    assert (await PLANNER.complete(asked("hello"))).model == NAME
+
+
+async def test_streaming_ends_with_the_whole_answer() -> None:
+    items = [item async for item in PLANNER.stream(asked("hello"))]
+    assert isinstance(items[-1], ModelResponse)
+    deltas = [item.text for item in items if isinstance(item, ModelDelta)]
+    assert "".join(deltas) == items[-1].content
