@@ -139,7 +139,7 @@ async def test_what_a_browser_fetches_for_another_site_is_refused(serve: Serve, 
 
 
 @pytest.mark.parametrize("origin", ["http://[", "http://[::1", "//]["])
-async def test_an_origin_that_is_no_url_is_refused(serve: Serve, origin: str) -> None:
+async def test_an_origin_that_is_not_a_url_is_refused(serve: Serve, origin: str) -> None:
     async with serve(api_keys=KEYS[0]) as client:
         for path in ("/ui/", "/ui/login", "/ui/_nicegui/x", "/sessions"):
             async with client.get(path, headers={"Origin": origin}) as answer:

@@ -52,7 +52,7 @@ async def test_a_body_that_is_not_declared_as_json_is_refused(client: Client, ki
 @pytest.mark.parametrize(
     "body", [b"{", b"\xff", b"[" * 100_000, b'{"message": ' + b"9" * 5000 + b"}", b"\x00", b"null"]
 )
-async def test_what_is_no_json_is_refused(client: Client, body: bytes) -> None:
+async def test_a_body_that_is_not_json_is_refused(client: Client, body: bytes) -> None:
     headers = {"Content-Type": "application/json; charset=utf-8"}
     async with client.post("/chat", data=body, headers=headers) as answer:
         assert answer.status in {400, 422}
@@ -95,7 +95,7 @@ def test_a_bucket_fills_again(monkeypatch: pytest.MonkeyPatch) -> None:
         buckets.take("a")
 
 
-def test_a_limit_of_0_is_none() -> None:
+def test_a_limit_of_0_means_no_limit() -> None:
     buckets = Buckets(0)
     for _ in range(10_000):
         buckets.take("a")
@@ -135,7 +135,7 @@ async def test_a_client_that_does_not_read_is_left() -> None:
         await Bounded(answers, LIMIT, send_seconds=0.01)(SCOPE, receive, send)
 
 
-async def test_of_a_client_that_goes_early_nothing_is_asked() -> None:
+async def test_a_client_that_disconnects_early_starts_nothing() -> None:
     async def receive() -> Message:
         return {"type": "http.disconnect"}
 

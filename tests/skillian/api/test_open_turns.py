@@ -48,7 +48,7 @@ async def test_all_readers_get_all_events() -> None:
     assert await numbers(turn) == [1, 2, 3]
 
 
-async def test_what_ends_the_turn_is_raised_to_each_reader() -> None:
+async def test_the_error_of_a_turn_is_raised_to_each_reader() -> None:
     source = Source()
     turn = OpenTurn(source.events())
     source.queue.put_nowait(SessionBusy(1))

@@ -58,7 +58,7 @@ async def test_a_quiet_stream_sends_comments(monkeypatch: pytest.MonkeyPatch) ->
     assert [message["body"] for message in sent[-2:]] == [b"at last", b""]
 
 
-async def test_the_chunks_are_closed_when_the_client_goes() -> None:
+async def test_the_chunks_are_closed_when_the_client_disconnects() -> None:
     closed, gone = asyncio.Event(), asyncio.Event()
 
     async def chunks() -> AsyncGenerator[bytes, None]:

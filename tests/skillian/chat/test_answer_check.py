@@ -41,7 +41,7 @@ RESULT = {
         ("6,586,678.06", "$.total"),
     ],
 )
-def test_a_number_that_stands_in_a_result(said: str, path: str) -> None:
+def test_a_number_in_a_result(said: str, path: str) -> None:
     checked = check_answer(f"It is {said}.", [RESULT])
     assert checked.unverified == ()
     assert checked.references == (Reference(said.removesuffix(" %"), 0, path),)
@@ -70,17 +70,17 @@ def test_a_number_that_is_rounded(said: str) -> None:
         "9" * 200,
     ],
 )
-def test_a_number_that_stands_nowhere(said: str) -> None:
+def test_a_number_that_is_nowhere(said: str) -> None:
     assert len(check_answer(f"It is {said}.", [RESULT]).unverified) == 1
 
 
-def test_a_comma_is_a_decimal_one_only_where_it_can_be_nothing_else() -> None:
+def test_a_comma_is_a_decimal_comma_only_if_it_cannot_be_anything_else() -> None:
     assert check_answer("1,234", [{"v": "1.234"}]).unverified == ("1,234",)
     assert check_answer("1,234", [{"v": 1234}]).unverified == ()
     assert check_answer("0,234", [{"v": "0.234"}]).unverified == ()
 
 
-def test_numbers_of_a_list_names_and_ordinals_are_no_numbers() -> None:
+def test_list_numbers_names_and_ordinals_are_not_checked() -> None:
     text = "1. CC999 is the 2nd\n2) Q3 and v4\n- 3. x"
     assert check_answer(text, []) == check_answer("", [])
 
@@ -90,12 +90,12 @@ def test_a_range_is_two_numbers() -> None:
     assert [reference.call for reference in checked.references] == [0, 1]
 
 
-def test_what_the_question_says_may_be_repeated() -> None:
+def test_numbers_of_the_question_may_be_repeated() -> None:
     checked = check_answer("For company 1001: none.", [], "company 1001?")
     assert checked.references == (Reference("1001", QUESTION, ""),)
 
 
-def test_a_name_that_is_no_identifier_is_quoted_in_the_path() -> None:
+def test_a_name_that_is_not_an_identifier_is_quoted_in_the_path() -> None:
     (reference,) = check_answer("3", [{"cost centre": [3]}]).references
     assert reference.path == '$["cost centre"][0]'
 
@@ -116,7 +116,7 @@ def test_a_number_is_found_however_it_is_grouped_and_rounded(value: Decimal) -> 
 @given(
     st.text(max_size=80), st.lists(st.integers() | st.floats() | st.text(max_size=10), max_size=5)
 )
-def test_each_number_is_either_found_or_named(text: str, result: list[object]) -> None:
+def test_each_number_is_either_verified_or_listed(text: str, result: list[object]) -> None:
     checked = check_answer(text, [result])
     assert all(said in text for said in checked.unverified)
     assert all(reference.call == 0 for reference in checked.references)

@@ -54,7 +54,7 @@ async def answered(store: SessionStore, decision: Decision) -> tuple[Posting, li
     return posting, events
 
 
-async def test_a_call_waits_for_a_yes(store: SessionStore) -> None:
+async def test_a_call_waits_for_approval(store: SessionStore) -> None:
     posting, events = await answered(store, Decision(approved=True))
     assert posting.posted == ["x"]
     kinds = [event.type for event in events if event.type not in {"delta", "model_finished"}]
@@ -66,7 +66,7 @@ async def test_a_call_waits_for_a_yes(store: SessionStore) -> None:
     assert wanted == {"id": "c1", "tool": "post", "args": {"text": "x"}}
 
 
-async def test_a_no_and_its_reason_are_what_the_model_reads(store: SessionStore) -> None:
+async def test_the_model_reads_a_refusal_with_its_reason(store: SessionStore) -> None:
     posting, events = await answered(store, Decision(approved=False, reason="not today"))
     assert posting.posted == []
     told = {event.type: event.data for event in events}
@@ -75,7 +75,7 @@ async def test_a_no_and_its_reason_are_what_the_model_reads(store: SessionStore)
     assert told["tool_finished"]["is_error"]
 
 
-async def test_without_anybody_to_ask_the_answer_is_no(store: SessionStore) -> None:
+async def test_without_anybody_to_ask_a_call_is_refused(store: SessionStore) -> None:
     for approvals in (None, Approvals()):
         posting = Posting()
         turns = local_turns(lambda made=posting, one=approvals: made.agent(one), store)  # type: ignore[misc]
@@ -85,7 +85,7 @@ async def test_without_anybody_to_ask_the_answer_is_no(store: SessionStore) -> N
         assert "approval_wanted" not in {event.type for event in events}
 
 
-async def test_nobody_who_answers_in_time_is_a_no() -> None:
+async def test_an_approval_that_nobody_answers_is_refused() -> None:
     told = list[ApprovalWanted | ApprovalGiven]()
     approvals = Approvals(seconds=0.01)
     with in_session("s"), approvals.possible("s"):

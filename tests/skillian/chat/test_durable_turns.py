@@ -93,7 +93,7 @@ class Hanging:
         self.tool = wait
 
 
-async def test_a_turn_is_told_as_any_other(
+async def test_a_durable_turn_has_the_events_of_any_turn(
     store: SessionStore, opened: Open, tmp_path: Path
 ) -> None:
     session = (await store.create("me")).id
@@ -117,7 +117,7 @@ async def test_a_turn_is_told_as_any_other(
     ]
 
 
-async def test_who_leaves_leaves_the_turn_to_itself(store: SessionStore, opened: Open) -> None:
+async def test_leaving_a_durable_turn_leaves_it_running(store: SessionStore, opened: Open) -> None:
     session = (await store.create("me")).id
     async with opened(ToolAgent(echo)) as turns:
         events = turns.run(session, "me", "Hello")
@@ -166,7 +166,7 @@ async def queued(turns: DurableTurns) -> bool:
     return bool(await turns.runs.list(state="queued", agent=TURN, tags={"owner": "me"}))
 
 
-async def test_an_owner_cannot_have_more_waiting_than_there_is_room_for(
+async def test_an_owner_has_a_limit_of_queued_turns(
     store: SessionStore, opened: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(durable_turns, "MAX_WAITING", 1)
@@ -231,7 +231,7 @@ async def test_a_deleted_session_ends_its_turn(store: SessionStore, opened: Open
 
 
 @pytest.mark.parametrize("idempotent", [True, False])
-async def test_a_call_that_was_begun_is_made_again_only_where_it_may(
+async def test_a_call_that_was_begun_is_made_again_only_if_idempotent(
     store: SessionStore, opened: Open, *, idempotent: bool
 ) -> None:
     session = (await store.create("me")).id
@@ -257,7 +257,7 @@ async def test_a_call_that_was_begun_is_made_again_only_where_it_may(
 
 
 @pytest.mark.parametrize("approved", [True, False])
-async def test_a_turn_waits_for_a_yes_in_no_process(
+async def test_a_turn_waits_for_approval_in_no_process(
     store: SessionStore, opened: Open, *, approved: bool
 ) -> None:
     session = (await store.create("me")).id

@@ -52,7 +52,7 @@ async def test_readers_here_and_elsewhere_see_each_event_once(
     assert seen + await collect(follow(other, session, "me", seen[-1].number)) == events
 
 
-async def test_a_session_at_rest_gives_what_is_stored_and_ends(store: SessionStore) -> None:
+async def test_an_idle_session_yields_its_stored_events(store: SessionStore) -> None:
     session = (await store.create("me")).id
     assert await collect(follow(store, session, "me")) == []
     async with store.turn(session) as turn:
@@ -61,7 +61,7 @@ async def test_a_session_at_rest_gives_what_is_stored_and_ends(store: SessionSto
     assert [event.number for event in found] == list(range(4, MAX_EVENTS + 7))
 
 
-async def test_another_owners_session_is_not_there(store: SessionStore) -> None:
+async def test_another_owners_session_is_not_found(store: SessionStore) -> None:
     session = (await store.create("me")).id
     with pytest.raises(SessionNotFound):
         await collect(follow(store, session, "you"))

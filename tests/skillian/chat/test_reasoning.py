@@ -63,7 +63,7 @@ def _model(provider: str, server: StrictServer, patch: pytest.MonkeyPatch) -> Mo
 
 
 @pytest.mark.parametrize("provider", NAMES)
-async def test_the_next_turn_brings_the_reasoning_back(
+async def test_the_next_turn_has_the_reasoning(
     provider: str, store: SessionStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with StrictServer(provider, SCRIPT) as server:
@@ -87,7 +87,7 @@ async def test_the_next_turn_brings_the_reasoning_back(
 THOUGHT = Reasoning("Hm.", Opaque("p", "m", {"signature": "s"}))
 
 
-def test_a_stored_message_has_its_text_and_gives_its_parts_back() -> None:
+def test_a_stored_message_has_its_text_and_its_parts() -> None:
     message = Message("assistant", (THOUGHT, Text("Yes.")))
     stored = json.loads(json.dumps(as_stored(message)))
     assert stored["content"] == "Yes."

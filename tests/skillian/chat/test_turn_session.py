@@ -40,7 +40,7 @@ def agent() -> Agent:
     return Agent(ScriptedModel(script), SkillRegistry([skill]))
 
 
-async def test_a_turn_of_no_session_is_one_of_its_own() -> None:
+async def test_a_turn_without_a_session_has_its_own() -> None:
     asked = agent()
     await asked.process("one")
     await asked.process("two")

@@ -48,7 +48,7 @@ def said(messages: list[dict[str, Any]]) -> list[str]:
     return [message["content"] for message in messages if message["role"] != "tool"]
 
 
-async def test_a_turn_is_told_as_it_happens_and_kept(store: SessionStore) -> None:
+async def test_a_turn_is_streamed_and_stored(store: SessionStore) -> None:
     session = (await store.create("me")).id
     turns = local_turns(lambda: ToolAgent(echo), store)
     events = await all_of(turns.run(session, "me", "Hello"))
@@ -78,9 +78,7 @@ async def test_a_turn_is_told_as_it_happens_and_kept(store: SessionStore) -> Non
     assert messages[1]["tool_calls"][0]["id"] == messages[2]["tool_call_id"]
 
 
-async def test_the_next_turn_is_asked_with_what_was_said(
-    store: SessionStore, other: SessionStore
-) -> None:
+async def test_the_next_turn_has_the_conversation(store: SessionStore, other: SessionStore) -> None:
     session = (await store.create("me")).id
     await all_of(local_turns(lambda: ToolAgent(echo), store).run(session, "me", "First"))
     second = ToolAgent(echo)
@@ -100,7 +98,7 @@ async def test_the_next_turn_is_asked_with_what_was_said(
 
 
 @pytest.mark.parametrize("way", ["close", "cancel"])
-async def test_leaving_cancels_the_run_and_the_turn_says_so(
+async def test_leaving_cancels_the_run_and_breaks_the_turn_off(
     store: SessionStore, other: SessionStore, way: str
 ) -> None:
     session = (await store.create("me")).id
@@ -160,7 +158,7 @@ async def test_a_failing_model_is_an_unfinished_answer(store: SessionStore) -> N
 
 
 @pytest.mark.parametrize("where", ["factory", "run"])
-async def test_a_failure_of_ours_ends_the_turn_without_telling_why(
+async def test_an_unexpected_error_ends_the_turn_without_details(
     store: SessionStore, where: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     session = (await store.create("me")).id
@@ -192,7 +190,7 @@ async def test_an_agent_that_ends_without_a_result_is_a_failure(store: SessionSt
     assert [event.type for event in events] == ["turn_started", "turn_failed", "turn_ended"]
 
 
-async def test_what_cannot_begin_raises_before_anything_is_stored(store: SessionStore) -> None:
+async def test_a_turn_that_cannot_begin_stores_nothing(store: SessionStore) -> None:
     session = (await store.create("me")).id
     turns = local_turns(lambda: ToolAgent(echo), store, turn_seconds=0.05)
     with pytest.raises(SessionNotFound):

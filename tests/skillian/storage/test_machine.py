@@ -158,7 +158,7 @@ class Machine(RuleBasedStateMachine):
         return expected if expected is not None and expected.running == number != 0 else None
 
 
-def test_whatever_is_done_both_stores_hold_the_same(url: str) -> None:
+def test_both_stores_always_hold_the_same(url: str) -> None:
     # Each example opens two stores: few examples, of many steps.
     few = settings(max_examples=6, stateful_step_count=30, suppress_health_check=list(HealthCheck))
     run_state_machine_as_test(type("Here", (Machine,), {"url": url}), settings=few)

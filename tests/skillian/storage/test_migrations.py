@@ -24,7 +24,7 @@ asyncio.run(main())
 """
 
 
-async def test_the_steps_make_the_tables_that_statements_name(url: str) -> None:
+async def test_the_migrations_make_the_tables_that_statements_use(url: str) -> None:
     def columns(connection: Connection) -> dict[str, set[str]]:
         seen = inspect(connection)
         return {
@@ -59,7 +59,7 @@ async def _count(url: str) -> int:
         return await store.count("me")
 
 
-async def test_a_step_that_fails_leaves_nothing_and_can_be_mended(url: str) -> None:
+async def test_a_failing_migration_leaves_nothing_and_can_be_fixed(url: str) -> None:
     def applied(connection: Connection) -> object:
         return connection.scalar(text("SELECT max(number) FROM skillian_migrations"))
 
@@ -79,7 +79,7 @@ async def test_a_step_that_fails_leaves_nothing_and_can_be_mended(url: str) -> N
             pass
 
 
-async def test_the_files_are_their_owners_alone(tmp_path: Path) -> None:
+async def test_the_files_are_private(tmp_path: Path) -> None:
     async with open_store(f"sqlite:///{tmp_path}/sessions.db") as store:
         await store.create("me")
         modes = _modes(tmp_path)

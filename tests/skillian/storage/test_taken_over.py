@@ -64,7 +64,9 @@ async def test_a_block_that_ends_early_leaves_the_turn(
             await taken.write((), [Draft("late", {})])
 
 
-async def test_only_whose_work_it_is_takes_it(store: SessionStore, other: SessionStore) -> None:
+async def test_only_the_owner_of_the_work_takes_a_turn_over(
+    store: SessionStore, other: SessionStore
+) -> None:
     session, _ = await begun(store)
 
     async def not_ours() -> bool:

@@ -23,7 +23,7 @@ KILLS = os.environ.get("CAMPAIGN_KILLS", "8")
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("database", ["sqlite", "postgresql"])
-def test_workers_are_killed_and_every_run_ends_right(database: str) -> None:
+def test_workers_are_killed_and_every_run_ends_correctly(database: str) -> None:
     options = ["--runs", RUNS, "--kills", KILLS, "--limit", "240"]
     done = subprocess.run(
         [sys.executable, str(PROGRAM), database, *options],

@@ -73,9 +73,7 @@ def world(tmp_path: Path) -> World:
 
 
 @pytest.mark.parametrize("level", [TrustLevel.LOCAL, TrustLevel.ISOLATED])
-async def test_variables_notes_and_failures_are_what_they_were(
-    world: World, level: TrustLevel
-) -> None:
+async def test_variables_notes_and_failures_come_back(world: World, level: TrustLevel) -> None:
     record, model = await world.run(
         "x = note(1)\nstore('key', note([x]))\nprint('first')",
         "y = 2\nnote('fail')",
@@ -89,7 +87,7 @@ async def test_variables_notes_and_failures_are_what_they_were(
     assert "stored: key = [1]" in model.requests[-1].messages[-1].content
 
 
-async def test_what_is_told_again_is_marked_and_has_no_pieces(world: World) -> None:
+async def test_repeated_events_are_marked_and_have_no_deltas(world: World) -> None:
     await world.run("print(note(1))", "wait()", "print(2)", "final_answer(3)")
     _, at = (n for n, (event, _) in enumerate(world.told) if isinstance(event, RunStarted))
     first, second = world.told[:at], world.told[at:]
@@ -155,7 +153,7 @@ async def test_variables_that_were_lost_stay_lost(world: World) -> None:
         ("if mode == 'after': final_answer(1)", "it ended with no error, and now with an answer"),
     ],
 )
-async def test_code_that_does_not_do_the_same_again_ends_the_run(
+async def test_code_that_makes_other_calls_ends_the_run(
     world: World, tmp_path: Path, code: str, told: str
 ) -> None:
     mode = tmp_path / "mode"

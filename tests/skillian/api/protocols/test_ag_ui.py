@@ -149,7 +149,7 @@ async def test_a_question_is_answered_from_the_tools(client: Client) -> None:
     assert {each["number"] for each in finished.result["references"]} >= {"7", "12"}
 
 
-async def test_a_follow_up_rests_on_what_the_client_kept(client: Client) -> None:
+async def test_a_follow_up_uses_the_clients_conversation(client: Client) -> None:
     events = await events_of(client)
     start, arguments, _, result = events[1:5]
     call = FunctionCall(name=start.tool_call_name, arguments=arguments.delta)
@@ -164,7 +164,7 @@ async def test_a_follow_up_rests_on_what_the_client_kept(client: Client) -> None
     assert "of the gross gap" in text_of(again)
 
 
-async def test_thoughts_and_what_is_begun_again(serve: Serve) -> None:
+async def test_reasoning_and_restarts(serve: Serve) -> None:
     async with serve(lambda _: Thinking(["Four."])) as client:
         events = await events_of(client)
     assert kinds(events)[1:6] == [
@@ -182,7 +182,7 @@ async def test_thoughts_and_what_is_begun_again(serve: Serve) -> None:
     assert messages[0].message_id != messages[1].message_id
 
 
-async def test_usage_is_that_of_all_model_calls(serve: Serve) -> None:
+async def test_usage_covers_all_model_calls(serve: Serve) -> None:
     usage = Usage(1, input_tokens=10, output_tokens=3, cached_tokens=2)
     call = ModelResponse("I look.", (scripted_call("list_sources"),), usage)
     async with serve(lambda _: ScriptedModel([call, ModelResponse("Four.", usage=usage)])) as it:
@@ -199,19 +199,19 @@ async def test_a_model_that_fails_ends_the_run_with_its_error(serve: Serve) -> N
     assert "it is down" in failed.message
 
 
-async def test_a_bug_is_told_without_its_inside(serve: Serve) -> None:
+async def test_an_unexpected_error_shows_no_details(serve: Serve) -> None:
     async with serve(lambda _: ScriptedModel([LookupError("secret inside")])) as client:
         [_, failed] = await events_of(client)
     assert failed.code == "turn_failed"
     assert "secret" not in failed.message
 
 
-async def test_half_characters_of_a_model_do_no_harm(serve: Serve) -> None:
+async def test_lone_surrogates_of_a_model_do_no_harm(serve: Serve) -> None:
     async with serve(lambda _: ScriptedModel(["half \ud83d"])) as client:
         assert text_of(await events_of(client)) == "half ?"
 
 
-async def test_a_client_that_goes_ends_the_run(serve: Serve) -> None:
+async def test_a_client_that_disconnects_ends_the_run(serve: Serve) -> None:
     model = HeldModel()
     async with serve(lambda _: model) as client:
         leaving = asyncio.create_task(_read_all(client))
@@ -240,17 +240,19 @@ async def problem(answer: aiohttp.ClientResponse) -> str:
         UserMessage(id="1", content=[ImagePart(source=UrlSource(value="https://x.org/a.png"))]),
     ],
 )
-async def test_what_cannot_be_answered_is_refused(client: Client, message: Message) -> None:
+async def test_a_question_that_cannot_be_answered_is_refused(
+    client: Client, message: Message
+) -> None:
     async with client.post("/ag-ui", json=asked(message)) as answer:
         assert (await problem(answer)).startswith("messages: ")
 
 
-async def test_what_is_no_input_of_ag_ui_is_refused(client: Client) -> None:
+async def test_invalid_ag_ui_input_is_refused(client: Client) -> None:
     async with client.post("/ag-ui", json={"messages": []}) as answer:
         await problem(answer)
 
 
-def test_other_events_are_events_of_our_own() -> None:
+def test_other_events_become_custom_events() -> None:
     turn = StatelessTurn(Agent(ScriptedModel([]), SkillRegistry()), "Hello")
     data = {"step": 1, "type": "explore", "message": "two ways"}
     [event] = AgUiRun(turn, "thread", "run").read(Draft("signal", data))

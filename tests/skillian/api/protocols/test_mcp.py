@@ -95,7 +95,7 @@ async def test_failures_are_results_and_unknown_tools_are_errors(server: Serving
             await asked.call_tool("describe_sources", {})
 
 
-async def test_calls_side_by_side(server: Serving) -> None:
+async def test_parallel_calls(server: Serving) -> None:
     async with connect(server) as one, connect(server) as other:
         found = await asyncio.gather(
             *(asked.call_tool("list_sources", {}) for asked in (one, other) for _ in range(5))
@@ -103,7 +103,7 @@ async def test_calls_side_by_side(server: Serving) -> None:
     assert len({text_of(each) for each in found}) == 1
 
 
-async def test_keys_are_asked_for(serve: Serve) -> None:
+async def test_a_request_without_a_key_is_refused(serve: Serve) -> None:
     async with serve(api_keys=",".join(KEYS)) as client:
         with pytest.raises(ExceptionGroup):
             async with connect(client) as asked:
@@ -128,14 +128,14 @@ async def _with_key(opened: Opened, key: str) -> AsyncGenerator[McpClient]:
         ({"Origin": "https://evil.example"}, 403),
     ],
 )
-async def test_pages_and_names_of_elsewhere_are_refused(
+async def test_foreign_pages_and_names_are_refused(
     client: Client, headers: dict[str, str], status: int
 ) -> None:
     async with client.post("/mcp", json={}, headers=headers) as answer:
         assert answer.status == status
 
 
-async def test_what_is_no_message_is_refused(client: Client) -> None:
+async def test_an_invalid_message_is_refused(client: Client) -> None:
     accept = {"Accept": "application/json, text/event-stream"}
     async with client.post("/mcp", json={"no": "message"}, headers=accept) as answer:
         assert answer.status == 400
@@ -150,7 +150,7 @@ def slow_skill(tmp_path: Path) -> Path:
     return folder
 
 
-async def test_what_a_person_has_to_approve_is_not_served(serve: Serve, tmp_path: Path) -> None:
+async def test_tools_that_need_approval_are_not_served(serve: Serve, tmp_path: Path) -> None:
     folder = slow_skill(tmp_path)
     async with serve(skills=(folder,)) as client, connect(client) as asked:
         names = {tool.name for tool in (await asked.list_tools()).tools}
@@ -161,7 +161,7 @@ async def test_what_a_person_has_to_approve_is_not_served(serve: Serve, tmp_path
     assert not (folder / "started").exists()
 
 
-async def test_a_client_that_goes_ends_its_call_and_calls_are_bounded(
+async def test_a_client_that_disconnects_ends_its_call_and_calls_are_limited(
     serve: Serve, tmp_path: Path
 ) -> None:
     folder = slow_skill(tmp_path)
@@ -180,6 +180,6 @@ async def _call_and_wait(client: Opened) -> None:
         await asked.call_tool("wait", {})
 
 
-def test_what_has_no_json_form_is_given_as_text() -> None:
+def test_values_without_a_json_form_become_text() -> None:
     told = as_json({"a": object, "b": {1, 2}, "c": Path("x")})
     assert json.loads(json.dumps(told))["c"] == "x"

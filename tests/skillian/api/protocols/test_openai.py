@@ -95,7 +95,7 @@ async def test_a_question_is_answered_from_the_tools(server: Serving, asking: As
     assert skillian["unverified"] == []
 
 
-async def test_a_follow_up_finds_what_the_tools_gave(server: Serving, asking: Asking) -> None:
+async def test_a_follow_up_finds_the_tool_results(server: Serving, asking: Asking) -> None:
     asked, said = asking(server), user()
     for question in ("why?", "show the rows behind it", ""):
         told = await asked.chat.completions.create(model="skillian", messages=said)
@@ -114,7 +114,7 @@ async def test_a_stream_is_recalled_as_well(server: Serving, asking: Asking) -> 
     assert "of the gross gap" in (told.choices[0].message.content or "")
 
 
-async def test_what_one_key_asked_is_not_recalled_for_another(serve: Serve, asking: Asking) -> None:
+async def test_a_conversation_is_not_recalled_for_another_key(serve: Serve, asking: Asking) -> None:
     async with serve(api_keys=",".join(KEYS)) as client:
         first, second = (asking(client, key) for key in KEYS)
         said = user()
@@ -125,7 +125,7 @@ async def test_what_one_key_asked_is_not_recalled_for_another(serve: Serve, aski
         assert told.model_extra["skillian"]["tool_calls"] == []
 
 
-async def test_keys_are_asked_for(serve: Serve, asking: Asking) -> None:
+async def test_a_request_without_a_key_is_refused(serve: Serve, asking: Asking) -> None:
     async with serve(api_keys=",".join(KEYS)) as client:
         with pytest.raises(openai.AuthenticationError):
             await asking(client, "wrong").chat.completions.create(model="skillian", messages=user())
@@ -143,7 +143,7 @@ async def test_pieces_of_a_message_and_instructions_are_read(serve: Serve, askin
     assert said[1:] == [("user", "Be brief."), ("user", "Hello")]
 
 
-async def test_usage_is_that_of_all_model_calls(serve: Serve, asking: Asking) -> None:
+async def test_usage_covers_all_model_calls(serve: Serve, asking: Asking) -> None:
     usage = Usage(1, input_tokens=10, output_tokens=3, cached_tokens=2)
     call = ModelResponse(None, (scripted_call("list_sources"),), usage)
     model = ScriptedModel([call, ModelResponse("Four.", usage=usage)] * 2)
@@ -161,7 +161,7 @@ async def test_usage_is_that_of_all_model_calls(serve: Serve, asking: Asking) ->
     assert [chunk.usage for chunk in chunks[:-1]] == [None] * (len(chunks) - 1)
 
 
-async def test_a_stream_gives_the_text_as_it_is_written(serve: Serve, asking: Asking) -> None:
+async def test_a_stream_has_the_text_as_it_is_written(serve: Serve, asking: Asking) -> None:
     model = HeldModel("Wait")
     async with serve(lambda _: model) as client:
         stream = await asking(client).chat.completions.create(
@@ -190,7 +190,7 @@ async def test_a_stream_gives_the_text_as_it_is_written(serve: Serve, asking: As
         ([[], [ModelDelta(" "), ModelDelta("Four.")]], " Four."),
     ],
 )
-async def test_what_a_model_writes_on_the_way(
+async def test_text_before_tool_calls(
     asking: Asking, serve: Serve, pieces: list[list[ModelDelta]], text: str
 ) -> None:
     script = [scripted_call("list_sources"), "Four."]
@@ -199,7 +199,9 @@ async def test_what_a_model_writes_on_the_way(
     assert text_of(chunks) == text
 
 
-async def test_a_model_that_fails_is_told_and_not_asked_again(serve: Serve, asking: Asking) -> None:
+async def test_a_failing_model_is_reported_and_not_asked_again(
+    serve: Serve, asking: Asking
+) -> None:
     asked: list[ModelRequest] = []
 
     def fail(request: ModelRequest) -> str:
@@ -215,7 +217,7 @@ async def test_a_model_that_fails_is_told_and_not_asked_again(serve: Serve, aski
             await streamed(asking(client))
 
 
-async def test_a_bug_is_told_without_its_inside(serve: Serve, asking: Asking) -> None:
+async def test_an_unexpected_error_shows_no_details(serve: Serve, asking: Asking) -> None:
     def fail(_: ModelRequest) -> str:
         raise LookupError("secret inside")
 
@@ -226,14 +228,14 @@ async def test_a_bug_is_told_without_its_inside(serve: Serve, asking: Asking) ->
     assert "secret" not in str(raised.value)
 
 
-async def test_a_turn_without_an_end_says_so(serve: Serve, asking: Asking) -> None:
+async def test_a_turn_without_an_end_is_marked(serve: Serve, asking: Asking) -> None:
     model = ScriptedModel(lambda _: scripted_call("list_sources"))
     async with serve(lambda _: model) as client:
         told = await asking(client).chat.completions.create(model="skillian", messages=user())
     assert told.choices[0].finish_reason == "length"
 
 
-async def test_half_characters_of_a_model_do_no_harm(serve: Serve, asking: Asking) -> None:
+async def test_lone_surrogates_of_a_model_do_no_harm(serve: Serve, asking: Asking) -> None:
     async with serve(lambda _: ScriptedModel(lambda _: "half \ud83d")) as client:
         told = await asking(client).chat.completions.create(model="skillian", messages=user())
         chunks = await streamed(asking(client))
@@ -253,7 +255,7 @@ async def test_half_characters_of_a_model_do_no_harm(serve: Serve, asking: Askin
         ({"response_format": {"type": "json_object"}}, "body.response_format.type"),
     ],
 )
-async def test_what_cannot_be_done_is_refused(
+async def test_an_impossible_request_is_refused(
     server: Serving, asking: Asking, given: dict[str, Any], param: str | None
 ) -> None:
     with pytest.raises(openai.BadRequestError) as raised:
@@ -271,7 +273,7 @@ async def test_another_model_is_not_found(server: Serving, asking: Asking) -> No
 
 
 @pytest.mark.parametrize("stream", [True, False])
-async def test_a_client_that_goes_ends_the_turn(
+async def test_a_client_that_disconnects_ends_the_turn(
     serve: Serve, asking: Asking, *, stream: bool
 ) -> None:
     model = HeldModel()

@@ -51,6 +51,6 @@ async def test_knowledge_is_searched(client: Client) -> None:
             assert answer.status == 200
 
 
-async def test_a_file_that_is_not_kept_is_not_found(client: Client) -> None:
+async def test_a_file_that_is_no_longer_kept_is_not_found(client: Client) -> None:
     async with client.get("/artifacts/..%2f..%2fetc%2fpasswd") as answer:
         assert answer.status == 404

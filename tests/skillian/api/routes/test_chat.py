@@ -66,7 +66,7 @@ async def test_a_session_goes_on(client: Client) -> None:
         assert (await answer.json())["session_id"] == session
 
 
-async def test_a_turn_is_told_as_it_happens(client: Client) -> None:
+async def test_a_turn_is_streamed_as_it_happens(client: Client) -> None:
     async with client.post("/chat", json={"message": QUESTION}, headers=STREAM) as answer:
         assert answer.content_type == "text/event-stream"
         assert "content-encoding" not in answer.headers
@@ -80,7 +80,7 @@ async def test_a_turn_is_told_as_it_happens(client: Client) -> None:
     assert events[-2][2]["content"].startswith("7 of 12 groups match")
 
 
-async def test_events_come_while_the_turn_is_under_way(serve: Serve) -> None:
+async def test_events_come_while_the_turn_is_running(serve: Serve) -> None:
     model = HeldModel()
     async with (
         serve(lambda _: model) as client,
@@ -125,7 +125,9 @@ async def test_after_the_last_event_there_is_nothing(client: Client) -> None:
 
 
 @pytest.mark.parametrize("headers", [STREAM, {}], ids=["streamed", "whole"])
-async def test_a_client_that_goes_cancels_the_turn(serve: Serve, headers: dict[str, str]) -> None:
+async def test_a_client_that_disconnects_cancels_the_turn(
+    serve: Serve, headers: dict[str, str]
+) -> None:
     model = HeldModel()
     async with serve(lambda _: model, resume_seconds=0) as client:
         session = (await client.service.store.create("")).id
@@ -162,7 +164,7 @@ async def test_two_messages_at_once_are_answered_one_after_the_other(serve: Serv
     assert roles == ["user", "assistant"] * 2
 
 
-async def test_a_session_that_stays_busy_is_said_so(serve: Serve) -> None:
+async def test_a_session_that_stays_busy_is_reported(serve: Serve) -> None:
     model = HeldModel()
     async with serve(lambda _: model, turn_seconds=0.05) as client:
         session = (await client.service.store.create("")).id
@@ -191,7 +193,7 @@ async def test_more_turns_than_there_is_room_for_are_refused(serve: Serve) -> No
             assert answer.status == 200
 
 
-async def test_what_ends_a_turn_early_is_answered_with_what_was_found(serve: Serve) -> None:
+async def test_a_turn_that_ends_early_is_answered_with_its_results(serve: Serve) -> None:
     model = ScriptedModel([ConfigurationError("the model is not there")])
     async with (
         serve(lambda _: model) as client,
@@ -217,7 +219,7 @@ async def test_what_ends_a_turn_early_is_answered_with_what_was_found(serve: Ser
         ({"message": "Hi", "\ud800": 1}, 422),
     ],
 )
-async def test_what_is_no_message_is_refused(client: Client, body: Any, status: int) -> None:
+async def test_an_invalid_message_is_refused(client: Client, body: Any, status: int) -> None:
     async with client.get("/sessions") as answer:
         before = (await answer.json())["total"]
     async with client.post("/chat", json=body) as answer:
@@ -246,7 +248,7 @@ async def test_other_keys_sessions_are_not_there(serve: Serve) -> None:
             assert answer.status == 200
 
 
-async def test_a_session_deleted_meanwhile_ends_its_turn(serve: Serve) -> None:
+async def test_deleting_a_session_ends_its_turn(serve: Serve) -> None:
     model = HeldModel()
     async with serve(lambda _: model) as client:
         async with client.post("/chat", json={"message": "Hi"}, headers=STREAM) as answer:
@@ -276,7 +278,7 @@ def tools(services):
 """
 
 
-async def test_a_call_waits_until_a_client_has_said_yes(serve: Serve, tmp_path: Path) -> None:
+async def test_a_call_waits_until_a_client_approves(serve: Serve, tmp_path: Path) -> None:
     folder = tmp_path / "posting"
     folder.mkdir()
     (folder / "SKILL.md").write_text("---\nname: posting\ndescription: Posts.\n---\nPost.\n")

@@ -73,7 +73,7 @@ async def test_an_amount_keeps_its_digits_in_the_thresholds(client: Client) -> N
     assert told["summary"]["by_status"]["major_diff"] == 0
 
 
-async def test_a_name_that_is_not_there_is_told_with_the_nearest(client: Client) -> None:
+async def test_an_unknown_name_is_answered_with_the_nearest(client: Client) -> None:
     async with client.post("/compare", json={**ASKED, "source_b": "bpc"}) as answer:
         told = await answer.json()
     assert (answer.status, told["code"]) == (422, "not_found")
@@ -96,7 +96,7 @@ async def test_a_name_that_is_not_there_is_told_with_the_nearest(client: Client)
         {"unknown": 1},
     ],
 )
-async def test_what_cannot_be_compared_is_refused(client: Client, given: dict[str, Any]) -> None:
+async def test_a_wrong_comparison_is_refused(client: Client, given: dict[str, Any]) -> None:
     async with client.post("/compare", json={**ASKED, **given}) as answer:
         told = await answer.text()
     assert answer.status == 422, told

@@ -45,7 +45,7 @@ async def test_groups_come_as_a_workbook(client: Client) -> None:
     assert len(book.get_sheet_by_name("Groups").to_python()) == 1 + 7
 
 
-async def test_the_report_comes_as_json(client: Client) -> None:
+async def test_the_report_as_json(client: Client) -> None:
     path = f"/comparisons/{(await compared(client))['cache_key']}/report.json"
     kind, data = await downloaded(client, path)
     told = json.loads(data)["comparisons"][0]
@@ -53,7 +53,7 @@ async def test_the_report_comes_as_json(client: Client) -> None:
     assert (told["verdict"], len(told["rows"]["rows"])) == ("findings", 5)
 
 
-async def test_another_process_gives_the_files_too(serve: Serve) -> None:
+async def test_another_process_delivers_the_files_too(serve: Serve) -> None:
     async with serve() as one, serve() as other:
         key = (await compared(one))["cache_key"]
         for name in ("rows.csv", "rows.xlsx", "report.json"):
@@ -74,7 +74,7 @@ async def test_another_process_gives_the_files_too(serve: Serve) -> None:
         {"status": "x"},
     ],
 )
-async def test_what_cannot_be_asked_is_refused_before_a_file_begins(
+async def test_a_wrong_query_is_refused_before_a_download_begins(
     client: Client, params: dict[str, str]
 ) -> None:
     key = (await compared(client))["cache_key"]
@@ -85,7 +85,7 @@ async def test_what_cannot_be_asked_is_refused_before_a_file_begins(
         assert "SELECT" not in told["detail"]
 
 
-async def test_a_key_that_is_not_there_has_no_files(client: Client) -> None:
+async def test_an_unknown_key_has_no_files(client: Client) -> None:
     for name in ("rows.csv", "rows.xlsx", "report.json"):
         async with client.get(f"/comparisons/{'0' * 64}/{name}") as answer:
             assert answer.status == 404

@@ -87,7 +87,7 @@ def of(key: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {key}"} if key else {}
 
 
-async def test_a_comparison_is_not_waited_for(serve: Serve) -> None:
+async def test_a_comparison_runs_in_the_background(serve: Serve) -> None:
     async with serve() as client:
         place, told = await asked_later(client)
         assert (told["kind"], told["title"]) == ("comparison", "fi_reporting and bpc_reporting")
@@ -103,7 +103,7 @@ async def test_a_comparison_is_not_waited_for(serve: Serve) -> None:
             assert "has ended: completed" in (await answer.json())["detail"]
 
 
-async def test_what_cannot_be_compared_is_refused_at_once(serve: Serve) -> None:
+async def test_a_wrong_comparison_is_refused_at_once(serve: Serve) -> None:
     async with serve() as client:
         asked = {**ASKED, "source_b": "bpc_reportin"}
         async with client.post("/compare", json=asked, headers=LATER) as answer:
@@ -113,7 +113,7 @@ async def test_what_cannot_be_compared_is_refused_at_once(serve: Serve) -> None:
             assert (await answer.json())["runs"] == []
 
 
-async def test_a_key_cannot_have_more_waiting_than_there_is_room_for(
+async def test_a_key_has_a_limit_of_queued_comparisons(
     serve: Serve, held: Held, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(jobs, "MAX_WAITING", 2)
@@ -179,7 +179,7 @@ async def test_a_cancelled_comparison_stops(serve: Serve, held: Held) -> None:
         (RuntimeError("postgresql://me:secret@host"), "The reason is in the log of skillian."),
     ],
 )
-async def test_a_comparison_that_fails_says_why(
+async def test_a_failed_comparison_reports_its_error(
     serve: Serve, held: Held, fault: Exception, told: str
 ) -> None:
     held.fault = fault

@@ -55,7 +55,7 @@ async def _listed_by_pages(client: Client) -> None:
 @pytest.mark.parametrize(
     "query", ["offset=-1", "limit=0", "limit=201", "offset=x", "offset=99999999999999999999"]
 )
-async def test_a_page_that_cannot_be_is_refused(client: Client, query: str) -> None:
+async def test_an_invalid_page_is_refused(client: Client, query: str) -> None:
     async with client.get(f"/sessions?{query}") as answer:
         assert answer.status == 422
         [fault] = (await answer.json())["errors"]
