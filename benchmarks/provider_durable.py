@@ -29,7 +29,7 @@ _FORKS = multiprocessing.get_context("forkserver")
 
 
 def load_ahead() -> None:
-    """Make the processes forks of one that has loaded everything: for a program of many cells.
+    """Fork the processes from one that has loaded everything, for a program of many cells.
 
     What is loaded ahead is one list for the whole process, so an import must not change it.
     """
@@ -83,7 +83,7 @@ async def killed_and_resumed(cell: Cell, base_url: str) -> RunRecord:
 
 
 def _process(work: Callable[..., None], *arguments: Any) -> RunRecord | None:
-    """What a process of its own sends; None where it was killed."""
+    """The result that a separate process sends; None if it was killed."""
     receiver, sender = _FORKS.Pipe(duplex=False)
     process = _FORKS.Process(target=work, args=(*arguments, sender))
     process.start()
@@ -113,13 +113,13 @@ async def _run(cell: Cell, base_url: str, database: str, dies_at: int) -> RunRec
 def _opened(cell: Cell, model: Model, database: str, dies_at: int) -> DurableRuns:
     listener = (lambda *_: None) if cell.streamed else None
     runs = DurableRuns(database, {"agent": cell.agent(Mortal(model, dies_at))}, listener=listener)
-    runs.executor_id = "one"  # the next of that name takes its runs up at once
+    runs.executor_id = "one"  # the next process of that name takes its runs at once
     return runs
 
 
 @cache
 def _empty() -> bytes:
-    """A database without runs, which takes seconds to make."""
+    """A database without runs, which takes seconds to create."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "runs.sqlite"
         _process(_make, f"sqlite:///{file}")
