@@ -61,7 +61,7 @@ def test_a_campaign_in_which_all_was_right_has_no_faults() -> None:
         ({"recorded": {**GOOD.recorded, ("model", "r", 1): 8.9}}, "although it was recorded"),
         ({"recorded": {**GOOD.recorded, ("deposit", "r", 1): 7.0}}, "although it was recorded"),
         ({"recorded": {("model", "r", 0): 1.2}}, "is not in the journal"),
-        ({"killed": {}, "reported": [("r", 1, 9.5)]}, "went from a to b, which lived"),
+        ({"killed": {}, "reported": [("r", 1, 9.5)]}, "went from a to b, which was alive"),
         ({"reported": [], "decided": []}, "was interrupted and not reported"),
         ({"decided": ["skip"]}, "was made again without a decision"),
     ],
