@@ -1,4 +1,4 @@
-"""A cell whose run is durable: its process is killed before the second request; another resumes."""
+"""A durable cell: its process is killed before the second request, and another resumes the run."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _FORKS = multiprocessing.get_context("forkserver")
 
 
 def load_ahead() -> None:
-    """Fork the processes from one that has loaded everything, for a program of many cells.
+    """Make the processes forks of one that has loaded everything: for a program of many cells.
 
     What is loaded ahead is one list for the whole process, so an import must not change it.
     """
@@ -38,7 +38,7 @@ def load_ahead() -> None:
 
 @dataclass
 class Mortal:
-    """A model whose process is killed before it is asked for the `dies_at`th time; 0: never."""
+    """A model that kills its process at request number `dies_at`; 0 means never."""
 
     model: Model
     dies_at: int
@@ -83,7 +83,7 @@ async def killed_and_resumed(cell: Cell, base_url: str) -> RunRecord:
 
 
 def _process(work: Callable[..., None], *arguments: Any) -> RunRecord | None:
-    """The result that a separate process sends; None if it was killed."""
+    """The result of a separate process; None if it was killed."""
     receiver, sender = _FORKS.Pipe(duplex=False)
     process = _FORKS.Process(target=work, args=(*arguments, sender))
     process.start()
@@ -113,7 +113,7 @@ async def _run(cell: Cell, base_url: str, database: str, dies_at: int) -> RunRec
 def _opened(cell: Cell, model: Model, database: str, dies_at: int) -> DurableRuns:
     listener = (lambda *_: None) if cell.streamed else None
     runs = DurableRuns(database, {"agent": cell.agent(Mortal(model, dies_at))}, listener=listener)
-    runs.executor_id = "one"  # the next process of that name takes its runs at once
+    runs.executor_id = "one"  # the next process of that name resumes its runs at once
     return runs
 
 

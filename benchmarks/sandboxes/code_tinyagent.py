@@ -9,7 +9,6 @@ from code_agent_blocks import STEPS
 
 from tinyagent import (
     Executor,
-    LocalExecutor,
     ModelRequest,
     ModelResponse,
     OpenAIModel,
@@ -21,7 +20,7 @@ from tinyagent import (
 EXECUTORS: dict[str, Callable[[], Executor]] = {
     "isolated": ProcessExecutor,
     "no-checkpoints": lambda: ProcessExecutor(checkpoints=0),
-    "local": LocalExecutor,
+    "local": lambda: ProcessExecutor("local"),
 }
 
 

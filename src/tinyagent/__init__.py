@@ -89,11 +89,9 @@ if TYPE_CHECKING:
         Usage,
         remembered,
     )
-    from tinyagent.execution.choose import get_executor
     from tinyagent.execution.limits import ExecutionLimits, TrustLevel
-    from tinyagent.execution.local import LocalExecutor
-    from tinyagent.execution.process import ProcessExecutor
     from tinyagent.execution.protocol import Executor, Guarantee
+    from tinyagent.execution.sandbox.executor import ProcessExecutor, get_executor
     from tinyagent.memory.items import MemoryItem, MessageGroup
     from tinyagent.memory.memory import Memory, MemoryManager, TokenEstimate
     from tinyagent.memory.pruning import (
@@ -165,10 +163,8 @@ else:
             "ModelDelta ModelRequest ModelResponse RawToolCall RequestFormat ToolResult Usage "
             "remembered"
         ),
-        "tinyagent.execution.choose": "get_executor",
         "tinyagent.execution.limits": "ExecutionLimits TrustLevel",
-        "tinyagent.execution.local": "LocalExecutor",
-        "tinyagent.execution.process": "ProcessExecutor",
+        "tinyagent.execution.sandbox.executor": "ProcessExecutor get_executor",
         "tinyagent.execution.protocol": "Executor Guarantee",
         "tinyagent.memory.items": "MemoryItem MessageGroup",
         "tinyagent.memory.memory": "Memory MemoryManager TokenEstimate",
@@ -238,7 +234,6 @@ __all__ = [
     "Guarantee",
     "Image",
     "InvalidFinalAnswer",
-    "LocalExecutor",
     "MalformedReply",
     "Memory",
     "MemoryItem",

@@ -37,7 +37,6 @@ NAMES = [
     "Guarantee",
     "Image",
     "InvalidFinalAnswer",
-    "LocalExecutor",
     "MalformedReply",
     "Memory",
     "MemoryItem",

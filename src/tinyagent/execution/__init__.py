@@ -1,1 +1,1 @@
-"""Where a model's code runs: executors of graduated trust."""
+"""Where a model's code runs: an executor with three levels of trust."""
