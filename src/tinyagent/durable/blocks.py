@@ -30,7 +30,7 @@ async def run_block(cursor: Cursor, place: str, code: str, call_next: CodeRun) -
     entry = cursor.journal.find("code", place)
     if entry is None:
         result = await call_next(code)
-        if cursor.journal.questions:  # the run is suspended; a block at LOCAL has caught that
+        if cursor.journal.questions:  # the run is suspended
             raise Suspended
         record = {**execution_to_dict(result), **cursor.now()}
         await cursor.journal.record("code", place, "", record)

@@ -25,7 +25,6 @@ from tinyagent import (
 from tinyagent.durable import RunRecord
 
 # In C, where nothing can stop it: the session is left behind.
-STUCK = "import hashlib\nhashlib.pbkdf2_hmac('sha256', b'x', b'y', 5_000_000)"
 
 
 class World:
@@ -104,40 +103,31 @@ async def test_repeated_events_are_marked_and_have_no_deltas(world: World) -> No
     assert [event.text for event in fresh if isinstance(event, OutputDelta)] == ["2\n"]
 
 
-async def test_a_block_that_was_stopped_is_not_run_again(world: World) -> None:
+@pytest.mark.parametrize("trust_level", [TrustLevel.ISOLATED, TrustLevel.LOCAL])
+async def test_a_block_that_was_stopped_is_not_run_again(
+    world: World, trust_level: TrustLevel
+) -> None:
     record, model = await world.run(
         "x = 1",
         "x = note(2)\nwhile True: pass",
         "wait()",
         "final_answer(x)",
+        trust_level=trust_level,
         limits=seconds(0.5),
     )
     assert (record.output, world.calls) == ("1", [2])
     assert sum("stopped after 0.5 s" in m.content for m in model.requests[-1].messages) == 1
 
 
-async def test_a_block_that_was_stopped_half_way_is_stopped_there_again(world: World) -> None:
-    record, _ = await world.run(
-        "x = 1",
-        "x = note(2)\nwhile True: pass",
-        "wait()",
-        "final_answer(x)",
-        trust_level=TrustLevel.LOCAL,
-        limits=seconds(0.5),
-    )
-    assert (record.output, world.calls) == ("2", [2])
-
-
 async def test_variables_that_were_lost_stay_lost(world: World) -> None:
     record, _ = await world.run(
         "x = 1",
-        STUCK,
+        "while True: pass",
         "try:\n    x\nexcept NameError:\n    x = 'lost'",
         "wait()",
         "final_answer(x)",
-        trust_level=TrustLevel.LOCAL,
-        limits=seconds(0.3),
-        extra_imports=["hashlib"],
+        limits=seconds(0.5),
+        checkpoints=0,
     )
     assert record.output == "lost"
 

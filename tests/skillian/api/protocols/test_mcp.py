@@ -156,7 +156,7 @@ async def test_tools_that_need_approval_are_not_served(serve: Serve, tmp_path: P
         names = {tool.name for tool in (await asked.list_tools()).tools}
         assert "wait" in names
         assert "guarded" not in names
-        with pytest.raises(MCPError, match="approved by a person"):
+        with pytest.raises(MCPError, match="approval by a person"):
             await asked.call_tool("guarded", {})
     assert not (folder / "started").exists()
 
