@@ -23,6 +23,7 @@ from tinyagent import (
     TrustLevel,
 )
 from tinyagent.durable import RunRecord
+from tinyagent.execution.sandbox.executor import get_executor
 
 # In C, where nothing can stop it: the session is left behind.
 
@@ -126,8 +127,7 @@ async def test_variables_that_were_lost_stay_lost(world: World) -> None:
         "try:\n    x\nexcept NameError:\n    x = 'lost'",
         "wait()",
         "final_answer(x)",
-        limits=seconds(0.5),
-        checkpoints=0,
+        executor=lambda: get_executor(TrustLevel.ISOLATED, limits=seconds(0.5), checkpoints=0),
     )
     assert record.output == "lost"
 
