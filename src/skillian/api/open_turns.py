@@ -11,7 +11,7 @@ from contextlib import ExitStack, aclosing, contextmanager
 from skillian.api.problems import ProblemError
 from skillian.api.schemas import MAX_MESSAGE
 from skillian.chat.turns import Turns
-from skillian.skills.session import in_session
+from skillian.skills.skill import in_session
 from skillian.storage import TurnEvent
 from tinyagent import Decision
 

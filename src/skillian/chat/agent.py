@@ -12,7 +12,7 @@ from skillian.chat.conversation import Conversation
 from skillian.chat.grounded import Grounded
 from skillian.offline.vocabulary import Vocabulary
 from skillian.skills.registry import SkillRegistry
-from skillian.skills.session import in_session, session_id
+from skillian.skills.skill import in_session, session_id
 from tinyagent import (
     Event,
     Middleware,

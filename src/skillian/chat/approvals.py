@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, cast
 
-from skillian.skills.session import session_id
+from skillian.skills.skill import session_id
 from tinyagent import Approval, Decision, Middleware, RunControl, ToolCall
 
 APPROVAL_SECONDS = 1800.0

@@ -9,8 +9,7 @@ from tests.skillian.chat.turn_agents import ScriptedAgent, local_turns
 
 from skillian.chat.agent import Agent
 from skillian.skills.registry import SkillRegistry
-from skillian.skills.session import in_session, session_id
-from skillian.skills.skill import Skill, SkillTool
+from skillian.skills.skill import Skill, SkillTool, in_session, session_id
 from skillian.storage import SessionStore
 from tinyagent import ScriptedModel, scripted_call, tool
 

@@ -20,10 +20,9 @@ from skillian.data.comparison.page import ColumnFilter, Order
 from skillian.data.comparison.results import Status
 from skillian.data.comparison.rows import GroupRow
 from skillian.data.declare.saved import SavedComparison
-from skillian.reports.as_csv import write_csv
 from skillian.reports.as_html import write_html
 from skillian.reports.as_json import write_json
-from skillian.reports.as_xlsx import write_xlsx
+from skillian.reports.spreadsheets import write_csv, write_xlsx
 
 MAX_ROWS = 1000
 MAX_FILTERS = 50
