@@ -50,20 +50,20 @@ def again(
     known: tuple[list[TurnEvent], int], events: Sequence[Told]
 ) -> tuple[list[Draft], Sequence[dict[str, Any]], list[Draft]]:
     """What is told first, and the messages and events that are new."""
-    record = ResumedRecord("Why?", stored=known[0], kept=known[1])
+    record = ResumedRecord("Why?", stored=known[0], messages_stored=known[1])
     first = record.restarts()
     record.read(events)
     messages, drafts = record.taken()
     return first, messages, list(drafts)
 
 
-def test_what_is_stored_is_not_told_again() -> None:
+def test_stored_events_are_not_repeated() -> None:
     everything = step_one(remark=True)
     first, messages, drafts = again(stored(everything, 4), step_one())
     assert (first, messages, drafts) == ([], [], [])
 
 
-def test_what_came_after_is_told() -> None:
+def test_new_events_are_stored() -> None:
     for drafts in range(1, 5):
         first, messages, new = again(stored(step_one(remark=True), drafts), step_one())
         told = [one.type for one in new]
@@ -76,9 +76,9 @@ def test_what_came_after_is_told() -> None:
     assert text.data == {"step": 1, "kind": "text", "text": "I look."}
 
 
-def test_a_model_that_is_asked_again_is_told_as_it_speaks() -> None:
+def test_a_model_that_is_asked_again_is_streamed() -> None:
     known = stored([TextDelta(1, "I thi")], 1)
-    record = ResumedRecord("Why?", stored=known[0], kept=known[1])
+    record = ResumedRecord("Why?", stored=known[0], messages_stored=known[1])
     assert [one.data["kind"] for one in record.restarts()] == ["restart"]
     record.read([TextDelta(1, "You "), TextDelta(1, "see.")])
     record.read([ModelResponded(1, ModelResponse("You see."))])
@@ -92,7 +92,7 @@ def test_a_void_text_is_made_void_once() -> None:
     assert again((known, 0), [])[0] == []
 
 
-def test_a_call_keeps_the_id_that_it_was_told_by() -> None:
+def test_a_call_keeps_its_stored_id() -> None:
     known = stored(step_one("first"), 2)
     _, messages, drafts = again(known, step_one("second"))
     assert [(one.type, one.data["id"]) for one in drafts] == [("tool_finished", "first")]
