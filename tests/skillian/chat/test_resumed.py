@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from skillian.chat.resumed import ResumedRecord
-from skillian.chat.turn_events import Told, TurnRecord
+from skillian.chat.turn_events import AgentEvent, TurnRecord
 from skillian.storage import Draft, TurnEvent
 from tinyagent import (
     CodeStarted,
@@ -24,9 +24,9 @@ def call(call_id: str, tool: str = "look") -> ToolCall:
     return ToolCall(call_id, tool, {"at": 1})
 
 
-def step_one(call_id: str = "a", *, remark: bool = False) -> list[Told]:
+def step_one(call_id: str = "a", *, remark: bool = False) -> list[AgentEvent]:
     """A remark, and a call with its result; from a journal the remark comes in no pieces."""
-    remarks: list[Told] = [TextDelta(1, "I "), TextDelta(1, "look.")] if remark else []
+    remarks: list[AgentEvent] = [TextDelta(1, "I "), TextDelta(1, "look.")] if remark else []
     return [
         *remarks,
         ModelResponded(1, ModelResponse("I look.")),
@@ -36,7 +36,7 @@ def step_one(call_id: str = "a", *, remark: bool = False) -> list[Told]:
     ]
 
 
-def stored(events: Sequence[Told], drafts: int) -> tuple[list[TurnEvent], int]:
+def stored(events: Sequence[AgentEvent], drafts: int) -> tuple[list[TurnEvent], int]:
     """The first events that a turn tells, as the store has them, and its messages."""
     record = TurnRecord("Why?")
     record.read(events)
@@ -47,7 +47,7 @@ def stored(events: Sequence[Told], drafts: int) -> tuple[list[TurnEvent], int]:
 
 
 def again(
-    known: tuple[list[TurnEvent], int], events: Sequence[Told]
+    known: tuple[list[TurnEvent], int], events: Sequence[AgentEvent]
 ) -> tuple[list[Draft], Sequence[dict[str, Any]], list[Draft]]:
     """What is told first, and the messages and events that are new."""
     record = ResumedRecord("Why?", stored=known[0], messages_stored=known[1])
@@ -100,8 +100,12 @@ def test_a_call_keeps_its_stored_id() -> None:
 
 
 def test_printed_text_goes_on() -> None:
-    block: list[Told] = [CodeStarted(1, "print(1)"), OutputDelta(1, "ab")]
+    block: list[AgentEvent] = [CodeStarted(1, "print(1)"), OutputDelta(1, "ab")]
     known = stored(block, 2)
-    longer: list[Told] = [CodeStarted(1, "print(1)"), OutputDelta(1, "a"), OutputDelta(1, "bcd")]
+    longer: list[AgentEvent] = [
+        CodeStarted(1, "print(1)"),
+        OutputDelta(1, "a"),
+        OutputDelta(1, "bcd"),
+    ]
     drafts = again(known, longer)[2]
     assert [(one.type, one.data["text"]) for one in drafts] == [("code_output", "cd")]
