@@ -21,7 +21,8 @@ from typing import NamedTuple
 from executors import STEP, median_of
 from peer_table import ENVIRONMENTS, HERE, python_of
 
-from tinyagent import LocalExecutor, ProcessExecutor, SandboxUnavailable, TrustLevel
+from tinyagent import SandboxUnavailable, TrustLevel
+from tinyagent.execution import LocalExecutor, ProcessExecutor
 from tinyagent.execution.engines import ENGINES
 from tinyagent.execution.protocol import Executor
 from tinyagent.execution.templates import close_templates

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from skillian.skills.session import session_id
-from tinyagent import Approval, Decision, Middleware, RunControl, ToolCall
+from tinyagent import Approval, Decision, Middleware, ToolCall
+from tinyagent.core import RunControl
 
 APPROVAL_SECONDS = 1800.0
 

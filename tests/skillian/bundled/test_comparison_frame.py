@@ -8,7 +8,7 @@ from decimal import Decimal
 from skillian.bundled.comparison_frame import make_frame
 from skillian.data.comparison.results import Difference, Status
 from skillian.data.comparison.rows import GroupRow
-from tinyagent import ProcessExecutor
+from tinyagent.execution import ProcessExecutor
 
 HUGE = 2**60 + 1
 LONG = Decimal("12345678901234567890.1234567891")

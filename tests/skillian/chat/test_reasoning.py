@@ -11,18 +11,9 @@ from tests.skillian.chat.turn_agents import echo
 from skillian.chat.conversation import MAX_PARTS_CHARACTERS, Conversation, as_stored
 from skillian.chat.turns import TurnRunner
 from skillian.storage import SessionStore
-from tinyagent import (
-    AnthropicModel,
-    Event,
-    Message,
-    Model,
-    Opaque,
-    OpenAIModel,
-    OpenAIResponsesModel,
-    ReactAgent,
-    Reasoning,
-    Text,
-)
+from tinyagent import AnthropicModel, Event, Message, Model, OpenAIModel, ReactAgent, Text
+from tinyagent.core import Opaque, Reasoning
+from tinyagent.models import OpenAIResponsesModel
 from tinyagent.testing import Call, Output, StrictServer
 
 NAMES = {

@@ -7,15 +7,8 @@ from collections.abc import AsyncGenerator, Callable
 from typing import Any
 
 from skillian.chat.conversation import Conversation
-from tinyagent import (
-    Event,
-    ModelRequest,
-    RawToolCall,
-    ReactAgent,
-    ScriptedModel,
-    scripted_call,
-    tool,
-)
+from tinyagent import Event, ReactAgent, ScriptedModel, scripted_call, tool
+from tinyagent.core import ModelRequest, RawToolCall
 
 
 @tool
