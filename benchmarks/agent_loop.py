@@ -1,4 +1,4 @@
-"""What tinyagent costs beside the same loop on the vendor's client and on the bare HTTP library."""
+"""The cost of tinyagent compared with the same loop on the vendor's client and on bare HTTP."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ add = tool(floor.add)
 
 
 def with_http(session: aiohttp.ClientSession, base_url: str) -> Ask:
-    """Ask through the bare HTTP library: the least that a client can cost."""
+    """Ask through the bare HTTP library: the lowest cost of a client."""
 
     async def ask(model: str, messages: list[Any]) -> dict[str, Any]:
         body = json.dumps({"model": model, "messages": messages, "tools": TOOLS}).encode()
@@ -32,7 +32,7 @@ def with_http(session: aiohttp.ClientSession, base_url: str) -> Ask:
 
 
 def with_agent(base_url: str, turns: int) -> Loop:
-    """The same turns by a `ReactAgent` with all that it has on by default."""
+    """The same turns by a `ReactAgent` with its defaults."""
     model = OpenAIModel(f"turns-{turns}", base_url=base_url, api_key="x")
     agent = ReactAgent(model, [add], max_steps=turns + 1)
 
@@ -55,7 +55,7 @@ def many(loop: Loop, runs: int) -> Loop:
 
 
 async def tool_turns(base_url: str, turns: int, pairs: int, target: float) -> list[Row]:
-    """`turns` tool turns: tinyagent and bare HTTP, each beside the vendor's client."""
+    """`turns` tool turns: tinyagent and bare HTTP, each compared with the vendor's client."""
     repeats = max(1, 20 // turns)
     async with (
         AsyncOpenAI(base_url=base_url, api_key="x") as client,
@@ -77,7 +77,7 @@ async def tool_turns(base_url: str, turns: int, pairs: int, target: float) -> li
 async def side_by_side(
     base_url: str, runs: int, turns: int, pairs: int, target: float
 ) -> list[Row]:
-    """`runs` runs of `turns` tool turns at once, by one agent, beside as many on one client."""
+    """`runs` concurrent runs of `turns` tool turns, by one agent and on one vendor's client."""
     async with AsyncOpenAI(base_url=base_url, api_key="x") as client:
         vendor = with_client(client)
         pair = await measure(
@@ -90,7 +90,7 @@ async def side_by_side(
 
 
 async def deltas(base_url: str, count: int, pairs: int, target: float) -> list[Row]:
-    """CPU microseconds a streamed text delta, through `agent.stream` and the vendor's stream."""
+    """CPU microseconds for each streamed text delta, by `agent.stream` and the vendor's stream."""
     model = OpenAIModel(f"deltas-{count}", base_url=base_url, api_key="x")
     agent = ReactAgent(model)
     async with AsyncOpenAI(base_url=base_url, api_key="x") as client:

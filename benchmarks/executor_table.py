@@ -22,10 +22,10 @@ from executors import STEP, median_of
 from peer_table import ENVIRONMENTS, HERE, python_of
 
 from tinyagent import SandboxUnavailable, TrustLevel
-from tinyagent.execution import LocalExecutor, ProcessExecutor
-from tinyagent.execution.engines import ENGINES
+from tinyagent.execution import ProcessExecutor
 from tinyagent.execution.protocol import Executor
-from tinyagent.execution.templates import close_templates
+from tinyagent.execution.sandbox.engines import ENGINES
+from tinyagent.execution.sandbox.templates import close_templates
 
 LOOP = "def fib(n):\n    return n if n < 2 else fib(n - 1) + fib(n - 2)\nfib(24)"
 PINS = {"smolagents": "smolagents==1.26.0", "monty": "pydantic-monty==1.4.0"}
@@ -60,7 +60,7 @@ def rows() -> Iterator[str]:
 def _cases() -> dict[str, Callable[[], Figures]]:
     return {
         "`exec` in this process (no boundary)": _plain,
-        "LOCAL (RestrictedPython; no boundary)": lambda: _ours(LocalExecutor),
+        "LOCAL (no boundary), each step in a fork": lambda: _ours(lambda: ProcessExecutor("local")),
         "ISOLATED, each step in a fork": lambda: _ours(ProcessExecutor),
         "ISOLATED, without checkpoints": lambda: _ours(lambda: ProcessExecutor(checkpoints=0)),
         "SANDBOXED by bubblewrap": lambda: _engine("bubblewrap"),
@@ -143,7 +143,7 @@ def _cold(command: list[str]) -> Figures:
 
 
 def _in_bubblewrap() -> list[str]:
-    from tinyagent.execution.engines.bubblewrap import bwrap_program  # noqa: PLC0415 - Linux only
+    from tinyagent.execution.sandbox.engines.bubblewrap import bwrap_program  # noqa: PLC0415 - Linux only
 
     walls = ["--unshare-all", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
     return [bwrap_program(), *walls, sys.executable, "-I"]

@@ -26,8 +26,8 @@ from pathlib import Path
 from pairs import Row
 
 from tinyagent.execution import ProcessExecutor
-from tinyagent.execution.engines.base import ENVIRONMENT, WORKER_FOLDER
-from tinyagent.execution.preload import ALWAYS
+from tinyagent.execution.sandbox.engines.base import ENVIRONMENT, WORKER_FOLDER
+from tinyagent.execution.sandbox.templates import ALWAYS
 
 ROUNDS = 9
 STEP = "x = 1"
@@ -140,16 +140,16 @@ def descendants(pid: int) -> Iterator[int]:
             yield from descendants(int(child))
 
 
-def session_and_step(*, keep_ready: bool) -> Measure:
+def session_and_step() -> Measure:
     """A new session, its first step, and the end of it; the end is not counted."""
 
     async def go() -> float:
-        executor = ProcessExecutor(keep_ready=keep_ready)
+        executor = ProcessExecutor()
         started = time.perf_counter()
         await executor.run(STEP)
         taken = time.perf_counter() - started
         await executor.aclose()
-        await asyncio.sleep(0.01)  # a ready one takes as long to get ready
+        await asyncio.sleep(0.01)  # the template forks the next process ahead
         return taken * 1e6
 
     async def measure() -> float:
@@ -195,8 +195,7 @@ async def executor_rows() -> list[Row]:
             "fork": fork,
             "echo": placed(echo, {first}, {first}),
             "echo apart": placed(echo, {first}, {last}),
-            "new": session_and_step(keep_ready=False),
-            "ready": session_and_step(keep_ready=True),
+            "new": session_and_step(),
             "step": placed(warm_step(plain), {first}, {first}),
             "step apart": placed(warm_step(plain), {first}, {last}),
             "fork step": warm_step(forking, times=30),
@@ -293,7 +292,6 @@ def _rows(rounds: list[dict[str, float]]) -> list[Row]:
 
     return [
         row("a new session and its first step / bare fork and wait", "new", "fork", 4),
-        row("the same with one kept ready / warm step in a fork", "ready", "fork step", 3),
         row(
             "a warm step / JSON echo over a socket pair, on two cores",
             "step apart",

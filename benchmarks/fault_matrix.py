@@ -1,4 +1,4 @@
-"""What becomes of each fault of a model or its server: each API, each mode, blocking and streamed.
+"""The outcome of each fault of a model or its server: each API, each mode, blocking and streamed.
 
 A cell is good when the run ends with the right answer, or in a state that says it has none.
 """
@@ -62,7 +62,7 @@ async def _connect(server: MockServer, api: Api) -> AsyncGenerator[Model]:
 
 
 async def cell(name: str, mode: Mode, way: str, api: Api) -> str:
-    """What becomes of one fault; begins with `BAD` where that is neither answer nor typed end."""
+    """The outcome of one fault; begins with `BAD` if it is neither an answer nor a typed end."""
     wanted = int if name == "prose where a schema was asked" else str
     script = fault(name, scripted_call("add", a=1, b=2), mode=mode, api=api)
     async with MockServer(script) as server, _connect(server, api) as model:
@@ -93,7 +93,7 @@ async def matrix_rows(api: Api) -> list[list[str]]:
 
 
 def print_matrix() -> bool:
-    """Print a Markdown table for each API; says whether every cell is good."""
+    """Print a Markdown table for each API; return whether every cell passes."""
     good = [_print_api(api) for api in get_args(Api)]  # all are printed
     return all(good)
 

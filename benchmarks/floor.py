@@ -1,4 +1,4 @@
-"""The floor: the plain tool loop on the vendor's client, as small as it can be written.
+"""The floor: the smallest possible tool loop on the vendor's client.
 
 It runs in the environments of other frameworks too, so it imports nothing of tinyagent.
 """
@@ -39,7 +39,7 @@ async def add(a: int, b: int) -> int:
 
 
 async def tool_loop(ask: Ask, turns: int) -> str:
-    """Ask, run the calls, go on until there is an answer."""
+    """Ask and run the calls until there is an answer."""
     messages: list[Any] = [
         {"role": "system", "content": SYSTEM},
         {"role": "user", "content": TASK},

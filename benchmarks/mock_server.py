@@ -1,4 +1,4 @@
-"""The server that all benchmark loops talk to, in a process of its own.
+"""The server for all benchmark loops, in a separate process.
 
 The model's name is the script: `turns-10` asks for ten tool calls, one a turn, then answers;
 `deltas-400` streams an answer of 400 text deltas; `code-10` sends ten blocks of code, one a turn,
@@ -23,7 +23,7 @@ FINAL_ANSWER = "final_answer"
 
 
 def answer(body: dict[str, Any]) -> ModelResponse:
-    """Answer by the script that the model's name is."""
+    """Answer by the script that the model's name selects."""
     kind, _, count = str(body["model"]).partition("-")
     usage = Usage(1, input_tokens=100, output_tokens=20)
     if kind == "deltas":
@@ -41,7 +41,7 @@ def answer(body: dict[str, Any]) -> ModelResponse:
 
 
 def _block(body: Mapping[str, Any], count: int) -> str:
-    """The next block, in the marks that the framework reads; smolagents' end is a stop word."""
+    """The next block, with the delimiters of the framework; smolagents ends at a stop word."""
     done = sum(message["role"] == "assistant" for message in body["messages"])
     code = coding.block(done, count)
     if "</code>" in (body.get("stop") or ()):
@@ -50,7 +50,7 @@ def _block(body: Mapping[str, Any], count: int) -> str:
 
 
 def holds_result(message: Mapping[str, Any]) -> bool:
-    """Whether it gives a tool's result. smolagents sends results as a user's, and marks them."""
+    """Whether it holds a tool's result. smolagents sends results as marked user messages."""
     if message["role"] != "user" or isinstance(message["content"], str):
         return bool(message["role"] == "tool")
     return any(str(part.get("text")).startswith("Observation:") for part in message["content"])
@@ -63,7 +63,7 @@ async def serve() -> None:
         sys.stdout.flush()
         while True:
             await asyncio.sleep(1)
-            server.requests.clear()  # it keeps them for tests; here they would only pile up
+            server.requests.clear()  # they are for tests; here they would only use memory
             server.keys.clear()
 
 

@@ -35,7 +35,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Row:
-    """One line of a printed table, and whether its target is met (where it has one)."""
+    """One line of a printed table, and whether its target is met (if it has one)."""
 
     case: str
     figure: str
@@ -51,7 +51,7 @@ class Row:
 
 
 def ratio_row(case: str, pair: Pair, target: float | None = None) -> Row:
-    """The line of a pair; `target` is the highest ratio that is good enough."""
+    """The line of a pair; `target` is the highest acceptable ratio."""
     return Row(
         case,
         f"{pair.ours_ms:,.1f} ms",
@@ -63,7 +63,7 @@ def ratio_row(case: str, pair: Pair, target: float | None = None) -> Row:
 
 
 async def cpu_ms(loop: Loop, repeats: int) -> float:
-    """CPU milliseconds of one go of `loop`, over `repeats` goes."""
+    """CPU milliseconds of one call of `loop`, averaged over `repeats` calls."""
     gc.collect()
     started = time.process_time()
     for _ in range(repeats):
@@ -72,7 +72,7 @@ async def cpu_ms(loop: Loop, repeats: int) -> float:
 
 
 async def measure(ours: Loop, floor: Loop, *, pairs: int, repeats: int) -> Pair:
-    """Alternate the two loops `pairs` times, after a go of each to warm up."""
+    """Alternate the two loops `pairs` times, after one warm-up call of each."""
     await ours()
     await floor()
     figures = [(await cpu_ms(ours, repeats), await cpu_ms(floor, repeats)) for _ in range(pairs)]

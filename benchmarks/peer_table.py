@@ -15,7 +15,7 @@ HERE = Path(__file__).parent
 ENVIRONMENTS = HERE.parent / ".cache" / "peers"
 SECONDS = 240.0
 UNTOLD = ("OPENAI_", "LANGSMITH_", "LANGCHAIN_", "AGNO_", "LOGFIRE_", "OTEL_")
-TARGETS = {"tinyagent": 0.35}
+TARGETS = {"tinyagent": 0.25}
 
 
 def peer_rows(base_url: str) -> Iterator[Row]:

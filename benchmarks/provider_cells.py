@@ -1,7 +1,7 @@
 """One cell of the matrix of providers: an agent's runs against a strict server, and their faults.
 
-A cell is a route to a provider's model, a kind of agent, a way of running it and a case. It is good
-when the answers are right, every request was accepted at once and no reasoning was lost.
+A cell is a route to a provider's model, a kind of agent, a way of running it and a case. It passes
+if the answers are right, every request was accepted at once and no reasoning was lost.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ class Route:
     Attributes:
         provider: the strict server.
         model: its name, which selects the rules of the model.
-        api: which of our models speaks to it.
-        reasoning: the model's wish for reasoning.
+        api: the API that the model class speaks.
+        reasoning: the model's setting for reasoning.
     """
 
     provider: str
@@ -117,7 +117,7 @@ def draw() -> Image:
 
 @dataclass(frozen=True)
 class Cell:
-    """Where in the matrix we are."""
+    """A position in the matrix."""
 
     route: str
     kind: Kind
@@ -130,7 +130,7 @@ class Cell:
 
     @property
     def impossible(self) -> str:
-        """Why there can be no such run; empty: there can."""
+        """Why there is no such run; empty if there is one."""
         if self.case == "parallel calls" and self.kind in ("structured", "parsed"):
             return "one call a reply in this mode"
         if self.case == "interleaved" and self.kind in ("structured", "parsed"):
@@ -148,7 +148,7 @@ class Cell:
         return ReactAgent(model, [add, draw], tool_calling_mode=self.kind)
 
     def says(self, *calls: Call) -> Output:
-        """What the model says to make these calls; without any, its answer."""
+        """The model's output for these calls; without calls, its answer."""
         thought = f"I think of {', '.join(call.name for call in calls) or 'the answer'}."
         if self.kind == "native":
             return Output(None if calls else ANSWER, reasoning=thought, calls=calls)
@@ -164,7 +164,7 @@ class Cell:
         )
 
     def interleaves(self, *calls: Call) -> Output:
-        """As `says`, with a thought before each call (native) or piece of text (code)."""
+        """Like `says`, with a thought before each call (native) or piece of text (code)."""
         if self.kind == "native":
             reply = None
             for call in reversed(calls):
@@ -174,7 +174,7 @@ class Cell:
         return replace(words, then=self.says(*calls))
 
     async def run(self, model: Model, task: Any, memory: Any = None) -> RunResult[Any]:
-        """One run; its result, also where it has failed."""
+        """The result of one run, even if it failed."""
         agent: Any = self.agent(model)
         if not self.streamed:
             result: RunResult[Any] = await agent.run(task, memory=memory, return_result=True)
@@ -187,8 +187,8 @@ class Cell:
 
 
 def _python(call: Call) -> str:
-    given = ", ".join(f"{name}={value!r}" for name, value in call.arguments.items())
-    return f"{call.name}({given})"
+    arguments = ", ".join(f"{name}={value!r}" for name, value in call.arguments.items())
+    return f"{call.name}({arguments})"
 
 
 Outcome = RunResult[Any] | RunRecord
@@ -215,7 +215,7 @@ async def _pruned(cell: Cell, model: Model) -> list[RunResult[Any]]:
 
 
 async def _replayed(cell: Cell, model: Model) -> list[RunResult[Any]]:
-    """Recorded, replayed, and gone on with from the memory of the replay."""
+    """A recorded run, its replay, and a run that continues from the memory of the replay."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "recording.json"
         first = await cell.run(RecordedModel(path, model, mode="record"), "1 + 2?")
@@ -229,10 +229,10 @@ async def _shown(cell: Cell, model: Model) -> list[RunResult[Any]]:
 
 @dataclass(frozen=True)
 class Case:
-    """What a run goes through.
+    """The course of a run.
 
     Attributes:
-        play: the runs; None: one that is durable, and is killed.
+        play: the runs; None for a durable run that is killed.
         script: the calls of each reply, in the order of the requests.
         images: how many the last request holds.
         interleaved: the model thinks between its calls.
@@ -258,7 +258,7 @@ CASES: dict[str, Case] = {
 
 
 async def play(cell: Cell) -> tuple[str, list[dict[str, Any]]]:
-    """What is wrong with a cell (empty: nothing), and the requests that were made."""
+    """The faults of a cell (empty if it passes), and the requests that were made."""
     route, case = ROUTES[cell.route], CASES[cell.case]
     says = cell.interleaves if case.interleaved else cell.says
     script = [says(*calls) for calls in case.script]

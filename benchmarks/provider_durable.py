@@ -1,4 +1,4 @@
-"""A cell whose run is durable: its process is killed before the second request; another resumes."""
+"""A durable cell: its process is killed before the second request, and another resumes the run."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def load_ahead() -> None:
 
 @dataclass
 class Mortal:
-    """A model whose process is killed before it is asked for the `dies_at`th time; 0: never."""
+    """A model that kills its process at request number `dies_at`; 0 means never."""
 
     model: Model
     dies_at: int
@@ -84,7 +84,7 @@ async def killed_and_resumed(cell: Cell, base_url: str) -> RunRecord:
 
 
 def _process(work: Callable[..., None], *arguments: Any) -> RunRecord | None:
-    """What a process of its own sends; None where it was killed."""
+    """The result of a separate process; None if it was killed."""
     receiver, sender = _FORKS.Pipe(duplex=False)
     process = _FORKS.Process(target=work, args=(*arguments, sender))
     process.start()
@@ -114,13 +114,13 @@ async def _run(cell: Cell, base_url: str, database: str, dies_at: int) -> RunRec
 def _opened(cell: Cell, model: Model, database: str, dies_at: int) -> DurableRuns:
     listener = (lambda *_: None) if cell.streamed else None
     runs = DurableRuns(database, {"agent": cell.agent(Mortal(model, dies_at))}, listener=listener)
-    runs.executor_id = "one"  # the next of that name takes its runs up at once
+    runs.executor_id = "one"  # the next process of that name resumes its runs at once
     return runs
 
 
 @cache
 def _empty() -> bytes:
-    """A database without runs, which takes seconds to make."""
+    """A database without runs, which takes seconds to create."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "runs.sqlite"
         _process(_make, f"sqlite:///{file}")

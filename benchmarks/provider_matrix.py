@@ -19,13 +19,13 @@ KILLED = "killed and resumed"
 
 
 def cells(route: str, case: str) -> list[Cell]:
-    """The cells of a route and a case that there are."""
+    """The cells of a route and a case."""
     made = [Cell(route, kind, streamed, case) for kind, streamed in product(KINDS, (False, True))]
     return [cell for cell in made if not cell.impossible]
 
 
 async def faults_of(cell: Cell) -> str:
-    """What is wrong with a cell; empty: nothing."""
+    """The faults of a cell; empty if it passes."""
     try:
         faults, _ = await play(cell)
     except Exception as error:  # noqa: BLE001 - one cell must not end the others
@@ -34,7 +34,7 @@ async def faults_of(cell: Cell) -> str:
 
 
 async def matrix(cases: Sequence[str]) -> dict[Cell, str]:
-    """What is wrong with each cell of these cases."""
+    """The faults of each cell of these cases."""
     slots = asyncio.Semaphore(_AT_ONCE)
 
     async def judge(cell: Cell) -> tuple[Cell, str]:
@@ -46,7 +46,7 @@ async def matrix(cases: Sequence[str]) -> dict[Cell, str]:
 
 
 def print_providers(*, quick: bool = False) -> bool:
-    """Print the matrix as a Markdown table; says whether every cell is good."""
+    """Print the matrix as a Markdown table; return whether every cell passes."""
     load_ahead()
     cases = [case for case in CASES if not (quick and case == KILLED)]
     found = asyncio.run(matrix(cases))

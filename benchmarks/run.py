@@ -43,10 +43,10 @@ async def all_cases(base_url: str) -> list[Row]:
     """The rows of all cases."""
     rows: list[Row] = []
     for name, case in (
-        ("ten tool turns", tool_turns(base_url, 10, pairs=12, target=0.35)),
+        ("ten tool turns", tool_turns(base_url, 10, pairs=12, target=0.25)),
         ("fifty tool turns", tool_turns(base_url, 50, pairs=5, target=0.15)),
         ("200 runs at once", side_by_side(base_url, 200, 5, pairs=3, target=0.45)),
-        ("streamed deltas", deltas(base_url, 400, pairs=8, target=60)),
+        ("streamed deltas", deltas(base_url, 400, pairs=8, target=25)),
     ):
         print(f"measuring {name} ...", file=sys.stderr, flush=True)
         rows += await case

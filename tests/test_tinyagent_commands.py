@@ -190,7 +190,7 @@ def test_without_the_extra_a_command_says_what_to_install(
     [
         ("tinyagent", ["--help"], "tinyagent"),
         ("tinyagent", ["--help"], "typer"),
-        ("tinyagent", ["doctor"], "tinyagent.execution.doctor"),
+        ("tinyagent", ["doctor"], "tinyagent.execution.doctor.examine"),
         ("skillian", ["--help"], "skillian.cli"),
         ("skillian", ["sources", "list"], "duckdb"),
         ("skillian", ["sources", "list"], "skillian.data.query.catalogue"),

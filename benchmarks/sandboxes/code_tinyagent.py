@@ -9,12 +9,12 @@ from code_agent_blocks import STEPS
 
 from tinyagent import Executor, OpenAIModel, TinyCodeAgent, tool
 from tinyagent.core import ModelRequest, ModelResponse
-from tinyagent.execution import LocalExecutor, ProcessExecutor
+from tinyagent.execution import ProcessExecutor
 
 EXECUTORS: dict[str, Callable[[], Executor]] = {
     "isolated": ProcessExecutor,
     "no-checkpoints": lambda: ProcessExecutor(checkpoints=0),
-    "local": LocalExecutor,
+    "local": lambda: ProcessExecutor("local"),
 }
 
 

@@ -81,8 +81,8 @@ def show_differences(console: Console, comparison: Mapping[str, Any]) -> None:
     differences: Sequence[Mapping[str, Any]] = comparison["top_differences"]
     if not differences:
         summary = comparison["summary"]
-        if 0 < summary["matched"] == summary["groups"] and not summary.get("row_findings"):
-            console.print("No differences beyond the limits.", style="green")
+        if 0 < summary["matched"] == summary["groups"]:
+            _print_match(console, summary.get("uneven_matches", 0))
         return
     console.print(
         f"\nLargest differences (a: {comparison['source_a']}, b: {comparison['source_b']})",
@@ -103,6 +103,18 @@ def show_differences(console: Console, comparison: Mapping[str, Any]) -> None:
             f"{entry['rows_a']}:{entry['rows_b']}",
         )
     _print_whole(console, table)
+
+
+def _print_match(console: Console, uneven: int) -> None:
+    """All measures match; groups may still hold other numbers of rows."""
+    if not uneven:
+        console.print("No differences beyond the limits.", style="green")
+        return
+    groups = "1 group has" if uneven == 1 else f"{uneven} groups have"
+    console.print(
+        f"No measure differs beyond the limits, but {groups} different numbers of rows.",
+        style="yellow",
+    )
 
 
 def show_rows(console: Console, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:

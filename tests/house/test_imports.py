@@ -74,7 +74,7 @@ def test_help_loads_what_prints_it() -> None:
     assert not loaded & {
         "tinyagent.core.types",
         "tinyagent.core.events",
-        "tinyagent.execution.process",
+        "tinyagent.execution.sandbox.executor",
     }
 
 

@@ -11,8 +11,7 @@ from typing import NamedTuple
 import pytest
 from tests.tinyagent.execution.attacks.everything import ALL
 
-from tinyagent.execution.guarantees import describe_guarantees
-from tinyagent.execution.local import LocalExecutor
+from tinyagent.execution.promises import describe_guarantees, describe_local
 
 ROOT = Path(__file__).parents[2]
 TESTS = ROOT / "tests" / "tinyagent" / "execution"
@@ -63,7 +62,7 @@ def test_each_promise_names_tests_that_are_there(row: Promise) -> None:
 def test_what_executors_promise_is_in_the_table() -> None:
     every_lock = {"namespaces": True, "landlock": 7, "seccomp": True, "preloaded": []}
     processes = {guarantee.promise for guarantee in describe_guarantees("kernel", every_lock, 8)}
-    local = {promise.promise for promise in LocalExecutor().guarantees if promise.enforced}
+    local = {promise.promise for promise in describe_local(8) if promise.enforced}
     documented = {row.promise: set(row.levels.split()) for row in PROMISES}
     assert all(documented.get(name) == {"I", "S"} for name in processes - local)
     assert processes <= set(documented)

@@ -9,8 +9,8 @@ from typing import Any, Unpack
 from tests.support.processes import descendants
 
 from tinyagent.execution.limits import ExecutionLimits
-from tinyagent.execution.process import ProcessExecutor, ProcessOptions
 from tinyagent.execution.protocol import ExecutionResult
+from tinyagent.execution.sandbox.executor import ProcessExecutor, ProcessOptions
 
 SPARE_SECONDS = 0.3
 """How long after its time limit a step may take to be over, and the next one to be done."""

@@ -17,7 +17,10 @@ _PROGRAM = """
 import errno, json, os, sys
 from pathlib import Path
 order = json.loads(sys.argv[1])
-from tinyagent.execution.worker import bpf, linux, seccomp, syscalls
+from tinyagent.execution.sandbox.worker.kernel import bpf
+from tinyagent.execution.sandbox.worker.kernel import linux
+from tinyagent.execution.sandbox.worker.kernel import seccomp
+from tinyagent.execution.sandbox.worker.kernel import syscalls
 
 if order["shows_python"]:  # put it where all may read it, in mounts of this process only
     linux.unshare(linux.CLONE_NEWNS)
@@ -45,7 +48,7 @@ seccomp.install(bpf.by_architecture(machine.audit, bpf.by_number(verdicts, allow
 import asyncio
 from tinyagent import SandboxUnavailable
 from tinyagent.execution.limits import ExecutionLimits
-from tinyagent.execution.process import ProcessExecutor
+from tinyagent.execution.sandbox.executor import ProcessExecutor
 answer = {}
 
 async def main():

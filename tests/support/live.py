@@ -108,11 +108,13 @@ def variable(name: str) -> str:
 
 
 async def main(names: tuple[str, ...]) -> int:
-    """Try the models; 1 where something failed."""
+    """Try the models; 0 if all that were tried succeeded or none was, 1 if something failed."""
     if "CI" in os.environ:
         sys.stderr.write("Real providers are not called in CI.\n")
         return 2
     failed = False
+    if not any(os.environ.get(variable(name)) for name in names):
+        sys.stdout.write("nothing was tried: no key is set; set one of the variables below\n")
     for name in names:
         if not os.environ.get(variable(name)):
             _say(name, "skipped:", f"set {variable(name)}")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tests.support.rootfs import write_rootfs
 
-from tinyagent.execution.engines.container import IMAGE_VARIABLE
+from tinyagent.execution.sandbox.engines.container import IMAGE_VARIABLE
 
 IMAGE = "tinyagent-tests"
 _SECONDS = 60

@@ -17,7 +17,7 @@ from pydantic_core import to_jsonable_python
 
 from skillian.errors import UnavailableError, UnknownNameError, how_to_install
 from skillian.skills.registry import SkillRegistry
-from skillian.skills.session import in_session
+from skillian.skills.skill import in_session
 
 if TYPE_CHECKING:
     from mcp import types

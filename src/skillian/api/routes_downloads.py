@@ -14,9 +14,8 @@ from skillian.api.routes_compare import GroupsQuery, Key
 from skillian.api.service import Service, TheService
 from skillian.api.stream import while_connected
 from skillian.data.comparison.rows import GroupRow
-from skillian.reports.as_csv import write_csv
 from skillian.reports.as_json import write_json
-from skillian.reports.as_xlsx import write_xlsx
+from skillian.reports.spreadsheets import write_csv, write_xlsx
 
 XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 _CHUNK = 65_536

@@ -13,7 +13,7 @@ from skillian.api.schemas import MAX_MESSAGE
 from skillian.chat.approvals import Approvals
 from skillian.chat.durable_turns import DurableTurns
 from skillian.chat.turns import TurnRunner
-from skillian.skills.session import in_session
+from skillian.skills.skill import in_session
 from skillian.storage import TurnEvent
 from tinyagent import Decision
 

@@ -15,8 +15,7 @@ from skillian.bundled.interpreters import Interpreter, Interpreters
 from skillian.data.for_models import refuse_hidden
 from skillian.data.services import DataServices
 from skillian.errors import UnavailableError, how_to_install
-from skillian.skills.session import session_id
-from skillian.skills.skill import SkillTool
+from skillian.skills.skill import SkillTool, session_id
 from tinyagent import Artifact, SandboxUnavailable
 
 LONGEST_CODE = 20_000

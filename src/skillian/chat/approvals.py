@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, cast
 
-from skillian.skills.session import session_id
+from skillian.skills.skill import session_id
 from tinyagent import Approval, Decision, Middleware, ToolCall
 from tinyagent.core import RunControl
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from skillian.skills.session import in_session, session_id
+from skillian.skills.skill import in_session, session_id
 from tinyagent import Middleware, RunContext, ToolCall, ToolResult
 
 

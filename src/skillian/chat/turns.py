@@ -12,7 +12,7 @@ from skillian.chat.batches import Batches
 from skillian.chat.conversation import Conversation
 from skillian.chat.resumed import ResumedRecord
 from skillian.chat.turn_events import Check, TurnRecord
-from skillian.skills.session import in_session
+from skillian.skills.skill import in_session
 from skillian.storage import (
     CANCELLED,
     Draft,

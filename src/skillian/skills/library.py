@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from skillian.errors import UnknownNameError
-from skillian.skills.files import read_text
+from skillian.skills.loader import read_text
 from skillian.skills.registry import SkillRegistry
 from skillian.skills.skill import Skill, SkillTool
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from types import ModuleType
 
 from skillian.errors import ConfigurationError, Fault
-from skillian.skills.files import check_folder, knowledge_files, readable_files
 from skillian.skills.front_matter import FILE, read_skill_file
 from skillian.skills.knowledge import Passage, split_passages
+from skillian.skills.loader import check_folder, knowledge_files, readable_files
 from skillian.skills.skill import Skill, SkillTool
 
 BUNDLED = Path(__file__).parent.parent / "bundled"

@@ -34,11 +34,9 @@ from tinyagent.core.parts import Document, Image, Text
 from tinyagent.core.results import RunResult, RunState
 from tinyagent.core.signals import Signal, signal_functions
 from tinyagent.core.types import ModelRequest, ModelResponse, ToolResult, spoken_parts
-from tinyagent.execution.choose import get_executor
-from tinyagent.execution.imports import ISOLATED_IMPORTS, LOCAL_IMPORTS
-from tinyagent.execution.limits import ExecutionLimits, TrustLevel
-from tinyagent.execution.process import ProcessOptions
+from tinyagent.execution.limits import ISOLATED_IMPORTS, LOCAL_IMPORTS, ExecutionLimits, TrustLevel
 from tinyagent.execution.protocol import Executor
+from tinyagent.execution.sandbox.executor import ProcessOptions, get_executor
 from tinyagent.memory.memory import MemoryManager
 from tinyagent.memory.scratchpad import AgentMemory
 from tinyagent.memory.steps import ActionStep, TaskStep
@@ -298,11 +296,12 @@ class TinyCodeAgent(LoopAgent[CodeRun, MemoryManager, ActionStep, T]):
         if executor is not None:
             return (executor(), True) if callable(executor) else (executor, False)
         level = TrustLevel(options.get("trust_level", TrustLevel.ISOLATED))
-        sandbox: ProcessOptions = {"limits": self._limits(), "extra_imports": self._extra}
-        if level is not TrustLevel.LOCAL:
-            sandbox["checkpoints"] = _CHECKPOINTS
-        if self._files:
-            sandbox["files"] = self._files
+        sandbox: ProcessOptions = {
+            "limits": self._limits(),
+            "extra_imports": self._extra,
+            "files": self._files,
+            "checkpoints": _CHECKPOINTS,
+        }
         if without := options.get("without"):
             sandbox["without"] = without
         if require := options.get("require"):

@@ -1,4 +1,4 @@
-"""`tinyagent doctor`: what each trust level promises on this machine, tried."""
+"""`tinyagent doctor`: tests what each trust level promises on this machine."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ from tinyagent.cli.shell import ExitCode, notes
 from tinyagent.execution.limits import TrustLevel
 
 if TYPE_CHECKING:
-    from tinyagent.execution.doctor import Examination
+    from tinyagent.execution.doctor.examine import Examination
 
 _MEANINGS = {
-    TrustLevel.LOCAL: "a guard against accidents, no boundary",
-    TrustLevel.ISOLATED: "all that can be enforced here",
-    TrustLevel.SANDBOXED: "a whole boundary, or it does not run",
+    TrustLevel.LOCAL: "a process without locks: a guard against accidents, not a boundary",
+    TrustLevel.ISOLATED: "every lock that this kernel has",
+    TrustLevel.SANDBOXED: "every promise is kept, or nothing runs",
 }
 
 
 def doctor(
     *, machine: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False
 ) -> None:
-    """Try on this machine what each trust level promises, by small attacks in fresh sessions.
+    """Test what each trust level promises on this machine, by small attacks in fresh sessions.
 
-    Exit codes: 0 all that is enforced held, 1 something did not, or could not be tried.
+    Exit codes: 0 everything enforced holds, 1 something does not, or could not be tested.
     """
     from tinyagent.execution.advice import advise
-    from tinyagent.execution.doctor import examine_all
+    from tinyagent.execution.doctor.examine import examine_all
 
     try:
-        with notes.status("trying what is promised") as status:
+        with notes.status("testing what is promised") as status:
             examinations = tinyagent_commands.run(
-                examine_all(lambda what: status.update(f"trying: {what}"))
+                examine_all(lambda what: status.update(f"testing: {what}"))
             )
     except KeyboardInterrupt:
         notes.print("Interrupted.", style="yellow")
@@ -65,7 +65,7 @@ def _about_here() -> dict[str, str]:
 
 
 def _as_json(examinations: Sequence[Examination], advice: list[str]) -> dict[str, object]:
-    from tinyagent.execution.doctor import as_json
+    from tinyagent.execution.doctor.examine import as_json
 
     return {
         "here": _about_here(),
@@ -90,11 +90,11 @@ def _show(examinations: Sequence[Examination], advice: list[str]) -> None:
 
 
 def _alike(examinations: Sequence[Examination]) -> list[list[Examination]]:
-    """The examinations, those together that came to the same: one table shows them."""
+    """Group examinations with the same result, so that one table shows them."""
     groups: dict[object, list[Examination]] = {}
     for examination in examinations:
-        came_to = tuple((trial.guarantee, trial.verdict) for trial in examination.trials)
-        groups.setdefault(came_to or id(examination), []).append(examination)
+        outcome = tuple((trial.guarantee, trial.verdict) for trial in examination.trials)
+        groups.setdefault(outcome or id(examination), []).append(examination)
     return list(groups.values())
 
 
@@ -108,13 +108,13 @@ def _absence(examination: Examination) -> str:
 
 
 def _table(alike: Sequence[Examination]) -> Table:
-    from tinyagent.execution.doctor import Verdict
+    from tinyagent.execution.doctor.examine import ProbeVerdict
 
     styles = {
-        Verdict.HELD: "green",
-        Verdict.BROKEN: "bold red",
-        Verdict.UNTRIED: "yellow",
-        Verdict.NOT_PROMISED: "dim",
+        ProbeVerdict.HELD: "green",
+        ProbeVerdict.BROKEN: "bold red",
+        ProbeVerdict.UNTRIED: "yellow",
+        ProbeVerdict.NOT_PROMISED: "dim",
     }
     title = "\n".join(map(_title, alike))
     table = Table(title=title, title_justify="left", title_style="bold")

@@ -14,12 +14,12 @@ from tinyagent.core.errors import CallerError, SandboxUnavailable
 from tinyagent.execution.limits import ExecutionLimits, TrustLevel
 
 if TYPE_CHECKING:
-    from tinyagent.execution.process import ProcessOptions
     from tinyagent.execution.protocol import ExecutionResult
+    from tinyagent.execution.sandbox.executor import ProcessOptions
 
 _MAX_OUTPUT_BYTES = 1_000_000
 _MAX_ARTIFACT_NAMES = 1_000
-_WITHOUT = "A promise (S1, see tinyagent doctor) to do without; repeatable."
+_WITHOUT = "A promise that may be missing (S1, see tinyagent doctor); repeatable."
 
 Without = Annotated[list[str] | None, typer.Option(help=_WITHOUT)]
 Require = Annotated[
@@ -28,20 +28,20 @@ Require = Annotated[
 
 
 class _Screen:
-    """Shows what the script prints, as it comes."""
+    """Shows what the script prints, as it is printed."""
 
     def __init__(self) -> None:
         self._is_terminal = sys.stdout.isatty()
         self._shown: list[str] = []
 
     def show(self, text: str) -> None:
-        """Print a piece; what would steer a terminal is left out, a file gets it all."""
+        """Print a piece; a terminal does not get its control characters, a file does."""
         self._shown.append(text)
         sys.stdout.write(printable(text) if self._is_terminal else text)
         sys.stdout.flush()
 
     def finish(self, result: ExecutionResult) -> None:
-        """Print what is left to say: remarks, the final answer, the error."""
+        """Print the rest: remarks, the final answer, the error."""
         shown = "".join(self._shown)
         if result.output.startswith(shown):
             self.show(result.output[len(shown) :])
@@ -60,14 +60,16 @@ class _Screen:
 def execute(  # noqa: PLR0913 - one for each option of the command
     script: Annotated[str, typer.Argument(metavar="FILE", help="A Python script; - reads stdin.")],
     *,
-    trust: Annotated[TrustLevel, typer.Option(help="What stands around it.")] = TrustLevel.ISOLATED,
-    engine: Annotated[str | None, typer.Option(help="What sandboxed uses.")] = None,
-    timeout: Annotated[float, typer.Option(help="Seconds that it may run.")] = 30.0,
+    trust: Annotated[
+        TrustLevel, typer.Option(help="How far the script is trusted.")
+    ] = TrustLevel.ISOLATED,
+    engine: Annotated[str | None, typer.Option(help="What --trust sandboxed uses.")] = None,
+    timeout: Annotated[float, typer.Option(help="Seconds that the script may run.")] = 30.0,
     memory: Annotated[
-        int | None, typer.Option(help="MiB of memory that it may take; 1024 if not given.")
+        int | None, typer.Option(help="MiB of memory that it may use; 1024 by default.")
     ] = None,
     allow: Annotated[
-        list[str] | None, typer.Option(help="A module that it may import too, * for all.")
+        list[str] | None, typer.Option(help="A module that it may import in addition; * for all.")
     ] = None,
     file: Annotated[
         list[Path] | None, typer.Option(help="Copied into its working folder; repeatable.")
@@ -80,19 +82,15 @@ def execute(  # noqa: PLR0913 - one for each option of the command
 ) -> None:
     """Run FILE in a sandbox. What it prints comes as it is printed; errors go to standard error.
 
-    Exit codes: 0 it ended well, 1 it failed, 2 bad usage or no such sandbox here, 3 out of time
+    Exit codes: 0 success, 1 the script failed, 2 bad usage or no such sandbox here, 3 out of time
     or memory.
     """
     screen = _Screen()
     try:
         code = _read(script)
         options = _options(timeout, memory, engine)
+        options |= {"checkpoints": 0, "without": without or (), "require": require or ()}
         options["extra_imports"] = allow or ()
-        if trust is TrustLevel.LOCAL:
-            named = {"--without": without, "--require": require}
-            _refuse_at_local({"--memory": memory, "--artifacts": artifacts, **named})
-        else:
-            options |= {"checkpoints": 0, "without": without or (), "require": require or ()}
         if file:
             options["files"] = file
         result = tinyagent_commands.run(_execute(code, trust, options, screen))
@@ -119,16 +117,10 @@ def _options(timeout: float, memory: int | None, engine: str | None) -> ProcessO
     return options
 
 
-def _refuse_at_local(options: dict[str, object]) -> None:
-    for name, value in options.items():
-        if value is not None:
-            raise typer.BadParameter(f"{name} needs a process of its own: --trust isolated")
-
-
 async def _execute(
     code: str, trust: TrustLevel, options: ProcessOptions, screen: _Screen
 ) -> ExecutionResult:
-    from tinyagent.execution.choose import get_executor
+    from tinyagent.execution.sandbox.executor import get_executor
 
     async with get_executor(trust, **options) as executor:
         return await executor.run(code, on_output=screen.show)
@@ -146,7 +138,7 @@ def _read(script: str) -> str:
 
 
 def _deliver(result: ExecutionResult, folder: Path | None) -> None:
-    """Save the files that the script made, or say which there are."""
+    """Save the files that the script made, or name them."""
     if not result.artifacts:
         return
     if folder is None:

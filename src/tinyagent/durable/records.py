@@ -25,8 +25,8 @@ from tinyagent.core.types import (
     reply_to_list,
     split_reply,
 )
-from tinyagent.execution.worker.values import decode, encode
-from tinyagent.execution.worker.wire import WireError
+from tinyagent.execution.sandbox.worker.codec.values import decode, encode
+from tinyagent.execution.sandbox.worker.codec.wire import WireError
 
 Record = dict[str, Any]
 

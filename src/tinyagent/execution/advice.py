@@ -1,4 +1,4 @@
-"""What a person can install or switch on so that more is enforced on this machine."""
+"""What to install or switch on so that more is enforced on this machine."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tinyagent.execution.engines import ENGINES
 from tinyagent.execution.limits import TrustLevel
+from tinyagent.execution.sandbox.engines import ENGINES
 
 if TYPE_CHECKING:
-    from tinyagent.execution.doctor import Examination
+    from tinyagent.execution.doctor.examine import Examination
 
 _SYSCTL = Path("/proc/sys")
 _LATEST_LANDLOCK = 6
@@ -22,14 +22,14 @@ _SCOPES = "from Linux 6.12 on, Landlock also holds back signals and abstract soc
 
 
 def advise(examinations: Sequence[Examination], settings: Path = _SYSCTL) -> list[str]:
-    """How to get more, a line each; empty when there is nothing to want.
+    """How to get more promises enforced, a line each; empty if all are.
 
     Args:
-        examinations: what the doctor found.
+        examinations: the doctor's results.
         settings: the kernel's settings, as `/proc/sys`.
     """
     if sys.platform != "linux":
-        return ["local is all there is here: run the program in a Linux container or machine"]
+        return ["isolated and sandboxed need Linux: run the program in a Linux container or in WSL"]
     return [
         *_about_filters(),
         *_about_landlock(),
@@ -39,17 +39,17 @@ def advise(examinations: Sequence[Examination], settings: Path = _SYSCTL) -> lis
 
 
 def how_to_get(report: Mapping[str, Any], settings: Path = _SYSCTL) -> list[str]:
-    """How to get the locks that a template says it has not.
+    """How to get the locks that a template lacks.
 
     Args:
-        report: the template's.
+        report: of the template.
         settings: as `advise` takes them.
     """
     advice: list[str] = []
     if not report["seccomp"]:
         advice += list(_about_filters()) or [_FILTERS]
     elif report["namespaces"] and not report["forks"]:
-        advice.append("forks that are asked for: Linux 5.5 or later, and no other such filter")
+        advice.append("forks in steps: Linux 5.5 or later, and no other such filter")
     if not report["namespaces"]:
         advice.append(_namespaces(settings))
     if not report["landlock"]:
@@ -58,7 +58,8 @@ def how_to_get(report: Mapping[str, Any], settings: Path = _SYSCTL) -> list[str]
 
 
 def _about_landlock() -> Iterator[str]:
-    from tinyagent.execution.worker import landlock  # noqa: PLC0415 - it loads on Linux only
+    # It loads on Linux only.
+    from tinyagent.execution.sandbox.worker.kernel import landlock  # noqa: PLC0415
 
     version = landlock.abi()
     if version == 0:
@@ -71,7 +72,8 @@ def _about_landlock() -> Iterator[str]:
 
 
 def _about_filters() -> Iterator[str]:
-    from tinyagent.execution.worker import syscalls  # noqa: PLC0415 - as above
+    # As above.
+    from tinyagent.execution.sandbox.worker.kernel import syscalls  # noqa: PLC0415
 
     try:
         syscalls.machine()
@@ -81,8 +83,8 @@ def _about_filters() -> Iterator[str]:
 
 
 def _about_namespaces(examinations: Sequence[Examination], settings: Path) -> Iterator[str]:
-    own = [found for found in examinations if found.trust_level is TrustLevel.ISOLATED]
-    if not all(found.enforces("not even the names of host files") for found in own):
+    own = [each for each in examinations if each.trust_level is TrustLevel.ISOLATED]
+    if not all(each.enforces("not even the names of host files") for each in own):
         yield _namespaces(settings)
 
 
@@ -95,9 +97,11 @@ def _namespaces(settings: Path) -> str:
             f"{_APPARMOR}: sysctl kernel.apparmor_restrict_unprivileged_userns=0",
         ),
     }
-    found = [change for name, (bad, change) in reasons.items() if _setting(settings / name) == bad]
+    changes = [
+        change for name, (bad, change) in reasons.items() if _setting(settings / name) == bad
+    ]
     inside = "in a container, a seccomp profile that allows unshare, mount and pivot_root"
-    return f"user namespaces: {'; '.join(found) or inside}"
+    return f"user namespaces: {'; '.join(changes) or inside}"
 
 
 def _about_engines(examinations: Sequence[Examination]) -> Iterator[str]:

@@ -39,11 +39,11 @@ _CROWD = 256
 _SYMBOL = ("PyThreadState_SetAsyncExc", ctypes.pythonapi)
 _strike = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_ulong, ctypes.py_object)(_SYMBOL)
 _spare = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_ulong, ctypes.c_void_p)(_SYMBOL)
-_versions = itertools.count()
+_numbers = itertools.count()  # watches of one time are not compared
 
 
 def deadline(seconds: float) -> AbstractContextManager[None]:
-    """Stop what this thread does inside the block after `seconds`; never what comes after it.
+    """Stop what this thread does inside the block after `seconds`, and never what comes after it.
 
     A call into C is stopped when it returns. Code that swallows the error is struck again until
     the block is left. Blocks may be nested.
@@ -51,27 +51,24 @@ def deadline(seconds: float) -> AbstractContextManager[None]:
     Raises:
         ExecutionTimeout: the time is over.
     """
-    return cast("AbstractContextManager[None]", Watch(seconds, ExecutionTimeout))
+    return cast("AbstractContextManager[None]", _Watch(seconds))
 
 
-class Watch(io.IOBase):
-    """The time limit of one block in one thread; `over` says that the time has passed.
+class _Watch(io.IOBase):
+    """The time limit of one block in one thread.
 
     Args:
-        seconds: from the start of the block, pauses not counted.
-        error: what is raised, a class that can be made without arguments.
+        seconds: from the start of the block.
     """
 
-    def __init__(self, seconds: float, error: type[BaseException]) -> None:
+    def __init__(self, seconds: float) -> None:
         super().__init__()
-        self.error = error
-        self.over = False
-        self.version = -1
         self._seconds = seconds
         self._thread = 0
         self._due = math.inf
-        self._left = seconds
-        self._live = self._paused = self._done = False
+        self._is_late = self._live = False
+        self.is_done = False
+        """Whether the block was left."""
 
     def __enter__(self) -> Self:
         leave = self._leave()
@@ -88,81 +85,41 @@ class Watch(io.IOBase):
         try:
             yield
             self._live = False
-        except self.error:
+        except ExecutionTimeout:
             self._live = False  # struck at the very end: the block is done, so nothing is late
         finally:
             self._live = False
             _spare(self._thread, None)
-            self._done = True
-        self._explain(sys.exception())
-
-    def _explain(self, error: BaseException | None) -> None:
-        if self.over and type(error) is ExecutionTimeout and not error.args:
+            self.is_done = True
+        error = sys.exception()
+        if self._is_late and type(error) is ExecutionTimeout and not error.args:
             error.args = (f"not finished within {self._seconds:g} s",)
 
-    @property
-    def remaining(self) -> float:
-        """Seconds left, less than 0 when late."""
-        return self._left if self._paused else self._due - time.monotonic()
-
-    @property
-    def paused(self) -> bool:
-        """Whether the clock stands still."""
-        return self._paused
-
-    def pause(self) -> None:
-        """Stop the clock; until `resume` nothing is raised. For the watched thread itself."""
-        self._live = False
-        _spare(self._thread, None)
-        self._left = self._due - time.monotonic()
-        self._paused = True
-
-    def resume(self) -> None:
-        """Let the clock go on."""
-        if self._done:
-            return
-        self._due = time.monotonic() + (0 if self.over else self._left)
-        self._paused = False
-        _watchdog.watch(self, self._due)
-        self._live = True
-
-    def expire(self) -> None:
-        """End the block now, from any thread; a paused one when it resumes."""
-        self.over = True
-        self._due = time.monotonic()
-        _watchdog.watch(self, self._due)
-
     def strike(self) -> float | None:
-        """Raise in the thread if it is late; when to come again, None for never."""
-        if self._done or self._paused:
+        """Raise in the thread if it is late; gives when to come again, None for never."""
+        if self.is_done:
             return None
         now = time.monotonic()
         if self._due > now:
             return self._due
-        self.over = True
+        self._is_late = True
         again = now + (REPEAT_SECONDS if self._live else _NOT_YET_SECONDS)
         strike = _strike
         if self._live:  # nothing but the call may follow: see the module's docstring
-            strike(self._thread, self.error)
+            strike(self._thread, ExecutionTimeout)
         return again
-
-    @property
-    def is_done(self) -> bool:
-        """Whether the block was left."""
-        return self._done
 
 
 class _Watchdog:
     """The one thread that strikes. Its heap is its own; others put into its inbox."""
 
     def __init__(self) -> None:
-        self._inbox: queue.SimpleQueue[tuple[float, int, Watch]] = queue.SimpleQueue()
+        self._inbox: queue.SimpleQueue[tuple[float, int, _Watch]] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
         self._starting = threading.Lock()
 
-    def watch(self, watch: Watch, due: float) -> None:
-        version = watch.version = next(_versions)
-        self._inbox.put((due, version, watch))
+    def watch(self, watch: _Watch, due: float) -> None:
+        self._inbox.put((due, next(_numbers), watch))
         if self._thread is None:
             self._start()
 
@@ -174,7 +131,7 @@ class _Watchdog:
                 self._thread = thread
 
     def _work(self) -> None:
-        heap: list[tuple[float, int, Watch]] = []
+        heap: list[tuple[float, int, _Watch]] = []
         crowd = _CROWD
         while True:
             wait = max(heap[0][0] - time.monotonic(), 0) if heap else None
@@ -183,25 +140,25 @@ class _Watchdog:
             except queue.Empty:
                 self._strike_late(heap)
             if len(heap) > crowd:
-                heap = [item for item in heap if item[2].version == item[1] and not item[2].is_done]
+                heap = [item for item in heap if not item[2].is_done]
                 heapq.heapify(heap)
                 crowd = max(_CROWD, 2 * len(heap))
 
     @staticmethod
-    def _strike_late(heap: list[tuple[float, int, Watch]]) -> None:
+    def _strike_late(heap: list[tuple[float, int, _Watch]]) -> None:
         now = time.monotonic()
         while heap and heap[0][0] <= now:
-            _, version, watch = heapq.heappop(heap)
-            again = watch.strike() if version == watch.version else None
+            _, number, watch = heapq.heappop(heap)
+            again = watch.strike()
             if again is not None:
-                heapq.heappush(heap, (again, version, watch))
+                heapq.heappush(heap, (again, number, watch))
 
 
 _watchdog = _Watchdog()
 
 
 def _after_fork() -> None:
-    """A fork has no threads but its own: the watchdog starts anew."""
+    """A fork has no threads but its own: the watchdog starts again."""
     global _watchdog  # noqa: PLW0603 - one for the whole process
     _watchdog = _Watchdog()
 

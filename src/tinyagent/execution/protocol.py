@@ -1,4 +1,4 @@
-"""Executor: what runs a model's code, and what it gives back."""
+"""Executor: runs a model's code, and returns its results."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from tinyagent.core.execution import Artifact, ExecutionResult
 __all__ = ["Artifact", "ExecutionResult", "Executor", "Guarantee", "check_name"]
 
 FINAL_ANSWER = "final_answer"
-"""The one function that is there in every step."""
+"""The one function that every step has."""
 
 
 def check_name(name: str) -> None:
-    """See that something may be injected under this name.
+    """Check that something may be injected under this name.
 
     Raises:
-        ConfigurationError: code could not say it, or it is taken by Python or the executor.
+        ConfigurationError: it is not an identifier, or Python or the executor uses it.
     """
     if not name.isidentifier() or keyword.iskeyword(name):
         raise ConfigurationError(f"inject {name!r}: it cannot be a name in Python code")
     plain = unicodedata.normalize("NFKC", name)
     if plain == FINAL_ANSWER:
         raise ConfigurationError(
-            f"inject {name!r}: the name is reserved; {FINAL_ANSWER} is there already, and what it "
-            "is given is in the result"
+            f"inject {name!r}: the name is reserved; {FINAL_ANSWER} exists already, and its "
+            "arguments are in the result"
         )
     if plain.startswith("__"):
         raise ConfigurationError(f"inject {name!r}: the name is reserved for Python itself")
@@ -44,8 +44,8 @@ class Guarantee:
 
     Args:
         promise: what is promised.
-        enforced: whether it is kept here.
-        by: what keeps it.
+        enforced: whether it holds on this machine.
+        by: what enforces it.
         id: its number in docs/security.md, such as `"S1"`.
     """
 
@@ -64,40 +64,41 @@ class Executor(Protocol):
         ...
 
     def inject(self, name: str, value: Any) -> None:
-        """Make `value` known to the code as `name`, from the next step on.
+        """Make `value` available to the code as `name`, from the next step on.
 
-        A callable is called on the host, sync or async, while the code waits. At the levels with a
-        process of their own, anything else crosses as data.
+        A callable, sync or async, is called on the host while the code waits. Any other value
+        crosses as data.
 
         Raises:
-            ConfigurationError: the name is no identifier, or is reserved (`final_answer`, `__x`).
+            ConfigurationError: the name is not an identifier, or is reserved, such as
+                `final_answer` and `__x`.
         """
         ...
 
     async def run(
         self, code: str, *, on_output: Callable[[str], None] | None = None
     ) -> ExecutionResult:
-        """Run one step. What the code does wrong is in the result, never raised.
+        """Run one step. An error of the code is in the result, never raised.
 
         Args:
             code: Python statements.
             on_output: called with each piece of printed text as it comes.
 
         Raises:
-            SandboxUnavailable: this machine cannot give what the trust level promises.
+            SandboxUnavailable: this machine cannot keep what the trust level promises.
         """
         ...
 
     async def reset(self) -> None:
-        """Forget all variables; what was injected stays."""
+        """Forget all variables; injected values and tools stay."""
         ...
 
     def kill(self) -> None:
-        """End what runs now, at once, and forget all variables."""
+        """End the running step at once, and forget all variables."""
         ...
 
     async def aclose(self) -> None:
-        """End the session and give everything back."""
+        """End the session and release everything."""
         ...
 
     async def __aenter__(self) -> Self:

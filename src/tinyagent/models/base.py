@@ -76,8 +76,8 @@ def get_model(model: Model | str) -> Model:
             from tinyagent.models.anthropic import AnthropicModel  # noqa: PLC0415 - as above
 
             return AnthropicModel(name)
-        case _ if prefix in PROVIDERS:
-            return OpenAIModel(name, provider=prefix)
+        case provider if provider in PROVIDERS:
+            return OpenAIModel(name, provider=provider)
         case _:
             # Ollama's names contain colons ("llama3.2:1b"): the prefix is part of the name.
             return openai_model(model)

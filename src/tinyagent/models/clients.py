@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
 from tinyagent.core.errors import ModelConnectionError, ModelTimeout
-from tinyagent.models.body import read_events, read_json
-from tinyagent.models.endpoint import CONNECT_SECONDS, PerLoop
+from tinyagent.models.endpoint import CONNECT_SECONDS, PerLoop, read_events, read_json
 from tinyagent.models.failures import status_error
 
 if TYPE_CHECKING:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Any
@@ -22,7 +21,6 @@ from tinyagent.core.errors import (
 from tinyagent.core.untrusted import as_array, as_object
 
 _SHOWN = 500
-_MIN_SECRET = 8  # keyless servers get "x" or "none", and ordinary words contain such letters
 _MAX_DEPTH = 8
 _MAX_FAULTS = 5
 _REFUSED = {
@@ -155,19 +153,3 @@ def _phrase(status: int) -> str:
 
 def _shorten(text: str) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
-
-
-@contextmanager
-def without_key(key: str | None, variables: str) -> Generator[None]:
-    """Remove the API key from the message of a `ModelError`: servers echo it in odd places.
-
-    The message also names the provider's own environment variables, which begin with `variables`.
-    """
-    try:
-        yield
-    except ModelError as error:
-        message = str(error).replace("OPENAI_", f"{variables}_")
-        if key and len(key) >= _MIN_SECRET:
-            message = message.replace(key, "***")
-        error.args = (message,)
-        raise

@@ -116,27 +116,27 @@ class Provider:
             return True
         return self.temperature == "unless_reasoning" and reasoning is None
 
-    def reasoning_fields(self, wanted: Level | int | None) -> Mapping[str, Any]:
+    def reasoning_fields(self, wish: Level | int | None) -> Mapping[str, Any]:
         """What the requested reasoning, a level or a budget in tokens, adds to the body."""
-        if wanted is None:
+        if wish is None:
             return {}
-        if isinstance(wanted, int):
-            if wanted and self.budget:
-                return _filled(self.budget, wanted)
-            wanted = nearest_level(wanted)
-        return self.reasoning.get(wanted, {})
+        if isinstance(wish, int):
+            if wish and self.budget:
+                return _filled(self.budget, wish)
+            wish = nearest_level(wish)
+        return self.reasoning.get(wish, {})
 
 
-def check_reasoning(wanted: object) -> None:
+def check_reasoning(wish: object) -> None:
     """Check a value for `reasoning`.
 
     Raises:
         ConfigurationError: it is neither a level nor a number of tokens.
     """
-    is_number = isinstance(wanted, int) and not isinstance(wanted, bool) and wanted >= 0
-    if wanted is not None and not is_number and wanted not in LEVELS:
+    is_number = isinstance(wish, int) and not isinstance(wish, bool) and wish >= 0
+    if wish is not None and not is_number and wish not in LEVELS:
         raise ConfigurationError(
-            f"reasoning={wanted!r} is neither a number of tokens nor one of: {', '.join(LEVELS)}"
+            f"reasoning={wish!r} is neither a number of tokens nor one of: {', '.join(LEVELS)}"
         )
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Generator
+from contextlib import aclosing, contextmanager
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 from tinyagent.core.errors import ConfigurationError, ModelConnectionError, ModelError
 from tinyagent.core.logs import logger
 from tinyagent.core.types import ModelDelta, ModelRequest, ModelResponse, ReasoningWish
-from tinyagent.models.failures import without_key
 from tinyagent.models.providers import Provider, check_reasoning
 
 if TYPE_CHECKING:
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from tinyagent.models.wire.shared import ReplyReader
 
 MAX_WAIT_SECONDS = 60.0
+_MIN_SECRET = 8  # keyless servers get "x" or "none", and ordinary words contain such letters
 
 
 class Endpoint(Protocol):
@@ -193,3 +193,19 @@ def _retry_after(error: Exception) -> bool | float:
         return True
     # stamina reads 0 as False: do not retry.
     return max(error.retry_after, 0.001) if error.retry_after <= MAX_WAIT_SECONDS else False
+
+
+@contextmanager
+def without_key(key: str | None, variables: str) -> Generator[None]:
+    """Remove the API key from the message of a `ModelError`: servers echo it in odd places.
+
+    The message also names the provider's own environment variables, which begin with `variables`.
+    """
+    try:
+        yield
+    except ModelError as error:
+        message = str(error).replace("OPENAI_", f"{variables}_")
+        if key and len(key) >= _MIN_SECRET:
+            message = message.replace(key, "***")
+        error.args = (message,)
+        raise

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
         describe,
     )
 else:
-    # pytest loads this package whenever it starts, for the plugin: the rest waits until it is used.
+    # pytest loads this package at every start, for the plugin: everything else is loaded on use.
     _SERVER, _STRICT = "tinyagent.testing.server", "tinyagent.testing.strict"
     _LATER = {
         "FAULTS": "tinyagent.testing.faults",

@@ -1,4 +1,4 @@
-"""A `ModelResponse` as a server of each API would send it, and what a request brings back."""
+"""A `ModelResponse` as a server of each API sends it, and the tool result in a request."""
 
 from __future__ import annotations
 
@@ -42,20 +42,24 @@ def failure(api: Api, status: int, message: str, **headers: str) -> Reply:
 
 
 def result_in(body: Mapping[str, Any], api: Api) -> str:
-    """The result of a call that the request ends with; empty where it ends with none.
+    """The tool result at the end of a request; empty if there is none.
 
-    A model that is offered no functions is shown its results in the user's words.
+    A model without function calling gets its results in user messages.
     """
     last = body["input" if api == "responses" else "messages"][-1]
     if last.get("role") == "tool" or last.get("type") == "function_call_output":
         return str(last.get("content", last.get("output")))
     content = last["content"]
     if isinstance(content, str):
-        return content.partition(":\n")[2] if content.startswith("Result of ") else ""
+        return _shown_result(content)
     if content[-1]["type"] == "tool_result":
         return str(content[-1]["content"])
-    said = "".join(part.get("text", "") for part in content)
-    return said.partition(":\n")[2] if said.startswith("Result of ") else ""
+    text = "".join(part.get("text", "") for part in content)
+    return _shown_result(text)
+
+
+def _shown_result(text: str) -> str:
+    return text.partition(":\n")[2] if text.startswith("Result of ") else ""
 
 
 def _words(text: str | None) -> list[str]:
@@ -132,12 +136,12 @@ def _message_json(response: ModelResponse) -> dict[str, Any]:
 
 
 def _tool_use(call: RawToolCall) -> dict[str, Any]:
-    """A call; the API sends an object, an empty one where the model wrote none."""
+    """A call; the API sends an object, an empty one if the model wrote something else."""
     try:
-        given = as_object(json.loads(call.arguments)) or {}
+        arguments = as_object(json.loads(call.arguments)) or {}
     except ValueError:
-        given = {}
-    return {"type": "tool_use", "id": call.id, "name": call.name, "input": given}
+        arguments = {}
+    return {"type": "tool_use", "id": call.id, "name": call.name, "input": arguments}
 
 
 def _message_sse(response: ModelResponse) -> bytes:

@@ -1,4 +1,4 @@
-"""A `ModelResponse` as a chat completions server would send it: the way back of `models`."""
+"""A `ModelResponse` as a chat completions server sends it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def completion_json(response: ModelResponse) -> dict[str, Any]:
 
 
 def completion_sse(response: ModelResponse) -> bytes:
-    """The body of a streamed reply: a piece a word, calls in two pieces, usage, `[DONE]`."""
+    """The body of a streamed reply: a chunk for each word, calls in two chunks, usage, `[DONE]`."""
     deltas: list[dict[str, Any]] = [
         {"content": piece} for piece in re.findall(r"\s*\S+|\s+", response.content or "")
     ]

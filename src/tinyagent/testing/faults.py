@@ -1,4 +1,4 @@
-"""What models and their servers do wrong, by name: scripts for `MockServer`."""
+"""Faults of models and their servers, by name: scripts for `MockServer`."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ Mode = Literal["native", "structured", "parsed"]
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """What a reply is made of: the right call, how calls are written, how the reply is sent.
+    """The ingredients of a reply: the right call, how calls are written, how the reply is sent.
 
     Attributes:
         call: the right call.
-        mode: how the model is offered its tools.
+        mode: how the tools are offered to the model.
         stream: whether the request asks for a stream.
-        api: whose form the reply has.
+        api: the API of the reply.
     """
 
     call: RawToolCall
@@ -44,17 +44,17 @@ class Scene:
         name: str = "",
         edit: Callable[[str], str] = str,
     ) -> ModelResponse:
-        """A call of the tool; `edit` changes the JSON that the model wrote for it."""
+        """A call of the tool; `edit` changes the JSON that the model writes for it."""
         name = name or self.call.name
-        given = self.arguments if arguments is None else arguments
+        arguments = self.arguments if arguments is None else arguments
         if self.mode == "native":
-            call = RawToolCall(self.call.id, name, edit(json.dumps(given)))
+            call = RawToolCall(self.call.id, name, edit(json.dumps(arguments)))
             return ModelResponse(None, (call,))
-        action = {"scratchpad": "I need the tool.", "tool": name, "arguments": given}
+        action = {"scratchpad": "I need the tool.", "tool": name, "arguments": arguments}
         return ModelResponse(edit(json.dumps(action)))
 
     def tagged(self) -> str:
-        """The call as models write it that are offered no functions."""
+        """The call as models without function calling write it."""
         call = json.dumps({"name": self.call.name, "arguments": self.arguments})
         return f"<tool_call>{call}</tool_call>"
 
@@ -65,7 +65,7 @@ class Scene:
         return ModelResponse(json.dumps({"scratchpad": "I have it.", "answer": text}))
 
     def broken_off(self) -> Reply:
-        """The call, and the connection lost in the middle of it."""
+        """The call, with the connection lost in the middle."""
         whole = reply_of(self.calling(), self.api, stream=self.stream)
         return replace(whole, body=whole.body[: len(whole.body) // 2], ending="cut")
 
@@ -100,42 +100,42 @@ FAULTS: Mapping[str, Fault] = {
     "context overflow": lambda scene: [scene.calling(), scene.failing(400, _TOO_LONG[scene.api])],
     "prose where a schema was asked": lambda _: ["I would say that it is a number."],
 }
-"""The first replies of a server with that fault. The prose is one only to a typed agent."""
+"""The first replies of a server with that fault. Prose is a fault only for a typed agent."""
 
 
 def fault(
     name: str, call: RawToolCall, *, mode: Mode = "native", api: Api = "chat"
 ) -> Callable[[dict[str, Any]], Answer]:
-    """A script for `MockServer`: the fault first, then all is well.
+    """A script for `MockServer`: the fault first, then correct replies.
 
-    A server that is well makes `call` until it has its result, and answers with that.
+    The correct server requests `call` until it has the result, and answers with that.
 
     Args:
         name: one of `FAULTS`.
         call: the right call, as `scripted_call(...)` makes it.
         mode: the agent's `tool_calling_mode`.
-        api: what the model speaks: `"chat"`, `"responses"` or `"messages"` (Anthropic's).
+        api: the API of the model: `"chat"`, `"responses"` or `"messages"` (Anthropic's).
 
     Raises:
         ConfigurationError: there is no such fault.
     """
     if name not in FAULTS:
-        raise ConfigurationError(f"there is no fault {name!r}; there are: {', '.join(FAULTS)}")
-    asked = 0
+        raise ConfigurationError(f"unknown fault {name!r}; use one of: {', '.join(FAULTS)}")
+    count = 0
 
     def answer(body: dict[str, Any]) -> Answer:
-        nonlocal asked
-        asked += 1
-        own = RawToolCall(f"call_{asked}", call.name, call.arguments)
+        nonlocal count
+        count += 1
+        own = RawToolCall(f"call_{count}", call.name, call.arguments)
         scene = Scene(own, mode, stream=bool(body.get("stream")), api=api)
         first = FAULTS[name](scene)
-        return first[asked - 1] if asked <= len(first) else _when_well(scene, body)
+        return first[count - 1] if count <= len(first) else _correct_reply(scene, body)
 
     return answer
 
 
-def _when_well(scene: Scene, body: Mapping[str, Any]) -> ModelResponse:
-    """An answer from the last message if that is a result, else the call."""
-    said = result_in(body, scene.api)
-    failed = said.startswith(("Error: ", "Try again: "))
-    return scene.calling() if failed or not said else scene.answering(said)
+def _correct_reply(scene: Scene, body: Mapping[str, Any]) -> ModelResponse:
+    """An answer from the last message if that is a result, otherwise the call."""
+    result = result_in(body, scene.api)
+    failed = result.startswith(("Error: ", "Try again: "))
+    return scene.calling() if failed or not result else scene.answering(result)

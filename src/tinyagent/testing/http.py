@@ -1,4 +1,4 @@
-"""The HTTP part of the mock servers: requests in, replies to the byte out, on loopback."""
+"""The HTTP part of the mock servers, on loopback: requests in, exact replies out."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Ending = Literal["whole", "cut", "hang"]
 
 @dataclass(frozen=True)
 class Reply:
-    """One HTTP reply, to the byte.
+    """One exact HTTP reply.
 
     `ending` is what happens after the body: `"whole"` ends it properly, `"cut"` drops the
     connection before its end, `"hang"` sends nothing more and keeps the connection open.
@@ -35,7 +35,7 @@ def json_reply(data: Any, *, status: int = 200, ending: Ending = "whole") -> Rep
 
 @dataclass(frozen=True)
 class Request:
-    """One HTTP request: header names in lower case, the body not yet read as JSON."""
+    """One HTTP request: header names in lower case, the body as bytes."""
 
     method: str
     path: str
@@ -54,7 +54,7 @@ class Request:
 
 
 class HttpServer:
-    """Answers every request on a free port of 127.0.0.1 with what `answer` makes of it."""
+    """Answers every request on a free port of 127.0.0.1 with the result of `answer`."""
 
     def __init__(self, answer: Callable[[Request], Reply]) -> None:
         self._answer = answer
@@ -82,7 +82,7 @@ class HttpServer:
         await self.stop()
 
     async def stop(self) -> None:
-        """Stop listening and drop all connections, as a server that dies does."""
+        """Stop listening and drop all connections, like a server that dies."""
         if self._server is None:
             return
         self._server.close()
@@ -106,7 +106,7 @@ class HttpServer:
 
 
 async def _read_request(reader: asyncio.StreamReader) -> Request | None:
-    """The next request; None when the client has gone."""
+    """The next request; None if the client has disconnected."""
     try:
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
     except asyncio.IncompleteReadError:
@@ -120,7 +120,7 @@ async def _read_request(reader: asyncio.StreamReader) -> Request | None:
 
 
 async def _send(reply: Reply, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
-    """Send a reply; says whether the connection can take another request."""
+    """Send a reply; return whether the connection can take another request."""
     announced = len(reply.body) + (0 if reply.ending == "whole" else 1)
     lines = [
         f"HTTP/1.1 {reply.status} Mock",

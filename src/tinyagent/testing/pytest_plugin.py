@@ -1,13 +1,13 @@
-"""A pytest fixture that records a real model once and replays it ever after.
+"""A pytest fixture that records a real model once and then replays it.
 
-pytest finds it by itself where tinyagent is installed:
+pytest finds the plugin if tinyagent is installed:
 
     def test_it_answers(recorded_model):
         agent = ReactAgent(recorded_model("openai:gpt-4.1-mini"))
         assert "red" in agent.run_sync("Name three primary colours").output
 
-`pytest --record-models` asks the real model and writes `recordings/<test>.json` beside the test;
-without it the file is replayed, with no network and no key.
+`pytest --record-models` asks the real model and writes `recordings/<test>.json` next to the test;
+without the option the file is replayed, without a network or a key.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.fixture
 def recorded_model(request: pytest.FixtureRequest) -> Callable[[Model | str], RecordedModel]:
-    """Makes a `RecordedModel` of a model or its name; each call in a test has a file of its own."""
+    """Makes a `RecordedModel` from a model or its name; each call in a test has its own file."""
     from tinyagent.models.recorded import RecordedModel  # noqa: PLC0415 - only where it is used
 
     name = re.sub(r"[^\w.-]+", "_", request.node.name).strip("_")
     folder = request.path.parent / "recordings"
     recording = bool(request.config.getoption(_OPTION))
-    made = 0
+    count = 0
 
     def make(model: Model | str) -> RecordedModel:
-        nonlocal made
-        made += 1
-        path = folder / (f"{name}.json" if made == 1 else f"{name}-{made}.json")
+        nonlocal count
+        count += 1
+        path = folder / (f"{name}.json" if count == 1 else f"{name}-{count}.json")
         if not recording:
             return RecordedModel(path, mode="replay")
         folder.mkdir(exist_ok=True)

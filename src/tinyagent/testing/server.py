@@ -1,4 +1,4 @@
-"""MockServer: a model's server on loopback that answers, and fails, as it is told."""
+"""MockServer: a model's server on loopback that answers, and fails, by a script."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ Script = Iterable[Answer] | Callable[[dict[str, Any]], Answer]
 class MockServer(HttpServer):
     """Serves chat completions, Responses and Anthropic's messages on a free port of 127.0.0.1.
 
-    Use it as `async with MockServer(script) as server` and give `server.base_url` to a model, or
-    `server.url` to Anthropic's client. The script is a list, one answer a request (after its end
-    the last one is repeated), or a function of the request's body. An answer is a text, a
-    `ModelResponse` (sent plain or streamed, in the form of the API that the path names) or a
-    `Reply`. `requests` keeps the bodies that came, `keys` their API keys.
+    Use it as `async with MockServer(script) as server` and pass `server.base_url` to a model, or
+    `server.url` to Anthropic's client. The script is a list, one answer for each request (after its
+    end the last one is repeated), or a function of the request's body. An answer is a text, a
+    `ModelResponse` (sent plain or streamed, in the form of the API that the path selects) or a
+    `Reply`. `requests` holds the bodies of the requests, `keys` their API keys.
     """
 
     def __init__(self, script: Script) -> None:
@@ -56,7 +56,7 @@ class MockServer(HttpServer):
 
 
 def one_after_the_other(answers: Iterable[_T]) -> Callable[[Any], _T]:
-    """A script from a list: an answer a request; after its end the last one is repeated."""
+    """A script from a list: one answer for each request; after the end the last one is repeated."""
     left = list(answers)
     position = -1
 

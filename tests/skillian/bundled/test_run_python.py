@@ -16,7 +16,7 @@ from skillian.data.declare.sources import SourceRegistry
 from skillian.data.services import DataServices
 from skillian.demo.ledger import write_demo
 from skillian.skills.registry import SkillRegistry
-from skillian.skills.session import in_session
+from skillian.skills.skill import in_session
 from tinyagent import ScriptedModel, scripted_call
 
 BOTH: dict[str, Any] = {

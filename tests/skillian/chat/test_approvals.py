@@ -10,8 +10,7 @@ from skillian.chat.agent import Agent
 from skillian.chat.approvals import ApprovalGiven, Approvals, ApprovalWanted
 from skillian.chat.turns import TurnRunner
 from skillian.skills.registry import SkillRegistry
-from skillian.skills.session import in_session
-from skillian.skills.skill import Skill, SkillTool
+from skillian.skills.skill import Skill, SkillTool, in_session
 from skillian.storage import SessionStore, TurnEvent
 from tinyagent import Decision, ScriptedModel, ToolCall, scripted_call
 

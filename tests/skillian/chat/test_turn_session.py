@@ -10,8 +10,7 @@ from tests.skillian.chat.turn_agents import ScriptedAgent
 from skillian.chat.agent import Agent
 from skillian.chat.turns import TurnRunner
 from skillian.skills.registry import SkillRegistry
-from skillian.skills.session import in_session, session_id
-from skillian.skills.skill import Skill, SkillTool
+from skillian.skills.skill import Skill, SkillTool, in_session, session_id
 from skillian.storage import SessionStore
 from tinyagent import ScriptedModel, scripted_call, tool
 

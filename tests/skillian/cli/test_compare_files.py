@@ -51,6 +51,21 @@ def test_a_duplicated_row_worth_nothing_is_a_finding(skillian: Run, tmp_path: Pa
     assert 'failures="1"' in skillian(*compare, "--format", "junit").stdout
 
 
+def test_other_numbers_of_rows_are_in_every_output(skillian: Run, tmp_path: Path) -> None:
+    (tmp_path / "totals.csv").write_text("company,amount\n1,3.00\n2,1.00\n", encoding="utf-8")
+    postings = "company,amount\n1,1.00\n1,2.00\n1,0.00\n2,0.50\n2,0.50\n"
+    (tmp_path / "postings.csv").write_text(postings, encoding="utf-8")
+    compare = ("compare", "totals.csv", "postings.csv", "--measure", "amount", "--by", "company")
+    rows = "2 of them with different numbers of rows"
+    for form in ("table", "json", "junit", "html", "markdown"):
+        done = skillian(*compare, "--format", form)
+        assert (done.returncode, rows in done.stdout) == (0, True), form
+    done = skillian(*compare)
+    assert "No differences" not in done.stdout
+    assert "No measure differs beyond the limits, but 2 groups have different" in done.stdout
+    assert rows in skillian(*compare, "--output", "report.html").stderr
+
+
 def test_files_in_other_folders_are_compared_too(skillian: Run, tmp_path: Path) -> None:
     (tmp_path / "later").mkdir()
     (tmp_path / "later" / "old.csv").write_text(OLD, encoding="utf-8")

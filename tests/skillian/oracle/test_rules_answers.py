@@ -71,6 +71,8 @@ def test_postings_against_their_totals_are_no_duplicates(one_pair: Pair) -> None
     result = compared(one_pair, postings, [("x", 3), ("y", 1), ("z", 4)])
     assert statuses(result) == {"match": 3}
     assert (result.summary.uneven_matches, result.summary.row_findings) == (2, 0)
+    first = "3 of 3 groups match (100.0 %), 2 of them with different numbers of rows."
+    assert result.interpretation[0] == first
 
 
 def test_a_flipped_sign_names_itself(pair: Pair) -> None:

@@ -32,7 +32,9 @@ def test_floats_count_as_the_decimals_they_print(pair: Pair) -> None:
     result = compared(pair, floats("a", a), floats("b", b))
     assert statuses(result) == {"match": 4}
     assert result.summary.measures[0].total_a == Decimal("123456789012.8000001")
-    assert any("the shortest decimal that it prints" in text for text in result.interpretation)
+    assert any(
+        "the shortest decimal that reads back as it" in text for text in result.interpretation
+    )
 
 
 def test_floats_are_compared_with_decimals_exactly(pair: Pair) -> None:

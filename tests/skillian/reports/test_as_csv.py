@@ -5,10 +5,10 @@ import io
 from collections.abc import AsyncIterator, Sequence
 from decimal import Decimal
 
+from skillian.reports.spreadsheets import write_csv
 from tests.skillian.reports.comparisons import HOSTILE
 
 from skillian.data.comparison.rows import GroupRow
-from skillian.reports.as_csv import write_csv
 from skillian.reports.outcome import Compared, Outcome
 
 

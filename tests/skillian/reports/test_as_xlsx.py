@@ -6,10 +6,10 @@ import zipfile
 from collections.abc import AsyncIterator, Sequence
 
 from python_calamine import CalamineWorkbook
+from skillian.reports.spreadsheets import write_xlsx
 from tests.skillian.reports.comparisons import HOSTILE
 
 from skillian.data.comparison.rows import GroupRow
-from skillian.reports.as_xlsx import write_xlsx
 from skillian.reports.outcome import Compared, Outcome
 
 

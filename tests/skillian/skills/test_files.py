@@ -8,8 +8,7 @@ import pytest
 from tests.skillian.skills.making import make_skill
 
 from skillian.errors import ConfigurationError, InvalidInputError, UnknownNameError
-from skillian.skills.files import MAX_FILE_BYTES, read_text, readable_files
-from skillian.skills.loader import load_skill
+from skillian.skills.loader import MAX_FILE_BYTES, load_skill, read_text, readable_files
 
 FILES = {
     "references/guide.md": "Read this.",

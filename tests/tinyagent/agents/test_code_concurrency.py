@@ -22,7 +22,7 @@ from tinyagent import (
 )
 from tinyagent.agents.options import CodeOptions
 from tinyagent.core import ModelRequest, SignalGiven
-from tinyagent.execution import LocalExecutor, ProcessExecutor
+from tinyagent.execution import ProcessExecutor
 
 pytestmark = pytest.mark.campaign
 
@@ -139,7 +139,7 @@ async def test_a_long_run_keeps_no_more_than_the_last_states() -> None:
     [
         pytest.param(CodeOptions(), RUNS, 2, id="in forks"),
         pytest.param(CodeOptions(executor=in_the_session), RUNS, 1, id="in the session"),
-        pytest.param(CodeOptions(executor=LocalExecutor), LOCAL_RUNS, 0, id="local"),
+        pytest.param(CodeOptions(trust_level="local"), LOCAL_RUNS, 2, id="local"),
     ],
 )
 async def test_half_of_100_runs_are_cancelled_and_gone(

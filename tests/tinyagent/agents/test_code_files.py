@@ -25,7 +25,7 @@ from tinyagent import (
     get_executor,
 )
 from tinyagent.core import ExecutionResult
-from tinyagent.execution import LocalExecutor, ProcessExecutor
+from tinyagent.execution import ProcessExecutor
 
 SALES = "month,amount\n2026-01,120\n2026-02,80\n2026-03,190\n"
 SUM_UP = """
@@ -117,12 +117,6 @@ def test_a_file_that_is_not_there_is_said(tmp_path: Path) -> None:
         agent.run_sync("go")
 
 
-def test_files_need_a_process(sales: Path) -> None:
-    agent = TinyCodeAgent(coder("1"), files=[sales], trust_level="local")
-    with pytest.raises(ConfigurationError, match="no option files"):
-        agent.run_sync("go")
-
-
 def test_a_trust_level_that_is_none_is_said() -> None:
     with pytest.raises((ConfigurationError, ValueError), match="safe"):
         TinyCodeAgent(coder("1"), trust_level="safe").run_sync("go")
@@ -174,7 +168,7 @@ async def test_a_sandbox_that_is_not_there_ends_the_run_and_is_said() -> None:
         await TinyCodeAgent(coder("1"), executor=Engine).run("go")
 
 
-@pytest.mark.parametrize("executor", [LocalExecutor(), LocalExecutor], ids=["one", "a factory"])
+@pytest.mark.parametrize("executor", [ProcessExecutor(), ProcessExecutor], ids=["one", "a factory"])
 def test_the_model_is_told_nothing_wrong_of_an_executor_that_is_given(executor: Any) -> None:
     prompt = TinyCodeAgent(coder("1"), executor=executor)._system_prompt
     assert "You may import" not in prompt

@@ -145,26 +145,10 @@ def test_only_a_model_that_sees_is_told_of_what_it_will_see() -> None:
     assert told not in TinyCodeAgent(coder("1"))._system_prompt
 
 
-async def test_the_open_figures_of_the_host_are_not_the_codes() -> None:
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
-
-    own = plt.figure()
-    try:
-        options = _options(TrustLevel.LOCAL)
-        result = await TinyCodeAgent(coder(PLOT, ANSWER), **options).run("Plot it")
-        assert len(result.artifacts) == 1
-        assert plt.get_fignums() == [own.number]
-    finally:
-        plt.close("all")
-
-
 async def test_a_figure_that_cannot_be_drawn_is_said() -> None:
     model = coder(f"{PLOT}\n    plt.title('$\\\\nothing$')", ANSWER)
     await TinyCodeAgent(model, **_options(TrustLevel.LOCAL)).run("Plot it")
-    assert "a figure could not be drawn (ValueError" in observed(model)
+    assert "an artifact could not be handed over (ValueError" in observed(model)
 
 
 @pytest.mark.parametrize(

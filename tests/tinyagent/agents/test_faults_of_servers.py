@@ -31,7 +31,7 @@ from tinyagent.core import (
     ModelTimeout,
     RawToolCall,
 )
-from tinyagent.models import body
+from tinyagent.models import endpoint
 from tinyagent.testing import MockServer, Reply, error_reply, json_reply
 from tinyagent.testing.completions import completion_json, completion_sse
 
@@ -217,8 +217,8 @@ async def test_a_redirect_is_not_followed(ask: Ask) -> None:
 async def test_a_reply_beyond_measure_is_not_read(
     ask: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(body, "MAX_REPLY_BYTES", 10_000)
-    monkeypatch.setattr(body, "MAX_STREAM_BYTES", 10_000)
+    monkeypatch.setattr(endpoint, "MAX_REPLY_BYTES", 10_000)
+    monkeypatch.setattr(endpoint, "MAX_STREAM_BYTES", 10_000)
     async with _failing(ModelResponse("x" * 20_000)) as server:
         result = await ask(_agent(server))
     assert isinstance(result.error, ModelReplyError)

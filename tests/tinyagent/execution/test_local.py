@@ -1,249 +1,185 @@
+"""Trust level LOCAL: the same session as at the other levels, in a process without locks."""
 # ruff: noqa: E501 - programs are kept as they are
+
 from __future__ import annotations
 
 import asyncio
-import contextvars
 import decimal
+import os
 import random
+import signal
+import subprocess
 import sys
-import threading
+import textwrap
+from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.execution import hurry, value_of, within
+from tests.support.processes import descendants, is_running
+from tests.support.waits import soon
 
-from tinyagent.core.errors import ConfigurationError
+from tinyagent.core.errors import CallerError, ConfigurationError
 from tinyagent.execution.limits import ExecutionLimits, TrustLevel
-from tinyagent.execution.local import LocalExecutor
 from tinyagent.execution.protocol import ExecutionResult
+from tinyagent.execution.sandbox import templates
+from tinyagent.execution.sandbox.engines import kernel
+from tinyagent.execution.sandbox.engines.base import BOOT
+from tinyagent.execution.sandbox.executor import ProcessExecutor, ProcessOptions, get_executor
+
+SHORT_SECONDS = 0.2
+
+HANGS = {
+    "loop": "while True: pass",
+    "loop of calls": "def f(): pass\nwhile True: f()",
+    "comprehension": "import itertools\n[0 for _ in itertools.count() if 0]",
+    "sum in C": "sum(range(10 ** 12))",
+    "max of a map in C": "max(map(abs, range(10 ** 12)))",
+    "any over all permutations": "import itertools\nany(p == 0 for p in itertools.permutations(range(50)))",
+    "bare except": "while True:\n    try:\n        while True: pass\n    except: pass",
+    "except BaseException": "def f():\n    while True:\n        try:\n            for _ in iter(int, 1): pass\n        except BaseException as e: continue\nf()",
+    "finally continue": "while True:\n    try:\n        while True: pass\n    finally: continue",
+    "finally return": "def f():\n    try:\n        while True: pass\n    finally: return 1\nwhile True: f()",
+    "suppress": "from contextlib import suppress\nwhile True:\n    with suppress(BaseException):\n        while True: pass",
+    "exit returns true": "class C:\n    def __enter__(self): pass\n    def __exit__(self, *a): return True\nwhile True:\n    with C():\n        while True: pass",
+    "except star": "while True:\n    try:\n        while True: pass\n    except* BaseException: pass",
+    "handler loops": "try: 1 / 0\nexcept ZeroDivisionError:\n    while True:\n        try: raise ValueError\n        except BaseException: pass",
+    "recursion": "def f():\n    try: f()\n    finally: f()\nf()",
+    "generator": "def g():\n    while True:\n        try: yield\n        except BaseException: pass\nfor _ in g(): pass",
+    "generator that will not close": "def g():\n    try: yield\n    finally:\n        while True: pass\nfor _ in g(): break",
+    "lambda": "(lambda f: f(f))((lambda f: [f(f) for _ in range(9)] if len(vars()) > 99 else [0 for _ in iter(int, 1)]))",
+    "property": "class A:\n    @property\n    def x(self):\n        while True: pass\nA().x",
+    "repr of the value": "class A:\n    def __repr__(self):\n        while True: pass\nA()",
+    "text of the error": "class E(Exception):\n    def __str__(self):\n        while True: pass\nraise E",
+    "a hash in C": "import hashlib\nhashlib.pbkdf2_hmac('sha256', b'x', b'y', 500_000_000)",
+    "a power in C": "10 ** 10 ** 9",
+    "sleep": "import time\ntime.sleep(60)",
+    "sort": "sorted([2, 1], key=lambda x: sum(iter(int, 1)))",
+    "library code": "import difflib\ndifflib.SequenceMatcher(None, 'ab' * 9000, 'ba' * 9000, autojunk=False).ratio()",
+}
+
+
+def local(limits: ExecutionLimits | None = None, **options: Any) -> ProcessExecutor:
+    chosen: ProcessOptions = {**options, "limits": limits or within()}  # type: ignore[typeddict-item]
+    return ProcessExecutor(TrustLevel.LOCAL, **chosen)
 
 
 async def run(code: str, **injected: Any) -> ExecutionResult:
-    async with LocalExecutor() as executor:
+    async with local() as executor:
         for name, value in injected.items():
             executor.inject(name, value)
         return await executor.run(code)
 
 
-async def test_variables_functions_classes_and_imports_live_on() -> None:
-    async with LocalExecutor() as executor:
-        first = await executor.run(
-            "import math\nclass A:\n    def f(self): return math.floor(x)\ndef g(): return A().f()"
-        )
-        second = await executor.run("x = 2.5\ng()")
-    assert first.error is None
-    assert (second.value, second.value_text, second.state_lost) == (2, "2", False)
+async def ready(**options: Any) -> ProcessExecutor:
+    """An executor whose session runs, so that a short time limit is for the code alone."""
+    executor = local(**options)
+    assert await value_of(executor, "x = 1\nx") == 1
+    hurry(executor, SHORT_SECONDS)
+    return executor
 
 
-async def test_sessions_know_nothing_of_each_other() -> None:
-    one, two = LocalExecutor(), LocalExecutor()
-    await one.run("x = 1\nimport random\nrandom.seed(1)")
-    assert "NameError" in ((await two.run("x")).error or "")
+# time
 
 
-@pytest.mark.parametrize(
-    ("code", "value", "text"),
-    [
-        ("x = 1", None, ""),
-        ("None", None, ""),
-        ("'a'", "a", "'a'"),
-        ("1; 2", 2, "2"),
-        ("", None, ""),
-    ],
-)
-async def test_the_last_expression_is_the_value(code: str, value: object, text: str) -> None:
-    result = await run(code)
-    assert (result.value, result.value_text, result.error) == (value, text, None)
-
-
-async def test_a_long_value_is_told_in_part() -> None:
-    result = await run("list(range(100_000))")
-    assert len(result.value) == 100_000
-    assert len(result.value_text) == 10_000
-
-
-async def test_what_is_printed_goes_to_the_result_only(capfd: pytest.CaptureFixture[str]) -> None:
-    result = await run("print('a', 1, sep='-', end='!')\nprint()\nprint(sep=None, end=None)")
-    assert result.output == "a-1!\n\n"
-    assert capfd.readouterr() == ("", "")
-
-
-async def test_output_comes_while_the_code_runs() -> None:
-    seen: list[str] = []
-    first = asyncio.Event()
-
-    def listen(text: str) -> None:
-        seen.append(text)
-        first.set()
-
-    executor = LocalExecutor()
-    executor.inject("wait", first.wait)
-    result = await executor.run("print('one')\nwait()\nprint('two')", on_output=listen)
-    assert "".join(seen) == result.output == "one\ntwo\n"
-    assert len(seen) == 2
-
-
-async def test_output_is_bounded_in_memory_and_in_the_result() -> None:
-    seen: list[str] = []
-    executor = LocalExecutor(limits=ExecutionLimits(max_output_bytes=1000))
-    code = "print('first')\nfor i in range(20_000): print(i)\nprint('last')"
-    result = await executor.run(code, on_output=seen.append)
-    assert len(result.output) <= 1000
-    assert result.output.startswith("first\n0\n")
-    assert result.output.endswith("last\n")
-    total = sum(len(f"{number}\n") for number in range(20_000)) + len("first\nlast\n")
-    missing = int(result.output.split("[... ")[1].split(" ")[0].replace(",", ""))
-    notice = result.output[result.output.index("\n[...") : result.output.index("...]") + 5]
-    assert missing + len(result.output) - len(notice) == total
-    assert len("".join(seen)) == 1000
-
-
-async def test_an_error_shows_the_codes_own_lines() -> None:
-    result = await run("def f(x):\n    return 1 / x\n\nf(0)")
-    assert result.error == (
-        "Traceback (most recent call last):\n  line 4\n    f(0)\n  line 2, in f\n"
-        "    return 1 / x\nZeroDivisionError: division by zero\n"
-    )
-
-
-async def test_a_step_that_fails_keeps_what_it_had_set() -> None:
-    async with LocalExecutor() as executor:
-        failed = await executor.run("x = 1\ny = x / 0\nx = 2")
-        assert "line 2" in (failed.error or "")
+@pytest.mark.parametrize("code", HANGS.values(), ids=HANGS)
+async def test_code_that_does_not_end_is_ended_and_loses_only_itself(code: str) -> None:
+    async with await ready() as executor:
+        result = await executor.run(code)
+        assert result.timed_out
+        assert "stopped after 0.2 s; the variables are as they were" in (result.error or "")
+        assert not result.state_lost
+        hurry(executor, 20)
         assert (await executor.run("x")).value == 1
 
 
-@pytest.mark.parametrize(
-    "code",
-    ["raise SystemExit(3)", "raise KeyboardInterrupt", "raise GeneratorExit", "exit()", "quit(2)"],
-)
-async def test_what_would_end_the_program_is_an_error_of_the_code(code: str) -> None:
-    result = await run(code)
-    assert "line 1" in (result.error or "")
-    assert not result.timed_out
+@pytest.mark.parametrize("code", ["while True: pass", HANGS["a hash in C"]])
+async def test_without_checkpoints_the_session_is_lost_and_says_so(code: str) -> None:
+    async with await ready(checkpoints=0) as executor:
+        result = await executor.run(code)
+        assert (result.timed_out, result.state_lost) == (True, True)
+        assert "NameError" in ((await executor.run("x")).error or "")
 
 
-async def test_a_cancellation_raised_by_a_tool_is_an_error_of_the_code() -> None:
-    def tool() -> None:
-        raise asyncio.CancelledError
-
-    assert "CancelledError" in ((await run("tool()", tool=tool)).error or "")
-
-
-async def test_code_that_is_no_python_says_where() -> None:
-    result = await run("x = 1\ny = (2 +")
-    assert "line 2" in (result.error or "")
-    assert "SyntaxError" in (result.error or "")
-    assert "null bytes" in ((await run("x\x00")).error or "")
-    assert "RecursionError" in ((await run("x = " + "1 + " * 5000 + "1")).error or "")
+async def test_a_process_that_ends_loses_only_its_step() -> None:
+    async with local(extra_imports=["os"]) as executor:
+        assert await value_of(executor, "x = 1\nx") == 1
+        result = await executor.run("import os\nx = 2\nos._exit(3)")
+        assert (result.undone, result.state_lost) == (True, False)
+        assert "exit code 3" in (result.error or "")
+        assert await value_of(executor, "x") == 1
 
 
-async def test_refused_code_is_not_run_at_all() -> None:
-    result = await run("print('ran')\nimport os\nx.__globals__\nasync def f(): pass")
-    assert result.output == ""
-    for part in ("line 2: import of 'os'", "line 3: the attribute __globals__", "line 4: async"):
-        assert part in (result.error or "")
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux bounds a process's memory")
+async def test_a_step_that_runs_out_of_memory_loses_only_itself() -> None:
+    async with local(within(max_memory_bytes=2**26)) as executor:
+        assert await value_of(executor, "x = 1\nx") == 1
+        result = await executor.run("x = 'a' * 10 ** 9")
+        assert (result.out_of_memory, result.undone) == (True, True)
+        assert await value_of(executor, "x") == 1
+
+
+async def test_states_are_kept_and_gone_back_to() -> None:
+    async with local(checkpoints=2) as executor:
+        for number in range(5):
+            await value_of(executor, f"x = {number}")
+        executor.rewind(2)
+        assert await value_of(executor, "x") == 2
+        with pytest.raises(CallerError, match="cannot rewind"):
+            executor.rewind(3)
+
+
+# what may be imported
+
+
+async def test_imports_are_those_of_the_list() -> None:
+    async with local() as executor:
+        assert await value_of(executor, "import json, math\njson.dumps(math.floor(2.5))") == "2"
+        for code in ("import os", "from os import path", "def f():\n    import subprocess"):
+            error = (await executor.run(code)).error or ""
+            assert "is not allowed here" in error
+            assert "extra_imports=" in error
 
 
 async def test_the_import_is_checked_again_when_it_happens() -> None:
-    result = await run("import math, collections.abc, urllib.parse as p\nfrom math import nope")
-    assert "math has no nope here. It has: acos" in (result.error or "")
+    result = await run("x = 1\n__import__('os')")
+    assert "import of 'os' is not allowed here" in (result.error or "")
 
 
-# tools and values of the host
+async def test_modules_are_added_by_name_and_found_where_the_host_finds_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "only_of_this_test.py").write_text("answer = 42")
+    monkeypatch.syspath_prepend(tmp_path)
+    async with local(extra_imports=["only_of_this_test"]) as executor:
+        assert await value_of(executor, "import only_of_this_test as own\nown.answer") == 42
 
 
-async def test_tools_are_called_as_plain_functions() -> None:
-    async def double(x: int) -> int:
-        await asyncio.sleep(0)
-        return 2 * x
-
-    def add(x: int, *, y: int = 1) -> int:
-        return x + y
-
-    result = await run("[double(4), add(1), add(1, y=5), add.__name__]", double=double, add=add)
-    assert result.value == [8, 2, 6, "add"]
+def test_all_imports_at_once_are_refused() -> None:
+    with pytest.raises(ConfigurationError, match="name the modules"):
+        local(extra_imports=["*"])
 
 
-async def test_tools_run_in_the_callers_context_and_on_its_loop() -> None:
-    who = contextvars.ContextVar("who", default="nobody")
-    who.set("caller")
-    loop = asyncio.get_running_loop()
-
-    async def ask() -> tuple[str, bool]:
-        return who.get(), asyncio.get_running_loop() is loop
-
-    result = await run("[ask(), name()]", ask=ask, name=who.get)
-    assert result.value == [("caller", True), "caller"]
+@pytest.mark.parametrize("option", [{"engine": "kernel"}, {"without": ["S1"]}, {"require": "S2"}])
+def test_options_of_locks_are_refused(option: dict[str, Any]) -> None:
+    with pytest.raises(ConfigurationError, match=f"no option {next(iter(option))}"):
+        get_executor("local", **option)
 
 
-async def test_what_a_tool_raises_reaches_the_code() -> None:
-    class MineError(Exception):
-        pass
-
-    async def fail() -> None:
-        raise MineError("not today")
-
-    caught = await run("try: fail()\nexcept Exception as e: print(type(e).__name__, e)", fail=fail)
-    assert caught.output == "MineError not today\n"
-    assert "MineError: not today" in ((await run("fail()", fail=fail)).error or "")
+# output and answers
 
 
-async def test_tools_cannot_be_called_when_the_step_is_over() -> None:
-    result = await run("def f(): return tool()\nf", tool=lambda: 1)
-    with pytest.raises(RuntimeError, match="only while the code runs"):
-        result.value()
-
-
-async def test_what_is_injected_is_bound_anew_before_each_step() -> None:
-    async with LocalExecutor() as executor:
-        executor.inject("tool", lambda: "real")
-        executor.inject("data", [1])
-        await executor.run("tool = lambda: 'forged'\ndata = None\nfinal_answer = print")
-        assert (await executor.run("[tool(), data]")).value == ["real", [1]]
-        assert (await executor.run("final_answer(1)")).is_final
-
-
-@pytest.mark.parametrize("name", ["", "1a", "a b", "class", "_x", "__x__", "final_answer"])
-def test_a_name_that_cannot_be_one_is_refused(name: str) -> None:
-    with pytest.raises(ConfigurationError):
-        LocalExecutor().inject(name, 1)
-
-
-async def test_the_hosts_decimals_and_random_numbers_are_its_own() -> None:
-    random.seed(5)
-    expected = random.random()  # noqa: S311 - no secret
-    random.seed(5)
-    before = decimal.getcontext().prec
-    async with LocalExecutor() as executor:
-        await executor.run("import random, decimal\nrandom.seed(1)\ndecimal.getcontext().prec = 3")
-        kept = await executor.run("decimal.Decimal(1) / 3")
-    assert kept.value == decimal.Decimal("0.333")
-    assert random.random() == expected  # noqa: S311 - no secret
-    assert decimal.getcontext().prec == before
-
-
-# the answer
-
-
-@pytest.mark.filterwarnings("ignore::SyntaxWarning")  # Python 3.14 warns of a return in a finally
-@pytest.mark.parametrize(
-    "code",
-    [
-        "final_answer(5, unit='m')\nprint('after')",
-        "try:\n    final_answer(5, unit='m')\nexcept BaseException: print('after')",
-        "try:\n    final_answer(5, unit='m')\nexcept: pass\nprint('after')",
-        "try:\n    final_answer(5, unit='m')\nfinally: print('after')",
-        "def f():\n    try: final_answer(5, unit='m')\n    finally: return 1\nf()\nprint('after')",
-        "try: final_answer(5, unit='m')\nexcept* BaseException: print('after')\nprint('after')",
-        "from contextlib import suppress\nwith suppress(BaseException): final_answer(5, unit='m')\nprint('after')",
-        "while True:\n    try: final_answer(5, unit='m')\n    except BaseException: continue",
-        "class C:\n    def __enter__(self): pass\n    def __exit__(self, *a): return True\nwith C(): final_answer(5, unit='m')\nprint('after')",
-    ],
-)
-async def test_the_answer_ends_the_block(code: str) -> None:
-    result = await run(code)
-    assert (result.is_final, result.final_value, result.final_metadata) == (True, 5, {"unit": "m"})
-    assert (result.output, result.error, result.timed_out) == ("", None, False)
+async def test_output_is_bounded_in_memory_and_in_the_result() -> None:
+    heard: list[str] = []
+    async with local(within(max_output_bytes=1000)) as executor:
+        code = "for n in range(200_000): print(n)\nprint('last')"
+        result = await executor.run(code, on_output=heard.append)
+    assert result.error is None
+    assert len(result.output) < 3_100
+    assert result.output.startswith("0\n1\n2\n")
+    assert result.output.endswith("last\n")
+    assert "left out here" in result.output
+    assert sum(map(len, heard)) <= 1000
 
 
 @pytest.mark.parametrize("code", ["_final_result = 5", "is_final = True", "final_answer = 5"])
@@ -251,98 +187,165 @@ async def test_an_answer_cannot_be_forged(code: str) -> None:
     assert not (await run(code)).is_final
 
 
-async def test_functions_of_the_code_work_on_after_an_answer() -> None:
-    result = await run("def f():\n    for i in range(3): pass\n    return i\nfinal_answer(f)")
-    assert result.final_value() == 2
+async def test_the_first_answer_counts_and_ends_the_block() -> None:
+    result = await run("final_answer(5, unit='m')\nfinal_answer(6)")
+    assert (result.is_final, result.final_value, result.final_metadata) == (True, 5, {"unit": "m"})
 
 
-# the executor
+# the same contract as at the other levels
 
 
-def test_other_levels_and_all_imports_are_refused() -> None:
-    with pytest.raises(ConfigurationError, match="get_executor"):
-        LocalExecutor(trust_level=TrustLevel.ISOLATED)
-    with pytest.raises(ConfigurationError, match="name the modules"):
-        LocalExecutor(extra_imports=["*"])
+async def test_values_cross_as_data_and_tools_are_called_on_the_host() -> None:
+    async def double(value: int) -> int:
+        await asyncio.sleep(0)
+        return 2 * value
+
+    result = await run("print(double(n)[0] if 0 else double(n))\nobject", double=double, n=21)
+    assert result.output == "42\n"
+    assert result.value == "<not data, repr only> <class 'object'>"
 
 
-async def test_modules_can_be_added_and_bring_no_others() -> None:
-    async with LocalExecutor(extra_imports=["email"]) as executor:
-        good = await executor.run(
-            "import email.utils\nfrom email import policy\nimport email\n"
-            "(email.utils.parseaddr('A <a@b>'), policy.SMTP.linesep, email.message.Message)"
-        )
-        assert good.error is None
-        for code in ("email.utils.os", "from email.utils import os", "email._policybase"):
-            assert "os" in ((await executor.run(code)).error or "os")
-            assert (await executor.run(code)).error
+async def test_files_come_in_and_go_out(tmp_path: Path) -> None:
+    (tmp_path / "data").write_text("text")
+    async with local(files=[tmp_path / "data"]) as executor:
+        result = await executor.run("open('copy', 'w').write(open('data').read())")
+    assert [(each.name, each.data) for each in result.artifacts] == [("copy", b"text")]
 
 
-async def test_reset_forgets_variables_and_keeps_what_was_injected() -> None:
-    async with LocalExecutor() as executor:
-        executor.inject("tool", lambda: 3)
+async def test_figures_come_as_at_the_other_levels() -> None:
+    async with local(extra_imports=["matplotlib"]) as executor:
+        result = await executor.run("import matplotlib.pyplot as plt\nplt.plot([1, 2])\nNone")
+    assert [each.name for each in result.artifacts] == ["step-1-figure-1.png"]
+
+
+async def test_the_hosts_decimals_random_numbers_and_folder_are_its_own() -> None:
+    random.seed(5)
+    expected = random.random()  # noqa: S311 - no secret
+    random.seed(5)
+    before = decimal.getcontext().prec, Path.cwd(), dict(os.environ)
+    async with local(extra_imports=["os"]) as executor:
+        code = "import random, decimal, os\nrandom.seed(1)\ndecimal.getcontext().prec = 3\n"
+        await value_of(executor, f"{code}os.chdir('/')\nos.environ['HOME'] = 'none'")
+    assert random.random() == expected  # noqa: S311 - no secret
+    assert (decimal.getcontext().prec, Path.cwd(), dict(os.environ)) == before
+
+
+@pytest.mark.parametrize("level", TrustLevel)
+async def test_one_step_runs_at_a_time_at_every_level(level: TrustLevel) -> None:
+    async with get_executor(level) as executor:
+        first = asyncio.ensure_future(executor.run("1"))
+        await asyncio.sleep(0)
+        with pytest.raises(CallerError, match="runs a step"):
+            await executor.run("2")
+        assert (await first).value == 1
+
+
+@pytest.mark.parametrize("level", TrustLevel)
+async def test_a_closed_executor_starts_again_without_variables_at_every_level(
+    level: TrustLevel,
+) -> None:
+    async with get_executor(level) as executor:
         await executor.run("x = 1")
-        await executor.reset()
-        assert "NameError" in ((await executor.run("x")).error or "")
-        assert (await executor.run("tool()")).value == 3
+    assert "NameError" in ((await executor.run("x")).error or "")
+    await executor.aclose()
 
 
-async def test_one_session_runs_one_step_at_a_time() -> None:
-    executor = LocalExecutor()
-    go = asyncio.Event()
-    executor.inject("wait", go.wait)
-    first = asyncio.ensure_future(executor.run("wait()"))
-    await asyncio.sleep(0)
-    with pytest.raises(ConfigurationError, match="a step is running"):
-        await executor.run("1")
-    go.set()
-    assert (await first).value is True
+# processes
 
 
-async def test_steps_can_be_limited() -> None:
-    executor = LocalExecutor(limits=ExecutionLimits(max_steps=2))
-    assert [(await executor.run("1")).error for _ in range(3)] == [
-        None,
-        None,
-        "Not run: all 2 steps of this session are used up.",
-    ]
+async def test_nothing_of_a_session_is_left_running() -> None:
+    before = descendants(os.getpid())
+    async with local(extra_imports=["os", "time"]) as executor:
+        for number in range(12):  # more than are kept
+            await value_of(executor, f"x = {number}")
+        child = "import os, time\npid = os.fork()\nif pid == 0: time.sleep(600)\npid"
+        pid = await value_of(executor, child)
+        running = descendants(os.getpid())
+        assert is_running(pid)
+        zombies = [each for each in running - before if not is_running(each)]
+        assert len(zombies) <= 1
+    await soon(lambda: not is_running(pid))
+    await soon(lambda: not executor_processes(before))
 
 
-async def test_a_closed_executor_says_so() -> None:
-    async with LocalExecutor() as executor:
-        pass
-    with pytest.raises(ConfigurationError, match="closed"):
-        await executor.run("1")
+def executor_processes(before: set[int]) -> list[str]:
+    """The sessions that run besides those of before; one always waits to become the next."""
+    names: list[str] = []
+    for pid in descendants(os.getpid()) - before:
+        try:
+            names.append(Path(f"/proc/{pid}/comm").read_text())
+        except OSError:  # it has ended
+            continue
+    return [name for name in names if name == "session\n"]
 
 
-async def test_many_sessions_side_by_side_leave_no_thread() -> None:
-    async def one(number: int) -> object:
-        async with LocalExecutor() as executor:
-            await executor.run(f"x = {number}\ndef f(): return x")
-            return (await executor.run("f()")).value
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+async def test_a_session_ends_with_a_host_that_is_killed() -> None:
+    program = """
+        import asyncio
+        from tinyagent import get_executor
 
-    assert await asyncio.gather(*map(one, range(200))) == list(range(200))
-    names = []
-    for thread in threading.enumerate():
-        if thread.name == "tinyagent-code":
-            thread.join(10)
-        names += [thread.name] * thread.is_alive()
-    assert "tinyagent-code" not in names
-    assert names.count("tinyagent-watchdog") == 1
+        async def main():
+            async with get_executor("local", extra_imports=["os"]) as executor:
+                await executor.run("x = 1")
+                executor.inject("show", lambda pid: print(pid, flush=True))
+                await executor.run("import os\\nshow(os.getpid())\\nwhile True: pass")
+
+        asyncio.run(main())
+    """
+    with subprocess.Popen(  # noqa: ASYNC220 - it only waits for a line
+        [sys.executable, "-c", textwrap.dedent(program)], stdout=subprocess.PIPE
+    ) as host:
+        assert host.stdout is not None
+        pid = int(host.stdout.readline())
+        host.send_signal(signal.SIGKILL)
+    await soon(lambda: not is_running(pid))
 
 
-async def test_out_of_memory_is_said() -> None:
-    assert (await run("x = 'a' * 10 ** 12")).out_of_memory
+# other systems
 
 
-def test_making_one_loads_no_restricted_python() -> None:
-    import subprocess
+async def test_it_works_without_descriptors_of_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on macOS, where the ends of children are found by looking after them."""
+    monkeypatch.setattr(kernel, "BOOT", f"import os; del os.pidfd_open; {BOOT}")
+    monkeypatch.setattr(templates, "_templates", {})
+    async with await ready(extra_imports=["os"]) as executor:
+        assert (await executor.run("while True: pass")).timed_out
+        result = await executor.run("import os\nos._exit(3)")
+        assert "exit code 3" in (result.error or "")
+        assert (await executor.run("x")).value == 1
+    templates.close_templates()
 
-    program = (
-        "import sys; from tinyagent.execution.local import LocalExecutor; LocalExecutor(); "
-        "print('RestrictedPython' in sys.modules)"
-    )
+
+_WITHOUT = """
+import asyncio, os, signal, socket, sys
+for name in ("fcntl", "resource"):
+    sys.modules[name] = None
+for module, name in ((os, "fork"), (os, "register_at_fork"), (socket, "send_fds")):
+    delattr(module, name)
+sys.platform = "nowhere"
+import tinyagent
+from tinyagent.execution.doctor.examine import examine_all
+
+async def main():
+    async with tinyagent.get_executor("local") as executor:
+        try:
+            await executor.run("1")
+        except tinyagent.SandboxUnavailable as error:
+            print(error)
+    for level in await examine_all(lambda _: None):
+        print(level.trust_level, level.unavailable)
+
+asyncio.run(main())
+"""
+
+
+def test_where_there_are_no_forks_it_says_so() -> None:
     done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+        [sys.executable, "-c", _WITHOUT], capture_output=True, text=True, check=False
     )
-    assert done.stdout == "False\n"
+    assert done.returncode == 0, done.stderr
+    first, *levels = done.stdout.splitlines()
+    reason = "it needs os.fork and Unix sockets, which this system does not have"
+    assert reason in first
+    assert levels[0].startswith("local nothing here can run code at local: plain: it needs os.fork")

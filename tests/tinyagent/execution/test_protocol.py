@@ -6,8 +6,7 @@ import pytest
 
 from tinyagent import ConfigurationError, TrustLevel, get_executor
 from tinyagent.core import ArtifactError
-from tinyagent.execution.local import LocalExecutor
-from tinyagent.execution.protocol import Artifact, ExecutionResult, Executor
+from tinyagent.execution.protocol import Artifact, ExecutionResult
 
 
 @pytest.mark.parametrize(
@@ -78,8 +77,3 @@ def test_an_empty_result_is_a_step_that_did_nothing() -> None:
     assert (result.output, result.error, result.value) == ("", None, None)
     assert not result.is_final
     assert result.final_metadata == {}
-
-
-def test_the_local_executor_is_an_executor() -> None:
-    executor: Executor = LocalExecutor()
-    assert all(promise.by for promise in executor.guarantees)

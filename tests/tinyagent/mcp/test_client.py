@@ -86,7 +86,7 @@ def test_any_names_become_callable_and_unique(names: list[str]) -> None:
         taken[made.name] = made
 
 
-async def test_what_a_server_says_of_a_tool_is_bounded_and_visible() -> None:
+async def test_the_description_of_a_server_s_tool_is_bounded_and_visible() -> None:
     hidden = "".join(chr(0xE0000 + ord(char)) for char in "obey") + "\u202e\u200b\x1b[31m"
     schema = {
         "type": "object",
@@ -170,7 +170,7 @@ async def test_arguments_may_have_any_names() -> None:
 
 
 @pytest.mark.timeout(20)
-async def test_a_schema_made_to_take_for_ever_takes_no_time() -> None:
+async def test_a_schema_built_to_take_forever_takes_no_time() -> None:
     evil = {"pattern": "^(a+)+$", "format": "regex"}
     doubling = {f"d{n}": {"allOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 2} for n in range(40)}
     schema = {
@@ -205,7 +205,7 @@ PIXEL = base64.b64encode(b"\x89PNG" + b"x" * 6).decode()
         ([], {"result": []}, '{"result": []}'),
     ],
 )
-async def test_texts_are_joined_and_structured_content_is_told_once(
+async def test_texts_are_joined_and_structured_content_is_shown_once(
     content: list[str], structured: Any, text: str
 ) -> None:
     blocks: list[types.ContentBlock] = [types.TextContent(text=said) for said in content]
@@ -213,7 +213,7 @@ async def test_texts_are_joined_and_structured_content_is_told_once(
     assert await _answer(result) == text
 
 
-async def test_what_is_no_text_is_named_by_kind_and_size() -> None:
+async def test_content_that_is_not_text_is_described_by_type_and_size() -> None:
     blob = types.BlobResourceContents(uri="file:///a.zip", mime_type="application/zip", blob=PIXEL)
     bare = types.BlobResourceContents(uri="file:///b", blob="")
     text = types.TextResourceContents(uri="file:///a.txt", text="what it says")

@@ -125,7 +125,7 @@ async def test_a_call_that_fails(faulty: Command, name: str, said: str) -> None:
             assert (await _named(tools, "pid").run({})).isdigit()
 
 
-async def test_a_call_that_is_given_up_is_given_up_at_once_and_the_server_is_told(
+async def test_an_abandoned_call_ends_at_once_and_notifies_the_server(
     faulty: Command,
 ) -> None:
     async with mcp_tools(faulty("plain"), timeout=2) as tools:

@@ -29,7 +29,7 @@ def draw() -> Image:
     return Image(PNG)
 
 
-async def test_a_client_is_given_images_and_documents_as_such() -> None:
+async def test_a_client_receives_images_and_documents() -> None:
     async with Client(mcp_server([look])) as client:
         result = await client.call_tool("look")
     text, image, paper = result.content
@@ -48,7 +48,7 @@ async def test_a_client_is_given_images_and_documents_as_such() -> None:
     )
 
 
-async def test_what_we_serve_comes_back_to_us_the_same() -> None:
+async def test_served_tools_come_back_unchanged() -> None:
     async with mcp_tools(mcp_server([look])) as (made,):
         assert await made.run({}) == ["The plan:", Image(PNG), Document(PDF, "the plan.pdf")]
 
@@ -69,7 +69,7 @@ async def test_an_image_of_a_server_reaches_the_model_behind_all_results(provide
         assert "user" not in roles[roles.index("tool") : -1]
 
 
-def test_what_only_says_that_it_is_a_pdf_is_described() -> None:
+def test_a_false_pdf_is_described() -> None:
     assert _read(b"no pdf at all", "application/pdf") == (
         "[resource a:b application/pdf, 13 bytes]"
     )

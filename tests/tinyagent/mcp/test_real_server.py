@@ -71,7 +71,7 @@ async def test_several_servers_give_one_list_of_unlike_names(
     assert first == second
 
 
-async def test_a_server_that_dies_between_calls_gives_a_typed_error(
+async def test_a_server_that_dies_between_calls_raises_a_typed_error(
     mortal_time_http: tuple[str, subprocess.Popen[str]],
 ) -> None:
     url, process = mortal_time_http

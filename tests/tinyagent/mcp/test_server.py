@@ -78,7 +78,7 @@ async def test_clients_of_a_running_http_server(
     assert [_text(result) for result in results] == [str(n + 1) for n in range(10) for _ in "12"]
 
 
-async def test_what_we_serve_can_be_used_by_us(ours_command: list[str]) -> None:
+async def test_served_tools_can_be_used(ours_command: list[str]) -> None:
     async with mcp_tools(ours_command) as tools:
         (add,) = (entry for entry in tools if entry.name == "add")
         assert await add.run({"a": 1, "b": 2}) == "3"
@@ -163,7 +163,7 @@ def delete() -> str:
         ([delete], ConfigurationError, "'delete' requires approval, and a server has nobody"),
     ],
 )
-def test_what_cannot_be_served_is_said_at_once(
+def test_what_cannot_be_served_is_reported_at_once(
     tools: list[Tool | Callable[..., Any]], kind: type[Exception], said: str
 ) -> None:
     with pytest.raises(kind, match=said):

@@ -190,7 +190,7 @@ async def test_a_failure_that_passes_is_tried_again_by_us_alone(way: str) -> Non
     assert len(server.requests) == 3
 
 
-async def test_the_wait_that_the_server_asks_for_is_kept() -> None:
+async def test_the_wait_that_the_server_requests_is_respected() -> None:
     async with _serving(failure(429, "rate_limit_error", "slow", Retry_After="77")) as (
         server,
         model,
@@ -219,7 +219,7 @@ async def test_a_stream_that_breaks_starts_again(broken: Raw) -> None:
 
 
 @pytest.mark.parametrize("way", ["complete", "stream"])
-async def test_a_silent_server_is_given_up(monkeypatch: pytest.MonkeyPatch, way: str) -> None:
+async def test_a_silent_server_times_out(monkeypatch: pytest.MonkeyPatch, way: str) -> None:
     async with MessagesServer(
         [Raw(b"", content_type="text/event-stream", ending="hang")]
     ) as server:
@@ -317,7 +317,9 @@ def test_a_name_is_a_model(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("make", [AnthropicModel, lambda name: get_model(f"anthropic:{name}")])
-def test_no_name_is_no_model(make: Callable[[str], Model], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_empty_name_is_refused(
+    make: Callable[[str], Model], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
     with pytest.raises(ConfigurationError, match="the model's name is empty; pass one such as"):
         make(" ")

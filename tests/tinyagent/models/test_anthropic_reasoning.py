@@ -105,7 +105,7 @@ def test_a_conversation_that_only_grows_keeps_all_its_thinking() -> None:
     assert _thoughts(_encode(*conversation)) == 3
 
 
-def test_what_was_made_behind_something_else_is_left_out() -> None:
+def test_reasoning_made_after_something_else_is_omitted() -> None:
     asked = (SYSTEM, Message("user", "go"))
     turn = _turn(*asked)
     assert _thoughts(_encode(*asked, *turn)) == 1
@@ -170,7 +170,7 @@ def test_a_block_whose_signature_is_missing_is_left_out() -> None:
         ),
     ],
 )
-def test_reasoning_is_asked_for_as_the_model_takes_it(
+def test_reasoning_is_requested_in_the_model_s_form(
     model: str, wish: Any, sent: dict[str, Any]
 ) -> None:
     plain = _encode(Message("user", "hi"), model=model)
@@ -182,7 +182,7 @@ def test_a_budget_that_leaves_no_room_for_an_answer_is_refused() -> None:
         _encode(Message("user", "hi"), model="claude-sonnet-4-5", reasoning="low", max_tokens=2_000)
 
 
-def test_a_turn_that_began_without_thinking_goes_on_without() -> None:
+def test_a_turn_that_began_without_thinking_continues_without() -> None:
     model = "claude-sonnet-4-5"
     begun = (Message("user", "go"), Message("assistant", "", (ToolCall("1", "add"),)))
     result = Message("tool", "3", tool_call_id="1")
@@ -204,7 +204,7 @@ def test_images_documents_and_errors_are_blocks_of_their_own() -> None:
     assert plain == block["content"]
 
 
-def test_usage_counts_what_was_written_to_the_cache_and_what_was_thought() -> None:
+def test_usage_counts_cache_writes_and_reasoning() -> None:
     usage = {
         "input_tokens": 3,
         "cache_read_input_tokens": 40,

@@ -17,6 +17,8 @@ def test_a_model_is_itself() -> None:
         ("openai:gpt-4.1", "gpt-4.1"),
         ("gpt-4.1", "gpt-4.1"),
         ("llama3.2:1b", "llama3.2:1b"),
+        ("mistral", "mistral"),
+        ("anthropic", "anthropic"),
         ("openai:llama3.2:1b", "llama3.2:1b"),
     ],
 )
@@ -25,13 +27,13 @@ def test_a_name_is_served_by_the_address_in_the_environment(
 ) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", "http://localhost:1/v1")
     model = get_model(name)
-    assert isinstance(model, OpenAIModel)
+    assert type(model) is OpenAIModel
     assert model.name == model_name
     assert "http://localhost:1/v1" in repr(model)
 
 
 @pytest.mark.parametrize("name", ["", "  ", "openai:", "openai: "])
-def test_no_name_is_no_model(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_an_empty_name_is_refused(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "k")
     with pytest.raises(ConfigurationError, match="the model's name is empty; pass one such as"):
         get_model(name)

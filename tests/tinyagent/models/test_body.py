@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tinyagent.core import ModelReplyError
-from tinyagent.models import body
-from tinyagent.models.body import SseDecoder, read_events, read_json
+from tinyagent.models import endpoint
+from tinyagent.models.endpoint import SseDecoder, read_events, read_json
 
 STREAM = "text/event-stream; charset=utf-8"
 
@@ -19,7 +19,7 @@ async def _chunks(*chunks: bytes) -> AsyncGenerator[bytes]:
         yield chunk
 
 
-async def test_a_whole_reply_is_put_together() -> None:
+async def test_a_whole_reply_is_assembled() -> None:
     assert await read_json(_chunks(b'{"a"', b": 1}"), "application/json", "here") == {"a": 1}
 
 
@@ -32,13 +32,13 @@ async def test_events_end_with_the_connection() -> None:
     assert [event async for event in read_events(_chunks(b"data: 1\n\n"), STREAM, "here")] == [1]
 
 
-async def test_a_reply_that_is_no_stream_is_one_event() -> None:
+async def test_a_reply_that_is_not_a_stream_is_one_event() -> None:
     events = read_events(_chunks(b'{"a": 1}'), "application/json", "here")
     assert [event async for event in events] == [{"a": 1}]
 
 
 @pytest.mark.parametrize("data", [b"", b"<html>", b"[" * 100_000, b"\xff\xfe"])
-async def test_what_is_not_json_is_said_to_be_none_with_the_likely_cause(data: bytes) -> None:
+async def test_a_reply_that_is_not_json_is_reported_with_the_likely_cause(data: bytes) -> None:
     with pytest.raises(ModelReplyError) as caught:
         await read_json(_chunks(data), "text/html", "http://host/v1")
     assert str(caught.value) == (
@@ -48,7 +48,7 @@ async def test_what_is_not_json_is_said_to_be_none_with_the_likely_cause(data: b
 
 
 async def test_no_more_than_the_limit_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(body, "MAX_REPLY_BYTES", 10)
+    monkeypatch.setattr(endpoint, "MAX_REPLY_BYTES", 10)
     chunks = _chunks(b"[1, 2, 3]", b"  ", b"left")
     with pytest.raises(ModelReplyError, match="here sent over 10 bytes"):
         await read_json(chunks, "", "here")
@@ -56,7 +56,7 @@ async def test_no_more_than_the_limit_is_read(monkeypatch: pytest.MonkeyPatch) -
 
 
 async def test_a_stream_without_end_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(body, "MAX_STREAM_BYTES", 1000)
+    monkeypatch.setattr(endpoint, "MAX_STREAM_BYTES", 1000)
 
     async def for_ever() -> AsyncGenerator[bytes]:
         while True:
@@ -109,7 +109,7 @@ def test_what_counts_as_an_event(data: bytes, events: list[bytes]) -> None:
 
 
 @pytest.mark.parametrize("data", [b"data: " + b"x" * 200, b"data: xxxxxxxxx\n" * 20])
-def test_an_event_without_end_is_not_kept(data: bytes) -> None:
+def test_an_endless_event_is_not_buffered(data: bytes) -> None:
     with pytest.raises(ModelReplyError, match="an event of over 100 bytes"):
         SseDecoder(100).feed(data)
 

@@ -168,7 +168,7 @@ def test_an_error_that_is_null_is_none() -> None:
         ({"error": {}}, False),
     ],
 )
-def test_a_whole_reply_is_told_from_a_chunk(data: object, *, whole: bool) -> None:
+def test_a_whole_reply_is_distinguished_from_a_chunk(data: object, *, whole: bool) -> None:
     assert ChatReply().is_unstreamed(data) is whole
 
 

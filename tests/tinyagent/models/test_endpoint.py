@@ -14,7 +14,7 @@ import trustme
 
 from tinyagent import ConfigurationError, Message, OpenAIModel
 from tinyagent.core import ModelConnectionError, ModelReplyError, ModelRequest, ModelResponse
-from tinyagent.models import body
+from tinyagent.models import endpoint
 from tinyagent.models.endpoint import HttpEndpoint, sessions
 from tinyagent.testing import MockServer, Reply
 from tinyagent.testing.completions import completion_json
@@ -58,7 +58,7 @@ def test_an_address_that_is_none_is_refused_at_once(base_url: str, got: str) -> 
         ("https://user:secret@host/v1", "https://host/v1/chat/completions"),
     ],
 )
-def test_an_address_is_shown_without_what_is_secret(base_url: str, where: str) -> None:
+def test_an_address_is_shown_without_secrets(base_url: str, where: str) -> None:
     assert HttpEndpoint(base_url, None, 1).where == where
 
 
@@ -69,20 +69,20 @@ def test_a_key_that_no_header_can_hold_is_refused(key: str) -> None:
 
 
 @pytest.mark.parametrize("key", [" k ", "k\n"])
-async def test_space_around_a_key_is_no_part_of_it(key: str) -> None:
+async def test_space_around_a_key_is_ignored(key: str) -> None:
     async with MockServer(["hi"]) as server:
         await OpenAIModel("mock", base_url=server.base_url, api_key=key).complete(REQUEST)
     assert server.keys == ["k"]
 
 
-async def test_user_and_password_in_the_address_do_not_stand_in_the_keys_way() -> None:
+async def test_the_key_takes_precedence_over_a_user_and_password_in_the_address() -> None:
     async with MockServer(["hi"]) as server:
         address = server.base_url.replace("//", "//user:secret@")
         await OpenAIModel("mock", base_url=address, api_key="k").complete(REQUEST)
     assert server.keys == ["k"]
 
 
-async def test_what_no_encoding_can_say_is_sent_as_a_question_mark() -> None:
+async def test_text_that_cannot_be_encoded_is_sent_as_a_question_mark() -> None:
     async with MockServer(["hi"]) as server:
         model = OpenAIModel("mock", base_url=server.base_url)
         await model.complete(ModelRequest((Message("user", "a\ud800b ü"),)))
@@ -96,7 +96,7 @@ async def test_a_compressed_reply_is_read() -> None:
         assert (await model.complete(REQUEST)).content == "hi"
 
 
-async def test_a_reply_that_is_not_what_its_header_says_is_a_broken_connection() -> None:
+async def test_a_reply_that_contradicts_its_header_is_a_broken_connection() -> None:
     async with MockServer([Reply(b"no gzip", headers={"Content-Encoding": "gzip"})]) as server:
         model = OpenAIModel("mock", base_url=server.base_url)
         with pytest.raises(ModelConnectionError, match="broke before the answer was complete"):
@@ -106,7 +106,7 @@ async def test_a_reply_that_is_not_what_its_header_says_is_a_broken_connection()
 async def test_a_small_reply_that_unpacks_into_a_huge_one_is_not_read(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(body, "MAX_REPLY_BYTES", 100_000)
+    monkeypatch.setattr(endpoint, "MAX_REPLY_BYTES", 100_000)
     packed = gzip.compress(b" " * 50_000_000)
     async with MockServer([Reply(packed, headers={"Content-Encoding": "gzip"})]) as server:
         model = OpenAIModel("mock", base_url=server.base_url, retries=0)
@@ -159,7 +159,7 @@ async def test_a_certificate_is_checked_against_the_authorities_of_the_environme
 @pytest.mark.parametrize(
     ("no_proxy", "asked"), [("", "proxy"), ("127.0.0.1", "server"), ("*", "server")]
 )
-async def test_a_proxy_is_taken_from_the_environment(
+async def test_the_environment_sets_the_proxy(
     monkeypatch: pytest.MonkeyPatch, no_proxy: str, asked: str
 ) -> None:
     async with MockServer(["server"]) as server, MockServer(["proxy"]) as proxy:

@@ -23,8 +23,8 @@ from tinyagent.models.failures import (
     parse_retry_after,
     read_error,
     status_error,
-    without_key,
 )
+from tinyagent.models.remote import without_key
 
 BODY = '{"error": {"message": "no such model", "code": 5}}'
 
@@ -64,7 +64,7 @@ def test_each_status_has_its_error(status: int, kind: type[ModelError]) -> None:
         (302, "redirects are not followed"),
     ],
 )
-def test_what_the_caller_can_mend_is_said(status: int, mend: str) -> None:
+def test_an_error_that_the_caller_can_fix_says_how(status: int, mend: str) -> None:
     assert mend in str(status_error(status, {}, "", "http://host/v1"))
 
 
@@ -73,7 +73,7 @@ def test_used_up_quota_is_not_tried_again() -> None:
     assert type(error) is ModelRefused
 
 
-def test_the_wait_that_the_server_asks_for_is_kept() -> None:
+def test_the_wait_that_the_server_requests_is_respected() -> None:
     assert status_error(429, {"Retry-After": "7"}, "", "here").retry_after == 7
     assert status_error(503, {"Retry-After": "7"}, "", "here").retry_after == 7
     assert status_error(503, {}, "", "here").retry_after is None
@@ -111,7 +111,7 @@ def test_too_long_a_conversation_is_known_by_its_code() -> None:
         (422, "tools: Extra inputs are not permitted"),
     ],
 )
-def test_a_form_that_is_not_taken_is_known_by_its_words(status: int, said: str) -> None:
+def test_an_unsupported_format_is_recognized_by_the_message(status: int, said: str) -> None:
     error = status_error(status, {}, json.dumps({"error": {"message": said}}), "here")
     assert type(error) is ModelFormatRefused
     assert said in str(error)
@@ -193,7 +193,7 @@ def test_what_an_error_body_says(body: str, said: str) -> None:
 
 
 @pytest.mark.parametrize("data", [None, 5, [], {"error": []}, {"error": {"message": 5}}])
-def test_an_error_that_says_nothing_readable_says_nothing(data: object) -> None:
+def test_an_unreadable_error_has_no_message(data: object) -> None:
     assert error_detail(data) == ""
 
 

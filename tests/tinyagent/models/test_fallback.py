@@ -87,7 +87,7 @@ async def test_the_next_one_answers_when_one_fails(kind: type[ModelError], way: 
 
 @WAYS
 @pytest.mark.parametrize("kind", [ModelContextTooLong, ModelFormatRefused])
-async def test_what_the_run_mends_is_not_hidden_by_another_model(
+async def test_an_error_that_the_run_fixes_is_not_hidden_by_another_model(
     kind: type[ModelError], way: str
 ) -> None:
     last = ScriptedModel(["never asked"])
@@ -99,7 +99,7 @@ async def test_what_the_run_mends_is_not_hidden_by_another_model(
 
 
 @WAYS
-async def test_a_mistake_of_the_caller_is_no_failure_of_the_model(way: str) -> None:
+async def test_an_error_of_the_caller_is_not_a_failure_of_the_model(way: str) -> None:
     second = ScriptedModel(["never asked"])
     with pytest.raises(ConfigurationError, match="has no more answers"):
         await _ask(FallbackModel([ScriptedModel([]), second]), way)
@@ -128,7 +128,7 @@ async def test_nothing_is_remembered_between_requests(way: str) -> None:
 
 
 @pytest.mark.parametrize("error", [ModelConnectionError("cut"), None], ids=["fails", "just ends"])
-async def test_what_was_streamed_before_a_failure_is_void(error: ModelError | None) -> None:
+async def test_deltas_before_a_failure_are_void(error: ModelError | None) -> None:
     begun = Halting([ModelDelta("Half"), ModelDelta("hm", "reasoning")], error)
     model = FallbackModel([begun, Halting([], error), ScriptedModel(["All of it"])])
     items = [item async for item in model.stream(REQUEST)]
@@ -142,7 +142,7 @@ async def test_what_was_streamed_before_a_failure_is_void(error: ModelError | No
     ]
 
 
-async def test_no_restart_is_told_when_nothing_follows() -> None:
+async def test_no_restart_is_reported_if_nothing_follows() -> None:
     model = FallbackModel([Halting([ModelDelta("Half")], ModelTimeout("late"))])
     stream = model.stream(REQUEST)
     assert await anext(stream) == ModelDelta("Half")
@@ -182,6 +182,6 @@ def test_it_is_named_after_its_models(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
-def test_no_models_are_no_fallback() -> None:
+def test_a_fallback_needs_models() -> None:
     with pytest.raises(ConfigurationError, match="needs at least one model"):
         FallbackModel([])

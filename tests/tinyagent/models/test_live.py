@@ -37,13 +37,15 @@ def test_it_tries_each_provider_of_the_table() -> None:
 async def test_without_keys_it_says_which_variables_to_set() -> None:
     code, out, _ = await _live()
     assert code == 0
-    assert len(out.splitlines()) == len(MODELS)
+    first, *lines = out.splitlines()
+    assert first.startswith("nothing was tried:")
+    assert len(lines) == len(MODELS)
     for provider in PROVIDERS.values():
         end = "API_KEY" if provider.needs_key else "BASE_URL"
         assert re.search(rf"skipped: +set {provider.variables}_{end}\n", out)
 
 
-async def test_it_calls_nobody_in_ci() -> None:
+async def test_it_makes_no_calls_in_ci() -> None:
     assert (await _live(CI="true", DEEPSEEK_API_KEY="k"))[0] == 2
 
 
@@ -66,6 +68,6 @@ def _reply(received: Received) -> str:
     return "Red." if received.attachments else "No."
 
 
-async def test_a_name_that_is_no_model_is_said() -> None:
+async def test_an_object_that_is_not_a_model_is_reported() -> None:
     code, _, err = await _live("gpt-4.1")
     assert (code, err) == (1, "Error: 'gpt-4.1' is no provider:model\n")

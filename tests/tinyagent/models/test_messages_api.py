@@ -46,7 +46,7 @@ def _assemble(sent: list[dict[str, Any]]) -> tuple[list[ModelDelta], MessagesRep
     return [delta for event in sent for delta in assembler.add(event)], assembler
 
 
-def test_the_system_prompt_stands_apart() -> None:
+def test_the_system_prompt_is_separate() -> None:
     body = _encode(Message("system", "Be kind."), Message("user", "hi"), Message("system", "Now."))
     assert body["system"] == "Be kind.\n\nNow."
     assert body["messages"] == [{"role": "user", "content": [{"type": "text", "text": "hi"}]}]
@@ -140,7 +140,7 @@ _turns = st.lists(
 
 
 @given(_turns)
-def test_any_conversation_of_an_agent_is_taken_by_the_api(
+def test_the_api_accepts_any_conversation_of_an_agent(
     turns: list[tuple[Any, str, int]],
 ) -> None:
     messages = [Message("user", "begin")]
@@ -224,13 +224,13 @@ def test_a_stream_is_not_whole_before_it_says_so() -> None:
     ("kind", "status"),
     [("overloaded_error", 529), ("rate_limit_error", 429), ("new_error", 500), (None, 500)],
 )
-def test_errors_in_the_stream_stand_for_a_status(kind: str | None, status: int) -> None:
+def test_errors_in_the_stream_map_to_a_status(kind: str | None, status: int) -> None:
     with pytest.raises(ModelError, match=f"the server answered {status}"):
         MessagesReply().add({"type": "error", "error": {"type": kind}})
 
 
 @pytest.mark.parametrize("data", [None, 5, [], {}, {"content": 5}, {"content": [5]}])
-def test_what_is_no_message_is_a_reply_error(data: Any) -> None:
+def test_a_reply_that_is_not_a_message_is_an_error(data: Any) -> None:
     with pytest.raises(ModelReplyError, match="the reply has"):
         MessagesReply().read(data)
 

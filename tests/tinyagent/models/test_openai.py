@@ -70,7 +70,7 @@ async def test_a_refusal_ends_without_another_try() -> None:
 
 
 @pytest.mark.parametrize("retries", [0, 3])
-async def test_the_number_of_retries_is_kept(retries: int) -> None:
+async def test_the_number_of_retries_is_respected(retries: int) -> None:
     async with MockServer([error_reply(500, "down")]) as server:
         model = OpenAIModel("m", base_url=server.base_url, retries=retries)
         with pytest.raises(ModelError):

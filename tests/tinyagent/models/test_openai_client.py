@@ -103,7 +103,7 @@ async def test_each_failure_in_mid_stream_has_its_error(
         await _ask(reply, "stream")
 
 
-async def test_a_server_that_is_not_there_is_said_to_be_so() -> None:
+async def test_an_unreachable_server_is_reported() -> None:
     async with AsyncOpenAI(base_url="http://127.0.0.1:1/v1", api_key="k") as client:
         with pytest.raises(ModelConnectionError, match=r"127\.0\.0\.1:1/v1/ failed: All conn"):
             await OpenAIModel("m", client=client).complete(REQUEST)
@@ -122,7 +122,7 @@ async def test_retries_are_made_by_the_model_and_not_by_the_client_too() -> None
     assert client.is_closed()
 
 
-async def test_a_client_with_a_connection_of_its_own_is_used_as_it_is() -> None:
+async def test_a_client_with_its_own_connection_is_used_unchanged() -> None:
     async with (
         MockServer([ANSWER]) as server,
         httpx2.AsyncClient(headers={"X-Own": "1"}) as http,

@@ -190,7 +190,7 @@ async def test_an_agent_brings_all_items_back_as_they_came(*, streams: bool) -> 
     assert server.requests[0]["instructions"].startswith("You")
 
 
-async def test_a_stream_gives_reasoning_and_text_apart() -> None:
+async def test_a_stream_separates_reasoning_and_text() -> None:
     async with _server(_response(THOUGHT, ANSWER)) as server:
         request = ModelRequest((Message("user", "hi"),))
         *deltas, response = [item async for item in _model(server).stream(request)]

@@ -144,7 +144,7 @@ ECHOES: dict[str, tuple[str, str, dict[str, Any]]] = {
 
 @pytest.mark.parametrize("streamed", [False, True])
 @pytest.mark.parametrize("case", ECHOES)
-def test_what_a_provider_sends_goes_back_as_it_came(case: str, *, streamed: bool) -> None:
+def test_opaque_data_goes_back_unchanged(case: str, *, streamed: bool) -> None:
     name, model, message = ECHOES[case]
     assert _echo(name, model, message, streamed=streamed) == message
 
@@ -181,7 +181,7 @@ def test_pieces_of_openrouters_details_are_joined() -> None:
     assert thought == Reasoning("Hm.", Opaque("openrouter", "m", {"reasoning_details": DETAILS}))
 
 
-def test_gemini_is_given_a_placeholder_for_calls_of_other_models() -> None:
+def test_gemini_gets_a_placeholder_for_calls_of_other_models() -> None:
     calls = (ToolCall("1", "add"), ToolCall("2", "add"))
     asked = (Message("user", "go"), Message("assistant", "", calls))
     first, second = _body("gemini", "gemini-3-pro", *asked)["messages"][1]["tool_calls"]
@@ -192,7 +192,7 @@ def test_gemini_is_given_a_placeholder_for_calls_of_other_models() -> None:
     assert "extra_content" not in old[0]
 
 
-def test_deepseek_and_kimi_are_given_reasoning_for_messages_of_other_models() -> None:
+def test_deepseek_and_kimi_get_reasoning_for_messages_of_other_models() -> None:
     called = Message("assistant", "", (ToolCall("1", "add"),))
     said = Message("assistant", "so")
     deepseek = _body("deepseek", "deepseek-v4", called, said)["messages"]
@@ -244,7 +244,7 @@ def test_mistral_hears_no_user_right_after_a_tool_and_no_unknown_keys() -> None:
         ("vllm", "m", 100, {"temperature": 0.0, "thinking_token_budget": 100}),
     ],
 )
-def test_reasoning_and_temperature_are_said_as_the_provider_takes_them(
+def test_reasoning_and_temperature_are_sent_in_the_provider_s_form(
     name: str, model: str, wish: Any, sent: dict[str, Any]
 ) -> None:
     body = _body(name, model, Message("user", "hi"), temperature=0.0, reasoning=wish)

@@ -166,7 +166,7 @@ async def test_another_word_in_the_prompt_shows_the_difference(path: Path, way: 
     assert len(lines) < 26
 
 
-async def test_a_mismatch_ends_a_run_like_any_mistake_of_the_caller(path: Path) -> None:
+async def test_a_mismatch_ends_a_run_like_any_error_of_the_caller(path: Path) -> None:
     await RecordedModel(path, ScriptedModel(["x"])).complete(REQUEST)
     events = [event async for event in ReactAgent(RecordedModel(path)).stream("hi")]
     last = events[-1]
@@ -293,7 +293,7 @@ async def test_a_connection_made_again_is_recorded_as_the_run_saw_it(path: Path)
     assert await _items(RecordedModel(path)) == recorded
 
 
-async def test_a_mistake_of_the_caller_is_not_recorded(path: Path) -> None:
+async def test_an_error_of_the_caller_is_not_recorded(path: Path) -> None:
     with pytest.raises(ConfigurationError, match="script of the ScriptedModel has no more answers"):
         await RecordedModel(path, ScriptedModel([])).complete(REQUEST)
     assert not _written(path)

@@ -96,7 +96,7 @@ def test_failures_survive_the_file(path: Path, kind: type[ModelError]) -> None:
     assert exchange.deltas == (ModelDelta("half"),)
 
 
-def test_a_failure_of_a_kind_that_is_not_ours_is_kept_as_the_nearest_that_is(path: Path) -> None:
+def test_a_foreign_error_class_is_recorded_as_its_nearest_base(path: Path) -> None:
     class Throttled(ModelRateLimited):
         pass
 
@@ -164,7 +164,7 @@ def test_nothing_of_a_request_or_an_answer_is_forgotten() -> None:
 KEPT: list[Any] = [ModelRequest, RequestFormat, ModelResponse, RawToolCall, ModelDelta, Usage]
 
 
-def test_a_mapping_that_is_no_dictionary_is_written_too(path: Path) -> None:
+def test_a_mapping_that_is_not_a_dictionary_is_written_too(path: Path) -> None:
     tool = MappingProxyType({"type": "function", "function": MappingProxyType({"name": "f"})})
     request = ModelRequest(REQUEST.messages, RequestFormat((tool,)))
     write_recording(path, "m", [Exchange(request, ModelResponse("x"))])
@@ -173,7 +173,9 @@ def test_a_mapping_that_is_no_dictionary_is_written_too(path: Path) -> None:
     assert digest(read) == digest(request)
 
 
-def test_what_has_no_json_form_is_not_written_and_the_old_file_stays(tmp_path: Path) -> None:
+def test_a_request_without_a_json_form_keeps_the_old_file(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "run.json"
     write_recording(path, "m", [])
     before = path.read_bytes()
@@ -184,7 +186,7 @@ def test_what_has_no_json_form_is_not_written_and_the_old_file_stays(tmp_path: P
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_folders_are_made_and_nothing_else_is_left_there(tmp_path: Path) -> None:
+def test_folders_are_created_and_nothing_else_is_left_there(tmp_path: Path) -> None:
     path = tmp_path / "some" / "where" / "run.json"
     write_recording(path, "m", [])
     assert list(path.parent.iterdir()) == [path]
@@ -277,7 +279,7 @@ def test_a_faulty_file_says_where_it_fails(
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"\xff", b"[" * 100_000, b"[]", b"null", b"{}"])
-def test_a_foreign_file_is_no_recording(tmp_path: Path, content: bytes) -> None:
+def test_a_foreign_file_is_not_a_recording(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "run.json"
     path.write_bytes(content)
     with pytest.raises(ConfigurationError, match=r"run\.json is not a recording: it "):

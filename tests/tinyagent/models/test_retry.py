@@ -34,7 +34,7 @@ async def _try(*errors: Exception, retries: int = 2) -> int:
     return tries
 
 
-async def test_what_succeeds_is_tried_once() -> None:
+async def test_a_success_is_one_attempt() -> None:
     assert await _try() == 1
 
 
@@ -51,7 +51,7 @@ async def test_the_last_failure_is_let_through(retries: int) -> None:
 
 
 @pytest.mark.parametrize("error", [ModelRefused("no"), ValueError("no")])
-async def test_what_would_fail_again_is_not_tried_again(error: Exception) -> None:
+async def test_a_permanent_failure_is_not_retried(error: Exception) -> None:
     with pytest.raises(type(error)):
         await _try(error)
 

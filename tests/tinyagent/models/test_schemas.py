@@ -166,14 +166,14 @@ def test_an_action_fits_each_subset(name: str) -> None:
         jsonschema.validate({"action": {**action, "tool": "other"}}, rewritten)
 
 
-def test_an_object_of_any_keys_cannot_be_said_strictly() -> None:
+def test_an_object_with_arbitrary_keys_has_no_strict_form() -> None:
     schema = action_schema([COUNT], None)
     assert openai_schema(schema) is None
     assert anthropic_schema(schema) is None
     assert gemini_schema(schema) is not None
 
 
-def test_what_holds_itself_is_for_openai_only() -> None:
+def test_only_openai_supports_recursive_schemas() -> None:
     schema = TypeAdapter(Tree).json_schema()
     wrapped = {"type": "object", "properties": {"tree": {"$ref": "#/$defs/Tree"}}}
     wrapped |= {"required": ["tree"], "$defs": schema["$defs"]}
@@ -196,12 +196,12 @@ def test_what_holds_itself_is_for_openai_only() -> None:
         {"allOf": [{"type": "object"}, {"type": "object"}]},
     ],
 )
-def test_what_a_subset_cannot_say_is_none(schema: dict[str, Any]) -> None:
+def test_a_schema_outside_the_subset_is_none(schema: dict[str, Any]) -> None:
     assert openai_schema(schema) is None
     assert anthropic_schema(schema) is None
 
 
-def test_a_default_is_told_in_words_where_all_must_be_given() -> None:
+def test_a_default_is_described_if_all_properties_are_required() -> None:
     schema = {"type": "object", "properties": {"n": {"type": "integer", "default": 5}}}
     rewritten = openai_schema(schema)
     assert rewritten is not None
@@ -304,7 +304,7 @@ def _structured(*tools: Tool) -> ModelRequest:
     )
 
 
-def test_each_provider_is_sent_what_it_takes() -> None:
+def test_each_provider_gets_the_form_that_it_accepts() -> None:
     request = _structured(DRAW)
 
     def sent(name: str, model: str, request: ModelRequest = request) -> Any:
@@ -320,7 +320,7 @@ def test_each_provider_is_sent_what_it_takes() -> None:
     assert (loose["strict"], loose["schema"]["type"]) == (False, "object")
 
 
-def test_responses_and_anthropic_are_sent_what_they_take() -> None:
+def test_responses_and_anthropic_get_the_form_that_they_accept() -> None:
     provider = PROVIDERS["openai"].for_model("gpt-5.5")
     body = encode_responses("gpt-5.5", _structured(DRAW), stream=False, provider=provider)
     form = body["text"]["format"]
@@ -332,7 +332,7 @@ def test_responses_and_anthropic_are_sent_what_they_take() -> None:
     assert "output_config" not in loose
 
 
-def test_an_action_in_an_object_of_its_own_is_read() -> None:
+def test_an_action_in_a_separate_object_is_read() -> None:
     action = {"scratchpad": "", "tool": "_count", "arguments": {"words": {}}}
     reply = ModelResponse(json.dumps({"action": action}))
     (call,) = OpenAIStructuredAdapter().extract_tool_calls(reply, [COUNT])

@@ -23,7 +23,7 @@ async def test_answers_come_one_a_request() -> None:
     assert model.requests == [REQUEST] * 4
 
 
-async def test_a_used_up_script_is_a_mistake_of_the_caller() -> None:
+async def test_an_exhausted_script_is_an_error_of_the_caller() -> None:
     with pytest.raises(ConfigurationError, match="ScriptedModel has no more answers"):
         await ScriptedModel([]).complete(REQUEST)
 
@@ -33,7 +33,7 @@ async def test_an_exception_in_the_script_is_raised() -> None:
         await ScriptedModel([LookupError("mine")]).complete(REQUEST)
 
 
-async def test_a_function_answers_by_what_is_asked() -> None:
+async def test_a_function_answers_depending_on_the_request() -> None:
     model = ScriptedModel(lambda request: request.messages[-1].text.upper())
     assert (await model.complete(REQUEST)).content == "HI"
 

@@ -32,7 +32,7 @@ async def test_every_request_is_accepted(route: str, kind: Kind, *, streamed: bo
 
 
 @pytest.mark.parametrize("cell", KILLED_CELLS, ids=str)
-async def test_a_run_that_was_killed_goes_on_with_its_reasoning(cell: Cell) -> None:
+async def test_a_killed_run_continues_with_its_reasoning(cell: Cell) -> None:
     faults, _ = await play(cell)
     assert faults == ""
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tinyagent import Usage
 from tinyagent.core import ModelResponse, RawToolCall
-from tinyagent.models.body import SseDecoder
+from tinyagent.models.endpoint import SseDecoder
 from tinyagent.models.wire.chat_reply import ChatReply
 from tinyagent.testing.completions import completion_json, completion_sse
 
@@ -33,7 +33,7 @@ responses = st.builds(
 
 
 @given(responses)
-def test_a_streamed_reply_is_put_together_as_it_was(response: ModelResponse) -> None:
+def test_a_streamed_reply_is_reassembled_unchanged(response: ModelResponse) -> None:
     assembler = ChatReply()
     events = SseDecoder(10**9).feed(completion_sse(response))
     assert events.pop() == b"[DONE]"

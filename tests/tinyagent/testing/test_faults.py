@@ -46,7 +46,7 @@ def test_the_faults_have_these_names() -> None:
 
 
 def test_an_unknown_fault_is_answered_with_the_known_ones() -> None:
-    with pytest.raises(ConfigurationError, match="no fault 'smoke'; there are: cut-off JSON, "):
+    with pytest.raises(ConfigurationError, match="unknown fault 'smoke'; use one of: cut-off"):
         fault("smoke", CALL)
 
 

@@ -23,7 +23,7 @@ async def test_a_function_answers_by_the_body() -> None:
         assert (await model.complete(REQUEST)).content == "HI"
 
 
-async def test_what_came_is_kept() -> None:
+async def test_requests_are_recorded() -> None:
     async with MockServer(["hi"]) as server:
         await OpenAIModel("mock", base_url=server.base_url, api_key="k").complete(REQUEST)
         await OpenAIModel("mock", base_url=server.base_url).complete(REQUEST)

@@ -55,7 +55,7 @@ async def test_a_result_is_tied_to_its_call_and_timed() -> None:
     assert result.duration_seconds >= 0
 
 
-async def test_a_failure_is_told_without_its_traceback_which_goes_to_the_log(
+async def test_a_failure_is_reported_without_its_traceback_which_goes_to_the_log(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     result = await _call(_raising(ValueError("no luck")))
@@ -71,7 +71,7 @@ async def test_advice_is_passed_on_in_the_tools_own_words() -> None:
     assert (result.content, result.is_error) == ("Try again: use ISO dates", True)
 
 
-async def test_wrong_arguments_are_told_field_by_field() -> None:
+async def test_wrong_arguments_are_reported_field_by_field() -> None:
     def add(a: int) -> int:
         """Add."""
         return a
@@ -189,7 +189,7 @@ async def test_a_call_that_failed_is_made_again_as_often_as_it_may(
     assert caplog.records == []
 
 
-async def test_the_model_is_told_once_when_all_tries_have_failed(
+async def test_the_model_sees_one_error_after_all_attempts_failed(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     work, tries = _failing(9, ValueError("no luck"))
@@ -212,7 +212,7 @@ async def test_a_call_that_ran_out_of_time_is_made_again() -> None:
     assert (result.content, len(tries)) == ("done", 2)
 
 
-async def test_what_the_model_must_mend_is_told_at_once() -> None:
+async def test_an_error_that_the_model_must_fix_is_reported_at_once() -> None:
     work, tries = _failing(9, ToolRetry("use ISO dates"))
     assert (await _call(work, retries=5)).content == "Try again: use ISO dates"
     assert len(tries) == 1
@@ -270,7 +270,7 @@ class Record(BaseModel):
         (b"bytes", '"bytes"'),
     ],
 )
-def test_what_a_model_reads_of_a_result(value: object, text: str) -> None:
+def test_the_text_of_a_result_for_a_model(value: object, text: str) -> None:
     assert as_text(value) == text
 
 

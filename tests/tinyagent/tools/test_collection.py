@@ -20,7 +20,7 @@ class Ledger:
         return 5
 
 
-def test_tools_functions_and_methods_are_taken_in_their_order() -> None:
+def test_tools_functions_and_methods_are_collected_in_order() -> None:
     made = Tool.from_function(add, name="plus")
     tools = collect_tools([made, add, Ledger().total])
     assert list(tools) == ["plus", "add", "total"]
@@ -31,12 +31,12 @@ async def test_a_method_is_called_on_its_object() -> None:
     assert await collect_tools([Ledger().total])["total"].run({}) == 5
 
 
-def test_nothing_is_no_tools() -> None:
+def test_no_items_are_no_tools() -> None:
     assert collect_tools(()) == {}
 
 
 @pytest.mark.parametrize("item", ["add", 5, None, int, Ledger(), functools.partial(add, 1)])
-def test_what_is_no_tool_is_named_with_the_mend(item: Any) -> None:
+def test_an_item_that_is_not_a_tool_is_named_with_the_fix(item: Any) -> None:
     with pytest.raises(ToolDefinitionError) as caught:
         collect_tools([item])
     assert str(caught.value) == (

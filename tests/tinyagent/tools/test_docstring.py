@@ -54,7 +54,7 @@ def _documented(doc: str | None) -> object:
 
 
 @pytest.mark.parametrize("doc", [GOOGLE, NUMPY, REST], ids=["google", "numpy", "rest"])
-def test_each_style_gives_the_text_and_the_parameters(doc: str) -> None:
+def test_each_style_yields_the_text_and_the_parameters(doc: str) -> None:
     text, parameters = read_docstring(_documented(doc))  # type: ignore[arg-type]
     assert text == "Add two numbers.\n\nExactly, for integers."
     assert parameters["a"] == "the first."
@@ -66,7 +66,7 @@ def test_one_line_is_the_text() -> None:
     assert read_docstring(_documented("Add.")) == ("Add.", {})  # type: ignore[arg-type]
 
 
-def test_no_docstring_is_no_text() -> None:
+def test_a_missing_docstring_is_an_empty_text() -> None:
     assert read_docstring(_documented(None)) == ("", {})  # type: ignore[arg-type]
 
 

@@ -121,14 +121,14 @@ def test_the_context_is_not_shown_to_the_model() -> None:
     assert list(parameters.json_schema["properties"]) == ["a"]
 
 
-def test_the_model_cannot_give_a_context_of_its_own() -> None:
+def test_the_model_cannot_pass_a_context() -> None:
     def fn(a: int, run: RunContext) -> None: ...
 
     with pytest.raises(ToolArgumentsError, match="run: there is no such argument"):
         _parameters(fn).validate({"a": 1, "run": {}})
 
 
-def test_constraints_are_shown_and_kept() -> None:
+def test_constraints_are_shown_and_enforced() -> None:
     def fn(a: Annotated[int, Field(ge=1)]) -> None: ...
 
     parameters = _parameters(fn)

@@ -59,5 +59,5 @@ def test_the_decorator_fills_the_registry() -> None:
         (["add", "adds"], "there is no tool 'ad'; did you mean add or adds? Tools: add, adds"),
     ],
 )
-def test_what_is_said_of_an_unknown_tool(known: list[str], said: str) -> None:
+def test_the_message_for_an_unknown_tool(known: list[str], said: str) -> None:
     assert unknown_tool("ad", known) == said

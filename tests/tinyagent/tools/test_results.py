@@ -26,7 +26,7 @@ def test_a_result_that_fits_is_left_as_it_is() -> None:
     assert not store.is_used
 
 
-def test_a_long_result_is_cut_in_the_middle_and_says_how_to_read_on() -> None:
+def test_a_long_result_is_cut_in_the_middle_and_says_how_to_read_the_rest() -> None:
     store = ResultStore(max_chars=10)
     text = "abcdefghijklmnop"
     bounded = store.bounded(text)
@@ -69,7 +69,7 @@ async def test_a_page_is_bounded_too() -> None:
     assert last == {"text": "", "total_characters": 3 * PAGE_CHARS}
 
 
-async def test_a_wrong_handle_is_told_with_the_right_ones() -> None:
+async def test_a_wrong_handle_is_reported_with_the_valid_ones() -> None:
     store = ResultStore(max_chars=10)
     handle = _handle(store.bounded("x" * 20))
     with pytest.raises(ToolRetry, match=f"this run has no result 'r1', only: {handle};"):
@@ -92,7 +92,7 @@ def test_the_same_text_has_the_same_handle_and_others_have_others() -> None:
     assert len({first, second, odd}) == 3
 
 
-def test_the_tool_keeps_off_a_name_that_is_taken() -> None:
+def test_the_tool_avoids_a_name_that_is_taken() -> None:
     assert ResultStore().tool.name == "read_result"
     store = ResultStore(max_chars=10, taken={"read_result"})
     assert store.tool.name == "read_cut_off_result"

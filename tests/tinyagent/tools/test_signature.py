@@ -55,7 +55,7 @@ def bare(query: Any) -> Any:
     return query
 
 
-def test_a_signature_is_what_one_would_write() -> None:
+def test_a_signature_looks_handwritten() -> None:
     assert python_signature(Tool.from_function(find)) == (
         "find(city: str, count: int = 3, exact: bool = False,"
         " kind: Literal['bar', 'café'] = 'bar', near: list[float] | None = None) -> list[str]"
@@ -68,7 +68,7 @@ def test_the_runs_own_parameter_is_not_shown() -> None:
     assert python_signature(tool) == "with_run(place: dict, more: dict) -> Place"
 
 
-def test_the_fields_of_a_nested_model_are_told() -> None:
+def test_the_fields_of_a_nested_model_are_described() -> None:
     stub = python_stub(Tool.from_function(with_run))
     assert "place: " in stub
     assert "city: str, zip: int | None = None" in stub
@@ -78,7 +78,7 @@ def test_a_tool_has_its_own_name() -> None:
     assert python_signature(Tool.from_function(find, name="search")).startswith("search(city: str")
 
 
-def test_a_tool_of_a_server_says_nothing_of_its_result() -> None:
+def test_a_tool_of_a_server_has_no_return_type() -> None:
     def fn(**arguments):  # type: ignore[no-untyped-def]  # noqa: ANN003, ANN202
         return arguments
 
@@ -106,7 +106,7 @@ def test_types_of_a_schema(schema: dict[str, Any], text: str) -> None:
     assert python_signature(tool) == f"t(x: {text}) -> None"
 
 
-def test_a_stub_is_a_function_that_says_what_it_does() -> None:
+def test_a_stub_is_a_function_with_its_description() -> None:
     assert python_stub(Tool.from_function(find)) == (
         "def find(city: str, count: int = 3, exact: bool = False,"
         " kind: Literal['bar', 'café'] = 'bar', near: list[float] | None = None) -> list[str]:\n"

@@ -25,7 +25,7 @@ class Order(BaseModel):
     count: int = 1
 
 
-def test_a_tool_says_what_the_function_says() -> None:
+def test_a_tool_describes_its_function() -> None:
     made = Tool.from_function(double)
     assert (made.name, made.doc, made.description) == (
         "double",
@@ -90,7 +90,7 @@ async def test_a_method_keeps_its_object() -> None:
     assert list(made.json_schema["properties"]) == ["by"]
 
 
-async def test_a_tool_is_given_the_context_of_the_run() -> None:
+async def test_a_tool_receives_the_context_of_the_run() -> None:
     @tool
     def task_of(run: RunContext) -> str:
         """Say the task."""
@@ -132,7 +132,7 @@ def _untyped(a: int):  # type: ignore[no-untyped-def]  # noqa: ANN202
         (_untyped, "tool '_untyped' has no return type hint; write `-> str`"),
     ],
 )
-def test_what_is_missing_is_said_with_the_mend(fn: Callable[..., Any], said: str) -> None:
+def test_a_missing_part_is_reported_with_the_fix(fn: Callable[..., Any], said: str) -> None:
     with pytest.raises(ToolDefinitionError, match=said):
         tool(fn)
 

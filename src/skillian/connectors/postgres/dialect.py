@@ -10,6 +10,7 @@ from typing import Any
 
 from sqlglot import exp
 
+from skillian.connectors import floats
 from skillian.connectors.dialects import replaced
 from skillian.errors import QueryError
 
@@ -60,7 +61,10 @@ def _cast(node: exp.Cast) -> exp.Expr:
 
 
 def _to_text(node: exp.Cast) -> exp.Expr:
-    return _collated(exp.cast(_inner(node.this), "TEXT"))
+    float_kind = floats.printed(node)
+    value = _inner(node.this)
+    text = floats.shortest(value, float_kind, "postgres") if float_kind else None
+    return _collated(text or exp.cast(value, "TEXT"))
 
 
 def _to_boolean(node: exp.Cast) -> exp.Expr:

@@ -6,12 +6,11 @@ from typing import Any
 
 from sqlglot import exp
 
+from skillian.connectors import floats
 from skillian.connectors.dialects import replaced
 from skillian.errors import QueryError
 
 _Type = exp.DataType.Type
-# Numbers of significant digits to try before Java's own text, and the most that is reliable.
-_DIGITS = {_Type.DOUBLE: ((15,), 16), _Type.FLOAT: ((6, 7), 8)}
 # strftime's codes and Java's patterns for them.
 _PATTERNS = {
     "%Y": "yyyy",
@@ -47,39 +46,8 @@ def _cast(node: exp.Cast) -> exp.Expr:
         return _as(_inner(node.this), "DECIMAL(38, 0)")
     if goal == _Type.TEXT and source is not None and source.this == _Type.TIMESTAMPTZ:
         return exp.DPipe(this=exp.cast(_inner(node.this), "TEXT"), expression=_text("+00"))
-    if goal == _Type.TEXT and source is not None and source.this in _DIGITS:
-        return _shortest(_inner(node.this), source.this)
-    return node
-
-
-def _shortest(value: exp.Expr, kind: Any) -> exp.Expr:
-    """Return the shortest text that reads as this float; Java itself has it since version 19."""
-    few, many = _DIGITS[kind]
-    printed = exp.Cast(this=value, to=exp.DataType.build("TEXT"))
-    case = exp.case().when(exp.Is(this=value.copy(), expression=exp.Null()), exp.null())
-    for digits in few:
-        text, same = _rounded(value, kind, digits)
-        case = case.when(same, text)
-    # Of two equally short and near texts, Java prints the even one.
-    mantissa = exp.Anonymous(
-        this="SPLIT_PART", expressions=[printed.copy(), _text("E"), exp.Literal.number(1)]
-    )
-    length = exp.Length(
-        this=exp.Anonymous(
-            this="REGEXP_REPLACE", expressions=[mantissa, _text("[^0-9]"), _text("")]
-        )
-    )
-    case = case.when(exp.LTE(this=length, expression=exp.Literal.number(many)), printed)
-    text, same = _rounded(value, kind, many)
-    return exp.Paren(this=case.when(same, text).else_(printed.copy()))
-
-
-def _rounded(value: exp.Expr, kind: Any, digits: int) -> tuple[exp.Expr, exp.Expr]:
-    """Return the text with this number of digits, and the test that it reads as the same float."""
-    pattern = _text(f"%.{digits - 1}e")
-    text = exp.Anonymous(this="FORMAT_STRING", expressions=[pattern, value.copy()])
-    read = exp.Cast(this=text.copy(), to=exp.DataType.build(kind))
-    return text, exp.EQ(this=read, expression=value.copy())
+    float_kind = floats.printed(node)
+    return floats.shortest(_inner(node.this), float_kind, "spark") if float_kind else node
 
 
 def _int_div(node: exp.IntDiv) -> exp.Expr:

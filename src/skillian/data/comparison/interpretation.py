@@ -70,6 +70,8 @@ class _Interpreter:
     def _overall(self) -> str:
         classes = self._summary.classes
         parts = [f"{classes.match} of {classes.groups} groups match ({classes.match_rate})"]
+        if self._summary.uneven_matches:
+            parts += [f"{self._summary.uneven_matches} of them with different numbers of rows"]
         for count, text in (
             (classes.minor_diff, "with a minor difference"),
             (classes.major_diff, "with a major difference"),

@@ -163,7 +163,7 @@ def _note(sides: Sequence[tuple[MeasureTerm, Side]]) -> str:
         return ""
     return (
         f"{sides[0][0].name} is a binary float ({', '.join(floats)}): each value counts as the"
-        " shortest decimal that it prints, and these are added up exactly."
+        " shortest decimal that reads back as it, and these are added up exactly."
     )
 
 

@@ -2,8 +2,8 @@
 
 A sum of whole numbers is a decimal without fraction; an average is a quotient of whole numbers,
 rounded half away from zero to `AVERAGE_DIGITS` digits more than its values have. A binary float
-counts as the shortest decimal that it prints, so 0.1 is 0.1, and sums do not depend on the order.
-Next to each number there may be a code for what a decimal cannot hold: NaN, or an infinity.
+counts as the shortest decimal that reads back as it, so 0.1 is 0.1, and sums do not depend on the
+order. Next to each number there may be a code for what a decimal cannot hold: NaN, or an infinity.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -158,6 +158,8 @@ _CODES = {"nan": NAN, "inf": 1, "infinity": 1, "-inf": -1, "-infinity": -1}
 _SPECIAL_NUMBERS = {NAN: Decimal("NaN"), 1: Decimal("Infinity"), -1: Decimal("-Infinity")}
 _DIALECTS = frozenset({"duckdb", "postgres", "spark"})
 """Where a float prints all of the digits that tell it from others."""
+_NARROW = frozenset({"float", "real"})
+"""What databases call a float of 32 bits."""
 
 
 def number_of(value: Decimal | None, code: object) -> Decimal | None:
@@ -199,7 +201,7 @@ async def _decimal_of(
     parameters = sql.Parameters()
     rows = filtered_rows(source, {"value": term.value}, where, parameters)
     value = sql.bare("value")
-    finite = sql.is_null(_code(value, term.type))
+    finite = sql.is_null(_code(value))
     found = exp.Select(
         expressions=[
             sql.named(exp.Max(this=exp.case().when(finite, part, copy=False)), name)
@@ -222,7 +224,7 @@ async def _decimal_of(
             f" {sql.MAX_DIGITS} of a decimal; declare how to round them in a sources.yaml:"
             f" `expression: CAST({column} AS DECIMAL(38,{max(sql.MAX_DIGITS - whole - 6, 0)}))`"
         )
-    code = _code(term.value, term.type)
+    code = _code(term.value)
     exact = sql.decimal(_printed(term.value, term.type), fraction)
     return replace(
         term,
@@ -234,14 +236,14 @@ async def _decimal_of(
 
 
 def _printed(value: exp.Expr, kind: ColumnType) -> exp.Expr:
-    """Return the text of a float; its type is there for dialects that print it otherwise."""
+    """Return the shortest text that reads back as a float; its type tells dialects the width."""
     value = value.copy()
-    value.type = exp.DataType.build("FLOAT" if kind.sql.lower() == "float" else "DOUBLE")
+    value.type = exp.DataType.build("FLOAT" if kind.sql.lower() in _NARROW else "DOUBLE")
     return exp.cast(value, "TEXT")
 
 
-def _code(value: exp.Expr, kind: ColumnType) -> exp.Expr:
-    text = exp.Lower(this=_printed(value, kind))
+def _code(value: exp.Expr) -> exp.Expr:
+    text = exp.Lower(this=sql.as_text(value.copy()))
     case = exp.case()
     for written, code in _CODES.items():
         case = case.when(sql.is_text(text, written), exp.Literal.number(code), copy=False)

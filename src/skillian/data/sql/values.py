@@ -137,7 +137,11 @@ _COERCIONS: dict[Kind, Callable[[object], Value]] = {
 
 
 def python_rows(table: ArrowTable | ArrowBatch) -> list[dict[str, Any]]:
-    """Return the python_rows; raises `QueryError` for a date that Python has no value for."""
+    """Return the rows as Python values.
+
+    Raises:
+        QueryError: a date is outside the years that Python has.
+    """
     try:
         return table.to_pylist()
     except (OverflowError, ValueError):

@@ -55,14 +55,18 @@ def encode_request(
 
 
 def _encode_format(request: ModelRequest, provider: Provider) -> Json:
-    wanted = request.format
+    request_format = request.format
     out: Json = {}
-    if wanted.tools and (wanted.tool_choice is None or provider.choice_none):
-        out["tools"] = _gemini_tools(wanted.tools) if provider.schema == "gemini" else wanted.tools
-        if wanted.tool_choice is not None:
-            out["tool_choice"] = wanted.tool_choice
-    if wanted.response_format is not None:
-        out["response_format"] = fitting_format(wanted.response_format, provider.schema)
+    if request_format.tools and (request_format.tool_choice is None or provider.choice_none):
+        out["tools"] = (
+            _gemini_tools(request_format.tools)
+            if provider.schema == "gemini"
+            else request_format.tools
+        )
+        if request_format.tool_choice is not None:
+            out["tool_choice"] = request_format.tool_choice
+    if request_format.response_format is not None:
+        out["response_format"] = fitting_format(request_format.response_format, provider.schema)
     return out
 
 

@@ -126,8 +126,8 @@ class MessagesReply:
 
     def response(self) -> ModelResponse:
         """The answer so far."""
-        made = [self._part(index, self._blocks[index]) for index in sorted(self._blocks)]
-        parts = [part for part in made if part is not None]
+        read = [self._part(index, self._blocks[index]) for index in sorted(self._blocks)]
+        parts = [part for part in read if part is not None]
         content, calls = split_reply(parts)
         return ModelResponse(
             content=content,
@@ -178,9 +178,9 @@ class MessagesReply:
                     str(block.get("id") or ""), str(block.get("name") or ""), arguments
                 )
             case "thinking" | "redacted_thinking" as kind:
-                kept = {key: value for key, value in block.items() if key != "thinking"}
+                fields = {key: value for key, value in block.items() if key != "thinking"}
                 is_signed = bool(block.get("signature" if kind == "thinking" else "data"))
-                opaque = self._mark(kept) if self._mark and is_signed else None
+                opaque = self._mark(fields) if self._mark and is_signed else None
                 return Reasoning(words, opaque) if words or opaque else None
             case _:
                 return None

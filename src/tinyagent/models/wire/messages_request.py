@@ -164,17 +164,17 @@ def _call_id(call_id: str) -> str:
     return _NOT_IN_AN_ID.sub("_", call_id)
 
 
-def _encode_format(wanted: RequestFormat) -> dict[str, Any]:
+def _encode_format(request_format: RequestFormat) -> dict[str, Any]:
     out: dict[str, Any] = {}
-    if wanted.tools:
-        out["tools"] = [_encode_tool(tool["function"]) for tool in wanted.tools]
-    if wanted.tool_choice is not None:
-        out["tool_choice"] = {"type": wanted.tool_choice}
-    if wanted.response_format is not None:
-        kind = wanted.response_format.get("type")
+    if request_format.tools:
+        out["tools"] = [_encode_tool(tool["function"]) for tool in request_format.tools]
+    if request_format.tool_choice is not None:
+        out["tool_choice"] = {"type": request_format.tool_choice}
+    if request_format.response_format is not None:
+        kind = request_format.response_format.get("type")
         if kind != "json_schema":
             raise ModelFormatRefused(f"Anthropic's API has no response_format of type {kind!r}")
-        schema = anthropic_schema(wanted.response_format["json_schema"]["schema"])
+        schema = anthropic_schema(request_format.response_format["json_schema"]["schema"])
         if schema is not None:  # otherwise only the prompt describes the form
             out["output_config"] = {"format": {"type": "json_schema", "schema": schema}}
     return out

@@ -133,15 +133,15 @@ def _read_item(item: Mapping[str, Any], origin: Origin) -> ReplyPart | None:
             texts = [*_texts(item.get("summary")), *_texts(item.get("content"))]
             return Reasoning("\n\n".join(texts), origin.mark({"item": dict(item)}))
         case "message":
-            kept = {key: value for key, value in item.items() if key != "content"}
-            return Text("".join(_texts(item.get("content"))), origin.mark({"item": kept}))
+            fields = {key: value for key, value in item.items() if key != "content"}
+            return Text("".join(_texts(item.get("content"))), origin.mark({"item": fields}))
         case "function_call":
-            kept = {key: item[key] for key in ("id", "status") if item.get(key)}
+            fields = {key: item[key] for key in ("id", "status") if item.get(key)}
             return RawToolCall(
                 str(item.get("call_id") or ""),
                 str(item.get("name") or ""),
                 str(item.get("arguments") or ""),
-                origin.mark({"item": kept}),
+                origin.mark({"item": fields}),
             )
         case _:
             return None

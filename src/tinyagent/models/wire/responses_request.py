@@ -129,14 +129,14 @@ def _item_of(part: Part, origin: Origin) -> Any:
     return (origin.own(opaque) or {}).get("item", {})
 
 
-def _encode_format(wanted: RequestFormat, provider: Provider) -> dict[str, Any]:
+def _encode_format(request_format: RequestFormat, provider: Provider) -> dict[str, Any]:
     out: dict[str, Any] = {}
-    if wanted.tools:
-        out["tools"] = [_encode_tool(tool["function"]) for tool in wanted.tools]
-        if wanted.tool_choice is not None:
-            out["tool_choice"] = wanted.tool_choice
-    if wanted.response_format is not None:
-        fitting = fitting_format(wanted.response_format, provider.schema)
+    if request_format.tools:
+        out["tools"] = [_encode_tool(tool["function"]) for tool in request_format.tools]
+        if request_format.tool_choice is not None:
+            out["tool_choice"] = request_format.tool_choice
+    if request_format.response_format is not None:
+        fitting = fitting_format(request_format.response_format, provider.schema)
         inner: Mapping[str, Any] = fitting.get("json_schema") or {}
         out["text"] = {"format": {"type": fitting["type"], **inner}}
     return out

@@ -115,24 +115,24 @@ def object_at_root(schema: Mapping[str, Any]) -> Mapping[str, Any]:
     }
 
 
-def fitting_format(wanted: Mapping[str, Any], subset: SchemaSubset) -> Mapping[str, Any]:
+def fitting_format(response_format: Mapping[str, Any], subset: SchemaSubset) -> Mapping[str, Any]:
     """A `response_format` of chat completions as the provider supports it.
 
     A schema outside its subset is sent without `strict`, or replaced by JSON of any form: the
     prompt describes the form in any case.
     """
-    if wanted.get("type") != "json_schema" or subset == "any":
-        return wanted
+    if response_format.get("type") != "json_schema" or subset == "any":
+        return response_format
     if subset in {"json_object", "anthropic"}:
         return {"type": "json_object"}
-    described = wanted["json_schema"]
+    described = response_format["json_schema"]
     schema = described["schema"]
     rewritten = openai_schema(schema) if subset == "openai" else gemini_schema(schema)
     if rewritten is None and subset == "gemini":
         return {"type": "json_object"}
     strict = rewritten is not None
     fitting = {**described, "schema": rewritten or object_at_root(schema), "strict": strict}
-    return {**wanted, "json_schema": fitting}
+    return {**response_format, "json_schema": fitting}
 
 
 def _rewritten(schema: Mapping[str, Any], subset: _Subset) -> dict[str, Any] | None:

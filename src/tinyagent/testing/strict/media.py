@@ -1,4 +1,4 @@
-"""Images and documents as providers take them: decoded, and whole."""
+"""Images and documents of requests: decoded, and checked to be complete."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Attachment:
 
     @property
     def description(self) -> str:
-        """Media type, size in pixels where it is known, bytes and SHA-256."""
+        """Media type, size in pixels if known, bytes and SHA-256."""
         size = pixels(self.data)
         shape = f" {size[0]}x{size[1]}," if size else ""
         digest = hashlib.sha256(self.data).hexdigest()
@@ -36,19 +36,19 @@ def decode(text: str, media_type: str, *, limit: int) -> Attachment:
     """An attachment from base64.
 
     Raises:
-        Refused: it is no base64, another format than it says, too large, or not whole.
+        Refused: it is not base64, not of the declared type, too large, or incomplete.
     """
     try:
         data = base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):
         raise Refused("invalid base64 data", code="invalid_image_format") from None
-    found = sniff(data)
-    if found is None:
+    actual = sniff(data)
+    if actual is None:
         raise Refused("Could not process image", code="invalid_image_format")
-    if found != media_type.replace("image/jpg", "image/jpeg"):
+    if actual != media_type.replace("image/jpg", "image/jpeg"):
         raise Refused(
             f"The image was specified using the {media_type} media type, "
-            f"but the image appears to be a {found} image",
+            f"but the image appears to be a {actual} image",
             code="invalid_image_format",
         )
     if len(data) > limit:
@@ -56,7 +56,7 @@ def decode(text: str, media_type: str, *, limit: int) -> Attachment:
             f"image exceeds {limit >> 20} MB maximum: {len(data)} bytes > {limit} bytes",
             code="image_too_large",
         )
-    return Attachment(found, data)
+    return Attachment(actual, data)
 
 
 def decode_uri(uri: str, *, limit: int) -> Attachment:
@@ -72,7 +72,7 @@ def decode_uri(uri: str, *, limit: int) -> Attachment:
 
 
 def sniff(data: bytes) -> str | None:
-    """The media type that the bytes show; None when they are unknown or cut off."""
+    """The media type of the bytes; None if it is unknown or they are truncated."""
     if data.startswith(b"\x89PNG\r\n\x1a\n"):
         return "image/png" if _is_whole_png(data) else None
     if data.startswith(b"\xff\xd8\xff"):

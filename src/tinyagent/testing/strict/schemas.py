@@ -1,6 +1,6 @@
-"""Which JSON schemas a provider takes: a table of keywords each, one walk for all.
+"""Which JSON schemas a provider accepts: a table of keywords for each, one walk for all.
 
-OpenAI's limits on size and depth are not checked: what they are today is not documented.
+OpenAI's limits on size and depth are not checked: their current values are not documented.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _FORMATS = words("date-time time date duration email hostname ipv4 ipv6 uuid")
 
 @dataclass(frozen=True)
 class Subset:
-    """What a provider takes of JSON Schema.
+    """The part of JSON Schema that a provider accepts.
 
     Attributes:
         keywords: the keywords that it knows.
@@ -28,7 +28,7 @@ class Subset:
         closed: each object says `additionalProperties: false`.
         all_required: each property is required.
         recursive: a schema may contain itself.
-        bare_ref: nothing stands beside `$ref`; `"$"` allows keys that begin with `$`.
+        bare_ref: `$ref` has no siblings; `"$"` allows keys that begin with `$`.
         min_items: the only values of `minItems`; None means any.
     """
 
@@ -69,7 +69,7 @@ GEMINI = Subset(
 
 
 def fault(schema: Any, subset: Subset) -> tuple[Path, str] | None:
-    """Where a schema leaves the subset and why; None when it does not."""
+    """Where and why a schema is outside the subset; None if it is inside."""
     root = as_dict(schema)
     for path, node in _nodes(root, ()):
         problem = _keyword_fault(node, subset) or _object_fault(node, subset)
@@ -108,9 +108,9 @@ def _keyword_fault(node: Json, subset: Subset) -> str | None:
         if key not in subset.keywords:
             return f"'{key}' is not permitted."
     if "$ref" in node and subset.bare_ref is not None:
-        beside = [key for key in node if not key.startswith(subset.bare_ref or "$ref")]
-        if beside:
-            return f"$ref cannot have keywords {set(beside)}."
+        siblings = [key for key in node if not key.startswith(subset.bare_ref or "$ref")]
+        if siblings:
+            return f"$ref cannot have keywords {set(siblings)}."
     form = node.get("format")
     if form is not None and subset.formats is not None and form not in subset.formats:
         return f"'{form}' is not a valid format."
@@ -146,7 +146,7 @@ def _object_fault(node: Json, subset: Subset) -> str | None:
 
 
 def _recurs(node: Json, root: Json, path: Path) -> bool:
-    """Whether a `$ref` leads back to where it stands."""
+    """Whether a `$ref` leads back to itself."""
     ref = node.get("$ref")
     return isinstance(ref, str) and (_points_up(ref, path) or _reaches(ref, ref, root, set()))
 

@@ -1,13 +1,15 @@
-"""What a strict server is scripted with, and what it hands to a script that is a function."""
+"""The script of a strict server, and the request that it passes to a script function."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tinyagent.testing.http import Reply
 from tinyagent.testing.strict.media import Attachment
+from tinyagent.testing.strict.session import tokens
 
 
 @dataclass(frozen=True)
@@ -20,17 +22,17 @@ class Call:
 
 @dataclass(frozen=True)
 class Output:
-    """What the model says, whoever the provider is; the server writes it in its own wire form.
+    """The model's answer, for any provider; the server writes it in the provider's format.
 
     Attributes:
-        text: the answer, or the words before the calls.
-        reasoning: what it thinks first; None means that it does not think.
-        calls: the functions it calls.
+        text: the answer, or the text before the calls.
+        reasoning: the reasoning before the answer; None if there is none.
+        calls: the function calls.
         redacted: the reasoning is not shown, only its opaque form (Anthropic, OpenRouter).
-        refusal: the model declines, with these words.
+        refusal: the model declines with this text.
         cut: the reply ends at the token limit.
-        error: the provider fails with these words; in the middle of a stream if there is one.
-        then: what comes behind the calls in the same message, for providers that interleave
+        error: the provider fails with this message, in the middle of a stream if there is one.
+        then: another output after the calls in the same message, for providers that interleave
             reasoning and calls (Anthropic, OpenAI's Responses); others send it joined.
     """
 
@@ -44,12 +46,18 @@ class Output:
     then: Output | None = None
 
     @property
+    def tokens(self) -> tuple[int, int]:
+        """The tokens of the answer with its calls, and those of the reasoning."""
+        calls = "".join(json.dumps(dict(call.arguments)) for call in self.calls)
+        return tokens((self.text or "") + calls), tokens(self.reasoning or "")
+
+    @property
     def sections(self) -> tuple[Output, ...]:
-        """This, and what comes behind it in the same message."""
+        """This output, and those after it in the same message."""
         return (self, *(self.then.sections if self.then is not None else ()))
 
     def joined(self) -> Output:
-        """The same without sections: the reasoning first, then the text, then the calls."""
+        """The output without sections: the reasoning first, then the text, then the calls."""
         if self.then is None:
             return self
         rest = self.then.joined()
@@ -62,14 +70,14 @@ class Output:
         )
 
     def without_reasoning(self) -> Output:
-        """The same by a model that does not think."""
+        """The output of a model that does not reason."""
         then = None if self.then is None else self.then.without_reasoning()
         return replace(self, reasoning=None, then=then)
 
 
 def _joined(*texts: str | None) -> str | None:
-    given = [text for text in texts if text is not None]
-    return "".join(given) if given else None
+    present = [text for text in texts if text is not None]
+    return "".join(present) if present else None
 
 
 @dataclass(frozen=True)
@@ -80,7 +88,7 @@ class Received:
         path: the path of the URL.
         headers: by their names in lower case.
         body: the JSON.
-        attachments: images and documents of the whole conversation, decoded, in their order.
+        attachments: images and documents of the whole conversation, decoded, in order.
     """
 
     path: str
@@ -94,9 +102,9 @@ Script = Iterable[Answer] | Callable[[Received], Answer]
 
 
 def describe(received: Received) -> Output:
-    """A script: the model names each image and document it was sent.
+    """A script: the model lists the images and documents that it was sent.
 
-    A line each: media type, size in pixels where the format shows it, bytes and SHA-256.
+    Each line holds the media type, the size in pixels if the format shows it, bytes and SHA-256.
     """
     lines = [attachment.description for attachment in received.attachments]
     return Output("\n".join(lines) or "There is no image and no document.")

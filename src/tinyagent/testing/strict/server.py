@@ -12,17 +12,12 @@ from typing import Any
 from tinyagent.core.errors import ConfigurationError
 from tinyagent.testing.http import HttpServer, Reply, Request
 from tinyagent.testing.server import one_after_the_other
-from tinyagent.testing.strict import (
-    anthropic_check,
-    anthropic_wire,
-    chat,
-    chat_wire,
-    gemini_check,
-    gemini_wire,
-    responses_check,
-    responses_wire,
-)
-from tinyagent.testing.strict.chat_rules import CHAT, ChatRules
+from tinyagent.testing.strict import gemini, responses_reply, responses_request
+from tinyagent.testing.strict.anthropic import reply as anthropic_reply
+from tinyagent.testing.strict.anthropic import request as anthropic_request
+from tinyagent.testing.strict.chat import reply as chat_reply
+from tinyagent.testing.strict.chat import request as chat_request
+from tinyagent.testing.strict.chat.rules import CHAT, ChatRules
 from tinyagent.testing.strict.media import Attachment
 from tinyagent.testing.strict.script import Output, Received, Script
 from tinyagent.testing.strict.session import Exchange, Json, Refused, Session, as_dict
@@ -44,30 +39,30 @@ class Endpoint:
 def _chat(rules: ChatRules, path: str) -> Endpoint:
     return Endpoint(
         path,
-        lambda exchange: chat.check(exchange, rules),
-        lambda exchange, output, _: chat_wire.reply(exchange, output.joined(), rules),
-        lambda refused: chat_wire.refuse(refused, rules),
+        lambda exchange: chat_request.check(exchange, rules),
+        lambda exchange, output, _: chat_reply.reply(exchange, output.joined(), rules),
+        lambda refused: chat_reply.refuse(refused, rules),
         rules.keyed,
     )
 
 
 _RESPONSES = Endpoint(
     r"/v1/responses",
-    responses_check.check,
-    responses_wire.reply,
-    lambda refused: chat_wire.refuse(refused, CHAT["openai"]),
+    responses_request.check,
+    responses_reply.reply,
+    lambda refused: chat_reply.refuse(refused, CHAT["openai"]),
 )
 _GENERATE = Endpoint(
     r"/v1(beta)?/models/(?P<model>[^:/]+):(?P<method>generateContent|streamGenerateContent)",
-    gemini_check.check,
-    lambda exchange, output, _: gemini_wire.reply(exchange, output.joined()),
-    gemini_wire.refuse,
+    gemini.check,
+    lambda exchange, output, _: gemini.reply(exchange, output.joined()),
+    gemini.refuse,
 )
 _MESSAGES = Endpoint(
     r"/v1/messages",
-    anthropic_check.check,
-    lambda exchange, output, _: anthropic_wire.reply(exchange, output),
-    anthropic_wire.refuse,
+    anthropic_request.check,
+    lambda exchange, output, _: anthropic_reply.reply(exchange, output),
+    anthropic_reply.refuse,
 )
 _MORE = {"openai": [_RESPONSES], "gemini": [_GENERATE]}
 ENDPOINTS: dict[str, list[Endpoint]] = {
@@ -86,9 +81,9 @@ class StrictServer(HttpServer):
     a `Received`. An answer is a text, an `Output`, or a `Reply` to the byte.
 
     Attributes:
-        requests: the bodies that came, also those that were refused.
-        keys: the API keys that came with them.
-        refusals: what was refused, in the provider's words.
+        requests: the bodies of all requests, including refused ones.
+        keys: their API keys.
+        refusals: the messages of all refusals.
         attachments: the images and documents of the last accepted request, decoded.
     """
 
@@ -108,12 +103,12 @@ class StrictServer(HttpServer):
 
     @property
     def base_url(self) -> str:
-        """The base URL that the provider's clients are given."""
+        """The base URL for the provider's clients."""
         return self.url + (CHAT[self.provider].base if self.provider in CHAT else "")
 
     @property
     def losses(self) -> list[str]:
-        """What requests left out that the provider accepts and the model misses."""
+        """What requests omitted although the model needs it, where the provider accepts that."""
         return self._session.losses
 
     def _reply(self, request: Request) -> Reply:

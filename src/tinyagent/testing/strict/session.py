@@ -1,4 +1,4 @@
-"""What a strict server knows of earlier requests, and how it refuses one."""
+"""One request on its way to a reply, the memory of earlier ones, and refusals."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ Json = dict[str, Any]
 
 
 def as_dict(value: Any) -> Json:
-    """The object, or an empty one where something else stands."""
+    """The object, or an empty one for anything else."""
     return cast("Json", value) if isinstance(value, dict) else {}
 
 
 def as_list(value: Any) -> list[Any]:
-    """The list, or an empty one where something else stands."""
+    """The list, or an empty one for anything else."""
     return list(cast("Sequence[Any]", value)) if isinstance(value, list) else []
 
 
@@ -37,22 +37,22 @@ def typed_list(body: Json, key: str) -> list[Json]:
     """A list of objects that a request must have.
 
     Raises:
-        Refused: something else stands there.
+        Refused: it is missing or something else.
     """
-    found = body.get(key)
-    if not isinstance(found, list) or not all(isinstance(item, dict) for item in as_list(found)):
+    value = body.get(key)
+    if not isinstance(value, list) or not all(isinstance(item, dict) for item in as_list(value)):
         message = f"Invalid type for '{key}': expected an array of objects."
         raise Refused(message, code="invalid_type", param=key)
-    return as_dicts(as_list(found))
+    return as_dicts(as_list(value))
 
 
 def words(text: str) -> frozenset[str]:
-    """The words of a text: a table's way to write names."""
+    """The words of a text, to write tables of names."""
     return frozenset(text.split())
 
 
 def tokens(text: str) -> int:
-    """About as many tokens as a text has: a quarter of its characters."""
+    """The approximate number of tokens of a text: a quarter of its characters."""
     return -(-len(text) // 4)
 
 
@@ -76,21 +76,21 @@ class Refused(Exception):
         self.detail = detail
 
     def at(self, place: str) -> Refused:
-        """The same refusal, which says where in the request."""
+        """The same refusal with its place in the request."""
         message = f"{place}: {self.message}"
         return Refused(message, status=self.status, code=self.code, param=place)
 
 
 @dataclass(frozen=True)
 class Issued:
-    """A turn that the server sent, as it wants it back.
+    """A turn that the server sent and expects back.
 
     Attributes:
-        output: what it says.
-        model: who said it.
-        ids: of its calls.
-        opaque: what the provider must get back unchanged.
-        order: of thoughts and calls, by what they are known by.
+        output: the answer.
+        model: the model's name.
+        ids: the ids of its calls.
+        opaque: the data that must come back unchanged.
+        order: the identities of its thoughts and calls, in order.
     """
 
     output: Output
@@ -102,15 +102,15 @@ class Issued:
 
 @dataclass
 class Session:
-    """What lasts from request to request.
+    """What a server remembers between requests.
 
     Attributes:
-        turns: what the server sent.
-        losses: what a request left out that the provider does not insist on, in words.
+        turns: the turns that the server sent.
+        losses: what requests omitted although the model needs it, where the provider accepts that.
         prompts: earlier prompts, for the prompt cache.
-        stored: the items of each response of OpenAI that was stored.
-        chains: for each thought, those that stood before it.
-        prefixes: for each thought, a hash of all else that did.
+        stored: the items of each stored response of OpenAI.
+        chains: for each thought, the thoughts before it.
+        prefixes: for each thought, a hash of everything else before it.
     """
 
     turns: list[Issued] = field(default_factory=list[Issued])
@@ -135,7 +135,7 @@ class Session:
         return base64.b64encode(digest).decode()
 
     def turns_of(self, ids: Sequence[str], text: str | None = None) -> list[Issued]:
-        """The turns that made one of these calls, or else said this text without a call."""
+        """The turns that made one of these calls, or consist of this text without a call."""
         return [
             turn
             for turn in reversed(self.turns)
@@ -144,7 +144,7 @@ class Session:
         ]
 
     def cached(self, prompt: str) -> int:
-        """How many tokens of the prompt are the beginning of an earlier one; keeps the prompt."""
+        """How many tokens of the prompt are a prefix of an earlier one; records the prompt."""
         shared = (_common(prompt, earlier) for earlier in self.prompts)
         longest = max(shared, default=0)
         self.prompts.append(prompt)
@@ -152,7 +152,7 @@ class Session:
 
 
 def _common(one: str, other: str) -> int:
-    """How many characters two texts begin with alike, by halving."""
+    """The length of the common prefix of two texts, by bisection."""
     low, high = 0, min(len(one), len(other))
     while low < high:
         middle = (low + high + 1) // 2
@@ -174,21 +174,21 @@ class Exchange:
 
     @property
     def model(self) -> str:
-        """The model that was asked for."""
+        """The requested model."""
         return self.model_in_path or str(self.body.get("model", ""))
 
     @property
     def streams(self) -> bool:
-        """Whether a stream was asked for."""
+        """Whether a stream was requested."""
         return self.stream_in_path or bool(self.body.get("stream"))
 
     def lose(self, what: str) -> None:
-        """Note what the provider accepts and the model misses."""
+        """Record something that the model needs and the provider accepts without."""
         self.session.losses.append(what)
 
 
 def render(*parts: Any) -> str:
-    """A prompt as one text: JSON in the order of its keys, a line each part."""
+    """A prompt as one text: one line of JSON for each part."""
     lines = [json.dumps(part, ensure_ascii=False) for group in parts for part in as_list(group)]
     return "\n".join(lines)
 
@@ -200,7 +200,7 @@ def sse(data: Any, event: str | None = None) -> bytes:
 
 
 def pieces(text: str | None, count: int = 3) -> list[str]:
-    """A text in some pieces, as streams bring it."""
+    """A text in pieces, as in a stream."""
     text = text or ""
     size = max(1, -(-len(text) // count))
     return [text[start : start + size] for start in range(0, len(text), size)]

@@ -246,7 +246,7 @@ class Canaries:
 
 def frame_kinds() -> dict[str, int]:
     """The numbers of the kinds of frames, by name."""
-    from tinyagent.execution.worker.wire import Kind
+    from tinyagent.execution.sandbox.worker.codec.wire import Kind
 
     return {kind.name: int(kind) for kind in Kind}
 

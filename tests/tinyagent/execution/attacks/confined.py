@@ -20,8 +20,8 @@ from tests.tinyagent.execution.attacks.outcome import (
 )
 
 from tinyagent.execution.limits import ExecutionLimits
-from tinyagent.execution.process import ProcessExecutor
 from tinyagent.execution.protocol import ExecutionResult
+from tinyagent.execution.sandbox.executor import ProcessExecutor
 
 MakeExecutor = Callable[..., ProcessExecutor]
 

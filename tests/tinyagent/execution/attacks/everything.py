@@ -11,9 +11,7 @@ from tests.tinyagent.execution.attacks.corpus import (
     kernel,
     libraries,
     lingering,
-    local_host,
-    local_modules,
-    local_walks,
+    local,
     network,
     objects,
     reads,
@@ -37,7 +35,4 @@ ALL: tuple[Attack, ...] = (
     *(libraries.NUMPY + libraries.PANDAS + libraries.FIGURES + libraries.DATABASES),
 )
 
-LOCAL: tuple[Attack, ...] = (
-    *(local_walks.ATTRIBUTES + local_walks.FORMATS + local_modules.MODULES),
-    *(local_host.SHARED + local_host.ENDING + local_host.ENDLESS),
-)
+LOCAL: tuple[Attack, ...] = local.ENDING + local.ENDLESS

@@ -15,7 +15,7 @@ class Program:
         name: unique.
         steps: source code.
         imports: the modules that the steps import, top names only.
-        local: whether LOCAL runs it too.
+        local: whether it imports only what the list of LOCAL has.
         tools: the names of the tools it calls (`tools.py`).
         files: what it leaves in the working folder that must come back.
         figures: how many open figures must come back as images.

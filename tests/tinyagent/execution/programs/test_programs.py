@@ -15,12 +15,11 @@ from tests.tinyagent.execution.programs.cases import Program
 from tests.tinyagent.execution.programs.everything import ALL
 from tests.tinyagent.execution.programs.tools import TOOLS
 
-from tinyagent.execution.choose import get_executor
 from tinyagent.execution.limits import ExecutionLimits, TrustLevel
 from tinyagent.execution.protocol import Executor
+from tinyagent.execution.sandbox.executor import get_executor
 
 PLAIN = Path(__file__).with_name("plain.py")
-LOCAL = [program for program in ALL if program.local]
 LIMITS = ExecutionLimits(timeout_seconds=20, max_output_bytes=100_000)
 
 Expected = dict[str, list[dict[str, str | None]]]
@@ -43,15 +42,13 @@ def expected() -> Expected:
     return steps
 
 
-@pytest.mark.parametrize("program", LOCAL, ids=lambda program: program.name)
-async def test_local(program: Program, expected: Expected) -> None:
-    await _same(program, get_executor(TrustLevel.LOCAL, limits=LIMITS), expected)
-
-
-@pytest.mark.parametrize("level", [TrustLevel.ISOLATED, TrustLevel.SANDBOXED])
+@pytest.mark.parametrize("level", TrustLevel)
 @pytest.mark.parametrize("program", ALL, ids=lambda program: program.name)
-async def test_in_a_process(program: Program, level: TrustLevel, expected: Expected) -> None:
-    artifacts = await _same(program, get_executor(level, limits=LIMITS), expected)
+async def test_at_each_level(program: Program, level: TrustLevel, expected: Expected) -> None:
+    is_local = level is TrustLevel.LOCAL and not program.local
+    extra = program.imports if is_local else ()  # its own list is short
+    executor = get_executor(level, limits=LIMITS, extra_imports=extra)
+    artifacts = await _same(program, executor, expected)
     assert program.files <= artifacts.keys()
     images = [name for name, media_type in artifacts.items() if media_type == "image/png"]
     assert len(set(images) - program.files) == program.figures
@@ -77,7 +74,7 @@ def test_names_its_imports(program: Program) -> None:
 
 def test_there_are_enough() -> None:
     assert len({program.name for program in ALL}) == len(ALL) >= 45
-    assert len(LOCAL) >= 25
+    assert sum(program.local for program in ALL) >= 25
 
 
 async def _same(program: Program, executor: Executor, expected: Expected) -> dict[str, str]:

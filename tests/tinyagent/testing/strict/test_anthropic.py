@@ -185,7 +185,7 @@ async def test_thoughts_must_come_back_as_they_were(model: str, edit: Any, wordi
         (BOUND, _leave_out, 1),
     ],
 )
-async def test_what_is_no_change_to_the_thoughts_passes(model: str, edit: Any, lost: int) -> None:
+async def test_changes_that_keep_the_thoughts_valid_pass(model: str, edit: Any, lost: int) -> None:
     refusals, losses = await _after_a_call(model, edit)
     assert refusals == []
     assert len(losses) == lost
@@ -344,7 +344,7 @@ async def test_a_marker_on_a_thought_is_refused() -> None:
     ]
 
 
-async def test_only_what_is_marked_is_cached() -> None:
+async def test_only_marked_parts_are_cached() -> None:
     long = {"type": "text", "text": "word " * 2000}
     async with StrictServer("anthropic", ["yes"]) as server, client_of(server) as client:
 

@@ -10,7 +10,7 @@ from openai import AsyncOpenAI
 from tests.tinyagent.testing.strict.support import ANSWER, THINKS_AND_ADDS, Json, tool
 
 from tinyagent.testing import Call, Output, StrictServer
-from tinyagent.testing.strict.chat_rules import CHAT
+from tinyagent.testing.strict.chat.rules import CHAT
 
 MODELS = {
     "openai": "gpt-4.1",
@@ -109,7 +109,7 @@ async def test_a_tool_loop_with_two_calls_at_once_is_accepted(
     [("deepseek", "reasoning_content"), ("kimi", "reasoning_content"), ("xai", "reasoning_content")]
     + [(name, "reasoning") for name in ("vllm", "ollama", "groq", "openrouter")],
 )
-async def test_thoughts_stand_in_the_field_of_the_provider(provider: str, field: str) -> None:
+async def test_reasoning_is_in_the_provider_s_field(provider: str, field: str) -> None:
     async with StrictServer(provider, [ANSWER]) as server, client_of(server) as client:
         for stream in (False, True):
             said = await ask(client, [{"role": "user", "content": "hi"}], "m", stream=stream)
@@ -117,7 +117,7 @@ async def test_thoughts_stand_in_the_field_of_the_provider(provider: str, field:
             assert said["content"] == "It is 3."
 
 
-async def test_minimax_thinks_in_the_content_or_beside_it() -> None:
+async def test_minimax_sends_reasoning_in_the_content_or_next_to_it() -> None:
     body: Any = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
     async with StrictServer("minimax", [ANSWER]) as server, client_of(server) as client:
         said = await client.chat.completions.create(**body)
@@ -136,7 +136,7 @@ async def test_thinking_can_be_switched_off() -> None:
     assert "reasoning_content" not in said.choices[0].message.model_dump(exclude_none=True)
 
 
-async def test_a_stream_of_openai_says_its_usage_only_when_asked() -> None:
+async def test_a_stream_of_openai_reports_usage_only_on_request() -> None:
     body: Any = {"model": "gpt-4.1", "messages": [{"role": "user", "content": "hi"}]}
     async with StrictServer("openai", ["Hi there."]) as server, client_of(server) as client:
         chunks = [c async for c in await client.chat.completions.create(**body, stream=True)]
@@ -151,7 +151,7 @@ async def test_a_stream_of_openai_says_its_usage_only_when_asked() -> None:
     assert asked[-1].choices == []
 
 
-async def test_xai_counts_thoughts_beside_the_answer_and_openai_within_it() -> None:
+async def test_xai_counts_reasoning_separately_and_openai_within_the_answer() -> None:
     body: Any = {"model": "gpt-5", "messages": [{"role": "user", "content": "hi"}]}
     usages = []
     for provider in ("xai", "openai"):
@@ -169,7 +169,7 @@ async def test_xai_counts_thoughts_beside_the_answer_and_openai_within_it() -> N
 
 
 @pytest.mark.parametrize("provider", ["openai", "deepseek", "kimi"])
-async def test_what_was_sent_before_is_cached(provider: str) -> None:
+async def test_a_repeated_prefix_is_cached(provider: str) -> None:
     first = [{"role": "user", "content": "a long question " * 50}]
     longer = [*first, {"role": "assistant", "content": "yes"}, {"role": "user", "content": "so?"}]
     changed = [{"role": "user", "content": "another question " * 50}]

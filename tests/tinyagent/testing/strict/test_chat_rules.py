@@ -18,7 +18,7 @@ from tests.tinyagent.testing.strict.support import (
 )
 
 from tinyagent.testing import Output, StrictServer, describe
-from tinyagent.testing.strict.chat_rules import CHAT
+from tinyagent.testing.strict.chat.rules import CHAT
 
 MODELS = {"openai": "gpt-4.1", "gemini": "gemini-3-flash"}
 USER: Json = {"role": "user", "content": "hi"}
@@ -244,7 +244,7 @@ async def test_errors_have_the_form_of_the_provider(provider: str, form: Any) ->
         assert kept == value
 
 
-async def test_mistral_lists_what_is_too_much() -> None:
+async def test_mistral_lists_unknown_keys() -> None:
     _, said = await said_to("mistral", _messages({**USER, "name": "x"}))
     assert said["message"]["detail"][0]["loc"] == ["body", "messages", 0, "user", "name"]
 
@@ -351,7 +351,7 @@ async def test_groq_refuses_reasoning_under_another_name(key: str, status: int) 
         assert (await post(server, "/openai/v1/chat/completions", body))[0] == status
 
 
-async def test_what_comes_in_sections_is_joined_where_messages_have_no_order() -> None:
+async def test_sections_are_joined_if_messages_have_no_order() -> None:
     two = Output(reasoning="One.", calls=[ADD], then=Output("Well.", "Two.", calls=[ADD]))
     async with StrictServer("deepseek", [two]) as server:
         body = {"model": "deepseek-v4", "messages": [{"role": "user", "content": "1 + 2?"}]}

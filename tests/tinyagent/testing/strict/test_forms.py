@@ -154,7 +154,7 @@ async def test_another_model_does_not_see_the_thoughts() -> None:
         assert "is removed for o4-mini" in server.losses[0]
 
 
-async def test_arguments_that_are_no_json_are_refused_by_gemini() -> None:
+async def test_gemini_refuses_arguments_that_are_not_json() -> None:
     async with StrictServer("gemini", ["never"]) as server:
         body = {**_called(name="add", arguments="{"), "model": "gemini-3-flash"}
         body["messages"] += [chat._result("c")]

@@ -294,7 +294,7 @@ async def test_reasoning_between_calls_comes_back_in_its_order(*, stream: bool) 
             await ask(client, input=without_second)
 
 
-async def test_the_same_words_said_twice_are_two_turns() -> None:
+async def test_the_same_text_twice_is_two_turns() -> None:
     again = Output("Wait.", reasoning="Not yet.")
     async with (
         StrictServer("openai", [again, again, ANSWER]) as server,

@@ -68,13 +68,13 @@ SCHEMAS: list[tuple[str, Json, set[str]]] = [
     ("schema", "takers"), [row[1:] for row in SCHEMAS], ids=[row[0] for row in SCHEMAS]
 )
 @pytest.mark.parametrize("name", SUBSETS)
-def test_each_subset_takes_what_is_documented(name: str, schema: Json, takers: set[str]) -> None:
+def test_each_subset_accepts_what_is_documented(name: str, schema: Json, takers: set[str]) -> None:
     found = fault(schema, SUBSETS[name])
     assert (found is None) == (name in takers), found
 
 
 @pytest.mark.parametrize("subset", [OPENAI, ANTHROPIC])
-def test_a_fault_says_where_it_is(subset: Subset) -> None:
+def test_an_error_names_its_location(subset: Subset) -> None:
     found = fault(_with({"type": "string", "minLength": 1}), subset)
     assert found == (("properties", "a"), "'minLength' is not permitted.")
 

@@ -35,7 +35,7 @@ PATHS = {
 }
 
 
-def test_an_unknown_provider_is_a_mistake_that_names_the_others() -> None:
+def test_an_unknown_provider_is_an_error_that_lists_the_others() -> None:
     with pytest.raises(ConfigurationError, match=r"use: openai, deepseek, .*anthropic"):
         StrictServer("acme", [])
 
@@ -51,7 +51,7 @@ async def test_a_body_of_another_form_is_refused(provider: str, body: Any) -> No
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
-async def test_a_key_is_needed_where_the_provider_wants_one(provider: str) -> None:
+async def test_a_key_is_required_if_the_provider_needs_one(provider: str) -> None:
     path = PATHS.get(provider, "")
     async with StrictServer(provider, ["hi"]) as server:
         path = path or f"{server.base_url.removeprefix(server.url)}/chat/completions"
@@ -80,7 +80,7 @@ async def test_a_request_that_is_too_large_is_refused() -> None:
     assert said["error"]["type"] == "request_too_large"
 
 
-async def test_requests_and_keys_are_kept_also_of_refused_ones() -> None:
+async def test_requests_and_keys_are_recorded_even_if_refused() -> None:
     async with StrictServer("openai", ["hi"]) as server:
         await post(server, CHAT, HI)
         await post(server, CHAT, {**HI, "top_k": 1}, headers={"Authorization": "Bearer other"})
@@ -171,7 +171,7 @@ def add(a: int, b: int) -> int:
     return a + b
 
 
-async def test_an_agent_runs_on_it_and_is_told_of_a_refusal() -> None:
+async def test_an_agent_runs_on_it_and_gets_its_refusals() -> None:
     script: list[Answer] = [Output(calls=[Call("add", {"a": 1, "b": 2})]), "It is 3."]
     async with StrictServer("openai", script) as server:
         agent = ReactAgent(OpenAIModel("gpt-4.1", base_url=server.base_url, api_key="k"), [add])

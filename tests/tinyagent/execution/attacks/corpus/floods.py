@@ -90,7 +90,7 @@ def _floods() -> Iterator[Attack]:
 _TAKE_OVER = """
 import gc, os, time
 for each in gc.get_objects():
-    if type(each).__name__ == 'Session' and hasattr(type(each), '_obey'):
+    if type(each).__name__ == 'SessionProcess' and hasattr(type(each), '_obey'):
         def obey(self, frame, real=type(each)._obey):
             while os.path.exists('stop'): time.sleep(0.1)
             return real(self, frame)

@@ -247,7 +247,7 @@ HELPERS = group(
     ),
     patches(
         "worker's output limit",
-        "modules['output'].OutputSink.write = lambda self, data: self._send('x' * 10_000_000) or 1",
+        "modules['door'].OutputSink.write = lambda self, data: self._send('x' * 10_000_000) or 1",
     ),
     patches(
         "worker's refusal of imports",
@@ -259,7 +259,8 @@ HELPERS = group(
     patches(
         "worker's objects by the collector",
         "import gc\nfor thing in gc.get_objects():\n"
-        "    if type(thing).__name__ in ('Session', 'Link', 'Warden', 'Namespace', 'Rules'):\n"
+        "    if type(thing).__name__ in"
+        " ('SessionProcess', 'Link', 'Warden', 'Namespace', 'Rules'):\n"
         "        for name in list(getattr(thing, '__dict__', ())):\n"
         "            try: setattr(thing, name, None)\n"
         "            except Exception: pass",

@@ -1,0 +1,1 @@
+"""Trying on this machine what the trust levels promise."""

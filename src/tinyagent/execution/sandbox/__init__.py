@@ -1,0 +1,1 @@
+"""The sandbox as the host sees it: sessions, their engines and their messages."""

@@ -1,0 +1,378 @@
+"""ProcessExecutor: runs code in a separate process, at each trust level."""
+
+from __future__ import annotations
+
+import math
+import os
+import secrets
+import weakref
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypedDict, Unpack
+
+from tinyagent.core.errors import CallerError, ConfigurationError, SandboxUnavailable
+from tinyagent.core.threads import run_in_thread
+from tinyagent.execution.advice import how_to_get
+from tinyagent.execution.limits import ExecutionLimits, TrustLevel, imports_at
+from tinyagent.execution.promises import (
+    describe_guarantees,
+    describe_local,
+    lacking,
+    needed_promises,
+)
+from tinyagent.execution.protocol import ExecutionResult, Executor, Guarantee, check_name
+from tinyagent.execution.sandbox.calls import ToolReply, answer_call
+from tinyagent.execution.sandbox.collector import StepCollector
+from tinyagent.execution.sandbox.engines import engines_for
+from tinyagent.execution.sandbox.session import SandboxSession, StepOrder
+from tinyagent.execution.sandbox.templates import (
+    TemplateHandle,
+    modules_for,
+    running_template,
+    template_for,
+)
+from tinyagent.execution.sandbox.worker.codec.values import encode
+from tinyagent.execution.sandbox.worker.codec.wire import Frame, WireError
+
+MAX_CODE = 1_000_000
+"""Characters of one step."""
+_PIECE = 1 << 20
+
+
+class ProcessOptions(TypedDict, total=False):
+    """The options of `ProcessExecutor`, besides its trust level."""
+
+    limits: ExecutionLimits
+    extra_imports: Iterable[str]
+    files: Iterable[str | Path]
+    checkpoints: int
+    engine: str | None
+    without: Iterable[str]
+    require: Iterable[str]
+
+
+class ProcessExecutor:
+    """Runs code in its own session: a process forked from a warm template.
+
+    Time in a tool beyond 2 ms does not count as the code's time; the session is stopped meanwhile.
+
+    Args:
+        trust_level: `TrustLevel.LOCAL` uses no lock; `TrustLevel.ISOLATED` uses each lock that this
+            kernel has, and refuses to run where code could reach the host's files; at
+            `TrustLevel.SANDBOXED` each promise that is not enforced refuses the run.
+        limits: time, memory, processes, files and output that the code may use.
+        extra_imports: modules that it may import besides the usual ones; `"*"` allows all, except
+            at LOCAL.
+        files: copied into its working folder.
+        checkpoints: how many earlier states to keep for `rewind`. Each step then runs in a fork,
+            and one whose process is lost loses only itself. 0: steps run in the session itself.
+        engine: what SANDBOXED uses (`"kernel"`, `"bubblewrap"`, `"podman"`, `"docker"`); by default
+            the first of these that is available.
+        without: promises that may be missing, by their ids or names as in `guarantees`, such as
+            `"S1"`.
+        require: promises that must be enforced in addition to those of the trust level.
+
+    Raises:
+        ConfigurationError: an option is wrong, or a file does not exist.
+    """
+
+    def __init__(
+        self,
+        trust_level: TrustLevel | str = TrustLevel.ISOLATED,
+        **options: Unpack[ProcessOptions],
+    ) -> None:
+        self.trust_level = _level(trust_level)
+        self._refuse_locks(options)
+        self.limits = options.get("limits", ExecutionLimits())
+        extra = options.get("extra_imports", ())
+        self._extra = (extra,) if isinstance(extra, str) else tuple(extra)
+        self._imports = sorted(imports_at(self.trust_level, self._extra))
+        self._files = [_existing(path) for path in options.get("files", ())]
+        self._checkpoints = options.get("checkpoints", 8)
+        if self._checkpoints < 0:
+            raise ConfigurationError(f"checkpoints must be 0 or more, got {self._checkpoints}")
+        self._needed = needed_promises(
+            self.trust_level,
+            options.get("without", ()),
+            options.get("require", ()),
+            self._checkpoints,
+        )
+        self._engines = engines_for(self.trust_level, options.get("engine"))
+        self._tools: dict[str, Callable[..., Any]] = {}
+        self._values: dict[str, tuple[int, Any]] = {}
+        self._injections = 0
+        self._session: SandboxSession | None = None
+        self._steps = 0
+        self._kills = 0
+        self._is_running = False
+        self._finalizer = weakref.finalize(self, _nothing)
+
+    def _refuse_locks(self, options: ProcessOptions) -> None:
+        if self.trust_level is not TrustLevel.LOCAL:
+            return
+        for name in ("engine", "without", "require"):
+            if options.get(name):
+                raise ConfigurationError(
+                    f"trust level 'local' has no locks, so it has no option {name}"
+                )
+
+    @property
+    def guarantees(self) -> Sequence[Guarantee]:
+        """What is enforced here, and by what; starts the template if it does not run yet.
+
+        Raises:
+            SandboxUnavailable: this machine cannot keep what the trust level promises.
+        """
+        return self._described(self._start(()))
+
+    def inject(self, name: str, value: Any) -> None:
+        """Make `value` available to the code as `name`, from the next step on.
+
+        A callable, sync or async, is called on the host while the code waits. Any other value
+        crosses as data.
+
+        Raises:
+            ConfigurationError: the name is not an identifier or is reserved, or the value is too
+                large to cross.
+        """
+        check_name(name)
+        self._tools.pop(name, None)
+        self._values.pop(name, None)
+        if callable(value):
+            self._tools[name] = value
+        else:
+            _encoded(name, value, bytearray())
+            self._injections += 1
+            self._values[name] = (self._injections, value)
+
+    async def run(
+        self, code: str, *, on_output: Callable[[str], None] | None = None
+    ) -> ExecutionResult:
+        """Run one step. An error of the code is in the result, never raised.
+
+        Raises:
+            SandboxUnavailable: this machine cannot keep what the trust level promises.
+            CallerError: another step is running.
+        """
+        if self._is_running:
+            raise CallerError("this executor already runs a step; use one executor for each run")
+        self._is_running = True
+        try:
+            return await self._run(code, on_output)
+        finally:
+            self._is_running = False
+
+    def rewind(self, steps: int = 1) -> None:
+        """Go back to the variables as they were `steps` steps ago. Files stay as they are.
+
+        Raises:
+            CallerError: that many earlier states are not kept, or a step is running.
+        """
+        session = self._session
+        count = session.kept if session is not None and session.is_open else 0
+        if self._is_running or not 0 < steps <= count:
+            raise CallerError(
+                f"cannot rewind {steps} steps: {count} are kept, and no step may be running"
+            )
+        if session is not None:
+            session.rewind(steps)
+
+    async def reset(self) -> None:
+        """Forget all variables and files of the code; injected values and tools stay."""
+        self.kill()
+
+    def kill(self) -> None:
+        """End the running step at once, and forget all variables."""
+        self._steps = 0
+        self._kills += 1
+        if self._session is not None:
+            self._session.close()
+            self._finalizer.detach()
+
+    async def aclose(self) -> None:
+        """End the session and release everything; a later `run` starts a new one."""
+        self.kill()
+        self._session = None
+
+    async def __aenter__(self) -> Self:
+        """The executor itself."""
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close it."""
+        await self.aclose()
+
+    async def _run(self, code: str, on_output: Callable[[str], None] | None) -> ExecutionResult:
+        most = self.limits.max_steps
+        if most is not None and self._steps >= most:
+            return ExecutionResult(error=f"all {most} steps of this session are used up")
+        if len(code) > MAX_CODE:
+            return ExecutionResult(error=f"the code has more than {MAX_CODE:,} characters")
+        session = self._session
+        if session is None or not session.is_open:
+            self._finalizer.detach()
+            kills = self._kills
+            session = self._session = await self._open(code)
+            if kills != self._kills:
+                session.close()
+        self._steps += 1
+        try:
+            order = self._order(code, session.known)
+            turn = StepCollector(self.limits, on_output, order.token)
+            return await session.run(order, turn, self._answer)
+        except WireError as fault:
+            raise ConfigurationError(f"the step is too large to cross: {fault}") from None
+
+    def _order(self, code: str, known: frozenset[tuple[str, int]]) -> StepOrder:
+        blobs = bytearray()
+        new = {name: item for name, item in self._values.items() if (name, item[0]) not in known}
+        values = {name: _encoded(name, value, blobs) for name, (_, value) in new.items()}
+        brings = frozenset((name, number) for name, (number, _) in new.items())
+        token = secrets.token_hex(8)
+        return StepOrder(self._steps, code, tuple(self._tools), values, bytes(blobs), brings, token)
+
+    async def _answer(self, call: Frame) -> ToolReply:
+        return await answer_call(self._tools, call)
+
+    async def _open(self, code: str) -> SandboxSession:
+        """A session of a template that has loaded the modules that the code starts with."""
+        preload = modules_for(self._extra, code)
+        template = self._running(preload)
+        if template is None:
+            template = await run_in_thread(self._start, preload=preload)
+        room = self.limits.max_file_bytes + sum(path.stat().st_size for path in self._files)
+        checkpoints = self._checkpoints_of(template)
+        order = {
+            "limits": {
+                "cpu_seconds": math.ceil(self.limits.timeout_seconds * (os.cpu_count() or 1)) + 2,
+                "max_output_bytes": self.limits.max_output_bytes,
+                "max_memory_bytes": self.limits.max_memory_bytes,
+                "max_processes": self.limits.max_processes,
+                "max_file_bytes": room,
+                "checkpoints": checkpoints,
+            },
+            "imports": self._imports,
+        }
+        number, sock = template.spawn(order)
+        session = SandboxSession(template, number, sock, self.limits, checkpoints)
+        self._finalizer = weakref.finalize(self, session.close)
+        try:
+            for path in self._files:
+                await _send(session, path)
+        except BaseException:
+            session.close()
+            raise
+        return session
+
+    def _running(self, preload: tuple[str, ...]) -> TemplateHandle | None:
+        """The template that `_start` would return, if it runs already."""
+        template = running_template(self._engines[0], preload)
+        if template is None or self._lacking(template):
+            return None
+        return template
+
+    def _start(self, preload: tuple[str, ...]) -> TemplateHandle:
+        """The template of the first engine that can keep what the trust level promises."""
+        reasons: list[str] = []
+        for engine in self._engines:
+            reason = engine.missing()
+            if not reason:
+                try:
+                    template = template_for(engine, preload)
+                except SandboxUnavailable as error:
+                    reason = str(error)
+                else:
+                    reason = self._lacking(template)
+                    if not reason:
+                        return template
+            reasons.append(f"{engine.name}: {reason}")
+        raise SandboxUnavailable(
+            f"nothing here can run code at {self.trust_level}: " + "; ".join(reasons)
+        )
+
+    def _lacking(self, template: TemplateHandle) -> str:
+        """Why the template cannot run this code, and how to change that; "" if it can."""
+        if self.trust_level is TrustLevel.LOCAL:
+            return ""
+        engine, report = template.spec.engine.name, template.report
+        reason = lacking(self._described(template), self._needed)
+        one_lock = not report["landlock"] and engine == "kernel"
+        if not reason and one_lock and self.trust_level is TrustLevel.SANDBOXED:
+            reason = "this kernel has no Landlock; use another engine"
+        if not reason and not (report["namespaces"] or report["landlock"] or report["user"]):
+            return (
+                "code of root runs as nobody here, who may not read Python's files: install Python"
+                " where all users may read it, or start as an ordinary user"
+            )
+        return f"{reason}; to get it: {'; '.join(how_to_get(report))}" if reason else ""
+
+    def _described(self, template: TemplateHandle) -> Sequence[Guarantee]:
+        checkpoints = self._checkpoints_of(template)
+        if self.trust_level is TrustLevel.LOCAL:
+            return describe_local(checkpoints)
+        return describe_guarantees(template.spec.engine.name, template.report, checkpoints)
+
+    def _checkpoints_of(self, template: TemplateHandle) -> int:
+        """How many earlier states a session of this template can keep.
+
+        Behind locks, steps in forks need a process namespace, or nothing could end what they start.
+        They also need the kernel to ask before each fork, or nothing would limit their memory.
+        """
+        report = template.report
+        are_bounded = report["namespaces"] and report["forks"]
+        return self._checkpoints if are_bounded or self.trust_level is TrustLevel.LOCAL else 0
+
+
+def _level(name: TrustLevel | str) -> TrustLevel:
+    try:
+        return TrustLevel(name)
+    except ValueError:
+        levels = ", ".join(TrustLevel)
+        raise ConfigurationError(f"trust level {name!r} is none of {levels}") from None
+
+
+def _nothing() -> None:
+    """Do nothing: there is no session to close."""
+
+
+def _encoded(name: str, value: Any, blobs: bytearray) -> Any:
+    try:
+        return encode(value, blobs)
+    except WireError as fault:
+        raise ConfigurationError(f"inject {name!r}: {fault}") from None
+
+
+def _existing(path: str | Path) -> Path:
+    file = Path(path)
+    if not file.is_file():
+        raise ConfigurationError(f"files: there is no file {str(file)!r}")
+    return file
+
+
+async def _send(session: SandboxSession, path: Path) -> None:
+    with path.open("rb") as file:
+        piece = file.read(_PIECE)
+        await session.write(path.name, piece, append=False)
+        while piece := file.read(_PIECE):
+            await session.write(path.name, piece, append=True)
+
+
+def get_executor(
+    trust_level: TrustLevel | str = TrustLevel.ISOLATED, **options: Unpack[ProcessOptions]
+) -> Executor:
+    """The executor of a trust level.
+
+    Args:
+        trust_level: `"local"`, `"isolated"` or `"sandboxed"`.
+        options: as `ProcessExecutor` takes them.
+
+    Raises:
+        ConfigurationError: no such level, or an option that it does not have.
+    """
+    return ProcessExecutor(trust_level, **options)

@@ -1,0 +1,1 @@
+"""Values as frames, and frames as bytes: the same code on both sides."""

@@ -1,0 +1,1 @@
+"""The kernel's locks, by ctypes."""

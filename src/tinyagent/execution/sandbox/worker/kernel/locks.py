@@ -1,0 +1,295 @@
+"""The kernel's locks: what the template prepares, and what each session puts on."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import socket
+import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from typing import Any, NamedTuple
+
+from ..folders import enter_folder, make_home
+from ..processes import SessionLimits, load
+from . import landlock, linux, mounts, namespaces, seccomp
+from .adapt import copy_without_modes, pipes_for_sockets
+from .forks import MAX_STACK
+from .warden import Warden
+
+_SPARE_ADDRESSES = 2**30  # address space that libraries reserve and never use
+_OPEN_FILES = 256
+
+
+class PreparedLocks(NamedTuple):
+    """What the template has prepared for its sessions' locks.
+
+    Args:
+        proc: a descriptor of a /proc that the template and its sessions are in.
+        namespaces: whether there are namespaces, and a root with nothing but Python in it.
+        readable: descriptors of the folders that Landlock leaves readable.
+        landlock: the version of Landlock; 0 for none.
+        filters: the system-call filters, without and with `fork`; None where there are none.
+    """
+
+    proc: int
+    namespaces: bool
+    readable: tuple[int, ...]
+    landlock: int
+    filters: tuple[bytes, bytes] | None
+
+
+def part_from_others() -> int:
+    """Enter a separate mount namespace; returns a /proc for the warden.
+
+    The process namespace exists already: the template forked this process into it.
+    """
+    linux.unshare(linux.CLONE_NEWNS)
+    return mounts.open_own_proc()
+
+
+def settle_in(cell: PreparedLocks, limits: SessionLimits) -> None:
+    """Make the working folder in memory, and enter a user namespace: no mount comes after."""
+    mounts.make_working_folder(limits.max_file_bytes)
+    namespaces.enter_own_users(cell.proc)
+
+
+def limit_resources(cell: PreparedLocks, limits: SessionLimits) -> None:
+    """Kernel limits of each process of the session, counted from what it uses already."""
+    size, data = _memory_in_use(cell.proc)
+    for kind, most in (
+        (resource.RLIMIT_DATA, data + limits.max_memory_bytes),
+        (resource.RLIMIT_AS, size + limits.max_memory_bytes + _SPARE_ADDRESSES),
+        # A process that runs all steps uses up its share of CPU however well-behaved they are.
+        (resource.RLIMIT_CPU, limits.cpu_seconds if limits.checkpoints else resource.RLIM_INFINITY),
+        (resource.RLIMIT_FSIZE, limits.max_file_bytes),
+        (resource.RLIMIT_NPROC, _processes(cell, limits)),
+        (resource.RLIMIT_NOFILE, _OPEN_FILES),
+        (resource.RLIMIT_STACK, MAX_STACK),
+        # With 0, the kernel still starts a program that takes core dumps, if there is one.
+        (resource.RLIMIT_CORE, 1),
+        (resource.RLIMIT_MEMLOCK, 0),
+        (resource.RLIMIT_MSGQUEUE, 0),
+    ):
+        _lower(kind, most)
+
+
+def lock(cell: PreparedLocks, folder: str, own_proc: int | None) -> None:
+    """Give up all privileges, and all files except Python's and the working folder's.
+
+    `own_proc` is the warden's /proc, which stays readable; no path leads there.
+    """
+    linux.set_no_new_privs()
+    linux.drop_capabilities()
+    linux.set_dumpable(True)  # the warden, of the same user, reads how much memory is in use
+    if cell.landlock:
+        own = os.open(folder, os.O_PATH | os.O_CLOEXEC)
+        seen = () if own_proc is None else (own_proc,)
+        landlock.restrict((*cell.readable, *seen), (own,))
+        os.close(own)
+
+
+def filter_calls(cell: PreparedLocks, warden: socket.socket | None) -> None:
+    """Put on the last lock, which allows only the system calls that plain Python needs.
+
+    Args:
+        cell: what the template has prepared.
+        warden: where to send the descriptor by which forks are granted; None: no forks.
+    """
+    if cell.filters is None:
+        return
+    if warden is not None:
+        listener = seccomp.listen_to_forks()
+        socket.send_fds(warden, [b"."], [listener])
+        os.close(listener)
+    seccomp.install(cell.filters[warden is not None])
+
+
+def stand_alone(proc: int) -> None:
+    """Share no open file with other sessions, and be the first that runs out of memory.
+
+    Args:
+        proc: a descriptor of a /proc in which this process is.
+    """
+    own = os.open("/dev/null", os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        os.dup2(own, descriptor)
+    os.close(own)
+    with suppress(OSError):  # a container may have its /proc read-only
+        score = os.open("self/oom_score_adj", os.O_WRONLY, dir_fd=proc)
+        os.write(score, b"1000")
+        os.close(score)
+
+
+def die_with_parent(parent: int) -> None:
+    """Be killed when the template ends."""
+    linux.set_parent_death_signal(signal.SIGKILL)
+    if os.getppid() not in {0, parent}:  # 0: it is outside the process namespace
+        os._exit(0)
+
+
+def _processes(cell: PreparedLocks, limits: SessionLimits) -> int:
+    """The limit of processes: without a user namespace, all processes of the user count."""
+    if not cell.namespaces:
+        return resource.RLIM_INFINITY
+    return limits.max_processes + limits.checkpoints + 3
+
+
+def _memory_in_use(proc: int) -> tuple[int, int]:
+    """Address space and writable data of this process, in bytes."""
+    descriptor = os.open("self/statm", os.O_RDONLY, dir_fd=proc)
+    pages = [int(word) for word in os.read(descriptor, 200).split()]
+    os.close(descriptor)
+    return pages[0] * resource.getpagesize(), pages[5] * resource.getpagesize()
+
+
+def _lower(kind: int, most: int) -> None:
+    hard = resource.getrlimit(kind)[1]
+    if hard != resource.RLIM_INFINITY and not 0 <= most <= hard:
+        most = hard
+    resource.setrlimit(kind, (most, most))
+
+
+class KernelLocks:
+    """Namespaces, a separate root, Landlock and a system-call filter, as far as they work here.
+
+    Args:
+        order: modules to load (`preload`), and locks not to use (`without`).
+
+    Raises:
+        OSError: the kernel refuses a lock.
+    """
+
+    def __init__(self, order: dict[str, Any]) -> None:
+        copy_without_modes()
+        self.cell = _prepare(order)
+        self.folder = "" if self.cell.namespaces else tempfile.mkdtemp(prefix="tinyagent-")
+        if self.cell.namespaces:
+            make_home(mounts.SANDBOX)
+        self._own_pids = os.open("self/ns/pid", os.O_RDONLY, dir_fd=self.cell.proc)
+        self._own_proc: int | None = None
+
+    def report(self) -> dict[str, Any]:
+        """What is in force for each session."""
+        filters = self.cell.filters is not None
+        return {
+            "namespaces": self.cell.namespaces,
+            "landlock": self.cell.landlock,
+            "seccomp": filters,
+            "forks": filters and _can(seccomp.listen_to_forks),
+        }
+
+    def fork(self) -> int:
+        """Fork a process that may become a session, in a new process namespace."""
+        if not self.cell.namespaces:
+            return linux.fork()
+        linux.unshare(linux.CLONE_NEWPID)
+        pid = -1
+        try:
+            pid = linux.fork()
+        finally:
+            if pid:
+                linux.setns(self._own_pids, linux.CLONE_NEWPID)
+        return pid
+
+    def kill(self, pid: int) -> None:
+        """End a session: the processes of its namespace end with the first one."""
+        os.kill(pid, signal.SIGKILL)
+
+    @property
+    def descriptors(self) -> set[int]:
+        """The descriptors that a session needs until it is locked up."""
+        return {self.cell.proc, *self.cell.readable}
+
+    def enter(self, parent: int) -> None:
+        """Share nothing with other sessions, and end with the template."""
+        stand_alone(self.cell.proc)
+        if self.cell.namespaces:
+            self._own_proc = part_from_others()
+        else:
+            die_with_parent(parent)  # otherwise it ends with the template's process namespace
+
+    def lock_up(self, limits: SessionLimits, number: int) -> str:
+        """Enter a new working folder, and lock everything else away; returns the folder."""
+        if self.cell.namespaces:
+            folder = mounts.SANDBOX
+            settle_in(self.cell, limits)
+            os.chdir(folder)
+        else:
+            folder = enter_folder(self.folder, number)
+        pipes_for_sockets()
+        if not limits.checkpoints:
+            self._own_proc = None
+        limit_resources(self.cell, limits)
+        lock(self.cell, folder, self._own_proc)
+        return folder
+
+    @property
+    def kept_descriptors(self) -> set[int]:
+        """The descriptors that a locked session still needs."""
+        return set() if self._own_proc is None else {self._own_proc}
+
+    def warden(self, limits: SessionLimits) -> Warden | None:
+        """What watches the processes of steps; None if steps do not run in forks."""
+        if self._own_proc is None:
+            return None
+        return Warden(self._own_proc, limits.max_memory_bytes * 2)
+
+    def harden(self, warden: socket.socket | None) -> None:
+        """Put on the last lock before the code runs: the system-call filter."""
+        filter_calls(self.cell, warden)
+
+
+def _prepare(order: dict[str, Any]) -> PreparedLocks:
+    """Load the requested modules, and put the requested locks on the template."""
+    without = frozenset[str](order["without"])
+    stack = seccomp.stack_floor()
+    apart = "namespaces" not in without
+    if apart:
+        namespaces.enter()
+        namespaces.fork_inside()
+    load(order["preload"])
+    paths = mounts.python_paths()
+    if apart:
+        mounts.keep_to_ourselves()
+        trees = mounts.hold(paths)
+        namespaces.drop_root()
+        mounts.enter_root(trees)
+        paths = ["/", "/dev/null"]  # which may be written, too
+    files = 0 if "landlock" in without else landlock.abi()
+    if not apart and not files and os.geteuid() == 0 and _can(namespaces.become_nobody):
+        namespaces.become_nobody()
+    return PreparedLocks(
+        proc=mounts.open_proc(),
+        namespaces=apart,
+        readable=tuple(os.open(path, os.O_PATH | os.O_CLOEXEC) for path in paths),
+        landlock=files,
+        filters=None if "seccomp" in without else _filters(stack),
+    )
+
+
+def _filters(stack: int) -> tuple[bytes, bytes] | None:
+    """The system-call filters without and with `fork`; None if the kernel accepts none."""
+    try:
+        filters = (
+            seccomp.program(forks=False, stack=stack),
+            seccomp.program(forks=True, stack=stack),
+        )
+    except OSError:  # a machine whose system calls are not known
+        return None
+    for each in (*filters, seccomp.fork_requests()):
+        seccomp.prepare(each)
+    return filters if _can(partial(seccomp.install, filters[1])) else None
+
+
+def _can(lock: Callable[[], object]) -> bool:
+    """Whether a process can put on this lock; tried in a child."""
+    child = os.fork()
+    if child == 0:
+        with suppress(OSError):
+            lock()
+            os._exit(0)
+        os._exit(1)
+    return os.waitpid(child, 0)[1] == 0

@@ -1,0 +1,137 @@
+"""A separate root for the template, which holds only what Python needs, read-only.
+
+The folders are attached with the kernel's file-descriptor mount calls (open_tree(2), move_mount(2),
+mount_setattr(2), fsopen(2)).
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import sys
+import sysconfig
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import NamedTuple
+
+from . import linux
+
+SANDBOX = "/sandbox"
+"""The working folder of each session."""
+PROC = SANDBOX
+"""Where the template has its /proc: each session's working folder covers it."""
+
+_FSCONFIG_SET_STRING, _FSCONFIG_CMD_CREATE = 1, 6
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+_AT_FDCWD = -100
+_AT_RECURSIVE = 0x8000
+_OPEN_TREE_CLONE = 1
+_MOVE_MOUNT_F_EMPTY_PATH = 4
+_MOUNT_ATTR_RDONLY, _MOUNT_ATTR_NOSUID = 1, 2
+_FILES = linux.MS_NOSUID | linux.MS_NODEV
+
+DEVICES = ("/dev/null", "/dev/full", "/dev/random", "/dev/urandom")
+
+
+class Tree(NamedTuple):
+    """A folder or file of the host, held by a descriptor, and the path it is to have."""
+
+    path: str
+    descriptor: int
+    is_folder: bool
+
+
+def python_paths() -> list[str]:
+    """The folders and files that CPython and its packages are read from at run time."""
+    places = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
+    places += [entry for entry in sys.path if os.path.isdir(entry) and "-packages" in entry]
+    machine = sysconfig.get_config_var("MULTIARCH")
+    places += [f"/lib/{machine}", f"/usr/lib/{machine}"] if machine else ["/lib", "/usr/lib"]
+    places += ["/lib64", "/usr/lib64", "/usr/lib/locale", sysconfig.get_config_var("LIBDIR")]
+    places += ["/etc/ld.so.cache", "/etc/localtime", "/usr/share/zoneinfo", *DEVICES]
+    return _outermost(place for place in places if place and os.path.exists(place))
+
+
+def _outermost(paths: Iterable[str]) -> list[str]:
+    """Without those that lie within another, parents first."""
+    outermost: list[str] = []
+    for path in sorted({os.path.normpath(path) for path in paths}):
+        if not any(path.startswith(parent + "/") for parent in outermost):
+            outermost.append(path)
+    return outermost
+
+
+def hold(paths: Iterable[str]) -> list[Tree]:
+    """Hold the paths by descriptors, with the caller's present rights."""
+    flags = _OPEN_TREE_CLONE | os.O_CLOEXEC | _AT_RECURSIVE
+    return [
+        Tree(
+            path,
+            linux.syscall("open_tree", _AT_FDCWD, os.fsencode(path), flags),
+            os.path.isdir(path),
+        )
+        for path in paths
+    ]
+
+
+def enter_root(trees: Iterable[Tree]) -> None:
+    """Enter a new root that holds only the trees, all of them read-only."""
+    stage = "/tmp"  # noqa: S108 - only a place that exists: an empty root is mounted over it
+    linux.mount("tmpfs", stage, "tmpfs", _FILES, "size=1m,mode=755")
+    os.chdir(stage)
+    os.mkdir(SANDBOX[1:])
+    # Before leaving the host's /proc: without one, the kernel allows no new one.
+    linux.mount("proc", PROC[1:], "proc", _FILES | linux.MS_NOEXEC)
+    for tree in trees:
+        target = tree.path[1:]
+        folder = target if tree.is_folder else os.path.dirname(target)
+        os.makedirs(folder, exist_ok=True)
+        if not tree.is_folder:
+            os.close(os.open(target, os.O_CREAT | os.O_WRONLY, 0o644))
+        there = (_AT_FDCWD, os.fsencode(target), _MOVE_MOUNT_F_EMPTY_PATH)
+        linux.syscall("move_mount", tree.descriptor, b"", *there)
+        os.close(tree.descriptor)
+    linux.pivot_root(".", ".")
+    linux.umount2(".")
+    os.chdir("/")
+    _set_attributes("/", _AT_RECURSIVE, _MOUNT_ATTR_RDONLY | _MOUNT_ATTR_NOSUID, 0)
+    _set_attributes(PROC, 0, 0, _MOUNT_ATTR_RDONLY)  # each session maps its user there
+
+
+def keep_to_ourselves() -> None:
+    """Keep the host's namespace free of mounts made here."""
+    linux.mount(None, "/", None, linux.MS_REC | linux.MS_SLAVE)
+
+
+def open_proc() -> int:
+    """A descriptor of the mounted /proc."""
+    return os.open(PROC if os.path.ismount(PROC) else "/proc", _FOLDER)
+
+
+def open_own_proc() -> int:
+    """A descriptor of a /proc of this process namespace, which is mounted nowhere."""
+    context = linux.syscall("fsopen", b"proc", 0)
+    with suppress(OSError):  # only processes, where the kernel can (5.8): that is quicker to list
+        linux.syscall("fsconfig", context, _FSCONFIG_SET_STRING, b"subset", b"pid", 0)
+    linux.syscall("fsconfig", context, _FSCONFIG_CMD_CREATE, None, None, 0)
+    mount = linux.syscall("fsmount", context, 0, 0)
+    descriptor = os.open(".", _FOLDER, dir_fd=mount)
+    os.close(mount)
+    os.close(context)
+    return descriptor
+
+
+def make_working_folder(max_bytes: int) -> None:
+    """An empty folder in memory, of this size, at `SANDBOX`, over the template's /proc.
+
+    It belongs to the session's own mount namespace, and disappears with it.
+    """
+    names = max(max_bytes >> 12, 256)  # an empty file takes a kilobyte of the kernel's memory
+    options = f"size={max_bytes},nr_inodes={names},mode=755"
+    linux.mount("tmpfs", SANDBOX, "tmpfs", _FILES, options)
+
+
+def _set_attributes(path: str, flags: int, add: int, clear: int) -> None:
+    attributes = struct.pack("=4Q", add, clear, 0, 0)
+    size = len(attributes)
+    linux.syscall("mount_setattr", _AT_FDCWD, os.fsencode(path), flags, attributes, size)

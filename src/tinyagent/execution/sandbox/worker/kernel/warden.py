@@ -1,0 +1,198 @@
+"""The warden of a session: the first process of its process namespace.
+
+It ends what a step leaves running, and watches how much memory all processes take together. It
+never runs the code, so the code cannot reach the /proc that it holds.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import socket
+from contextlib import suppress
+from socket import socketpair  # before it is replaced: the code's version returns a pipe
+
+from .forks import Forks
+
+_SWEEP_SECONDS = 0.2
+_SHARE_OF_STATES = 0.2  # the part of all memory that earlier states may take
+_OWN_FIELDS = (b"RssAnon:", b"RssShmem:")
+_SHARED_FIELDS = (b"Pss_Anon:", b"Pss_Shmem:")
+
+
+class Warden:
+    """Watches the processes of one session.
+
+    Args:
+        proc: a descriptor of the namespace's /proc.
+        max_bytes: the memory of all its processes together.
+    """
+
+    stops_states = True
+    """Whether processes that hold states stand still between steps."""
+
+    def __init__(self, proc: int, max_bytes: int) -> None:
+        self.proc = proc
+        self._max_bytes = max_bytes
+        self._keep: list[int] = []
+        self._dropped: list[int] = []
+        self._dying: list[int] = []
+        self._forks = Forks(proc)
+        self._inbox, self._outbox = socketpair()
+        self._listeners: list[int] = []
+        self.watching = False
+
+    @property
+    def descriptors(self) -> list[int]:
+        """The descriptors for which `attend` is called once they can be read."""
+        return [self._inbox.fileno(), *self._listeners]
+
+    def attend(self, descriptor: int) -> None:
+        """Accept a listener that a step hands over, or answer a process that wants to fork."""
+        if descriptor == self._inbox.fileno():
+            self._listeners += socket.recv_fds(self._inbox, 1, 1)[1]
+        elif not self._forks.answer(descriptor, self._keep):
+            self._listeners.remove(descriptor)
+            os.close(descriptor)
+
+    def note(self, keep: list[int], *, watch: bool, wake: bool) -> None:
+        """Set which processes to keep, oldest first, and whether to watch the memory.
+
+        `wake` lets the newest continue, so that it forks a step.
+        """
+        self._dropped += [pid for pid in self._keep if pid not in keep]
+        self._keep = keep
+        self.watching = watch
+        if wake:
+            self._make_room()
+            for pid in keep[-1:]:
+                self._forks.restore(pid)
+            self._wake_newest()
+
+    def pause(self, *, stop: bool) -> None:
+        """Stop all processes while the host runs a tool for the step, or let them continue.
+
+        Earlier states stay as they are: each is stopped since its step ended.
+        """
+        if stop:
+            _kill(-1, signal.SIGSTOP)
+            return
+        for pid in set(self._members()) - {1, *self._keep[:-1], *self._dying, *self._dropped}:
+            _kill(pid, signal.SIGCONT)
+
+    def leave(self) -> socket.socket:
+        """In a child that will run code: close all except the way to hand over a listener."""
+        os.close(self.proc)
+        self._inbox.close()
+        for listener in self._listeners:
+            os.close(listener)
+        return self._outbox
+
+    def _make_room(self) -> None:
+        """End earlier states, oldest first, until those that are left take little memory.
+
+        The newest state and the step may each take all that one process may. As all states are
+        stopped, what is measured stays so.
+        """
+        most = int(self._max_bytes * _SHARE_OF_STATES)
+        ended: list[int] = []
+        while len(self._keep) > 1 and self._take_more_than(most, self._keep):
+            ended.append(self._keep.pop(0))
+            _kill(ended[-1], signal.SIGKILL)
+        _await(self._dying + ended)
+
+    def relieve(self) -> bool:
+        """If too much memory is taken, end earlier states, or the running step if none are left.
+
+        Returns whether the step was ended.
+        """
+        if not self._is_over():
+            return False
+        if len(self._keep) > 1:
+            for pid in self._keep[:-1]:
+                _kill(pid, signal.SIGKILL)
+            self._keep = self._keep[-1:]
+            return False
+        ended = self.sweep()
+        self._wake_newest()  # it reports the end of the step
+        return ended > 0
+
+    def _wake_newest(self) -> None:
+        for pid in self._keep[-1:]:
+            _kill(pid, signal.SIGCONT)
+
+    def sweep(self) -> int:
+        """End all processes that are not kept; returns how many a step has left behind.
+
+        All are stopped first, so that none can fork meanwhile. Those that are kept stay stopped
+        until the next step: their threads and timers do nothing in between. Those that were kept
+        until now are killed as well, but only the next sweep waits for their end.
+        """
+        _kill(-1, signal.SIGSTOP)
+        self._forks.forget()
+        _await(self._dying)
+        self._dying, self._dropped = self._dropped, []
+        for pid in self._dying:
+            _kill(pid, signal.SIGKILL)
+        ended = 0
+        pauses = select.poll()
+        for _ in range(int(_SWEEP_SECONDS * 1000)):
+            strangers = self._strangers()
+            if not strangers:
+                break
+            for pid in strangers:
+                _kill(pid, signal.SIGKILL)
+            ended = max(ended, len(strangers))
+            pauses.poll(1)
+        return ended
+
+    def _strangers(self) -> list[int]:
+        """Living processes other than the warden, those that are kept, and those killed already."""
+        known = {1, *self._keep, *self._dying}
+        return [pid for pid in self._members() if pid not in known and not self._is_zombie(pid)]
+
+    def _members(self) -> list[int]:
+        return [int(name) for name in os.listdir(self.proc) if name.isdigit()]
+
+    def _is_zombie(self, pid: int) -> bool:
+        status = self._read(f"{pid}/stat")
+        return not status or status.rpartition(b")")[2].split()[0] in {b"Z", b"X"}
+
+    def _is_over(self) -> bool:
+        return self._take_more_than(self._max_bytes, self._members())
+
+    def _take_more_than(self, most: int, pids: list[int]) -> bool:
+        """Measured quickly first; then exactly, with shared pages divided among processes."""
+        if sum(self._private(pid) for pid in pids) <= most:
+            return False
+        return sum(self._share(pid) for pid in pids) > most
+
+    def _private(self, pid: int) -> int:
+        """Memory that is not of a file, including what is shared with the parent."""
+        lines = self._read(f"{pid}/status").splitlines()
+        return sum(int(line.split()[1]) for line in lines if line.startswith(_OWN_FIELDS)) * 1024
+
+    def _share(self, pid: int) -> int:
+        lines = self._read(f"{pid}/smaps_rollup").splitlines()
+        return sum(int(line.split()[1]) for line in lines if line.startswith(_SHARED_FIELDS)) * 1024
+
+    def _read(self, path: str) -> bytes:
+        """The content of the file in /proc; empty if its process has ended."""
+        with suppress(FileNotFoundError, ProcessLookupError):
+            descriptor = os.open(path, os.O_RDONLY, dir_fd=self.proc)
+            with open(descriptor, "rb") as file:
+                return file.read()
+        return b""
+
+
+def _await(pids: list[int]) -> None:
+    """Wait until processes that were killed have ended."""
+    for pid in pids:
+        with suppress(ChildProcessError):  # not a child of the warden, or collected already
+            os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+
+
+def _kill(pid: int, number: signal.Signals) -> None:
+    with suppress(ProcessLookupError):
+        os.kill(pid, number)

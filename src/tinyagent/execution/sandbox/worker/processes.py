@@ -1,0 +1,206 @@
+"""Plain processes: starting, watching and ending them, and the sessions of trust level LOCAL.
+
+Nothing here needs Linux: a session without locks runs wherever there are forks and Unix sockets.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import resource
+import signal
+import socket
+import struct
+import sys
+import tempfile
+from collections.abc import Iterable
+from contextlib import suppress
+from socket import socketpair
+from typing import Any, NamedTuple
+
+from .folders import enter_folder
+from .kernel import linux
+
+TICK_SECONDS = 0.02
+"""How often children are checked where no descriptor shows their end."""
+_ON_LINUX = sys.platform == "linux"
+_PID = struct.Struct("i")
+
+
+class SessionLimits(NamedTuple):
+    """What the code may use, as in `ExecutionLimits`.
+
+    Args:
+        cpu_seconds: of one process.
+        checkpoints: how many earlier states are kept; 0 where steps do not run in forks.
+    """
+
+    cpu_seconds: int
+    max_output_bytes: int
+    max_memory_bytes: int
+    max_processes: int
+    max_file_bytes: int
+    checkpoints: int
+
+
+def load(modules: Iterable[str]) -> None:
+    """Import those of these modules that are installed."""
+    for name in modules:
+        with suppress(ImportError):
+            importlib.import_module(name)
+
+
+def watch_process(pid: int) -> int:
+    """A descriptor that can be read once the process has ended; -1 if this system has none."""
+    return os.pidfd_open(pid) if hasattr(os, "pidfd_open") else -1
+
+
+def close_all_but(keep: Iterable[int]) -> None:
+    """Close all descriptors except the standard ones and these."""
+    first = 3
+    for descriptor in sorted(keep):
+        os.closerange(first, descriptor)
+        first = descriptor + 1
+    if _ON_LINUX:
+        linux.close_range(first, 2**31 - 1)
+    else:
+        os.closerange(first, os.sysconf("SC_OPEN_MAX"))
+
+
+def name_process(name: str) -> None:
+    """Set what lists of processes call this one, where that is possible."""
+    if _ON_LINUX:
+        linux.set_name(name)
+
+
+class NoLocks:
+    """Sessions at trust level LOCAL: child processes with all rights of the host.
+
+    Each session is a process group, so that it can be ended as a whole.
+
+    Args:
+        order: modules to load (`preload`), and where the host finds modules (`path`).
+    """
+
+    def __init__(self, order: dict[str, Any]) -> None:
+        sys.path[:] = order["path"]
+        _adopt_orphans()
+        load(order["preload"])
+        self.folder = tempfile.mkdtemp(prefix="tinyagent-")
+
+    descriptors: frozenset[int] = frozenset()
+    kept_descriptors: frozenset[int] = frozenset()
+
+    def report(self) -> dict[str, Any]:
+        """What is in force for each session: no lock."""
+        return {"namespaces": False, "landlock": 0, "seccomp": False, "forks": True}
+
+    def fork(self) -> int:
+        """Fork a process that may become a session, in a process group of its own."""
+        pid = linux.fork()
+        with suppress(OSError):  # the child has done so itself and ended
+            os.setpgid(pid, pid or os.getpid())
+        return pid
+
+    def kill(self, pid: int) -> None:
+        """End a session with all processes of its group."""
+        with suppress(ProcessLookupError, PermissionError):  # nothing but a zombie is left
+            os.killpg(pid, signal.SIGKILL)
+
+    def enter(self, parent: int) -> None:
+        """Share no open file with other sessions, and end with the template."""
+        null = os.open("/dev/null", os.O_RDWR)
+        for descriptor in (0, 1, 2):
+            os.dup2(null, descriptor)
+        os.close(null)
+        _adopt_orphans()
+        if _ON_LINUX:
+            linux.set_parent_death_signal(signal.SIGKILL)
+        if os.getppid() != parent:
+            os._exit(0)
+
+    def lock_up(self, limits: SessionLimits, number: int) -> str:
+        """Make and enter the working folder; on Linux, bound the memory of each process."""
+        if _ON_LINUX:
+            with open("/proc/self/statm", encoding="ascii") as file:
+                used = int(file.read().split()[5]) * resource.getpagesize()
+            most = used + limits.max_memory_bytes
+            hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
+            most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+            resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+        return enter_folder(self.folder, number)
+
+    def warden(self, limits: SessionLimits) -> StepProcesses | None:
+        """What ends the processes of steps; None where steps do not run in forks."""
+        return StepProcesses() if limits.checkpoints else None
+
+    def harden(self, warden: socket.socket | None) -> None:
+        """There is no last lock."""
+
+
+class StepProcesses:
+    """The processes of a LOCAL session's steps, which its first process can stop and end.
+
+    It takes the place of the warden, and knows only the processes that steps run in: what these
+    start themselves ends with the session.
+    """
+
+    stops_states = False
+    watching = False
+    descriptors: tuple[int, ...] = ()
+
+    def __init__(self) -> None:
+        self._inbox, self._outbox = socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self._inbox.setblocking(False)  # noqa: FBT003 - the socket module's own signature
+        self._running: set[int] = set()
+        self._keep: list[int] = []
+
+    def attend(self, descriptor: int) -> None:
+        """Nothing asks for attention: processes register while nobody waits for them."""
+
+    def note(self, keep: list[int], *, watch: bool, wake: bool) -> None:
+        """Which processes hold states that are kept; memory is not watched, and none is asleep."""
+        del watch, wake
+        self._keep = keep
+
+    def sweep(self) -> int:
+        """End the processes of steps that hold no state that is kept; gives back how many."""
+        strangers = self._known() - set(self._keep)
+        for pid in strangers:
+            _signal(pid, signal.SIGKILL)
+        self._running -= strangers
+        return len(strangers)
+
+    def relieve(self) -> bool:
+        """Memory is not watched."""
+        return False
+
+    def pause(self, *, stop: bool) -> None:
+        """Stop the step that runs while the host runs a tool for it, or let it go on."""
+        for pid in self._known() - set(self._keep):
+            _signal(pid, signal.SIGSTOP if stop else signal.SIGCONT)
+
+    def leave(self) -> None:
+        """In a child that is to run code: it has nothing to hand over."""
+        self._inbox.close()
+
+    def announce(self) -> None:
+        """In a process that is to run a step: make it known to the first process."""
+        self._outbox.send(_PID.pack(os.getpid()))
+
+    def _known(self) -> set[int]:
+        with suppress(BlockingIOError):
+            while data := self._inbox.recv(_PID.size):
+                self._running.update(_PID.unpack(data))
+        return self._running
+
+
+def _adopt_orphans() -> None:
+    """Collect descendants whose parent has ended, in place of the system's first process."""
+    if _ON_LINUX:
+        linux.adopt_orphans()
+
+
+def _signal(pid: int, number: signal.Signals) -> None:
+    with suppress(ProcessLookupError):
+        os.kill(pid, number)

@@ -1,0 +1,1 @@
+"""A session: running steps, and talking to the host."""

@@ -1,0 +1,217 @@
+"""Anthropic's thinking: when it is on, and which blocks may come back.
+
+In adaptive mode, a turn with calls that comes back without its thoughts passes and is recorded as
+a loss: it is not documented whether that is refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+from tinyagent.testing.strict.anthropic.models import BINDING_BETA, ClaudeRules
+from tinyagent.testing.strict.session import (
+    Exchange,
+    Json,
+    Refused,
+    as_dict,
+    as_dicts,
+)
+
+THOUGHTS = ("thinking", "redacted_thinking")
+_DOCS = "https://docs.claude.com/en/docs/build-with-claude/extended-thinking"
+
+
+def is_on(body: Json, model: ClaudeRules) -> bool:
+    """Whether the model thinks in this request."""
+    kind = as_dict(body.get("thinking")).get("type")
+    return model.thinks if kind is None else kind != "disabled"
+
+
+def shows(body: Json, model: ClaudeRules) -> bool:
+    """Whether the text of thoughts is in the reply."""
+    display = as_dict(body.get("thinking")).get("display")
+    return model.shows if display is None else display == "summarized"
+
+
+def check_settings(exchange: Exchange, model: ClaudeRules) -> None:
+    """Check `thinking` and the settings that conflict with it."""
+    body = exchange.body
+    thinking = as_dict(body.get("thinking"))
+    kind = thinking.get("type")
+    if thinking and kind not in model.thinking:
+        raise _unsupported(str(kind))
+    if kind == "enabled":
+        _check_budget(body, thinking)
+    _check_keys(exchange, thinking)
+    if not is_on(body, model):
+        effort = as_dict(body.get("output_config")).get("effort")
+        if exchange.model.startswith("claude-opus-5") and effort in ("xhigh", "max"):
+            raise Refused(f"effort '{effort}' is not supported with thinking disabled")
+        return
+    forced = as_dict(body.get("tool_choice")).get("type") in ("any", "tool")
+    if forced and (kind == "enabled" or not model.forced):
+        raise Refused("Thinking may not be enabled when tool_choice forces tool use.")
+    if body.get("temperature") not in (None, 1):
+        raise Refused("`temperature` may only be set to 1 when thinking is enabled.")
+
+
+def _check_keys(exchange: Exchange, thinking: Json) -> None:
+    kind = thinking.get("type")
+    known = {"type", "display"}
+    if kind == "enabled":
+        known.add("budget_tokens")
+    if BINDING_BETA in exchange.request.headers.get("anthropic-beta", ""):
+        known.add("block_binding")
+    for key in thinking:
+        if key not in known:
+            raise Refused(f"thinking.{kind}.{key}: Extra inputs are not permitted")
+
+
+def _unsupported(kind: str) -> Refused:
+    if kind == "adaptive":
+        return Refused("adaptive thinking is not supported on this model")
+    return Refused(
+        f'"thinking.type.{kind}" is not supported for this model. Use "thinking.type.adaptive" '
+        'and "output_config.effort" to control thinking behavior.'
+    )
+
+
+def _check_budget(body: Json, thinking: Json) -> None:
+    budget = thinking.get("budget_tokens")
+    if budget is None:
+        raise Refused("thinking.enabled.budget_tokens: Field required")
+    if budget < 1024:  # noqa: PLR2004 - the documented minimum
+        raise Refused(
+            "thinking.enabled.budget_tokens: Input should be greater than or equal to 1024"
+        )
+    if budget >= body["max_tokens"]:
+        raise Refused("`max_tokens` must be greater than `thinking.budget_tokens`.")
+
+
+def prefix_of(body: Json, before: list[Json]) -> str:
+    """A hash of everything before a block, except cache markers and thoughts."""
+    preceding = [body.get("system"), body.get("tools"), *(b for b in before if not _is_thought(b))]
+    plain = json.loads(json.dumps(preceding), object_hook=_unmarked)
+    return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()
+
+
+def _unmarked(node: Json) -> Json:
+    return {key: value for key, value in node.items() if key != "cache_control"}
+
+
+def _is_thought(block: Json) -> bool:
+    return block.get("type") in THOUGHTS
+
+
+def flattened(body: Json) -> list[tuple[str, Json]]:
+    """The blocks of all messages with their paths."""
+    found: list[tuple[str, Json]] = []
+    for index, message in enumerate(as_dicts(body["messages"])):
+        content = message.get("content")
+        if isinstance(content, str):
+            found.append(
+                (f"messages.{index}", with_role(message, {"type": "text", "text": content}))
+            )
+        for number, block in enumerate(as_dicts(content)):
+            found.append((f"messages.{index}.content.{number}", with_role(message, block)))
+    return found
+
+
+def with_role(message: Json, block: Json) -> Json:
+    """A block with the role of its message; thoughts are only the assistant's."""
+    return block if _is_thought(block) else {"role": message.get("role"), **block}
+
+
+def check_blocks(exchange: Exchange, model: ClaudeRules) -> None:
+    """Check that thoughts are unchanged, in their position, after the same conversation."""
+    issued = {thought_key(block): turn for turn in exchange.session.turns for block in turn.opaque}
+    places = flattened(exchange.body)
+    thoughts = [block for _, block in places if _is_thought(block)]
+    latest = _check_latest(exchange)
+    for number, (place, block) in enumerate(places):
+        if not _is_thought(block):
+            continue
+        turn = issued.get(thought_key(block))
+        if turn is None or block not in turn.opaque:
+            raise _modified(place) if place.startswith(latest) else _unsigned(place, block)
+        if turn.model != exchange.model:
+            exchange.lose(f"{place}: thoughts of {turn.model} are not shown to {exchange.model}")
+        elif model.bound:
+            before = [b for _, b in places[:number]]
+            _check_bound(exchange, block, place, (before, thoughts))
+
+
+def thought_key(block: Json) -> str:
+    """The identity of a block of thoughts."""
+    return str(block.get("signature") or block.get("data"))
+
+
+def _unsigned(place: str, block: Json) -> Refused:
+    field = "signature" if block.get("type") == "thinking" else "data"
+    return Refused(f"{place}: Invalid `{field}` in `{block.get('type')}` block")
+
+
+def _modified(place: str) -> Refused:
+    return Refused(
+        f"{place}: `thinking` or `redacted_thinking` blocks in the latest assistant message "
+        "cannot be modified. These blocks must remain as they were in the original response."
+    )
+
+
+def _check_bound(
+    exchange: Exchange, block: Json, place: str, seen: tuple[list[Json], list[Json]]
+) -> None:
+    """The prefix check of preserved thinking."""
+    before, thoughts = seen
+    earlier = thoughts[: thoughts.index(block)]
+    chain = exchange.session.chains[thought_key(block)]
+    prefix = exchange.session.prefixes[thought_key(block)]
+    came = [thought_key(b) for b in earlier]
+    if came == chain[len(chain) - len(came) :] and prefix == prefix_of(exchange.body, before):
+        return
+    binding = as_dict(as_dict(exchange.body.get("thinking")).get("block_binding"))
+    if binding.get("prefix_mismatch_behavior") != "drop_block":
+        raise Refused(
+            f"{place}: Invalid `signature` in `thinking` block. The block is bound to a different "
+            "conversation. Remove the block, or set "
+            '`thinking.block_binding.prefix_mismatch_behavior` to "drop_block".'
+        )
+    exchange.dropped.append(place)
+    exchange.lose(f"{place}: dropped, it is bound to a different conversation")
+
+
+def _check_latest(exchange: Exchange) -> str:
+    """Check the last assistant message if its calls are being answered; return its path."""
+    messages = as_dicts(exchange.body["messages"])
+    index = max((i for i, m in enumerate(messages) if m.get("role") == "assistant"), default=-1)
+    blocks = as_dicts(messages[index].get("content")) if index >= 0 else []
+    ids = [str(block.get("id")) for block in blocks if block.get("type") == "tool_use"]
+    place = f"messages.{index}."
+    turn = next(iter(exchange.session.turns_of(ids)), None) if ids else None
+    manual = as_dict(exchange.body.get("thinking")).get("type") == "enabled"
+    if ids and manual and not _is_thought(blocks[0]):
+        raise Refused(
+            f"{place}content.0.type: Expected `thinking` or `redacted_thinking`, but found "
+            f"`{blocks[0].get('type')}`. When `thinking` is enabled, a final `assistant` message "
+            "must start with a thinking block (preceeding the lastmost set of `tool_use` and "
+            "`tool_result` blocks). We recommend you include thinking blocks from previous turns. "
+            "To avoid this requirement, disable `thinking`. Please consult our documentation at "
+            f"{_DOCS}"
+        )
+    if turn is None or not turn.opaque or turn.model != exchange.model:
+        return place
+    if not any(_is_thought(block) for block in blocks):
+        exchange.lose(f"{place}content: the thoughts before the calls did not come back")
+    elif order_of(blocks) != turn.order:
+        raise _modified(f"{place}content.0")
+    return place
+
+
+def order_of(blocks: list[Json]) -> tuple[str, ...]:
+    """The identities of the thoughts and calls of a message, in order."""
+    return tuple(
+        thought_key(block) if _is_thought(block) else str(block.get("id"))
+        for block in blocks
+        if _is_thought(block) or block.get("type") == "tool_use"
+    )

@@ -1,0 +1,1 @@
+"""Chat completions, with the differences between providers as a table in `rules`."""

@@ -1,0 +1,179 @@
+"""The differences between providers of chat completions, as a table.
+
+`docs/testing.md` lists what each one accepts because its refusal is not documented.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from tinyagent.testing.strict.schemas import OPENAI, Subset
+from tinyagent.testing.strict.session import words
+
+Errors = Literal["openai", "array", "mistral", "openrouter"]
+
+_BODY = words(
+    "messages model audio frequency_penalty function_call functions logit_bias logprobs "
+    "max_completion_tokens max_tokens metadata modalities moderation n parallel_tool_calls "
+    "prediction presence_penalty prompt_cache_key prompt_cache_options prompt_cache_retention "
+    "reasoning_effort response_format safety_identifier seed service_tier stop store stream "
+    "stream_options temperature tool_choice tools top_logprobs top_p user verbosity "
+    "web_search_options"
+)
+_MISTRAL_BODY = words(
+    "model messages temperature top_p max_tokens stream stop random_seed metadata "
+    "response_format tools tool_choice presence_penalty frequency_penalty min_tokens "
+    "repetition_penalty top_k logprobs top_logprobs prompt_logprobs top_prompt_logprobs n "
+    "prediction parallel_tool_calls reasoning_effort prompt_mode guardrails prompt_cache_key "
+    "service_tier safe_prompt"
+)
+_MESSAGE = {
+    "system": frozenset({"role", "content", "name"}),
+    "developer": frozenset({"role", "content", "name"}),
+    "user": frozenset({"role", "content", "name"}),
+    "assistant": words("role content name refusal tool_calls function_call audio"),
+    "tool": frozenset({"role", "content", "tool_call_id"}),
+}
+_GROQ_MESSAGE = {**_MESSAGE, "assistant": words("role content name reasoning tool_calls")}
+_MISTRAL_MESSAGE = {
+    "system": frozenset({"role", "content"}),
+    "user": frozenset({"role", "content"}),
+    "assistant": frozenset({"role", "content", "tool_calls", "prefix"}),
+    "tool": frozenset({"role", "content", "tool_call_id", "name"}),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ChatRules:
+    """A provider of chat completions.
+
+    Attributes:
+        base: the path of the base URL.
+        errors: the form of an error's body.
+        keyed: an API key is required.
+        body: the keys of a request; None if others are ignored.
+        message: the keys of a message by its role; None if others are ignored.
+        reasoning: where a reply holds reasoning.
+        echo: the check of reasoning that comes back.
+        call_id: the prefix of the server's call ids, and the number of characters after it.
+        ids: each tool message needs the id of a call.
+        after_tool: a user message may follow a tool message.
+        media: types of content that a user message may have in addition to text.
+        tool_media: a tool message may have them too.
+        urls: an image may be an http URL.
+        image_limit: the largest image, in bytes.
+        json_schema: `response_format` accepts a schema.
+        forced: `tool_choice` may be "required".
+        subset: the subset of JSON Schema for strict schemas.
+        reasoning_apart: `completion_tokens` does not include the reasoning.
+        cached: the key of cached tokens in `usage`, in addition to `prompt_tokens_details`.
+        usage: when a stream reports usage: if asked for, or always in the last chunk.
+        whole_calls: a stream sends each call in one piece.
+        indexed: a streamed call has an index.
+        comments: comment lines in a stream.
+    """
+
+    base: str = "/v1"
+    errors: Errors = "openai"
+    keyed: bool = True
+    body: frozenset[str] | None = None
+    message: dict[str, frozenset[str]] | None = None
+    reasoning: str = "reasoning_content"
+    echo: str = "loss"
+    call_id: tuple[str, int] = ("call_", 24)
+    ids: bool = True
+    after_tool: bool = True
+    media: frozenset[str] = frozenset({"image_url"})
+    tool_media: bool = False
+    urls: bool = True
+    image_limit: int = 20 << 20
+    json_schema: bool = True
+    forced: bool = True
+    subset: Subset | None = None
+    reasoning_apart: bool = False
+    cached: str = ""
+    usage: Literal["asked", "last"] = "asked"
+    whole_calls: bool = False
+    indexed: bool = True
+    comments: tuple[str, ...] = ()
+
+
+CHAT: dict[str, ChatRules] = {
+    "openai": ChatRules(
+        body=_BODY,
+        message=_MESSAGE,
+        reasoning="",
+        echo="",
+        media=frozenset({"image_url", "file", "input_audio"}),
+        image_limit=50 << 20,
+        subset=OPENAI,
+    ),
+    "deepseek": ChatRules(
+        base="",
+        echo="deepseek",
+        json_schema=False,
+        cached="prompt_cache_hit_tokens",
+        usage="last",
+        comments=("keep-alive",),
+    ),
+    "kimi": ChatRules(
+        echo="kimi",
+        forced=False,
+        usage="last",
+        cached="cached_tokens",
+    ),
+    "gemini": ChatRules(
+        base="/v1beta/openai",
+        errors="array",
+        reasoning="signature",
+        echo="gemini",
+        tool_media=True,
+        usage="last",
+        whole_calls=True,
+        indexed=False,
+    ),
+    "mistral": ChatRules(
+        errors="mistral",
+        body=_MISTRAL_BODY,
+        message=_MISTRAL_MESSAGE,
+        reasoning="part",
+        call_id=("", 9),
+        after_tool=False,
+        media=frozenset({"image_url", "document_url", "file", "input_audio", "thinking"}),
+        tool_media=True,
+        cached="num_cached_tokens",
+        usage="last",
+        whole_calls=True,
+    ),
+    "openrouter": ChatRules(
+        base="/api/v1",
+        errors="openrouter",
+        reasoning="details",
+        echo="openrouter",
+        media=frozenset({"image_url", "file", "input_audio"}),
+        usage="last",
+        comments=("OPENROUTER PROCESSING",),
+    ),
+    "xai": ChatRules(
+        echo="",
+        reasoning_apart=True,
+        whole_calls=True,
+    ),
+    "minimax": ChatRules(reasoning="think"),
+    "vllm": ChatRules(keyed=False, reasoning="reasoning"),
+    "ollama": ChatRules(
+        keyed=False,
+        reasoning="reasoning",
+        ids=False,
+        urls=False,
+    ),
+    "groq": ChatRules(
+        base="/openai/v1",
+        message=_GROQ_MESSAGE,
+        reasoning="reasoning",
+        echo="",
+        image_limit=4 << 20,
+    ),
+}
+"""The providers by name."""

@@ -1,0 +1,143 @@
+"""Every database gives the same decimal for a float: the shortest that reads back in its width.
+
+NumPy and Python print just that, each by an algorithm of its own.
+"""
+
+import random
+import shutil
+from decimal import Decimal
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pytest
+from sqlglot import exp
+from tests.support.postgres import Database
+
+from skillian.connectors import Connector, connect
+from skillian.connectors.dialects import compile_sql
+from skillian.connectors.postgres.connector import PostgresConnector
+from skillian.data import sql
+
+pytestmark = [
+    pytest.mark.timeout(600),
+    # Nothing here goes through pandas.
+    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
+]
+
+COUNT = 8000
+# What a decimal can hold; floats that take more are refused.
+DIGITS = 38
+NAMED = (
+    *(429870.125, 64311768.0, 2.0e-3, 1.0e23, 2.0e23, 8.41e21, 1e-37, 9.9e37, 0.1, 0.0, -0.0),
+    *(5.2314104e25, 1133209351221920512.0, 5450843434439018496.0, 2.0**-44, 2.0**89, 1.1e-5),
+)
+
+
+def values(width: int) -> list[float]:
+    """Floats of 32 or 64 bits: named ones, powers of two, random bits, amounts, whole numbers."""
+    chance = random.Random(width)  # noqa: S311 - nothing secret
+    digits = 24 if width == 32 else 53
+
+    def mantissa() -> int:
+        return chance.randrange(2 ** (digits - 1), 2**digits)
+
+    numbers = [*NAMED, *(2.0**power for power in range(-122, 127))]
+    for _ in range(COUNT):
+        numbers += [
+            mantissa() * 2.0 ** chance.randrange(-120 - digits, 126 - digits),
+            chance.randrange(10**10) / 10 ** chance.randrange(6),
+            mantissa() * 2.0 ** chance.randrange(12),
+            mantissa() / 2.0 ** chance.randrange(12),
+        ]
+    signed = [chance.choice((-1, 1)) * number for number in numbers]
+    narrow = [float(np.float32(number)) for number in signed] if width == 32 else signed
+    return [each for each in narrow if fits(shortest(each, width))]
+
+
+def shortest(number: float, width: int) -> Decimal:
+    """The decimal that counts."""
+    if width == 64:
+        return Decimal(repr(number))
+    return Decimal(np.format_float_scientific(np.float32(number), unique=True))
+
+
+def fits(number: Decimal) -> bool:
+    """Whether a decimal of 38 digits can hold it."""
+    digits, exponent = number.as_tuple()[1:]
+    return isinstance(exponent, int) and exponent >= -DIGITS and len(digits) + exponent <= DIGITS
+
+
+async def differing(connector: Connector, width: int) -> list[tuple[float, Decimal, str]]:
+    """Values whose text in the database is not the shortest: value, expected, text."""
+    value = sql.column(f"v{width}", "t")
+    value.type = exp.DataType.build("FLOAT" if width == 32 else "DOUBLE")
+    columns = [sql.named(sql.column("i", "t"), "i"), sql.named(exp.cast(value, "TEXT"), "text")]
+    select = exp.Select(expressions=columns).from_(exp.alias_(sql.table("floats"), "t", table=True))
+    numbers = values(width)
+    texts: dict[int, str] = {}
+    async for batch in connector.stream(compile_sql(select, connector.dialect), {}):
+        texts |= {row["i"]: row["text"] for row in batch.to_pylist() if row["text"] is not None}
+    assert len(texts) == len(numbers)
+    return [
+        (number, shortest(number, width), texts[index])
+        for index, number in enumerate(numbers)
+        if Decimal(texts[index]) != shortest(number, width)
+    ]
+
+
+def load(connection: Any, target: str) -> None:
+    """Write the values, as bits, to a table of DuckDB or a file of Parquet."""
+    pa: Any = import_module("pyarrow")  # it carries no types
+    narrow, wide = values(32), values(64)
+    count = max(len(narrow), len(wide))
+    table = pa.table(
+        {
+            "i": range(count),
+            "v32": pa.array(narrow + [None] * (count - len(narrow)), pa.float32()),
+            "v64": pa.array(wide + [None] * (count - len(wide)), pa.float64()),
+        }
+    )
+    connection.register("given", table)
+    connection.execute(target.format("SELECT * FROM given"))
+
+
+@pytest.mark.parametrize("width", [32, 64])
+async def test_duckdb(tmp_path: Path, width: int) -> None:
+    with duckdb.connect(tmp_path / "f.duckdb") as connection:
+        load(connection, "CREATE TABLE floats AS {}")
+    connector = connect("d", f"duckdb:///{tmp_path / 'f.duckdb'}", tmp_path)
+    try:
+        assert not (await differing(connector, width))[:5]
+    finally:
+        await connector.aclose()
+
+
+@pytest.mark.parametrize("width", [32, 64])
+async def test_postgres(
+    postgres_database: Database, postgres_connector: PostgresConnector, width: int
+) -> None:
+    kind = "real" if width == 32 else "double precision"
+    rows = ",".join(f"({index}, {each!r})" for index, each in enumerate(values(width)))
+    postgres_database.execute(
+        f"CREATE TABLE floats (i int, v{width} {kind}); INSERT INTO floats VALUES {rows};"  # noqa: S608
+    )
+    assert not (await differing(postgres_connector, width))[:5]
+
+
+@pytest.mark.spark
+@pytest.mark.skipif(find_spec("pyspark") is None, reason="there is no Spark: pip install pyspark")
+@pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs Java 17 or later")
+async def test_spark(tmp_path: Path) -> None:
+    (tmp_path / "tables").mkdir()
+    with duckdb.connect() as connection:
+        load(connection, f"COPY ({{}}) TO '{tmp_path / 'tables' / 'floats.parquet'}'")
+    connector = connect("s", "spark://local[2]/tables", tmp_path)
+    try:
+        for width in (32, 64):
+            assert not (await differing(connector, width))[:5], width
+    finally:
+        await connector.aclose()

@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from tinyagent.execution.limits import ISOLATED_IMPORTS, LOCAL_IMPORTS
+from tinyagent.execution.sandbox.worker.session.imports import (
+    RefusedImport,
+    allowed,
+    check_imports,
+    refusal,
+)
+
+ALLOW = frozenset({"math", "urllib.parse", "collections"})
+
+
+@pytest.mark.parametrize(
+    ("module", "expected"),
+    [
+        ("math", True),
+        ("collections.abc", True),
+        ("urllib.parse", True),
+        ("urllib", False),
+        ("urllib.request", False),
+        ("mathematics", False),
+        ("os", False),
+        ("", False),
+    ],
+)
+def test_a_module_is_allowed_by_its_name_or_its_package(module: str, *, expected: bool) -> None:
+    assert allowed(module, ALLOW) is expected
+
+
+def test_a_star_allows_all() -> None:
+    assert allowed("ctypes.util", frozenset({"*"}))
+
+
+def test_the_refusal_says_what_is_near_what_is_allowed_and_the_mend() -> None:
+    said = refusal("maths.core", ALLOW | {"maths_core", "_hidden"})
+    assert "'maths.core' is not allowed" in said
+    assert "Did you mean maths_core?" in said
+    assert "Allowed are: collections, math, maths_core, urllib.parse" in said
+    assert 'extra_imports=["maths"]' in said
+
+
+def test_a_long_list_is_cut() -> None:
+    many = frozenset({"json", "hypothesis", *(f"m{number}" for number in range(100))})
+    assert "most of the standard library, hypothesis." in refusal("x", many)
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("import math, collections.abc", []),
+        ("from __future__ import annotations", []),
+        ("from urllib import parse", []),
+        ("from urllib import parse, request", [RefusedImport(1, "urllib")]),
+        ("import math\ndef f():\n    import os.path as p", [RefusedImport(3, "os.path")]),
+        ("from . import math", [RefusedImport(1, ".")]),
+        ("from .math import sqrt", [RefusedImport(1, ".math")]),
+        ("try:\n    from os import path\nexcept ImportError: import sys", None),
+    ],
+)
+def test_imports_are_found_wherever_they_stand(
+    code: str, expected: list[RefusedImport] | None
+) -> None:
+    found = check_imports(ast.parse(code), ALLOW)
+    assert found == (
+        expected if expected is not None else [RefusedImport(2, "os"), RefusedImport(3, "sys")]
+    )
+
+
+def test_the_isolated_list_holds_the_local_one() -> None:
+    assert LOCAL_IMPORTS < ISOLATED_IMPORTS
+    assert not {"ctypes", "socket", "subprocess", "importlib"} & ISOLATED_IMPORTS
+    assert {"numpy", "pandas", "pathlib", "sqlite3"} <= ISOLATED_IMPORTS
