@@ -1,7 +1,7 @@
-"""The commands `tinyagent` and `skillian`: how they start, how they end, and Ctrl-C at any time.
+"""The entry points of the commands `tinyagent` and `skillian`: errors, exit codes, and Ctrl-C.
 
-On import nothing is loaded that the interpreter has not loaded already: from the first line on, an
-interruption is answered by an exit code instead of a traceback.
+This module imports nothing that the interpreter has not loaded already, so that Ctrl-C ends the
+process with an exit code instead of a traceback from the first line on.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 BAD_USAGE = 2
 INTERRUPTED = 130
 
-# What skillian imports of the extra of its name, which may not be installed.
+# The packages of the extra `skillian`, which may not be installed.
 _EXTRA = {
     *("cachetools", "duckdb", "jinja2", "pyarrow", "pydantic_settings", "python_calamine"),
     *("rapidfuzz", "sqlglot", "yaml"),
@@ -47,12 +47,12 @@ def _start(module: str) -> NoReturn:
         code = call(import_module(module).app)
         signal.signal(signal.SIGINT, _end_now)  # no traceback while the interpreter ends
     except KeyboardInterrupt:
-        _tell("Interrupted.")
+        _print_error("Interrupted.")
         _end_now()
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in _EXTRA:
             raise
-        _tell(
+        _print_error(
             f"error: skillian needs the package {error.name!r}, which is not installed; in the"
             " folder of the clone, run: pip install '.[skillian]'"
         )
@@ -61,18 +61,18 @@ def _start(module: str) -> NoReturn:
 
 
 def call(app: typer.Typer, arguments: list[str] | None = None) -> int:
-    """Run a command line; what is wrong with it is one sentence on standard error.
+    """Run a command line; an error in it is one message on standard error.
 
     Args:
-        app: the commands.
-        arguments: what follows the command's name; without them those of this process.
+        app: The commands.
+        arguments: The arguments after the name of the command; default those of this process.
 
     Returns:
         The exit code.
     """
     import typer
 
-    # A model may write what no encoding can say.
+    # A model may write characters that the encoding of the terminal does not have.
     for stream in (sys.stdout, sys.stderr):
         reconfigure: Any = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
@@ -80,9 +80,9 @@ def call(app: typer.Typer, arguments: list[str] | None = None) -> int:
     try:
         code = app(arguments, standalone_mode=False)
     except typer.TyperException as error:
-        told = describe(error)
-        if told:
-            _tell(told)
+        message = describe(error)
+        if message:
+            _print_error(message)
         return error.exit_code
     except typer.Abort:
         return INTERRUPTED
@@ -90,20 +90,20 @@ def call(app: typer.Typer, arguments: list[str] | None = None) -> int:
 
 
 def describe(error: typer.TyperException) -> str:
-    """The sentence for a mistake on the command line, and where to read more; empty for help."""
+    """The message for an error on the command line, with a hint; empty if the help was shown."""
     message = error.format_message().strip().removeprefix("Invalid value: ")
     context: Any = getattr(error, "ctx", None)
     if type(error).__name__ == "NoArgsIsHelpError":
-        return ""  # the help was shown
-    hint = f"\nRead: {context.command_path} --help" if context is not None else ""
+        return ""  # the help is already on the terminal
+    hint = f"\nSee: {context.command_path} --help" if context is not None else ""
     return f"error: {message}{hint}"
 
 
 def run(work: Coroutine[Any, Any, R]) -> R:
-    """Run a coroutine: Ctrl-C cancels it, and a second Ctrl-C ends the process at once.
+    """Run a coroutine. Ctrl-C cancels it, and a second Ctrl-C ends the process immediately.
 
     Raises:
-        KeyboardInterrupt: it was cancelled that way, and has ended.
+        KeyboardInterrupt: Ctrl-C cancelled it, and it has ended.
     """
     import asyncio
 
@@ -119,7 +119,7 @@ async def _until_interrupted(work: Coroutine[Any, Any, R]) -> R:
     cancel = signal.getsignal(signal.SIGINT)  # asyncio's own
 
     def pressed(number: int, frame: FrameType | None) -> None:
-        # What runs is being closed; whoever presses again does not wait for that.
+        # The coroutine is being cancelled; a second Ctrl-C does not wait for that.
         signal.signal(signal.SIGINT, _end_now)
         if callable(cancel):
             cancel(number, frame)
@@ -133,17 +133,17 @@ async def _until_interrupted(work: Coroutine[Any, Any, R]) -> R:
 
 
 def _end_now(*_: object) -> NoReturn:
-    """End without unwinding: threads of a statement may go on, and would end in a traceback."""
+    """End without cleaning up: threads that run a statement would end in a traceback."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
-        except (OSError, RuntimeError, ValueError):  # nobody reads it, or it is just being written
+        except (OSError, RuntimeError, ValueError):  # closed, or in use by another thread
             continue
     if os.isatty(2):
-        os.write(2, b"\x1b[?25h")  # a progress line hides the cursor
+        os.write(2, b"\x1b[?25h")  # show the cursor, which a progress line hides
     os._exit(INTERRUPTED)
 
 
-def _tell(text: str) -> None:
+def _print_error(text: str) -> None:
     printable = "".join(c if c.isprintable() or c == "\n" else "\ufffd" for c in text)
     sys.stderr.write(f"{printable}\n")

@@ -110,14 +110,12 @@ def test_each_completes_its_commands(command: str) -> None:
 
 @BOTH
 @pytest.mark.parametrize("arguments", [("nonsense",), ("--nonsense",), ("doctor", "--nonsense")])
-def test_a_mistake_is_one_sentence_and_where_to_read_more(
-    command: str, arguments: tuple[str, ...]
-) -> None:
+def test_an_error_is_one_sentence_and_a_hint(command: str, arguments: tuple[str, ...]) -> None:
     done = _run(command, *arguments)
     assert (done.returncode, done.stdout) == (2, "")
-    said, more = done.stderr.splitlines()
-    assert re.match(r"error: No such (command|option).*nonsense", said)
-    assert re.fullmatch(rf"Read: {command}( doctor)? --help", more)
+    message, hint = done.stderr.splitlines()
+    assert re.match(r"error: No such (command|option).*nonsense", message)
+    assert re.fullmatch(rf"See: {command}( doctor)? --help", hint)
 
 
 @BOTH

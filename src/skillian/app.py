@@ -1,4 +1,4 @@
-"""The service as an ASGI application: wiring, start and end."""
+"""The service as an ASGI application: wiring, startup and shutdown."""
 
 from __future__ import annotations
 
@@ -74,13 +74,13 @@ def create_app(
     service: Service | None = None,
     page: bool = False,
 ) -> FastAPI:
-    """The service; it opens its sources and its session store when it starts.
+    """Make the application, which opens its sources and its session store when it starts.
 
     Args:
-        settings: as from the environment.
-        model: makes what answers, in place of the setting.
-        service: is open already; else it is opened and closed with the application.
-        page: serve the page under `/ui` as well; once in a process.
+        settings: The settings; default from the environment.
+        model: Makes the model, in place of the setting.
+        service: An open service; without one the application opens and closes its own.
+        page: Whether to serve the page under `/ui` too; only once in a process.
     """
     chosen = settings or Settings()
 
@@ -96,10 +96,10 @@ def create_app(
         version=version("tinyagent-skillian"),
         description="Compares two systems that should agree, and explains the gap.",
         lifespan=lifespan,
-        docs_url=None,  # its page would load scripts of another host
+        docs_url=None,  # its page would load scripts from another host
         redoc_url=None,
         redirect_slashes=False,
-        # It would hand what was sent and what failed to whatever exporter there is.
+        # It would send requests and errors to any configured exporter.
         telemetry={"tracing": False, "metrics": False, "logs": False},
     )
     install(app)
@@ -112,7 +112,7 @@ def create_app(
 
         cookie_owner = mount(app, chosen)
     app.openapi = document(app, has_keys=bool(chosen.api_keys))  # type: ignore[method-assign]
-    # The last that is added is the first that a request meets.
+    # The middleware added last gets a request first.
     app.add_middleware(Bounded, max_body=chosen.max_body_bytes)
     app.add_middleware(Gate, settings=chosen, cookie_owner=cookie_owner)
     app.add_middleware(Requests)
@@ -123,13 +123,13 @@ def create_app(
 async def open_service(
     settings: Settings, model: MakeModel | None = None
 ) -> AsyncGenerator[Service, None]:
-    """All that the routes need; closed, its turns are cancelled and written down as such.
+    """Open everything that the routes need. On closing, turns are cancelled and stored as such.
 
     Raises:
-        ConfigurationError: the sources' file or a skill's, with all its faults.
-        StorageError: the session store cannot be opened.
-        ToolError: a source does not answer.
-        tinyagent.ConfigurationError: the model's key is missing.
+        ConfigurationError: The sources file or a skill has faults.
+        StorageError: The session store cannot be opened.
+        ToolError: A source does not answer.
+        tinyagent.ConfigurationError: The key of the model is missing.
     """
     registry = SourceRegistry.load(settings.sources)
     approvals = Approvals()
@@ -179,7 +179,7 @@ async def open_service(
 async def _kept_up(
     service: Service, make_agent: Callable[[], Coroutine[Any, Any, Agent]]
 ) -> AsyncGenerator[None, None]:
-    """During the block, values are read again now and then, and what is too old is deleted."""
+    """During the block, refresh the vocabulary and delete expired data at intervals."""
 
     async def refresh() -> None:
         service.agent = await make_agent()
@@ -207,4 +207,4 @@ async def _again(work: Callable[[], Coroutine[Any, Any, None]], seconds: float) 
         try:
             await work()
         except SkillianError as error:
-            logger.warning("not done now: %s", error)
+            logger.warning("maintenance failed: %s", error)

@@ -1,4 +1,4 @@
-"""How turns and comparisons look in a terminal."""
+"""Shows turns and comparisons in a terminal."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _STATUS = {
     "missing_in_b": "[magenta]only in a[/]",
 }
 _UNBOUNDED = 10_000
-# These turn the order of letters round: "gnp.exe" would be read as "exe.png".
+# These change the order of characters: "gnp.exe" would be read as "exe.png".
 _BIDI = (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
 _CONTROLS = {
     **{code: "\ufffd" for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"},
@@ -29,16 +29,16 @@ _CONTROLS = {
 
 
 def printable(text: str) -> str:
-    r"""The text without what would steer a terminal or a reader: data may hold anything.
+    r"""Make a text from data safe for a terminal and a reader.
 
-    Controls become a replacement character; those that change the direction of writing are
-    written as escapes, such as `\u202e`.
+    Control characters become replacement characters. Characters that change the direction of
+    writing become escapes, such as `\u202e`.
     """
     return text.translate(_CONTROLS)
 
 
 def show_call(console: Console, tool: str, arguments: Mapping[str, Any]) -> None:
-    """A tool call with its arguments."""
+    """Show a tool call with its arguments."""
     console.print(f"→ {tool}", style="bold cyan", end=" ", markup=False)
     console.print(
         printable(json.dumps(arguments, ensure_ascii=False)), markup=False, highlight=False
@@ -46,7 +46,7 @@ def show_call(console: Console, tool: str, arguments: Mapping[str, Any]) -> None
 
 
 def show_result(console: Console, tool: str, result: Mapping[str, Any]) -> None:
-    """What a tool gave, as a table where it is one."""
+    """Show the result of a tool, as a table if possible."""
     if result.get("error"):
         console.print(
             printable(f"{result['type']}: {result['message']}"), style="red", markup=False
@@ -77,7 +77,12 @@ def _show_code_result(console: Console, result: Mapping[str, Any]) -> None:
 
 
 def show_differences(console: Console, comparison: Mapping[str, Any]) -> None:
-    """The largest differences of a comparison (the JSON form of `ComparisonResult`)."""
+    """Show the largest differences of a comparison.
+
+    Args:
+        console: Where they are shown.
+        comparison: A `ComparisonResult` as JSON.
+    """
     differences: Sequence[Mapping[str, Any]] = comparison["top_differences"]
     if not differences:
         summary = comparison["summary"]
@@ -118,7 +123,7 @@ def _print_match(console: Console, uneven: int) -> None:
 
 
 def show_rows(console: Console, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    """Rows of a source."""
+    """Show rows of a source."""
     table = _table(columns)
     for row in rows:
         table.add_row(*(_cell(value) for value in row))
@@ -133,12 +138,12 @@ def _table(headings: Iterable[str]) -> Table:
 
 
 def _print_whole(console: Console, table: Table) -> None:
-    """Print a table as wide as it is: half an amount is a wrong amount."""
+    """Print a table at its full width, because half an amount is a wrong amount."""
     unbounded = console.options.update(max_width=_UNBOUNDED)
     wide = unbounded.update(width=console.measure(table, options=unbounded).maximum)
     console.print(Segments(console.render(table, wide)), soft_wrap=True, end="")
 
 
 def _cell(value: object) -> Text:
-    """A value as it stands: its text is data, neither markup nor more than one line."""
+    """A value on one line, without markup."""
     return Text("-" if value is None else " ".join(printable(str(value)).split("\n")))

@@ -1,12 +1,12 @@
-"""Every error skillian raises, split by who can act on it.
+"""Every error that skillian raises, grouped by who can act on it.
 
     SkillianError
-    ├── ConfigurationError        whoever wrote the configuration mends a file; lists all faults
-    └── ToolError                 may be told to a model, which can ask again differently
-        ├── InvalidInputError     validation_error: the question itself is wrong
+    ├── ConfigurationError        the author of a file must fix it; lists all faults
+    └── ToolError                 a model may read it, and can ask again in a different way
+        ├── InvalidInputError     validation_error: the question is wrong
         ├── UnknownNameError      not_found: no such source, dimension or measure
-        │   └── SourceNotFoundError   carries `available_sources`
-        ├── QueryError            query_error: the database or a definition refused
+        │   └── SourceNotFoundError   has `available_sources`
+        ├── QueryError            query_error: the statement or a definition failed
         └── UnavailableError      runtime_error: not possible with this version or installation
 
 A `ToolError` never holds a connection string, a path or a stack trace.
@@ -31,34 +31,34 @@ _SHORT.maxlist = _SHORT.maxtuple = _SHORT.maxdict = 4
 
 
 def quoted(value: object) -> str:
-    """Return a value from outside for a message: short, in quotes, unprintable characters escaped.
+    """A value for a message: in quotes, with unprintable characters escaped.
 
-    A text longer than `LONGEST_QUOTED` loses its middle.
+    The middle of a text longer than `LONGEST_QUOTED` is left out.
     """
     return _SHORT.repr(value)
 
 
 def how_to_install(extra: str) -> str:
-    """Return how to add an extra of this distribution, which is on no package index."""
+    """The command that installs an extra of this distribution, which is on no package index."""
     return f"in the folder of the clone, run: pip install '.[{extra}]'"
 
 
 class SkillianError(Exception):
-    """The root of everything skillian raises on purpose."""
+    """The base class of all errors that skillian raises."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One fault of a configuration file: where it is, what is wrong and what to write instead."""
+    """A fault in a configuration file: where it is, what is wrong, and how to fix it."""
 
     file: str
     line: int
     message: str
-    mend: str = ""
+    fix: str = ""
 
     def __str__(self) -> str:
         text = f"{self.file}:{self.line}: {self.message}"
-        return f"{text}; {self.mend}" if self.mend else text
+        return f"{text}; {self.fix}" if self.fix else text
 
 
 class ConfigurationError(SkillianError):
@@ -70,23 +70,23 @@ class ConfigurationError(SkillianError):
 
 
 class ToolError(SkillianError):
-    """An error a tool may return to a model; `type` is its kind on the wire."""
+    """An error that a tool may return to a model; `type` names its kind in JSON."""
 
     type: ClassVar[ErrorType] = "runtime_error"
 
     def to_dict(self) -> dict[str, object]:
-        """Return the error as a tool result: `error`, `type`, `message` and the kind's extras."""
+        """The error as the result of a tool: `error`, `type`, `message` and fields of its kind."""
         return {"error": True, "type": self.type, "message": str(self)}
 
 
 class InvalidInputError(ToolError):
-    """The question is wrong in itself; the message says which part, and what would be right."""
+    """The question is wrong; the message says which part, and what is valid."""
 
     type: ClassVar[ErrorType] = "validation_error"
 
 
 class UnknownNameError(ToolError):
-    """No `kind` (source, dimension, measure) has this name; `available` is sorted nearest first."""
+    """No `kind` (source, dimension, measure) has this name; `available` lists the nearest first."""
 
     type: ClassVar[ErrorType] = "not_found"
 
@@ -101,19 +101,19 @@ class UnknownNameError(ToolError):
         )
 
     def to_dict(self) -> dict[str, object]:
-        """Return the error with `available_<kind>s`, nearest first."""
+        """The error with `available_<kind>s`, nearest first."""
         return {**super().to_dict(), f"available_{self.kind}s": list(self.available)}
 
 
 class SourceNotFoundError(UnknownNameError):
-    """No source has this name; `available_sources` holds those there are, nearest first."""
+    """No source has this name; `available_sources` lists all sources, nearest first."""
 
     def __init__(self, name: str, available: Iterable[str]) -> None:
         super().__init__("source", name, available)
 
     @property
     def available_sources(self) -> tuple[str, ...]:
-        """The names of all sources, nearest to the asked one first."""
+        """The names of all sources, nearest first."""
         return self.available
 
 
@@ -124,7 +124,7 @@ class QueryError(ToolError):
 
 
 def too_slow(seconds: float) -> QueryError:
-    """Return what is told of a statement that was stopped at its limit."""
+    """The error for a statement that was stopped at its time limit."""
     return QueryError(
         f"the statement ran longer than {seconds:g} s and was stopped; narrow it with filters,"
         " or group by fewer dimensions"
@@ -132,13 +132,13 @@ def too_slow(seconds: float) -> QueryError:
 
 
 class UnavailableError(ToolError):
-    """What was asked is right, but this version or this installation cannot do it."""
+    """The question is valid, but this version or this installation cannot answer it."""
 
     type: ClassVar[ErrorType] = "runtime_error"
 
 
 def nearest(name: str, names: Iterable[str]) -> tuple[str, ...]:
-    """Return all of `names`, those most like `name` first; equally near ones alphabetically."""
+    """All `names`, the most similar to `name` first; equally similar ones alphabetically."""
     matches = process.extract(
         name[:LONGEST_NAME],
         sorted(names),

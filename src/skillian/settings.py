@@ -1,4 +1,4 @@
-"""What whoever runs skillian sets, from the environment (`SKILLIAN_…`) and a `.env` file."""
+"""The settings of skillian, from the environment (`SKILLIAN_…`) and a `.env` file."""
 
 import hashlib
 import os
@@ -12,44 +12,44 @@ MIN_KEY = 16
 
 
 def key_digest(key: str) -> str:
-    """Return what is kept of an API key, and what its sessions are owned by."""
+    """The digest of an API key, which is stored in place of the key and owns its sessions."""
     return hashlib.sha256(key.encode()).hexdigest()
 
 
-def _digests(given: object) -> object:
-    """Keys as they are written, separated by commas; anything else is digests already."""
-    if not isinstance(given, str):
-        return given
-    keys = [key.strip() for key in given.split(",") if key.strip()]
+def _digests(value: object) -> object:
+    """The digests of keys that are separated by commas; any other value is digests already."""
+    if not isinstance(value, str):
+        return value
+    keys = [key.strip() for key in value.split(",") if key.strip()]
     if any(len(key) < MIN_KEY for key in keys):
-        raise ValueError(f"an API key has fewer than {MIN_KEY} characters; make longer ones")
+        raise ValueError(f"an API key has fewer than {MIN_KEY} characters; use a longer one")
     return [key_digest(key) for key in keys]
 
 
-def _paths(given: object) -> object:
-    """Paths as the system writes a list of them; anything else is paths already."""
-    return [path for path in given.split(os.pathsep) if path] if isinstance(given, str) else given
+def _paths(value: object) -> object:
+    """Paths that are separated as in PATH; any other value is a list of paths already."""
+    return [path for path in value.split(os.pathsep) if path] if isinstance(value, str) else value
 
 
 class Settings(BaseSettings):
     """Settings of one process.
 
     Attributes:
-        model: Which model answers, such as `openai:…`; none means the offline planner.
+        model: The model that answers, such as `openai:…`; without one the offline planner answers.
         sources: The file that declares connections and sources.
-        skills: Folders of skills, or folders of such; in the environment a list as in PATH.
-        host: The address to serve on; without API keys only a loopback address.
+        skills: Folders of skills, or folders of such folders; separated as in PATH.
+        host: The address to serve on; without API keys it must be a loopback address.
         port: The port to serve on; 0 takes a free one.
-        database_url: Where sessions are kept, also read from `DATABASE_URL`.
-        api_keys: The digests of the keys (`SKILLIAN_API_KEYS` is a comma list of the keys).
-        page_secret: Signs the page's cookie; none: made up at each start.
-        retention_days: After how many days without use a session is deleted; none: never.
-        max_body_bytes: How large the body of a request may be.
-        requests_per_minute: How many requests a key may make; 0 means any number.
-        max_turns: How many turns and comparisons of requests may be under way at once.
-        turn_seconds: How long a message waits for those in front of it in its session.
-        resume_seconds: How long a streamed turn goes on after its reader has gone.
-        durable: Whether turns and comparisons survive their process (extra `durable`).
+        database_url: Where sessions are stored; also read from `DATABASE_URL`.
+        api_keys: The digests of the keys in `SKILLIAN_API_KEYS`, which are separated by commas.
+        page_secret: Signs the cookie of the page; default random at each start.
+        retention_days: After how many days without use a session is deleted; default never.
+        max_body_bytes: The maximum size of the body of a request.
+        requests_per_minute: The maximum number of requests of a key; 0 means no maximum.
+        max_turns: The maximum number of turns and comparisons at the same time.
+        turn_seconds: How long a message waits for earlier ones in its session.
+        resume_seconds: How long a streamed turn continues after its client disconnects.
+        durable: Whether turns survive their process (extra `durable`).
     """
 
     model_config = SettingsConfigDict(

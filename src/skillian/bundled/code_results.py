@@ -1,4 +1,4 @@
-"""What code came to, for a model to read: bounded text, tables by row, files by id."""
+"""Results of code for a model to read: bounded text, tables as rows, files by id."""
 
 from __future__ import annotations
 
@@ -16,27 +16,31 @@ MOST_TABLES = 3
 MOST_ROWS = 50
 MOST_CELLS = 400
 LONGEST_TABLE = 4000
-"""Characters of a table's values: all tables of a result are to fit into a conversation."""
+"""How many characters a table may have, so that all tables of a result fit into a conversation."""
 LONGEST_VALUE = 2000
 LONGEST_ERROR = 2000
 MOST_FILES = 8
-KEPT_BYTES = 64 * 1024 * 1024
-KEPT_SECONDS = 3600.0
+CACHE_BYTES = 64 * 1024 * 1024
+CACHE_SECONDS = 3600.0
 
 
-class KeptFiles:
-    """Files that results name, for a while; whoever knows an id may read the file."""
+class ArtifactCache:
+    """Files that results name, for a while; whoever knows the id of a file may read it."""
 
     def __init__(self) -> None:
-        self._kept: TTLCache[str, Artifact] = TTLCache[str, Artifact](
-            KEPT_BYTES, KEPT_SECONDS, getsizeof=_size
+        self._files: TTLCache[str, Artifact] = TTLCache[str, Artifact](
+            CACHE_BYTES, CACHE_SECONDS, getsizeof=_size
         )
 
-    def keep(self, artifacts: Sequence[Artifact]) -> list[dict[str, Any]]:
-        """Keep them; gives what the result says of each."""
+    def add(self, artifacts: Sequence[Artifact]) -> list[dict[str, Any]]:
+        """Add files.
+
+        Returns:
+            The description of each file for the result.
+        """
         return [
             {
-                "id": self._keep(artifact),
+                "id": self._add(artifact),
                 "name": artifact.name,
                 "media_type": artifact.media_type,
                 "bytes": len(artifact.data),
@@ -45,20 +49,20 @@ class KeptFiles:
         ]
 
     def find(self, name: str) -> Artifact | None:
-        """The file of this id, if it is still kept."""
-        return self._kept.get(name)
+        """The file with this id; None if it is no longer available."""
+        return self._files.get(name)
 
-    def _keep(self, artifact: Artifact) -> str | None:
+    def _add(self, artifact: Artifact) -> str | None:
         name = secrets.token_urlsafe(16)
         try:
-            self._kept[name] = artifact
-        except ValueError:  # larger than all there is room for
+            self._files[name] = artifact
+        except ValueError:  # larger than the cache
             return None
         return name
 
 
-def read_result(result: ExecutionResult, files: KeptFiles) -> dict[str, Any]:
-    """The result as JSON: what the code did wrong is in it as `code_error`."""
+def read_result(result: ExecutionResult, files: ArtifactCache) -> dict[str, Any]:
+    """The result as JSON; an error of the code is `code_error`."""
     value = result.final_value if result.is_final else result.value
     frames = list(_frames(value))[:MOST_TABLES]
     text = "" if frames else _text(value, result)
@@ -68,8 +72,8 @@ def read_result(result: ExecutionResult, files: KeptFiles) -> dict[str, Any]:
         if len(text) > LONGEST_VALUE
         else text or None,
         "tables": [_table(frame) for frame in frames],
-        "artifacts": files.keep(result.artifacts),
-        # The end of a traceback says what was wrong.
+        "artifacts": files.add(result.artifacts),
+        # The end of a traceback has the error.
         "code_error": result.error and result.error[-LONGEST_ERROR:],
     }
 
@@ -85,19 +89,19 @@ def _text(value: object, result: ExecutionResult) -> str:
 
 
 def _frames(value: object) -> Iterator[Any]:
-    """The data frames that a value is, or holds."""
+    """The data frames that a value is or contains."""
     if _is_frame(value):
         yield value
     elif isinstance(value, list | tuple):
         items = cast("Sequence[object]", value)
         yield from (each for each in items if _is_frame(each))
     elif isinstance(value, Mapping):
-        named = cast("Mapping[object, object]", value)
-        yield from (each for each in named.values() if _is_frame(each))
+        mapping = cast("Mapping[object, object]", value)
+        yield from (each for each in mapping.values() if _is_frame(each))
 
 
 def _is_frame(value: object) -> bool:
-    """Pandas is an extra: its data frames are known by what they can do."""
+    """Whether a value is a pandas data frame, without importing pandas, which is optional."""
     return hasattr(value, "itertuples") and hasattr(value, "reset_index")
 
 
@@ -105,10 +109,10 @@ def _table(frame: Any) -> dict[str, Any]:
     if any(name is not None for name in frame.index.names):
         frame = frame.reset_index()
     columns = [str(name) for name in frame.columns]
-    shown = max(1, min(MOST_ROWS, MOST_CELLS // max(1, len(columns))))
+    limit = max(1, min(MOST_ROWS, MOST_CELLS // max(1, len(columns))))
     rows: list[list[object]] = []
     room = LONGEST_TABLE
-    for values in _rows(frame.head(shown)):
+    for values in _rows(frame.head(limit)):
         row = [_cell(value) for value in values]
         room -= sum(len(str(cell)) for cell in row)
         if room < 0 and rows:
@@ -122,5 +126,5 @@ def _rows(frame: Any) -> Iterator[tuple[Any, ...]]:
 
 
 def _cell(value: Any) -> object:
-    is_missing = value is None or value != value  # noqa: PLR0124 - what pandas has for NULL
+    is_missing = value is None or value != value  # noqa: PLR0124 - NaN is pandas' NULL
     return None if is_missing else brief_value(value)

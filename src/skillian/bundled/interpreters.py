@@ -1,4 +1,4 @@
-"""Sandboxes that run code, one for each session that wants one, few at a time."""
+"""Sandboxes that run code: one for each session that uses it, a few at a time."""
 
 from __future__ import annotations
 
@@ -25,9 +25,14 @@ LIMITS = ExecutionLimits(
 
 @dataclass(slots=True)
 class Interpreter:
-    """A session's sandbox; `comparison` is the key of the comparison that its code knows.
+    """The sandbox of a session.
 
-    `users` counts the calls that run in it or wait for it.
+    Attributes:
+        executor: The sandbox.
+        comparison: The key of the comparison that its code has.
+        users: How many calls run in it or wait for it.
+        used: When the last call ended, on the monotonic clock.
+        lock: Held by the call that runs.
     """
 
     executor: ProcessExecutor
@@ -38,11 +43,11 @@ class Interpreter:
 
 
 class Interpreters:
-    """Opens and closes them. Variables live as long as their sandbox does.
+    """Opens and closes sandboxes. Variables live as long as their sandbox.
 
     Args:
-        most_open: how many there are at a time; the one idle for longest makes room.
-        idle_seconds: after how long without a call one is closed.
+        most_open: How many may be open; the one that is idle the longest is closed for a new one.
+        idle_seconds: After how long without a call a sandbox is closed.
     """
 
     def __init__(self, most_open: int = MOST_OPEN, idle_seconds: float = IDLE_SECONDS) -> None:
@@ -52,28 +57,31 @@ class Interpreters:
 
     @asynccontextmanager
     async def use(self, session: str) -> AsyncGenerator[Interpreter, None]:
-        """The session's own, for one call at a time; without a session one for this call only.
+        """The sandbox of a session, for one call at a time.
+
+        Args:
+            session: The session; if empty, the sandbox is for this call only.
 
         Raises:
-            UnavailableError: all that there may be are at work.
+            UnavailableError: All sandboxes are in use.
         """
         name = session or f"call {token_hex(16)}"
-        found = self._open.get(name) or self._make(name)
-        found.users += 1
+        interpreter = self._open.get(name) or self._make(name)
+        interpreter.users += 1
         try:
-            async with found.lock:
-                yield found
+            async with interpreter.lock:
+                yield interpreter
         finally:
-            found.users -= 1
-            found.used = monotonic()
+            interpreter.users -= 1
+            interpreter.used = monotonic()
             if session:
                 loop = asyncio.get_running_loop()
-                loop.call_later(self._idle_seconds, self._close_unused, name, found.used)
+                loop.call_later(self._idle_seconds, self._close_unused, name, interpreter.used)
             else:
                 self._close(name)
 
     def close(self) -> None:
-        """Close all."""
+        """Close all sandboxes."""
         for name in list(self._open):
             self._close(name)
 
@@ -81,19 +89,19 @@ class Interpreters:
         if len(self._open) >= self._most_open:
             idle = [each for each, known in self._open.items() if not known.users]
             if not idle:
-                raise UnavailableError("too much code runs at the moment; try again in a while")
+                raise UnavailableError("too many sandboxes are in use; try again later")
             self._close(min(idle, key=lambda each: self._open[each].used))
-        # What is allowed by name is loaded before the fork, and costs the code no time.
+        # Extra imports are loaded before the fork, so the code does not wait for them.
         executor = ProcessExecutor(limits=LIMITS, extra_imports=("pandas",))
         self._open[name] = Interpreter(executor)
         return self._open[name]
 
     def _close_unused(self, name: str, since: float) -> None:
-        found = self._open.get(name)
-        if found is not None and not found.users and found.used == since:
+        interpreter = self._open.get(name)
+        if interpreter is not None and not interpreter.users and interpreter.used == since:
             self._close(name)
 
     def _close(self, name: str) -> None:
-        found = self._open.pop(name, None)
-        if found is not None:
-            found.executor.kill()
+        interpreter = self._open.pop(name, None)
+        if interpreter is not None:
+            interpreter.executor.kill()

@@ -1,25 +1,34 @@
-"""The tool `run_python`: code in the sandbox, with the last comparison as a data frame."""
+"""The tool `run_python`: code in a sandbox, with the last comparison as a data frame."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
 from importlib.util import find_spec
 from typing import Any
 
+import pyarrow  # noqa: ICN001 - see below # pyright: ignore[reportMissingTypeStubs]
 from cachetools import LRUCache
 from pydantic import BaseModel, ConfigDict, Field
 
-from skillian.bundled.code_results import KeptFiles, read_result
-from skillian.bundled.comparison_frame import make_frame, make_summary, read_groups
+from skillian.bundled.code_results import ArtifactCache, read_result
 from skillian.bundled.interpreters import Interpreter, Interpreters
+from skillian.data.comparison import MAX_PAGE
+from skillian.data.comparison.engine import ComparisonEngine
+from skillian.data.comparison.results import ComparisonResult
+from skillian.data.comparison.rows import GroupRow
 from skillian.data.for_models import refuse_hidden
 from skillian.data.services import DataServices
 from skillian.errors import UnavailableError, how_to_install
 from skillian.skills.skill import SkillTool, session_id
 from tinyagent import Artifact, SandboxUnavailable
 
+pa: Any = pyarrow  # it has no types
+
 LONGEST_CODE = 20_000
+MOST_GROUPS = 10_000
 MOST_SESSIONS = 10_000
+_NUMBERS = ("a", "b", "gap", "absolute_diff", "percentage_diff")
 
 DESCRIPTION = (
     "Run Python in a sandbox: no network, no files but its own. `comparison` is a pandas data frame"
@@ -43,62 +52,67 @@ class RunPythonInput(BaseModel):
 
 
 class LastComparisons:
-    """Which comparison each session made last."""
+    """The last comparison of each session."""
 
     def __init__(self) -> None:
         self._keys: LRUCache[str, str] = LRUCache(MOST_SESSIONS)
 
     def note(self, cache_key: str) -> None:
-        """This is the last one of the session whose call it is."""
+        """Remember the comparison for the session of the current call."""
         if session_id():
             self._keys[session_id()] = cache_key
 
     def find(self) -> str | None:
-        """The last one of the session whose call it is."""
+        """The last comparison of the session of the current call."""
         return self._keys.get(session_id())
 
 
 class RunPython:
-    """Runs code for sessions, over these services; close it."""
+    """Runs code, in one sandbox for each session. Close it after use.
+
+    Args:
+        services: The sources and the comparisons.
+        last: The last comparison of each session.
+    """
 
     def __init__(self, services: DataServices, last: LastComparisons) -> None:
         self._services = services
         self._last = last
         self._interpreters = Interpreters()
-        self._files = KeptFiles()
+        self._files = ArtifactCache()
 
-    async def run(self, asked: RunPythonInput) -> Mapping[str, Any]:
-        """Run the code; what it does wrong is in the result.
+    async def run(self, arguments: RunPythonInput) -> Mapping[str, Any]:
+        """Run the code; its errors are part of the result.
 
         Raises:
-            InvalidInputError: the comparison that was named is not known any more.
-            UnavailableError: pandas or the sandbox is not there, or values are hidden.
+            InvalidInputError: The comparison is no longer in the cache.
+            UnavailableError: There is no pandas or no sandbox, or values are hidden.
         """
         _require_pandas()
         async with self._interpreters.use(session_id()) as interpreter:
-            await self._bring(interpreter, asked.cache_key)
+            await self._inject(interpreter, arguments.cache_key)
             try:
-                result = await interpreter.executor.run(asked.code)
+                result = await interpreter.executor.run(arguments.code)
             except SandboxUnavailable:
                 raise UnavailableError(
                     "this machine has no sandbox to run code in; `tinyagent doctor` says why"
                 ) from None
-            told = read_result(result, self._files)
+            answer = read_result(result, self._files)
             if result.state_lost:
-                told["note"] = "The variables of earlier calls are gone."
-            return {**told, "comparison": interpreter.comparison}
+                answer["note"] = "The variables of earlier calls are lost."
+            return {**answer, "comparison": interpreter.comparison}
 
     def find_artifact(self, name: str) -> Artifact | None:
-        """The file that a result named by this id, while it is kept."""
+        """The file with this id in a result; None if it is no longer available."""
         return self._files.find(name)
 
     async def aclose(self) -> None:
-        """End all code."""
+        """Close all sandboxes."""
         self._interpreters.close()
 
-    async def _bring(self, interpreter: Interpreter, asked: str | None) -> None:
-        """Make the comparison known to the code, unless it is already."""
-        key = asked or self._last.find()
+    async def _inject(self, interpreter: Interpreter, cache_key: str | None) -> None:
+        """Give the comparison to the code as `comparison` and `summary`, if it is a new one."""
+        key = cache_key or self._last.find()
         if key is None or key == interpreter.comparison:
             return
         engine = self._services.comparison
@@ -112,16 +126,73 @@ class RunPython:
 
 
 def python_tool(services: DataServices, last: LastComparisons) -> SkillTool:
-    """The tool, over these services."""
+    """Make the tool."""
     runner = RunPython(services, last)
     return SkillTool(
-        "run_python", DESCRIPTION, RunPythonInput, runner.run, holdings=runner, idempotent=True
+        "run_python", DESCRIPTION, RunPythonInput, runner.run, state=runner, idempotent=True
     )
 
 
 def _require_pandas() -> None:
     if find_spec("pandas") is None:
         raise UnavailableError(
-            "run_python needs pandas, which is not installed here; a person can add it:"
+            "run_python needs pandas, which is not installed; a person can install it:"
             f" {how_to_install('python')}"
         )
+
+
+async def read_groups(engine: ComparisonEngine, cache_key: str) -> tuple[list[GroupRow], int]:
+    """The groups that differ, the largest first, at most `MOST_GROUPS`; and how many there are."""
+    rows: list[GroupRow] = []
+    while True:
+        page = await engine.rows(cache_key, None, len(rows), MAX_PAGE)
+        rows += page.rows
+        if not page.rows or len(rows) >= min(page.total, MOST_GROUPS):
+            return rows[:MOST_GROUPS], page.total
+
+
+def make_frame(align_on: Sequence[str], measures: Sequence[str], rows: Sequence[GroupRow]) -> Any:
+    """The groups as an Arrow table, which the sandbox turns into a pandas data frame.
+
+    Columns: the dimensions, `status`, `rows_a`, `rows_b`, and for each measure m: `m_a`, `m_b`,
+    `m_gap`, `m_absolute_diff`, `m_percentage_diff`, all exact Decimals.
+    """
+    columns: dict[str, Any] = {
+        name: _column(row.key.get(name) for row in rows) for name in align_on
+    }
+    columns["status"] = pa.array([row.status for row in rows], pa.string())
+    columns["rows_a"] = pa.array([row.rows_a for row in rows], pa.int64())
+    columns["rows_b"] = pa.array([row.rows_b for row in rows], pa.int64())
+    for index, measure in enumerate(measures):
+        for number in _NUMBERS:
+            values = [getattr(row.measures[index], number) for row in rows]
+            columns[f"{measure}_{number}"] = _decimals(values)
+    return pa.table(columns)
+
+
+def make_summary(result: ComparisonResult, shown: int, total: int) -> dict[str, Any]:
+    """The summary of the result, and how many groups the frame holds; amounts are strings."""
+    return {
+        "source_a": result.source_a,
+        "source_b": result.source_b,
+        "cache_key": result.cache_key,
+        **result.summary.to_dict(),
+        "groups_that_differ": total,
+        "groups_in_comparison": shown,
+    }
+
+
+def _column(keys: Iterable[object]) -> Any:
+    """Keys as they are; integers with a NULL become Decimals, because pandas would use floats."""
+    values = list(keys)
+    whole = [isinstance(value, int) and not isinstance(value, bool) for value in values]
+    if any(whole) and not all(whole):
+        return _decimals(values)
+    # Without values Arrow would choose the type `null`, which the sandbox does not support.
+    return pa.array(values) if any(v is not None for v in values) else pa.array(values, pa.string())
+
+
+def _decimals(values: Sequence[Any]) -> Any:
+    exact = [value if value is None else Decimal(value) for value in values]
+    known = any(value is not None for value in exact)
+    return pa.array(exact) if known else pa.array(exact, pa.decimal128(38, 2))

@@ -1,4 +1,4 @@
-"""The command line: one file a command; what a command needs is loaded when it runs."""
+"""The command line: one file a command. A command imports what it needs when it runs."""
 
 from skillian.cli.app import app
 

@@ -1,4 +1,4 @@
-"""The `skillian` command and what it can do."""
+"""The `skillian` command and its subcommands."""
 
 from typing import Annotated
 
@@ -9,11 +9,9 @@ from skillian.cli.chat import chat
 from skillian.cli.compare import compare
 from skillian.cli.demo import demo
 from skillian.cli.doctor import doctor
-from skillian.cli.mcp import mcp
-from skillian.cli.serve import serve
+from skillian.cli.serve import mcp, serve, worker
 from skillian.cli.skills import skills_app
 from skillian.cli.sources import sources_app
-from skillian.cli.worker import worker
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -22,8 +20,8 @@ app = typer.Typer(
 )
 
 
-def _show_version(wanted: bool) -> None:  # noqa: FBT001 - as typer calls it
-    if wanted:
+def _show_version(requested: bool) -> None:  # noqa: FBT001 - as typer calls it
+    if requested:
         from importlib.metadata import version  # slow to load
 
         typer.echo(f"skillian {version('tinyagent-skillian')}")
@@ -41,13 +39,7 @@ def skillian(
     """Compare two systems that should agree."""
 
 
-app.command()(demo)
-app.command()(ask)
-app.command()(chat)
-app.command()(compare)
-app.command()(doctor)
-app.command()(mcp)
-app.command()(serve)
-app.command()(worker)
+for command in (demo, ask, chat, compare, doctor, mcp, serve, worker):
+    app.command()(command)
 app.add_typer(sources_app, name="sources")
 app.add_typer(skills_app, name="skills")

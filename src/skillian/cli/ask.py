@@ -1,14 +1,22 @@
-"""`skillian ask`: a question in words."""
+"""`skillian ask`: one question in words."""
 
 from __future__ import annotations
 
 import json
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from skillian.cli.shell import AsJson, ExitCode, SourcesFile, out, read_settings, run
+from skillian.cli.shell import (
+    AsJson,
+    ExitCode,
+    SourcesFile,
+    out,
+    read_settings,
+    result_object,
+    run,
+)
 from skillian.display import printable, show_call, show_result
 
 if TYPE_CHECKING:
@@ -23,8 +31,8 @@ _STATES = {
 }
 
 
-class Answer(NamedTuple):
-    """What a question led to: who answered, the answer, and how the command ends."""
+class AskResult(NamedTuple):
+    """The answer to a question, the model that gave it, and the exit code."""
 
     model: str
     response: AgentResponse
@@ -32,24 +40,23 @@ class Answer(NamedTuple):
 
 
 def ask(
-    question: Annotated[str, typer.Argument(help="In words.")],
+    question: Annotated[str, typer.Argument(help="The question, in words.")],
     *,
     sources: SourcesFile = None,
     as_json: AsJson = False,
 ) -> None:
-    """Answer one question about the configured sources.
+    """AskResult one question about the configured sources.
 
-    Exit codes: 0 answered, 1 no answer was found, 2 could not ask, 3 not understood.
+    Exit codes: 0 answered, 1 no answer found, 2 could not ask, 3 not understood.
     """
-    asked = answer(question, read_settings(sources=sources), quiet=as_json)
-    found = run(asked)
+    answer = run(answer_question(question, read_settings(sources=sources), quiet=as_json))
     if as_json:
-        typer.echo(json.dumps(_for_programs(question, found), ensure_ascii=False, indent=2))
-    raise typer.Exit(found.code)
+        typer.echo(json.dumps(_to_json(question, answer), ensure_ascii=False, indent=2))
+    raise typer.Exit(answer.code)
 
 
-async def answer(question: str, settings: Settings, *, quiet: bool = False) -> Answer:
-    """Ask, and show each tool call and its result as they come, then the answer; `quiet`: don't."""
+async def answer_question(question: str, settings: Settings, *, quiet: bool = False) -> AskResult:
+    """Ask a question; unless `quiet`, print each tool call and result, and the answer."""
     from skillian.chat.agent import respond
     from skillian.chat.opening import open_agent
     from skillian.offline.planner import NOT_UNDERSTOOD, TOOL_FAILED
@@ -77,7 +84,7 @@ async def answer(question: str, settings: Settings, *, quiet: bool = False) -> A
             raise AssertionError("a run always ends with RunFinished")
         if not quiet:
             out.print(printable(f"\n{response.content}"), markup=False)
-        return Answer(agent.model_name, response, code if response.finished else ExitCode.FAILED)
+        return AskResult(agent.model_name, response, code if response.finished else ExitCode.FAILED)
 
 
 def _show(event: Event) -> None:
@@ -87,37 +94,33 @@ def _show(event: Event) -> None:
         case ToolStarted(call=call):
             show_call(out, call.name, call.arguments)
         case ToolFinished(result=result):
-            show_result(out, result.call.name, _as_object(result.content))
+            show_result(out, result.call.name, _parsed(result.content))
         case _:
             pass
 
 
-def _for_programs(question: str, found: Answer) -> dict[str, Any]:
-    """The answer as JSON; docs/skillian.md names the keys."""
+def _to_json(question: str, answer: AskResult) -> dict[str, Any]:
+    """The answer as JSON; docs/skillian.md describes the keys."""
     calls = [
         {
             "tool": call.tool,
             "arguments": call.arguments,
-            "result": _as_object(call.result),
+            "result": _parsed(call.result),
             "duration_ms": call.duration_ms,
         }
-        for call in found.response.tool_calls_made
+        for call in answer.response.tool_calls_made
     ]
     return {
         "question": question,
-        "model": found.model,
-        "state": _STATES[found.code],
-        "answer": found.response.content,
+        "model": answer.model,
+        "state": _STATES[answer.code],
+        "answer": answer.response.content,
         "tool_calls": calls,
     }
 
 
-def _as_object(text: str) -> dict[str, Any]:
-    """A tool's result as JSON; text that is none is an error in words."""
+def _parsed(text: str) -> dict[str, Any]:
     try:
-        value: object = json.loads(text)
+        return result_object(json.loads(text))
     except ValueError:
-        value = None
-    if isinstance(value, dict):
-        return cast("dict[str, Any]", value)
-    return {"error": True, "type": "runtime_error", "message": text}
+        return result_object(text)

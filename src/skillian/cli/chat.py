@@ -1,32 +1,178 @@
 """`skillian chat`: a conversation in the terminal, kept in the session store."""
 
+from __future__ import annotations
+
 import asyncio
-from typing import Annotated
+import importlib
+import sys
+from contextlib import AsyncExitStack, aclosing, suppress
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from skillian.cli.shell import ExitCode, SourcesFile, explained, read_settings, require
+from skillian.cli.shell import (
+    ExitCode,
+    SourcesFile,
+    explained,
+    notes,
+    out,
+    read_settings,
+    require,
+    result_object,
+    show_error,
+)
+from skillian.display import printable, show_call, show_result
+
+if TYPE_CHECKING:
+    from skillian.chat.turns import TurnRunner
+    from skillian.settings import Settings
+    from skillian.storage import SessionStore, TurnEvent
+
+OWNER = ""
+"""The owner of the sessions, the same as in a service without keys."""
+
+_TITLE = 80
 
 
 def chat(
-    session: Annotated[str | None, typer.Option(help="Go on with this session, by its id.")] = None,
+    session: Annotated[str | None, typer.Option(help="Continue the session with this id.")] = None,
     sources: SourcesFile = None,
 ) -> None:
-    """Talk about the configured sources. The conversation is kept, and goes on with --session.
+    """Talk about the configured sources. The conversation is stored; continue it with --session.
 
-    Ctrl-C cancels an answer, and leaves when pressed twice, as Ctrl-D does.
+    Ctrl-C cancels an answer. Ctrl-C twice, or Ctrl-D, ends the conversation.
     """
     settings = read_settings(sources=sources)
     with explained(), asyncio.Runner() as runner:
         require("sqlalchemy", "service")
-        from skillian.cli.talk import open_talk
-
         try:
-            talk = runner.run(open_talk(settings, session))
+            conversation = runner.run(_open(settings, session))
         except KeyboardInterrupt:
             raise typer.Exit(ExitCode.INTERRUPTED) from None
         try:
-            code = talk.go_on(runner)
+            code = conversation.run(runner)
         finally:
-            runner.run(talk.opened.aclose())
+            runner.run(conversation.resources.aclose())
     raise typer.Exit(code)
+
+
+class _ChatParts(NamedTuple):
+    store: SessionStore
+    runner: TurnRunner
+    model: str
+
+
+class _TerminalChat:
+    """Reads lines and prints answers.
+
+    Args:
+        parts: What answers, and where the conversation is stored.
+        resources: Closes the parts.
+        session: The id of the session; None until the first line.
+    """
+
+    def __init__(self, parts: _ChatParts, resources: AsyncExitStack, session: str | None) -> None:
+        self.resources = resources
+        self._parts = parts
+        self._session = session
+        self._was_interrupted = False
+
+    def run(self, runner: asyncio.Runner) -> ExitCode:
+        """Answer each line until there are no more, or until two interruptions in a row."""
+        out.print(f"Answered by: {self._parts.model}", style="dim", markup=False)
+        code = ExitCode.INTERRUPTED
+        with suppress(KeyboardInterrupt):
+            code = self._answer_lines(runner)
+        if self._session is not None:
+            hint = f"\nContinue with: skillian chat --session {self._session}"
+            notes.print(hint, style="dim", markup=False, soft_wrap=True)
+        return code
+
+    def _answer_lines(self, runner: asyncio.Runner) -> ExitCode:
+        while True:
+            try:
+                line = _read_line()
+                if line.strip():
+                    self._was_interrupted = False
+                    runner.run(self._answer(line))
+            except EOFError:
+                return ExitCode.OK
+            except KeyboardInterrupt:
+                if self._was_interrupted:
+                    raise
+                self._was_interrupted = True
+                notes.print("\nInterrupted. Press Ctrl-C again to leave.", style="yellow")
+
+    async def _answer(self, line: str) -> None:
+        from skillian.errors import SkillianError
+
+        store, runner, _ = self._parts
+        try:
+            if self._session is None:
+                title = " ".join(line.split())[:_TITLE]
+                self._session = (await store.create(OWNER, title)).id
+            async with aclosing(runner.run_turn(self._session, OWNER, line)) as events:
+                async for event in events:
+                    _show(event)
+        except SkillianError as error:  # of the store, which may work again for the next line
+            show_error(error)
+
+
+async def _open(settings: Settings, session: str | None) -> _TerminalChat:
+    """Open the store and the agent.
+
+    Raises:
+        SessionNotFound: There is no session with this id.
+    """
+    from skillian.chat.grounding_check import check_answer
+    from skillian.chat.opening import open_agent
+    from skillian.chat.turns import TurnRunner
+    from skillian.storage import open_store
+
+    async with AsyncExitStack() as opening:
+        url = settings.database_url.get_secret_value()
+        store = await opening.enter_async_context(open_store(url))
+        agent = await opening.enter_async_context(
+            open_agent(settings.sources, settings.model, settings.skills)
+        )
+        if session is not None:
+            record = await store.get(OWNER, session)
+            title = printable(f"Continuing: {record.title}")
+            out.print(title, style="dim", markup=False, soft_wrap=True)
+        runner = TurnRunner(
+            lambda: agent, store, check=check_answer, turn_seconds=settings.turn_seconds
+        )
+        parts = _ChatParts(store, runner, agent.model_name)
+        return _TerminalChat(parts, opening.pop_all(), session)
+
+
+def _read_line() -> str:
+    """The next line; an incomplete character, which a terminal may send, becomes `?`.
+
+    Raises:
+        EOFError: There are no more lines.
+    """
+    is_terminal = sys.stdin.isatty()
+    if is_terminal:
+        with suppress(ImportError):  # for editing and history, if available
+            importlib.import_module("readline")
+    return input("\n> " if is_terminal else "").encode(errors="replace").decode()
+
+
+def _show(event: TurnEvent) -> None:
+    data = event.data
+    match event.type:
+        case "tool_started":
+            show_call(out, data["tool"], data["args"])
+        case "tool_finished":
+            show_result(out, data["tool"], result_object(data["result"]))
+        case "answer":
+            out.print(printable(f"\n{data['content']}"), markup=False)
+            if data["unverified"]:
+                numbers = ", ".join(data["unverified"])
+                note = printable(f"Not in any tool result: {numbers}")
+                notes.print(note, style="yellow", markup=False)
+        case "turn_failed":
+            notes.print(printable(data["message"]), style="red", markup=False)
+        case _:
+            pass

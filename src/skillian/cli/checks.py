@@ -1,4 +1,4 @@
-"""What `skillian doctor` looks at: each part tried, with what to do where it does not work."""
+"""The checks of `skillian doctor`: each part is tried, with a fix for what does not work."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ _PACKAGES = {
     "fastapi": ("service", "skillian serve"),
     "mcp": ("service", "skillian mcp"),
     "ag_ui": ("service", "AG-UI front ends"),
-    "dbos": ("durable", "turns that survive, skillian worker"),
+    "dbos": ("durable", "durable turns, skillian worker"),
     "psycopg": ("postgres", "PostgreSQL"),
     "pymysql": ("mysql", "MySQL, MariaDB"),
     "pyspark": ("spark", "Spark"),
-    "anthropic": ("anthropic", "models of Anthropic"),
+    "anthropic": ("anthropic", "Anthropic models"),
     "pandas": ("python", "run_python"),
 }
-_KEYS = "set OPENAI_API_KEY, ANTHROPIC_API_KEY or OLLAMA_API_KEY, as the model's provider wants it"
+_KEYS = "set OPENAI_API_KEY, ANTHROPIC_API_KEY or OLLAMA_API_KEY, depending on the provider"
 _ADDRESS = "start its server, or set OPENAI_BASE_URL, ANTHROPIC_BASE_URL or OLLAMA_HOST"
 
 
-class Verdict(StrEnum):
-    """How it stands with a part."""
+class CheckVerdict(StrEnum):
+    """Whether a part works."""
 
     OK = "ok"
     FAULT = "FAULT"
@@ -49,103 +49,109 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """What was found of one part, and what to do where something is wrong or missing."""
+class CheckResult:
+    """Whether a part works; `fix` says what to do if it does not."""
 
     part: str
-    verdict: Verdict
+    verdict: CheckVerdict
     text: str
-    mend: str = ""
+    fix: str = ""
 
 
-async def examine(settings: Settings) -> AsyncGenerator[Finding, None]:
-    """Look at each part in turn; nothing but the findings is raised."""
-    for part, look in _LOOKS.items():
+async def check_all(settings: Settings) -> AsyncGenerator[CheckResult, None]:
+    """Check each part in turn; an error of a part is a result."""
+    for part, check in _CHECKS.items():
         try:
-            yield await look(settings)
+            yield await check(settings)
         except (SkillianError, TinyAgentError) as error:
-            yield Finding(part, Verdict.FAULT, str(error), _MENDS.get(part, ""))
+            yield CheckResult(part, CheckVerdict.FAULT, str(error), _FIXES.get(part, ""))
     for package, (extra, what) in _PACKAGES.items():
         if find_spec(package) is None:
-            mend = f"if you need it, {how_to_install(extra)}"
-            yield Finding(package, Verdict.ABSENT, what, mend)
+            fix = f"if you need it, {how_to_install(extra)}"
+            yield CheckResult(package, CheckVerdict.ABSENT, what, fix)
         else:
-            yield Finding(package, Verdict.OK, what)
+            yield CheckResult(package, CheckVerdict.OK, what)
 
 
-async def _sources(settings: Settings) -> Finding:
+async def _sources(settings: Settings) -> CheckResult:
     registry = SourceRegistry.load(settings.sources)
     async with aclosing(check_sources(registry)) as findings:
         faults = [each.source async for each in findings if each.is_fault]
     if faults:
-        named = ", ".join(dict.fromkeys(faults))
+        names = ", ".join(dict.fromkeys(faults))
         count = "1 fault" if len(faults) == 1 else f"{len(faults)} faults"
-        text = f"{count} in {named}"
-        return Finding("sources", Verdict.FAULT, text, "skillian sources check")
-    return Finding("sources", Verdict.OK, f"{len(registry.names)} sources as declared")
+        text = f"{count} in {names}"
+        return CheckResult("sources", CheckVerdict.FAULT, text, "run: skillian sources check")
+    return CheckResult(
+        "sources", CheckVerdict.OK, f"{len(registry.names)} sources match their declaration"
+    )
 
 
-async def _model(settings: Settings) -> Finding:
+async def _model(settings: Settings) -> CheckResult:
     model = make_model(settings.model, Vocabulary({}))
     if settings.model is None:
-        mend = "for a language model set SKILLIAN_MODEL, such as openai:NAME"
-        return Finding("model", Verdict.OK, model.name, mend)
+        fix = "to use a language model, set SKILLIAN_MODEL, for example to openai:NAME"
+        return CheckResult("model", CheckVerdict.OK, model.name, fix)
     request = ModelRequest([Message("user", "Answer with the word: ready")])
     try:
         async with asyncio.timeout(MODEL_SECONDS):
             await model.complete(request)
     except TimeoutError:
         text = f"{model.name} did not answer in {MODEL_SECONDS:g} s"
-        return Finding("model", Verdict.FAULT, text, _ADDRESS)
+        return CheckResult("model", CheckVerdict.FAULT, text, _ADDRESS)
     except ModelAuthenticationError as error:
-        return Finding("model", Verdict.FAULT, str(error), _KEYS)
+        return CheckResult("model", CheckVerdict.FAULT, str(error), _KEYS)
     except ModelConnectionError as error:
-        return Finding("model", Verdict.FAULT, str(error), _ADDRESS)
-    return Finding("model", Verdict.OK, f"{model.name} answers")
+        return CheckResult("model", CheckVerdict.FAULT, str(error), _ADDRESS)
+    return CheckResult("model", CheckVerdict.OK, f"{model.name} answers")
 
 
-async def _store(settings: Settings) -> Finding:
+async def _store(settings: Settings) -> CheckResult:
     if find_spec("sqlalchemy") is None:
-        mend = how_to_install("service")
-        return Finding("session store", Verdict.ABSENT, "needs the package sqlalchemy", mend)
+        fix = how_to_install("service")
+        return CheckResult(
+            "session store", CheckVerdict.ABSENT, "needs the package sqlalchemy", fix
+        )
     from skillian.storage import open_store
 
     async with open_store(settings.database_url.get_secret_value()) as store:
-        session = await store.create(OWNER, "a trial")
+        session = await store.create(OWNER, "a check")
         await store.delete(OWNER, session.id)
-    return Finding("session store", Verdict.OK, "a session was written and deleted")
+    return CheckResult("session store", CheckVerdict.OK, "a session was written and deleted")
 
 
-async def _skills(settings: Settings) -> Finding:
+async def _skills(settings: Settings) -> CheckResult:
     names = [read_skill_file(folder / FILE)[0].name for folder in find_skills(settings.skills)]
-    return Finding("skills", Verdict.OK, ", ".join(names))
+    return CheckResult("skills", CheckVerdict.OK, ", ".join(names))
 
 
-async def _sandbox(_: Settings) -> Finding:
+async def _sandbox(_: Settings) -> CheckResult:
     async with ProcessExecutor() as executor:
         try:
             done = await executor.run("1 + 1")
         except SandboxUnavailable as error:
-            mend = "tinyagent doctor says how to get more"
-            return Finding("sandbox", Verdict.ABSENT, f"run_python cannot run: {error}", mend)
-        kept = [one.enforced for one in executor.guarantees]
+            text = f"run_python cannot run: {error}"
+            return CheckResult("sandbox", CheckVerdict.ABSENT, text, "see: tinyagent doctor")
+        enforced = [each.enforced for each in executor.guarantees]
     if done.error is not None:
-        return Finding("sandbox", Verdict.FAULT, str(done.error), "tinyagent doctor tries each")
-    text = f"code runs; {sum(kept)} of {len(kept)} promises are enforced here"
-    return Finding("sandbox", Verdict.OK, text, "" if all(kept) else "tinyagent doctor lists them")
+        return CheckResult("sandbox", CheckVerdict.FAULT, str(done.error), "see: tinyagent doctor")
+    text = f"code runs; {sum(enforced)} of {len(enforced)} guarantees are enforced here"
+    return CheckResult(
+        "sandbox", CheckVerdict.OK, text, "" if all(enforced) else "see: tinyagent doctor"
+    )
 
 
-async def _service(settings: Settings) -> Finding:
+async def _service(settings: Settings) -> CheckResult:
     text = f"{settings.host}, port {settings.port}, {len(settings.api_keys)} API keys"
     if find_spec("fastapi") is None:
-        return Finding("service", Verdict.ABSENT, text, "see fastapi below")
+        return CheckResult("service", CheckVerdict.ABSENT, text, "see fastapi below")
     from skillian.api.auth import check_address
 
     check_address(settings.host, has_keys=bool(settings.api_keys))
-    return Finding("service", Verdict.OK, text)
+    return CheckResult("service", CheckVerdict.OK, text)
 
 
-_LOOKS: dict[str, Callable[[Settings], Awaitable[Finding]]] = {
+_CHECKS: dict[str, Callable[[Settings], Awaitable[CheckResult]]] = {
     "sources": _sources,
     "model": _model,
     "session store": _store,
@@ -153,9 +159,9 @@ _LOOKS: dict[str, Callable[[Settings], Awaitable[Finding]]] = {
     "sandbox": _sandbox,
     "service": _service,
 }
-_MENDS = {
-    "sources": "skillian demo --keep FOLDER or skillian sources infer URL writes a first file",
-    "model": "see SKILLIAN_MODEL",
+_FIXES = {
+    "sources": "to write a first file: skillian demo --keep FOLDER or skillian sources infer URL",
+    "model": "change SKILLIAN_MODEL",
     "session store": "set SKILLIAN_DATABASE_URL, or make its folder writable",
-    "skills": "skillian skills check PATH",
+    "skills": "run: skillian skills check PATH",
 }

@@ -1,4 +1,4 @@
-"""`skillian demo`: the whole way through, without a key."""
+"""`skillian demo`: a complete example that needs no key."""
 
 import shutil
 import sys
@@ -10,7 +10,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from skillian.cli.ask import answer
+from skillian.cli.ask import answer_question
 from skillian.cli.serve import serve_until_interrupted
 from skillian.cli.shell import ExitCode, out, read_settings, run
 
@@ -21,17 +21,17 @@ SESSIONS = "sessions.db"
 def demo(
     *,
     keep: Annotated[
-        Path | None, typer.Option(help="Write the demo's files there and leave them.")
+        Path | None, typer.Option(help="Write the demo's files to this folder and keep them.")
     ] = None,
     serve: Annotated[
-        bool, typer.Option("--serve", help="Serve the page on it instead, until Ctrl-C.")
+        bool, typer.Option("--serve", help="Serve the page on the demo until Ctrl-C.")
     ] = False,
     port: Annotated[
         int | None,
-        typer.Option(help="Of the page: default SKILLIAN_PORT or 8000; 0 takes a free one."),
+        typer.Option(help="The page's port; default SKILLIAN_PORT or 8000; 0 takes a free one."),
     ] = None,
 ) -> None:
-    """Make a small ledger and its planning copy, ask a question about them, show the answer."""
+    """Write a small ledger and its planning copy, and answer a question about them."""
     with _demo_folder(keep) as folder:
         sources = _write_demo(folder)
         settings = read_settings(sources=sources, skills=())
@@ -39,22 +39,22 @@ def demo(
             _serve(folder, sources, port)
         out.print("Question: ", style="bold", end="")
         out.print(DEMO_QUESTION, markup=False)
-        found = run(answer(DEMO_QUESTION, settings))
+        answer = run(answer_question(DEMO_QUESTION, settings))
     address = f"http://127.0.0.1:{settings.port}/"
-    told = f"\nOn a page: {_command()} demo --serve, then {address}"
-    out.print(told, markup=False, soft_wrap=True)
+    hint = f"\nTo see it on the page: {_command()} demo --serve, then open {address}"
+    out.print(hint, markup=False, soft_wrap=True)
     if keep is not None:
-        out.print(f"\nGo on with: skillian ask --sources {sources} '...'", markup=False)
-    raise typer.Exit(found.code)
+        out.print(f"\nTo continue: skillian ask --sources {sources} '...'", markup=False)
+    raise typer.Exit(answer.code)
 
 
 def _command() -> str:
-    """How this command is called from here."""
+    """The command to type in this shell."""
     return "skillian" if shutil.which("skillian") else sys.argv[0]
 
 
 def _serve(folder: Path, sources: Path, port: int | None) -> NoReturn:
-    """Serve the demo, with its sessions beside it."""
+    """Serve the demo; its sessions are stored in the same folder."""
     url = f"sqlite:///{folder / SESSIONS}"
     settings = read_settings(sources=sources, database_url=url, port=port)
     run(serve_until_interrupted(settings))
@@ -62,14 +62,14 @@ def _serve(folder: Path, sources: Path, port: int | None) -> NoReturn:
 
 
 def _write_demo(folder: Path) -> Path:
-    """Write the demo's files; what is there already is never replaced."""
+    """Write the demo's files; existing files are never replaced."""
     from skillian.demo.ledger import write_demo
 
     names = ("sources.yaml", "ledger.duckdb", SESSIONS)
-    taken = [name for name in names if (folder / name).exists()]
-    if taken:
+    existing = [name for name in names if (folder / name).exists()]
+    if existing:
         raise typer.BadParameter(
-            f"{folder} holds {' and '.join(taken)} already; name a folder without",
+            f"{folder} already holds {' and '.join(existing)}; name another folder",
             param_hint="--keep",
         )
     try:

@@ -1,4 +1,4 @@
-"""`skillian doctor`: whether what is set up works, and what to do where it does not."""
+"""`skillian doctor`: checks the setup, and says how to fix what does not work."""
 
 from __future__ import annotations
 
@@ -10,49 +10,53 @@ from skillian.cli.shell import ExitCode, SourcesFile, notes, out, run, settings_
 from skillian.display import printable
 
 if TYPE_CHECKING:
-    from skillian.cli.checks import Finding
+    from skillian.cli.checks import CheckResult
     from skillian.settings import Settings
 
 _STYLES = {"ok": "green", "FAULT": "bold red", "absent": "yellow"}
 
 
 def doctor(sources: SourcesFile = None) -> None:
-    """Try the settings, sources, model, session store, skills, sandbox and optional packages.
+    """Check the settings, sources, model, session store, skills, sandbox and optional packages.
 
-    A model is asked one short question. Exit codes: 0 no fault, 1 faults.
+    The model gets one short question. Exit codes: 0 no faults, 1 faults.
     """
     from pydantic import ValidationError
 
-    from skillian.cli.checks import Finding, Verdict
+    from skillian.cli.checks import CheckResult, CheckVerdict
     from skillian.settings import Settings
 
     try:
         settings = Settings()
     except ValidationError as error:
         for fault in settings_faults(error):
-            _show(Finding("settings", Verdict.FAULT, fault, "in the environment or .env"))
+            _show(
+                CheckResult(
+                    "settings", CheckVerdict.FAULT, fault, "change it in the environment or in .env"
+                )
+            )
         raise typer.Exit(ExitCode.FINDINGS) from None
     if sources is not None:
         settings = settings.model_copy(update={"sources": sources})
-    faults = run(_examine(settings))
+    faults = run(_check(settings))
     out.print(f"{faults} faults" if faults != 1 else "1 fault")
     raise typer.Exit(ExitCode.FINDINGS if faults else ExitCode.OK)
 
 
-async def _examine(settings: Settings) -> int:
-    from skillian.cli.checks import Verdict, examine
+async def _check(settings: Settings) -> int:
+    from skillian.cli.checks import CheckVerdict, check_all
 
     faults = 0
-    with notes.status("Trying ..."):
-        async for finding in examine(settings):
-            _show(finding)
-            faults += finding.verdict is Verdict.FAULT
+    with notes.status("Checking ..."):
+        async for result in check_all(settings):
+            _show(result)
+            faults += result.verdict is CheckVerdict.FAULT
     return faults
 
 
-def _show(finding: Finding) -> None:
-    out.print(f"{finding.verdict:<7}", style=_STYLES[finding.verdict], end="", markup=False)
-    told = f"{finding.part}: {finding.text}"
-    out.print(printable(told), markup=False, soft_wrap=True)
-    if finding.mend:
-        out.print(printable(f"       {finding.mend}"), style="dim", markup=False, soft_wrap=True)
+def _show(result: CheckResult) -> None:
+    out.print(f"{result.verdict:<7}", style=_STYLES[result.verdict], end="", markup=False)
+    text = f"{result.part}: {result.text}"
+    out.print(printable(text), markup=False, soft_wrap=True)
+    if result.fix:
+        out.print(printable(f"       {result.fix}"), style="dim", markup=False, soft_wrap=True)

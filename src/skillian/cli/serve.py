@@ -1,8 +1,13 @@
-"""`skillian serve`: the service over HTTP."""
+"""The commands that serve until they are interrupted: `skillian serve`, `worker` and `mcp`."""
 
 from __future__ import annotations
 
+import asyncio
+import signal
+from collections.abc import Iterable
+from contextlib import aclosing
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -16,14 +21,17 @@ if TYPE_CHECKING:
 
 def serve(
     sources: SourcesFile = None,
-    host: Annotated[str | None, typer.Option(help="Default SKILLIAN_HOST or 127.0.0.1.")] = None,
+    host: Annotated[
+        str | None, typer.Option(help="The address; default SKILLIAN_HOST or 127.0.0.1.")
+    ] = None,
     port: Annotated[
-        int | None, typer.Option(help="Default SKILLIAN_PORT or 8000; 0 takes a free one.")
+        int | None,
+        typer.Option(help="The port; default SKILLIAN_PORT or 8000; 0 takes a free one."),
     ] = None,
 ) -> None:
-    """Serve the page, chat, sessions and comparisons over HTTP until Ctrl-C.
+    """Serve the page, the chat, sessions and comparisons over HTTP until Ctrl-C.
 
-    Without SKILLIAN_API_KEYS only this machine is served.
+    Without SKILLIAN_API_KEYS the server answers only on this machine.
     """
     settings = read_settings(sources=sources, host=host, port=port)
     run(serve_until_interrupted(settings))
@@ -31,11 +39,11 @@ def serve(
 
 
 async def serve_until_interrupted(settings: Settings) -> None:
-    """Serve, and tell where; without the extra `web` there is no page.
+    """Serve, and print the address. Without the extra `web` there is no page.
 
     Raises:
-        SkillianError: the address is taken, or is open to others without keys.
-        UnavailableError: the extra `service` is not installed.
+        SkillianError: The address is in use, or it is open to others and there are no keys.
+        UnavailableError: The extra `service` is not installed.
     """
     require("fastapi", "service")
     require("sqlalchemy", "service")
@@ -53,9 +61,66 @@ async def serve_until_interrupted(settings: Settings) -> None:
         url = f"http://{host}:{listening.getsockname()[1]}"
 
         def started() -> None:
-            notes.print(printable(f"skillian serves on {url} (Ctrl-C ends it)"), markup=False)
+            notes.print(printable(f"skillian serves on {url} (Ctrl-C to stop)"), markup=False)
             if has_page:
                 notes.print(printable(f"The page: {url}/"), markup=False)
 
         server = Server(create_app(settings, service=service, page=has_page), started)
         await server.serve(sockets=[listening])
+
+
+def worker(sources: SourcesFile = None) -> None:
+    """Work on the turns of all servers that share one DATABASE_URL, until Ctrl-C or SIGTERM.
+
+    The servers run with SKILLIAN_DURABLE=true. You can start any number of workers, on any machine.
+    """
+    settings = read_settings(sources=sources)
+    run(_work_until_interrupted(settings.model_copy(update={"durable": True})))
+
+
+async def _work_until_interrupted(settings: Settings) -> None:
+    """Work until a signal arrives, then finish the current calls and leave the rest to others.
+
+    Raises:
+        SkillianError: The sources, the skills or the database cannot be used.
+        UnavailableError: An extra is not installed.
+    """
+    require("fastapi", "service")
+    require("dbos", "durable")
+    from skillian.api.logs import log_as_json
+    from skillian.app import open_service
+
+    loop = asyncio.get_running_loop()
+    stop = asyncio.Event()
+    for each in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(each, stop.set)
+    async with open_service(settings):
+        log_as_json()
+        notes.print("skillian works on turns (Ctrl-C to stop)", markup=False)
+        await stop.wait()
+
+
+def mcp(sources: SourcesFile = None) -> None:
+    """Serve the tools over standard input and output to an MCP client that starts this command."""
+    settings = read_settings(sources=sources)
+    run(_serve_tools(settings.sources, settings.skills))
+
+
+async def _serve_tools(sources: Path, skills: Iterable[Path]) -> None:
+    """Serve until the client disconnects.
+
+    Raises:
+        SkillianError: The sources or the skills cannot be used.
+        UnavailableError: The extra `service` is not installed.
+    """
+    require("mcp", "service")
+    from skillian.api.mcp import serve_stdio
+    from skillian.chat.opening import load_skills
+    from skillian.data.declare.sources import SourceRegistry
+    from skillian.data.services import DataServices
+
+    async with (
+        DataServices(SourceRegistry.load(sources)) as services,
+        aclosing(load_skills(services, skills)) as registry,
+    ):
+        await serve_stdio(registry)

@@ -1,4 +1,4 @@
-"""What all commands share: where they print, and how they end."""
+"""What all commands share: options, output, and exit codes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Coroutine, Generator
 from contextlib import contextmanager
 from enum import IntEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, cast
 
 import typer
 from rich.console import Console
@@ -26,13 +26,14 @@ out = Console(highlight=False)
 notes = Console(stderr=True, highlight=False)
 
 SourcesFile = Annotated[
-    Path | None, typer.Option("--sources", help="A sources.yaml; default SKILLIAN_SOURCES.")
+    Path | None,
+    typer.Option("--sources", help="The sources file; default SKILLIAN_SOURCES or sources.yaml."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 class ExitCode(IntEnum):
-    """What the process says to the shell."""
+    """The exit codes of all commands."""
 
     OK = 0
     FINDINGS = 1
@@ -43,7 +44,7 @@ class ExitCode(IntEnum):
 
 
 def run(work: Coroutine[Any, Any, R], interrupted: str = "Interrupted.") -> R:
-    """Run it; a mistake of the user ends the process with a sentence, not a traceback."""
+    """Run a coroutine, and exit with a message on an error that the user can fix or Ctrl-C."""
     with explained():
         try:
             return tinyagent_commands.run(work)
@@ -54,7 +55,7 @@ def run(work: Coroutine[Any, Any, R], interrupted: str = "Interrupted.") -> R:
 
 @contextmanager
 def explained() -> Generator[None]:
-    """A mistake of the user ends the process with a sentence, not a traceback."""
+    """Exit with a message instead of a traceback on an error that the user can fix."""
     from skillian.errors import SkillianError
     from tinyagent import TinyAgentError
 
@@ -65,19 +66,19 @@ def explained() -> Generator[None]:
         raise typer.Exit(ExitCode.COULD_NOT) from None
 
 
-def read_settings(**given: object) -> Settings:
-    """The settings of this process; wrong ones end it with a sentence each.
+def read_settings(**options: object) -> Settings:
+    """Read the settings; exit with a message for each invalid one.
 
     Args:
-        **given: what the command line says; None where it says nothing.
+        **options: Options of the command line, which take precedence; None if not given.
     """
     from pydantic import ValidationError
 
     from skillian.settings import Settings
 
-    named: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     try:
-        return Settings(**named)
+        return Settings(**given)
     except ValidationError as error:
         for fault in settings_faults(error):
             show_error(fault)
@@ -87,8 +88,12 @@ def read_settings(**given: object) -> Settings:
 def require(package: str, extra: str) -> None:
     """Check for a package that only some commands need.
 
+    Args:
+        package: The name of the package in an import.
+        extra: The extra of this distribution that installs it.
+
     Raises:
-        UnavailableError: the package is not installed.
+        UnavailableError: The package is not installed.
     """
     if importlib.util.find_spec(package) is None:
         from skillian.errors import UnavailableError, how_to_install
@@ -99,7 +104,7 @@ def require(package: str, extra: str) -> None:
 
 
 def settings_faults(error: ValidationError) -> list[str]:
-    """What is wrong with which setting; no value is repeated, for it may be a secret."""
+    """A message for each invalid setting, without its value, which may be a secret."""
     return [
         f"{_variable(str(fault['loc'][0]))}: {fault['msg'].removeprefix('Value error, ')}"
         for fault in error.errors(include_url=False, include_context=False, include_input=False)
@@ -112,5 +117,12 @@ def _variable(name: str) -> str:
 
 
 def show_error(error: Exception | str) -> None:
-    """The sentence of an error."""
+    """Print an error message."""
     notes.print(printable(f"error: {error}"), style="red", markup=False, soft_wrap=True)
+
+
+def result_object(result: object) -> dict[str, Any]:
+    """The result of a tool; a result that is not a JSON object is an error message."""
+    if isinstance(result, dict):
+        return cast("dict[str, Any]", result)
+    return {"error": True, "type": "runtime_error", "message": str(result)}

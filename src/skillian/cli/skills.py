@@ -1,4 +1,4 @@
-"""`skillian skills`: those there are, a new one, whether one is as it should be."""
+"""`skillian skills`: lists, creates and checks skills."""
 
 from pathlib import Path
 from typing import Annotated
@@ -8,12 +8,12 @@ import typer
 from skillian.cli.shell import ExitCode, explained, notes, out, read_settings
 from skillian.display import printable, show_rows
 
-skills_app = typer.Typer(help="The skills: tools, knowledge, instructions.", no_args_is_help=True)
+skills_app = typer.Typer(help="Skills: tools, knowledge and instructions.", no_args_is_help=True)
 
 
 @skills_app.command("list")
 def list_skills() -> None:
-    """Show the skills that `ask` and `serve` use, and where they lie."""
+    """List the skills that skillian uses, and their folders."""
     from skillian.skills.discovery import find_skills
     from skillian.skills.front_matter import FILE, read_skill_file
 
@@ -28,29 +28,31 @@ def list_skills() -> None:
 @skills_app.command("new")
 def new(
     name: Annotated[str, typer.Argument(help="Lower-case letters, digits and hyphens.")],
-    folder: Annotated[Path, typer.Option("--in", help="Where to make its folder.")] = Path(),
+    folder: Annotated[
+        Path, typer.Option("--in", help="The folder in which to create the skill's folder.")
+    ] = Path(),
 ) -> None:
-    """Write a small skill that works, to change from there."""
+    """Write a small working skill that you can change."""
     from skillian.skills.writing import write_skill
 
     with explained():
-        made = write_skill(name, folder)
-    out.print(f"{made} written; next: skillian skills check {made}", markup=False, soft_wrap=True)
+        path = write_skill(name, folder)
+    out.print(f"Wrote {path}. Next: skillian skills check {path}", markup=False, soft_wrap=True)
 
 
 @skills_app.command("check")
 def check(
     path: Annotated[Path, typer.Argument(help="A skill's folder, or a folder of skills.")],
 ) -> None:
-    """Check skills by the rules of the Agent Skills format, and run their `tools.py`.
+    """Check skills against the Agent Skills format, and load their `tools.py`.
 
-    Exit codes: 0 no fault, 1 faults.
+    Exit codes: 0 no faults, 1 faults.
     """
     from skillian.errors import ConfigurationError
     from skillian.skills.discovery import skills_in
     from skillian.skills.loader import load_skill
 
-    faulty = False
+    has_faults = False
     try:
         folders = list(skills_in(path))
     except ConfigurationError as error:
@@ -60,15 +62,15 @@ def check(
         try:
             skill = load_skill(folder, None)
         except ConfigurationError as error:
-            faulty = True
+            has_faults = True
             notes.print(printable(str(error)), style="red", markup=False, soft_wrap=True)
             continue
         rows = [(tool.name, ", ".join(tool.phrases), tool.description) for tool in skill.tools]
         out.print(
-            f"{skill.name}: no fault; tools: {len(skill.tools)},"
-            f" passages of knowledge: {len(skill.knowledge)}",
+            f"{skill.name}: no faults; tools: {len(skill.tools)},"
+            f" knowledge passages: {len(skill.knowledge)}",
             markup=False,
         )
         if rows:
-            show_rows(out, ("tool", "phrases", "does"), rows)
-    raise typer.Exit(ExitCode.FINDINGS if faulty else ExitCode.OK)
+            show_rows(out, ("tool", "phrases", "description"), rows)
+    raise typer.Exit(ExitCode.FINDINGS if has_faults else ExitCode.OK)

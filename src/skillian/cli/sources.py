@@ -1,4 +1,4 @@
-"""`skillian sources`: what there is to compare, whether it is as declared, a first declaration."""
+"""`skillian sources`: lists sources, checks their declaration, and writes a first one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ sources_app = typer.Typer(help="The configured sources.", no_args_is_help=True)
 
 @sources_app.command("list")
 def list_sources(*, sources: SourcesFile = None, as_json: AsJson = False) -> None:
-    """Show the sources with their dimensions, measures, rows and freshness."""
+    """List the sources with their dimensions, measures, row counts and freshness."""
     from skillian.data.declare.sources import SourceRegistry
     from skillian.data.services import DataServices
 
@@ -30,11 +30,11 @@ def list_sources(*, sources: SourcesFile = None, as_json: AsJson = False) -> Non
         async with DataServices(SourceRegistry.load(path)) as services:
             return [source.to_dict() for source in await services.catalogue.sources()]
 
-    listed = run(work())
+    infos = run(work())
     if as_json:
-        typer.echo(json.dumps(listed, ensure_ascii=False, indent=2, default=str))
+        typer.echo(json.dumps(infos, ensure_ascii=False, indent=2, default=str))
         return
-    for source in listed:
+    for source in infos:
         freshness = f", up to {source['freshness']}" if source["freshness"] else ""
         lines = (
             source["name"],
@@ -48,9 +48,9 @@ def list_sources(*, sources: SourcesFile = None, as_json: AsJson = False) -> Non
 
 @sources_app.command("check")
 def check(sources: SourcesFile = None) -> None:
-    """Prove each source against its data: tables, types, values, NULLs and keys.
+    """Check each source against its data: tables, types, values, NULLs and keys.
 
-    Exit codes: 0 no fault, 1 faults, 2 could not check.
+    Exit codes: 0 no faults, 1 faults, 2 could not check.
     """
     from skillian.data.declare.check import check_sources
     from skillian.data.declare.sources import SourceRegistry
@@ -75,7 +75,7 @@ def check(sources: SourcesFile = None) -> None:
         (finding.source, finding.part, "FAULT" if finding.is_fault else "ok", finding.text)
         for finding in findings
     ]
-    show_rows(out, ("source", "part", "", "found"), rows)
+    show_rows(out, ("source", "part", "", "result"), rows)
     faults = sum(finding.is_fault for finding in findings)
     out.print(f"{faults} faults" if faults != 1 else "1 fault")
     raise typer.Exit(ExitCode.FINDINGS if faults else ExitCode.OK)
@@ -84,18 +84,19 @@ def check(sources: SourcesFile = None) -> None:
 @sources_app.command("infer")
 def infer(
     url: Annotated[
-        str, typer.Argument(help="A database or folder: duckdb:///…, files:///…; may hold ${ENV}.")
+        str,
+        typer.Argument(help="A database or folder: duckdb:///…, files:///…; may contain ${ENV}."),
     ],
     output: Annotated[
-        Path | None, typer.Option(help="The file to write; else the terminal.")
+        Path | None, typer.Option(help="The file to write; default the terminal.")
     ] = None,
 ) -> None:
-    """Write a first sources.yaml from what a database holds; relative paths: to that file."""
+    """Write a first sources.yaml for a database. Relative paths are relative to that file."""
     from skillian.data.declare.infer import infer_sources
     from skillian.data.declare.sources_yaml import secret_variable, written
 
     if output is not None and output.exists():
-        raise typer.BadParameter(f"{output} is there already", param_hint="--output")
+        raise typer.BadParameter(f"{output} exists already", param_hint="--output")
     folder = output.resolve().parent if output is not None else Path.cwd()
     inferred = run(infer_sources(url, folder))
     text = written(inferred, url)
@@ -111,8 +112,8 @@ def infer(
         ) from None
     variable = secret_variable(inferred.connection, url)
     if variable is not None:
-        notes.print(f"Set {variable} to the URL: it is not written.", markup=False)
+        notes.print(f"Set {variable} to the URL, which is not written to the file.", markup=False)
     notes.print(
-        f"{len(inferred.sources)} sources written; next: skillian sources check --sources {output}",
+        f"Wrote {len(inferred.sources)} sources. Next: skillian sources check --sources {output}",
         markup=False,
     )

@@ -1,1 +1,1 @@
-"""What a comparison found, written for people and for programs."""
+"""Reports of comparisons, for people and for programs."""

@@ -1,7 +1,7 @@
-"""A report to look at: one HTML page that needs nothing but itself.
+"""A report as one self-contained HTML page.
 
-Its policy lets it run the script and the style that stand in it and fetch nothing; every value is
-escaped by the template.
+Its Content-Security-Policy allows only the script and the style in the page and no requests. The
+template escapes every value.
 """
 
 import base64
@@ -28,7 +28,7 @@ _MEMBERS = 8
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One class in the bar of all groups."""
+    """A class in the bar of all groups."""
 
     status: Status
     count: int
@@ -36,8 +36,8 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """A line of a chart: its words, its amount, and the share that this is of the whole."""
+class BarLine:
+    """A line of a chart: its label, its amount, and its share of the whole."""
 
     label: str
     status: Status | None
@@ -48,17 +48,17 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """Lines under each other; `zero` is where their bars start."""
+    """A bar chart; `zero` is the position at which the bars start, `left` the members left out."""
 
     title: str
     unit: str | None
     zero: int
-    entries: tuple[Entry, ...]
+    entries: tuple[BarLine, ...]
     left: int = 0
 
 
 def write_html(outcomes: Sequence[Outcome]) -> str:
-    """Return the page."""
+    """The report as HTML."""
     style, script = _page("style.css"), _page("script.js")
     page = _environment().get_template("report.html")
     return page.render(
@@ -70,7 +70,7 @@ def write_html(outcomes: Sequence[Outcome]) -> str:
         script_hash=_digest(script),
         STATUSES=STATUSES,
         STATUS=STATUS,
-        compared=_is_compared,
+        is_compared=_is_compared,
         parts=_parts,
         largest=_largest,
         explained=_explained,
@@ -92,7 +92,7 @@ def _environment() -> Environment:
 
 
 def _plain(value: object) -> object:
-    """What goes into the page, without characters that HTML cannot hold."""
+    """Remove the characters that HTML cannot hold."""
     return printable(value) if isinstance(value, str) else value
 
 
@@ -106,7 +106,7 @@ def _digest(text: str) -> str:
 
 
 def _written(value: object) -> str:
-    """Return a value with all of its digits."""
+    """A value with all of its digits."""
     return str(jsonable(value))
 
 
@@ -122,13 +122,13 @@ def _parts(outcome: Compared) -> list[Part]:
 
 def _largest(outcome: Compared, measure: MeasureSummary) -> Chart | None:
     """The largest differences of one measure."""
-    found = [each for each in outcome.result.top_differences if each.measure == measure.name]
-    if not found:
+    differences = [each for each in outcome.result.top_differences if each.measure == measure.name]
+    if not differences:
         return None
-    zero, bars = from_zero([each.gap for each in found])
+    zero, bars = from_zero([each.gap for each in differences])
     entries = tuple(
-        Entry(key_words(each.key), each.status, each.gap, _percentage(each), bar)
-        for each, bar in zip(found, bars, strict=True)
+        BarLine(key_words(each.key), each.status, each.gap, _percentage(each), bar)
+        for each, bar in zip(differences, bars, strict=True)
     )
     return Chart(f"Largest differences in {measure.name}", measure.unit, zero, entries)
 
@@ -143,12 +143,12 @@ def _explained(measure: MeasureExplanation) -> list[Chart]:
     return [_breakdown(each, measure) for each in useful[:_BREAKDOWNS]]
 
 
-def _breakdown(found: Breakdown, measure: MeasureExplanation) -> Chart:
-    shown = found.contributions[:_MEMBERS]
-    *bars, _ = from_zero([*(each.gross for each in shown), measure.gross])[1]
+def _breakdown(breakdown: Breakdown, measure: MeasureExplanation) -> Chart:
+    members = breakdown.contributions[:_MEMBERS]
+    *bars, _ = from_zero([*(each.gross for each in members), measure.gross])[1]
     entries = tuple(
-        Entry(key_words(each.member), None, each.net, share(each.gross, measure.gross), bar)
-        for each, bar in zip(shown, bars, strict=True)
+        BarLine(key_words(each.member), None, each.net, share(each.gross, measure.gross), bar)
+        for each, bar in zip(members, bars, strict=True)
     )
-    title = f"By {' and '.join(found.dimensions)}"
-    return Chart(title, measure.unit, 0, entries, found.members - len(shown))
+    title = f"By {' and '.join(breakdown.dimensions)}"
+    return Chart(title, measure.unit, 0, entries, breakdown.members - len(members))

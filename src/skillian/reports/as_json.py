@@ -1,4 +1,4 @@
-"""A report for programs: JSON, version 1. docs/skillian.md describes it."""
+"""A report for programs: JSON, version 1, described in docs/skillian.md."""
 
 import json
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ VERSION = 1
 
 
 def write_json(outcomes: Sequence[Outcome]) -> str:
-    """Return the report; amounts are strings with all of their digits."""
+    """The report as JSON; amounts are strings with all of their digits."""
     report = {
         "version": VERSION,
         "verdict": worst(outcomes),
@@ -19,18 +19,18 @@ def write_json(outcomes: Sequence[Outcome]) -> str:
 
 
 def _comparison(outcome: Outcome) -> dict[str, object]:
-    asked = outcome.asked
-    known: dict[str, object] = {
-        "name": asked.name,
+    comparison = outcome.comparison
+    common: dict[str, object] = {
+        "name": comparison.name,
         "verdict": outcome.verdict,
         "reason": outcome.reason,
-        "fail_on": asked.fail_on,
+        "fail_on": comparison.fail_on,
         "seconds": round(outcome.seconds, 3),
     }
     if not isinstance(outcome, Compared):
-        return {**known, "source_a": asked.a, "source_b": asked.b}
+        return {**common, "source_a": comparison.a, "source_b": comparison.b}
     return {
-        **known,
+        **common,
         "findings": outcome.findings,
         **outcome.result.to_dict(),
         "explanation": outcome.explanation.to_dict() if outcome.explanation else None,

@@ -1,7 +1,7 @@
-"""A report for CI servers: JUnit XML, a suite for each comparison.
+"""A report for CI servers: JUnit XML with a suite for each comparison.
 
-A comparison's cases are: each measure agrees, and no group is missing on either side. It fits the
-schemas of both Jenkins and Ant, which asks for a host name and a time without its zone.
+The cases of a comparison are: each measure agrees, and no group is missing on either side. The XML
+is valid against the schemas of Jenkins and Ant; the latter requires a host name and a local time.
 """
 
 import re
@@ -13,12 +13,12 @@ from skillian.data.comparison.results import Difference, MeasureSummary
 from skillian.reports.outcome import Compared, Outcome
 from skillian.reports.words import STATUS, counted, key_words, number
 
-# XML 1.0 has no way to write these, not even escaped.
+# XML 1.0 cannot hold these, not even escaped.
 _UNWRITABLE = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def write_junit(outcomes: Sequence[Outcome]) -> str:
-    """Return the report; every text is written without the characters that XML cannot hold."""
+    """The report as XML, without the characters that XML cannot hold."""
     root = Element("testsuites")
     for position, outcome in enumerate(outcomes):
         _suite(SubElement(root, "testsuite"), outcome, position)
@@ -31,17 +31,19 @@ def _suite(suite: Element, outcome: Outcome, position: int) -> None:
     SubElement(suite, "properties")
     cases = list(_cases(outcome))
     for name, problem in cases:
-        case = SubElement(suite, "testcase", name=_text(name), classname=_text(outcome.asked.name))
-        # One statement answers all of them.
+        case = SubElement(
+            suite, "testcase", name=_text(name), classname=_text(outcome.comparison.name)
+        )
+        # One statement computes all of them.
         case.set("time", f"{outcome.seconds / len(cases):.3f}")
         if problem is not None:
             case.append(problem)
-    told = "\n".join(outcome.result.interpretation) if isinstance(outcome, Compared) else ""
-    SubElement(suite, "system-out").text = _text(told)
+    sentences = "\n".join(outcome.result.interpretation) if isinstance(outcome, Compared) else ""
+    SubElement(suite, "system-out").text = _text(sentences)
     SubElement(suite, "system-err")
     tags = [problem.tag for _, problem in cases if problem is not None]
     suite.attrib |= {
-        "name": _text(outcome.asked.name),
+        "name": _text(outcome.comparison.name),
         "package": "skillian",
         "id": str(position),
         "timestamp": _started(outcome),
@@ -54,27 +56,27 @@ def _suite(suite: Element, outcome: Outcome, position: int) -> None:
 
 
 def _cases(outcome: Outcome) -> Iterator[tuple[str, Element | None]]:
-    """Yield each case with its failure or error."""
+    """The name of each case, with its failure or error."""
     if not isinstance(outcome, Compared) or outcome.reason:
         yield "comparison", _problem("error", "could not compare", outcome.reason or "", ())
         return
-    minor = outcome.asked.fail_on == "minor"
+    minor = outcome.comparison.fail_on == "minor"
     for measure in outcome.result.summary.measures:
         yield measure.name, _measure_problem(outcome, measure, minor=minor)
     classes = outcome.result.summary.classes
-    sides = ((outcome.asked.a, "missing_in_a"), (outcome.asked.b, "missing_in_b"))
+    sides = ((outcome.comparison.a, "missing_in_a"), (outcome.comparison.b, "missing_in_b"))
     for source, status in sides:
         count = classes.to_dict()[status]
-        found = [each for each in outcome.result.top_differences if each.status == status]
-        said = f"{counted(count)} missing in {source}"
+        differences = [each for each in outcome.result.top_differences if each.status == status]
+        message = f"{counted(count)} missing in {source}"
         yield (
             f"no group is missing in {source}",
-            _problem("failure", status, said, found) if count else None,
+            _problem("failure", status, message, differences) if count else None,
         )
     count = outcome.result.summary.row_findings
     if count:
-        said = f"{counted(count)} with other numbers of rows, whose measures match"
-        yield "the rows of each group", _problem("failure", "rows", said, ())
+        message = f"{counted(count)} with matching measures but different numbers of rows"
+        yield "the rows of each group", _problem("failure", "rows", message, ())
 
 
 def _measure_problem(outcome: Compared, measure: MeasureSummary, *, minor: bool) -> Element | None:
@@ -82,29 +84,29 @@ def _measure_problem(outcome: Compared, measure: MeasureSummary, *, minor: bool)
     count = classes.major_diff + (classes.minor_diff if minor else 0)
     if not count:
         return None
-    wanted = {"major_diff", "minor_diff"} if minor else {"major_diff"}
-    found = [
+    statuses = {"major_diff", "minor_diff"} if minor else {"major_diff"}
+    differences = [
         each
         for each in outcome.result.top_differences
-        if each.measure == measure.name and each.status in wanted
+        if each.measure == measure.name and each.status in statuses
     ]
-    said = (
-        f"{measure.name} differs in {counted(count)}, {number(measure.net_difference)} net and"
-        f" {number(measure.gross_difference)} gross over all"
+    message = (
+        f"{measure.name} differs in {counted(count)}; net gap {number(measure.net_difference)},"
+        f" gross gap {number(measure.gross_difference)}"
     )
-    return _problem("failure", "difference", said, found)
+    return _problem("failure", "difference", message, differences)
 
 
-def _problem(tag: str, kind: str, said: str, found: Iterable[Difference]) -> Element:
-    problem = Element(tag, type=_text(kind), message=_text(said))
-    problem.text = _text("\n".join([said, *(_line(each) for each in found)]))
+def _problem(tag: str, kind: str, message: str, differences: Iterable[Difference]) -> Element:
+    problem = Element(tag, type=_text(kind), message=_text(message))
+    problem.text = _text("\n".join([message, *(_line(each) for each in differences)]))
     return problem
 
 
 def _line(each: Difference) -> str:
     return (
         f"{key_words(each.key)}: {each.measure} {number(each.a)} in a, {number(each.b)} in b,"
-        f" {number(each.gap)} apart, {STATUS[each.status]}, rows {each.rows_a}:{each.rows_b}"
+        f" gap {number(each.gap)}, {STATUS[each.status]}, rows {each.rows_a}:{each.rows_b}"
     )
 
 

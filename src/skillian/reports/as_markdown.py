@@ -1,4 +1,4 @@
-"""A report for pull requests: GitHub's Markdown, in which no value can format or call anyone."""
+"""A report for pull requests: GitHub Markdown in which values neither format nor mention."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,25 +13,25 @@ _VERDICT: dict[Verdict, str] = {
     "failed": "⚠️ could not compare",
 }
 _ACTIVE = re.compile(r"(^[-+#>=]|^\d+(?=[.)](?:\s|$))|[\\`*_\[\]~|$])")
-# An empty comment parts what GitHub would make a mention, a link or an emoji of.
-_CALLING = re.compile(r"(?<=@)|(?<=#)|(?<=:)(?=\S)|(?<=www)(?=\.)", re.IGNORECASE)
+# An empty comment breaks what GitHub would turn into a mention, a link or an emoji.
+_MENTION = re.compile(r"(?<=@)|(?<=#)|(?<=:)(?=\S)|(?<=www)(?=\.)", re.IGNORECASE)
 
 
 def write_markdown(outcomes: Sequence[Outcome]) -> str:
-    """Return the report; keys and amounts are shown as code, exactly as they are."""
+    """The report as Markdown; keys and amounts are code, so that they are shown unchanged."""
     return "\n".join(line for outcome in outcomes for line in _comparison(outcome))
 
 
 def _comparison(outcome: Outcome) -> Iterator[str]:
-    asked = outcome.asked
-    yield f"## {_VERDICT[outcome.verdict]}: {_plain(asked.name)}"
+    comparison = outcome.comparison
+    yield f"## {_VERDICT[outcome.verdict]}: {_plain(comparison.name)}"
     yield ""
     if not isinstance(outcome, Compared) or outcome.reason:
         yield _plain(outcome.reason or "")
         yield ""
         return
     result = outcome.result
-    yield f"a = {_code(asked.a)}, b = {_code(asked.b)}"
+    yield f"a = {_code(comparison.a)}, b = {_code(comparison.b)}"
     yield ""
     for sentence in result.interpretation:
         yield f"- {_plain(sentence)}"
@@ -49,15 +49,15 @@ def _comparison(outcome: Outcome) -> Iterator[str]:
     yield from _proof(outcome)
 
 
-def _differences(found: Sequence[Difference]) -> Iterator[str]:
-    if not found:
+def _differences(differences: Sequence[Difference]) -> Iterator[str]:
+    if not differences:
         return
-    keys = list(found[0].key)
+    keys = list(differences[0].key)
     yield "Largest differences:"
     yield ""
     headings = [*map(_plain, keys), "measure", "class", "a", "b", "b - a", "%", "rows a:b"]
     yield from _table(
-        headings, "l" * (len(keys) + 2) + "rrrrr", (_cells(each, keys) for each in found)
+        headings, "l" * (len(keys) + 2) + "rrrrr", (_cells(each, keys) for each in differences)
     )
 
 
@@ -79,13 +79,13 @@ def _proof(outcome: Compared) -> Iterator[str]:
         f"{_code(name)} match: {each.match.words()}; minor difference: {each.minor_diff.words()}"
         for name, each in proof.thresholds.items()
     )
-    yield "<details><summary>How this was found</summary>"
+    yield "<details><summary>How this was computed</summary>"
     yield ""
-    yield f"- aligned on {', '.join(map(_code, proof.align_on))}; limits of {limits}"
+    yield f"- grouped by {', '.join(map(_code, proof.align_on))}; limits of {limits}"
     for condition in proof.filters:
         values = ", ".join(_code(text(value)) for value in condition.values)
-        yield f"- only {_code(condition.dimension)} {_plain(condition.operator)} {values}"
-    yield f"- at {proof.snapshot}, cache key {_code(outcome.result.cache_key)}"
+        yield f"- filter: {_code(condition.dimension)} {_plain(condition.operator)} {values}"
+    yield f"- snapshot {proof.snapshot}, cache key {_code(outcome.result.cache_key)}"
     yield ""
     yield "</details>"
     yield ""
@@ -105,19 +105,19 @@ def _table(headings: Sequence[str], align: str, rows: Iterable[Sequence[str]]) -
 
 
 def _plain(words: str) -> str:
-    """Return words that mean themselves: neither Markdown nor HTML, nor a mention or a link."""
+    """Escape a text, so that nothing in it is Markdown, HTML, a mention or a link."""
     escaped = text(words).replace("&", "&amp;").replace("<", "&lt;")
-    return _CALLING.sub("<!-- -->", _ACTIVE.sub(_inactive, escaped))
+    return _MENTION.sub("<!-- -->", _ACTIVE.sub(_inactive, escaped))
 
 
-def _inactive(found: re.Match[str]) -> str:
-    # Before the dot of a numbered list there is a digit, which no backslash goes before.
-    return f"{found[0]}<!-- -->" if found[0].isdigit() else f"\\{found[0]}"
+def _inactive(match: re.Match[str]) -> str:
+    # The match is the number of a numbered list, which a backslash cannot escape, or a character.
+    return f"{match[0]}<!-- -->" if match[0].isdigit() else f"\\{match[0]}"
 
 
 def _code(value: str) -> str:
-    """Return a value as code, which shows it as it is; a `|` would end its cell in a table."""
-    shown = text(value).replace("|", "\\|")
-    fence = "`" * (1 + max((len(run) for run in re.findall("`+", shown)), default=0))
-    space = " " if shown.startswith(("`", " ")) or shown.endswith(("`", " ")) else ""
-    return f"{fence}{space}{shown}{space}{fence}" if shown else "(empty)"
+    """A value as code, which is shown unchanged; a `|` would end the cell of a table."""
+    escaped = text(value).replace("|", "\\|")
+    fence = "`" * (1 + max((len(run) for run in re.findall("`+", escaped)), default=0))
+    space = " " if escaped.startswith(("`", " ")) or escaped.endswith(("`", " ")) else ""
+    return f"{fence}{space}{escaped}{space}{fence}" if escaped else "(empty)"

@@ -1,6 +1,7 @@
-"""The geometry of a report's charts, in thousandths of their width; whoever draws them scales it.
+"""The geometry of charts, in thousandths of their width.
 
-Only here an amount becomes a position: each is written beside its bar with all of its digits.
+This is the only place where an amount becomes a position. The charts show each amount next to its
+bar with all of its digits.
 """
 
 from collections.abc import Sequence
@@ -23,7 +24,7 @@ class Bar:
 
 
 def stacked(counts: Sequence[int]) -> list[Bar]:
-    """Return bars one after the other, as long as their counts; what is there can be seen."""
+    """Bars one after the other, proportional to their counts but never too short to see."""
     total = sum(counts)
     if not total:
         return [Bar(0, 0) for _ in counts]
@@ -33,7 +34,7 @@ def stacked(counts: Sequence[int]) -> list[Bar]:
 
 
 def from_zero(values: Sequence[Decimal]) -> tuple[int, list[Bar]]:
-    """Return where 0 is, and for each value its bar from there to the left or to the right."""
+    """The position of 0, and for each value its bar from there to the left or to the right."""
     low, high = min(*values, Decimal(0), Decimal(0)), max(*values, Decimal(0), Decimal(0))
     span = EXACT.subtract(high, low)
     if not span:
@@ -47,9 +48,10 @@ def from_zero(values: Sequence[Decimal]) -> tuple[int, list[Bar]]:
 
 
 def shades(values: Sequence[Decimal]) -> list[int]:
-    """Return how strong the colour of each amount is, whatever its sign.
+    """The strength of the colour of each amount, whatever its sign, in thousandths.
 
-    It grows with the root of the amount, so that a few large ones leave the others visible.
+    It grows with the square root of the amount, so that small amounts are visible next to large
+    ones.
     """
     sizes = [value.copy_abs() for value in values]
     largest = max(sizes, default=Decimal(0))

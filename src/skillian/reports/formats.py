@@ -1,4 +1,4 @@
-"""The formats of a report: how each is written, and how deep it looks."""
+"""The formats of a report, and how much detail each needs."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -10,14 +10,14 @@ DRILLED = 20
 
 @dataclass(frozen=True, slots=True)
 class Depth:
-    """How many differing groups a report wants, and of how many of them the rows behind."""
+    """How many groups that differ a report lists, and for how many of them their rows."""
 
     groups: int = 0
     drilled: int = 0
 
 
 class Format(StrEnum):
-    """How a comparison is reported."""
+    """The format of a report."""
 
     TABLE = "table"
     JSON = "json"
@@ -27,15 +27,17 @@ class Format(StrEnum):
 
     @classmethod
     def of_file(cls, path: Path) -> "Format":
-        """Return the format that a file's suffix names; a table where it has none.
+        """The format for the suffix of a file; a table if it has no suffix.
 
         Raises:
-            ValueError: no format has this suffix; the message names those that have one.
+            ValueError: No format has this suffix; the message names the suffixes.
         """
         suffix = path.suffix.lower()
         if suffix and suffix not in _BY_SUFFIX:
             known = ", ".join(_BY_SUFFIX)
-            raise ValueError(f"no report has the suffix {suffix!r}; there are: {known}")
+            raise ValueError(
+                f"no report format has the suffix {suffix!r}; supported suffixes: {known}"
+            )
         return _BY_SUFFIX.get(suffix, cls.TABLE)
 
 
@@ -50,7 +52,7 @@ _BY_SUFFIX = {
 
 
 def depth_of(form: Format) -> Depth:
-    """Return how deep a report of this format looks."""
+    """How much detail a report of this format needs."""
     if form is Format.HTML:
         return Depth(GROUPS, DRILLED)
     return Depth(GROUPS) if form is Format.JSON else Depth()

@@ -1,4 +1,4 @@
-"""What came of a comparison that was asked for: all that its report shows."""
+"""The outcome of a comparison: everything that its report shows."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,18 +12,23 @@ from skillian.data.declare.saved import SavedComparison
 Verdict = Literal["equal", "findings", "failed"]
 
 VERDICTS: tuple[Verdict, ...] = ("equal", "findings", "failed")
-"""From the best to the worst; their places are the exit codes of a comparison."""
+"""From the best to the worst; the index of each is its exit code."""
 
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """A comparison that was made, in so many seconds.
+    """A comparison that was computed.
 
-    Where the sources differ there is an explanation, and as far as they were wanted `rows` are the
-    groups that differ and `drilled` the rows behind the largest of them.
+    Attributes:
+        comparison: What was compared.
+        seconds: How long it took.
+        result: The result.
+        explanation: Why the sources differ, if they do.
+        rows: The groups that differ, if the report lists them.
+        drilled: The rows behind the first of these groups, if the report shows them.
     """
 
-    asked: SavedComparison
+    comparison: SavedComparison
     seconds: float
     result: ComparisonResult
     explanation: Explanation | None = None
@@ -32,16 +37,16 @@ class Compared:
 
     @property
     def findings(self) -> int:
-        """How many groups are in a class that counts as a finding, or differ in their rows."""
+        """How many groups have a class that counts as a finding, or different numbers of rows."""
         classes = self.result.summary.classes
-        minor = classes.minor_diff if self.asked.fail_on == "minor" else 0
+        minor = classes.minor_diff if self.comparison.fail_on == "minor" else 0
         missing = classes.missing_in_a + classes.missing_in_b
         return classes.major_diff + missing + minor + self.result.summary.row_findings
 
     @property
     def verdict(self) -> Verdict:
-        """Whether there are findings; where filters leave no row nothing was compared."""
-        if self.asked.filters and not self.result.summary.classes.groups:
+        """Whether there are findings; `failed` if the filters left no rows to compare."""
+        if self.comparison.filters and not self.result.summary.classes.groups:
             return "failed"
         return "findings" if self.findings else "equal"
 
@@ -53,9 +58,9 @@ class Compared:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """A comparison that could not be made, and why."""
+    """A comparison that could not be computed, and why."""
 
-    asked: SavedComparison
+    comparison: SavedComparison
     seconds: float
     reason: str
 
@@ -69,5 +74,5 @@ Outcome = Compared | Failed
 
 
 def worst(outcomes: Iterable[Outcome]) -> Verdict:
-    """Return the worst verdict of all."""
+    """The worst of all verdicts; `equal` if there are none."""
     return VERDICTS[max((VERDICTS.index(outcome.verdict) for outcome in outcomes), default=0)]

@@ -1,4 +1,4 @@
-"""Makes the comparisons that a report is about, a few at once."""
+"""Runs the comparisons of a report, a few at a time."""
 
 import asyncio
 import math
@@ -22,100 +22,123 @@ from skillian.reports.outcome import Compared, Failed, Outcome
 AT_ONCE = 4
 DRILLED_ROWS = 50
 
-Watch = Callable[[str, str], None]
-"""Told the name of a comparison and what it is at; an empty text once it has ended."""
+OnProgress = Callable[[str, str], None]
+"""Gets the name of a comparison and its current activity; an empty activity when it has ended."""
 
 
 @asynccontextmanager
 async def open_engine(registry: SourceRegistry, top: int) -> AsyncGenerator[ComparisonEngine, None]:
-    """The engine over these sources; its connections close with it."""
+    """Open an engine over these sources; closing it closes its connections.
+
+    Args:
+        registry: The sources.
+        top: How many of the largest differences a result lists.
+    """
     async with Connections(registry) as connections:
         binder = Binder(registry, connections)
-        # What was compared is asked about to the end, whatever a server may keep.
+        # The report asks about its comparisons until the end, so none may expire.
         engine = ComparisonEngine(registry, binder, top, keep_seconds=math.inf)
         async with aclosing(engine):
             yield engine
 
 
 async def run_all(
-    engine: ComparisonEngine, asked: Sequence[SavedComparison], depth: Depth, watch: Watch
+    engine: ComparisonEngine,
+    comparisons: Sequence[SavedComparison],
+    depth: Depth,
+    on_progress: OnProgress,
 ) -> tuple[Outcome, ...]:
-    """Make all comparisons, in their order, at most `AT_ONCE` at the same time.
+    """Run all comparisons, at most `AT_ONCE` at the same time.
 
-    One that cannot be made is `Failed`; the others go on.
+    A comparison that cannot be computed is `Failed`; the others go on.
+
+    Args:
+        engine: Compares.
+        comparisons: What to compare.
+        depth: How much detail the report needs.
+        on_progress: Gets the progress of each comparison.
+
+    Returns:
+        The outcomes, in the order of the comparisons.
     """
-    places = asyncio.Semaphore(AT_ONCE)
+    slots = asyncio.Semaphore(AT_ONCE)
 
     async def one(comparison: SavedComparison) -> Outcome:
-        async with places:
+        async with slots:
             try:
-                return await _run(engine, comparison, depth, partial(watch, comparison.name))
+                return await _run(engine, comparison, depth, partial(on_progress, comparison.name))
             finally:
-                watch(comparison.name, "")
+                on_progress(comparison.name, "")
 
     async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(one(comparison)) for comparison in asked]
+        tasks = [group.create_task(one(comparison)) for comparison in comparisons]
     return tuple(task.result() for task in tasks)
 
 
 async def _run(
-    engine: ComparisonEngine, asked: SavedComparison, depth: Depth, told: Callable[[str], None]
+    engine: ComparisonEngine,
+    comparison: SavedComparison,
+    depth: Depth,
+    report: Callable[[str], None],
 ) -> Outcome:
     start = monotonic()
     try:
-        told("comparing")
+        report("comparing")
         result = await engine.compare(
-            asked.a,
-            asked.b,
-            asked.measures,
-            asked.align_on,
-            asked.filters,
-            thresholds=asked.thresholds,
-            progress=_counting(told),
+            comparison.a,
+            comparison.b,
+            comparison.measures,
+            comparison.align_on,
+            comparison.filters,
+            thresholds=comparison.thresholds,
+            progress=_progress(report),
         )
         classes = result.summary.classes
         if classes.match == classes.groups:
-            return Compared(asked, monotonic() - start, result)
-        return await _looked_into(engine, Compared(asked, monotonic() - start, result), depth, told)
+            return Compared(comparison, monotonic() - start, result)
+        compared = Compared(comparison, monotonic() - start, result)
+        return await _explain(engine, compared, depth, report)
     except ToolError as error:
-        return Failed(asked, monotonic() - start, str(error))
+        return Failed(comparison, monotonic() - start, str(error))
 
 
-async def _looked_into(
-    engine: ComparisonEngine, found: Compared, depth: Depth, told: Callable[[str], None]
+async def _explain(
+    engine: ComparisonEngine, compared: Compared, depth: Depth, report: Callable[[str], None]
 ) -> Compared:
-    """Add what explains the gap, as far as it can be found: the result stands without it."""
-    start, key = monotonic(), found.result.cache_key
+    """Add the explanation and the rows; if they fail, the result stands without them."""
+    start, key = monotonic(), compared.result.cache_key
     explanation: Explanation | None = None
     rows: ComparisonRows | None = None
     drilled: list[DrillDown] = []
     notes: list[str] = []
     try:
-        told("explaining the gap")
+        report("explaining the gap")
         explanation = await engine.explain(key)
     except ToolError as error:
-        notes.append(f"The gap is not explained: {error}")
+        notes.append(f"The gap could not be explained: {error}")
     try:
         rows = await engine.rows(key, limit=depth.groups) if depth.groups else None
         largest = rows.rows[: depth.drilled] if rows else ()
         for number, group in enumerate(largest, 1):
-            told(f"reading the rows of group {number} of {len(largest)}")
+            report(f"reading the rows of group {number} of {len(largest)}")
             drilled.append(await engine.drill_down(key, group.key, DRILLED_ROWS))
     except ToolError as error:
-        notes.append(f"The groups that differ are not all shown: {error}")
+        notes.append(f"Not all groups that differ are shown: {error}")
     if notes:
-        explanation = explanation or Explanation(key, found.result.proof.align_on, (), ())
+        explanation = explanation or Explanation(key, compared.result.proof.align_on, (), ())
         explanation = replace(explanation, notes=(*explanation.notes, *notes))
-    seconds = found.seconds + monotonic() - start
-    return Compared(found.asked, seconds, found.result, explanation, rows, tuple(drilled))
+    seconds = compared.seconds + monotonic() - start
+    return Compared(
+        compared.comparison, seconds, compared.result, explanation, rows, tuple(drilled)
+    )
 
 
-def _counting(told: Callable[[str], None]) -> Progress:
-    """Return what the engine tells of rows that come in, told as one text for both sides."""
+def _progress(report: Callable[[str], None]) -> Progress:
+    """A callback for the engine that reports the groups of both sides as one text."""
     counts: dict[str, int] = {}
 
     def count(source: str, rows: int) -> None:
         counts[source] = rows
-        told(", ".join(f"{name}: {number:,} groups" for name, number in counts.items()))
+        report(", ".join(f"{name}: {number:,} groups" for name, number in counts.items()))
 
     return count

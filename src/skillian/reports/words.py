@@ -1,4 +1,4 @@
-"""How keys, numbers and classes read in every report."""
+"""How reports write keys, numbers and classes."""
 
 from collections.abc import Mapping
 
@@ -13,24 +13,24 @@ STATUS: dict[Status, str] = {
     "missing_in_a": "only in b",
     "missing_in_b": "only in a",
 }
-"""The classes in a word or two."""
+"""The name of each class."""
 
 
 def number(value: object) -> str:
-    """Return an amount with all of its digits; `no value` for none."""
+    """An amount with all of its digits; `no value` for None."""
     return "no value" if value is None else str(jsonable(value))
 
 
 def text(value: object) -> str:
-    """Return a value of a key or a row on one line."""
+    """A value of a key or a row, on one line."""
     return "no value" if value is None else " ".join(printable(str(jsonable(value))).split("\n"))
 
 
 def key_words(key: Mapping[str, object]) -> str:
-    """Return the key of a group, each value with its dimension."""
+    """The key of a group, each value with its dimension."""
     return ", ".join(f"{name} {text(value)}" for name, value in key.items())
 
 
 def counted(groups: int) -> str:
-    """Return how many groups there are."""
+    """A number of groups, in words."""
     return "1 group" if groups == 1 else f"{groups} groups"

@@ -1,4 +1,4 @@
-"""Where skills are found: in the package, in folders that are named, in installed packages."""
+"""Finds skills: in this package, in configured folders, and in installed packages."""
 
 from __future__ import annotations
 
@@ -16,11 +16,15 @@ ENTRY_POINTS = "skillian.skills"
 
 
 def load_registry(services: object, paths: Iterable[Path] = ()) -> SkillRegistry:
-    """All skills there are, over these services, and a library to read in them.
+    """Load all skills, and the library that searches them.
+
+    Args:
+        services: The argument of each skill's `tools(services)`.
+        paths: Folders of skills, or folders of such folders.
 
     Raises:
-        ConfigurationError: the faults of all skills, with their lines.
-        SkillianError: a name of a skill or tool is taken twice, or an entry point is wrong.
+        ConfigurationError: The faults of all skills, with their lines.
+        SkillianError: Two skills or tools have the same name, or an entry point is wrong.
     """
     registry = SkillRegistry()
     faults: list[Fault] = []
@@ -38,53 +42,53 @@ def load_registry(services: object, paths: Iterable[Path] = ()) -> SkillRegistry
 
 
 def find_skills(paths: Iterable[Path] = ()) -> tuple[Path, ...]:
-    """The folders of skills: those of the package, those in `paths`, those of entry points.
+    """The folders of the skills in the package, in `paths`, and of entry points.
 
     Args:
-        paths: folders of skills, or folders of such folders.
+        paths: Folders of skills, or folders of such folders.
 
     Raises:
-        ConfigurationError: a path holds no skill, or a skill in it is a link.
-        SkillianError: an entry point is wrong.
+        ConfigurationError: A path has no skill, or a skill in it is a link.
+        SkillianError: An entry point is wrong.
     """
-    named = [folder for path in paths for folder in skills_in(path)]
+    configured = [folder for path in paths for folder in skills_in(path)]
     installed = [_folder_of(each) for each in entry_points(group=ENTRY_POINTS)]
-    return tuple(dict.fromkeys((*skills_in(BUNDLED), *named, *installed)))
+    return tuple(dict.fromkeys((*skills_in(BUNDLED), *configured, *installed)))
 
 
 def skills_in(path: Path) -> Iterator[Path]:
-    """The skill in this folder, or those in the folders in it.
+    """The skill in this folder, or the skills in its folders.
 
     Raises:
-        ConfigurationError: there is none, or one in it is a link.
+        ConfigurationError: There is no skill, or one of them is a link.
     """
     root = path.expanduser().resolve()
     if (root / FILE).exists():
         yield root
         return
-    found = sorted(file.parent for file in root.glob(f"*/{FILE}"))
-    links = [folder for folder in found if folder.is_symlink()]
+    folders = sorted(file.parent for file in root.glob(f"*/{FILE}"))
+    links = [folder for folder in folders if folder.is_symlink()]
     if links:
         raise ConfigurationError(
-            Fault(str(folder), 1, "it is a link", "name the folder that it leads to instead")
+            Fault(str(folder), 1, "it is a link", "name the folder that it points to instead")
             for folder in links
         )
-    if not found:
+    if not folders:
         raise ConfigurationError(
             [Fault(str(path), 1, "there is no skill", f"a skill is a folder with a {FILE}")]
         )
-    yield from found
+    yield from folders
 
 
 def _folder_of(point: EntryPoint) -> Path:
-    """What an entry point names: a path, or a function that gives one."""
+    """The folder of an entry point, which is a path or a function that returns one."""
     try:
-        named: object = point.load()
-        given = named() if callable(named) else named
+        target: object = point.load()
+        path = target() if callable(target) else target
     except (ImportError, AttributeError) as error:
         raise SkillianError(f"the entry point {point.value!r} cannot be loaded: {error}") from None
-    if not isinstance(given, str | Path) or not (Path(given) / FILE).exists():
+    if not isinstance(path, str | Path) or not (Path(path) / FILE).exists():
         raise SkillianError(
-            f"the entry point {point.value!r} of {ENTRY_POINTS!r} gives no folder with a {FILE}"
+            f"the entry point {point.value!r} of {ENTRY_POINTS!r} is not a folder with a {FILE}"
         )
-    return Path(given)
+    return Path(path)

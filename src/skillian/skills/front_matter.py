@@ -1,6 +1,6 @@
-"""`SKILL.md`: its front matter, checked by the rules of the Agent Skills format, and its text.
+"""Reads `SKILL.md`: the front matter, checked against the Agent Skills format, and the text.
 
-The rules are those of the format's reference checker, which tells no lines and stops early.
+The rules are those of the format's reference checker, which reports neither lines nor all faults.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _FIRST = 2  # the line below the first `---`
 
 @dataclass(frozen=True, slots=True)
 class FrontMatter:
-    """What a skill says of itself; `allowed_tools` is for hosts that ask before running one."""
+    """The front matter of a skill; `allowed_tools` is for hosts that ask before running a tool."""
 
     name: str
     description: str
@@ -36,10 +36,13 @@ class FrontMatter:
 
 
 def read_skill_file(path: Path) -> tuple[FrontMatter, str]:
-    """The front matter of a `SKILL.md`, and the instructions below it.
+    """Read a `SKILL.md`.
+
+    Returns:
+        The front matter, and the instructions below it.
 
     Raises:
-        ConfigurationError: with all faults and their lines.
+        ConfigurationError: All faults, with their lines.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -49,12 +52,12 @@ def read_skill_file(path: Path) -> tuple[FrontMatter, str]:
         raise _fault(path, 1, "cannot be read: it is not UTF-8") from None
     front, lines, instructions = _split(text.removeprefix("\ufeff"), path)
     faults = [
-        Fault(str(path), lines.get(key, 1), message, mend)
-        for key, message, mend in _faults(front, path.resolve().parent.name)
+        Fault(str(path), lines.get(key, 1), message, fix)
+        for key, message, fix in _faults(front, path.resolve().parent.name)
     ]
     if faults:
         raise ConfigurationError(faults)
-    given = front.get("allowed-tools", ())
+    allowed = front.get("allowed-tools", ())
     return (
         FrontMatter(
             _normal(front["name"]),
@@ -62,46 +65,46 @@ def read_skill_file(path: Path) -> tuple[FrontMatter, str]:
             front.get("license"),
             front.get("compatibility"),
             {str(name): str(value) for name, value in front.get("metadata", {}).items()},
-            tuple(given.split() if isinstance(given, str) else given),
+            tuple(allowed.split() if isinstance(allowed, str) else allowed),
         ),
         instructions.strip(),
     )
 
 
 def name_faults(name: str) -> list[str]:
-    """What is wrong with a skill's name; nothing where it is right."""
+    """What is wrong with the name of a skill; empty if it is valid."""
     name = _normal(name)
-    found: list[str] = []
+    faults: list[str] = []
     if not name:
-        found.append("it is empty")
+        faults.append("it is empty")
     if len(name) > LONGEST_NAME:
-        found.append(f"it has {len(name)} characters, more than {LONGEST_NAME}")
+        faults.append(f"it has {len(name)} characters, more than {LONGEST_NAME}")
     if name != name.lower():
-        found.append("it is not in lower case")
+        faults.append("it is not in lower case")
     if name.startswith("-") or name.endswith("-") or "--" in name:
-        found.append("hyphens stand one at a time, between letters or digits")
+        faults.append("a hyphen must be between letters or digits")
     if not all(letter.isalnum() or letter == "-" for letter in name):
-        found.append("it has other characters than letters, digits and hyphens")
-    return found
+        faults.append("it has characters other than letters, digits and hyphens")
+    return faults
 
 
 def _split(text: str, path: Path) -> tuple[dict[str, Any], dict[str, int], str]:
     """The front matter, the line of each of its keys, and what follows it."""
     opening, *rest = text.splitlines(keepends=True) or [""]
-    end = next((at for at, line in enumerate(rest) if line.rstrip() == "---"), None)
+    end = next((index for index, line in enumerate(rest) if line.rstrip() == "---"), None)
     if opening.rstrip() != "---" or end is None:
-        raise _fault(path, 1, "it does not start with front matter between two lines `---`")
+        raise _fault(path, 1, "it does not start with front matter between two `---` lines")
     head = "".join(rest[:end])
     try:
         node = yaml.compose(head, yaml.SafeLoader)
         has_alias = any(isinstance(token, yaml.AliasToken) for token in yaml.scan(head))
     except yaml.MarkedYAMLError as error:
         line = _FIRST + (error.problem_mark.line if error.problem_mark else 0)
-        raise _fault(path, line, f"its front matter is no YAML: {error.problem}") from None
+        raise _fault(path, line, f"its front matter is not YAML: {error.problem}") from None
     except yaml.YAMLError as error:
-        raise _fault(path, _FIRST, f"its front matter is no YAML: {error}") from None
+        raise _fault(path, _FIRST, f"its front matter is not YAML: {error}") from None
     if not isinstance(node, yaml.MappingNode) or has_alias:
-        raise _fault(path, _FIRST, "its front matter is no mapping, or it refers to itself")
+        raise _fault(path, _FIRST, "its front matter is not a mapping, or it has an alias")
     pairs = cast("list[tuple[yaml.Node, yaml.Node]]", node.value)
     lines = {str(key.value): _FIRST + key.start_mark.line for key, _ in pairs}
     if len(lines) < len(pairs):
@@ -110,7 +113,7 @@ def _split(text: str, path: Path) -> tuple[dict[str, Any], dict[str, int], str]:
 
 
 def _plain(node: yaml.Node) -> Any:
-    """A node as written: all scalars are texts, as in the format's reference."""
+    """A node with all scalars as text, as in the reference checker."""
     if isinstance(node, yaml.MappingNode):
         pairs = cast("list[tuple[yaml.Node, yaml.Node]]", node.value)
         return {str(key.value): _plain(value) for key, value in pairs}
@@ -120,11 +123,15 @@ def _plain(node: yaml.Node) -> Any:
 
 
 def _faults(front: Mapping[Any, Any], folder: str) -> Iterator[tuple[str, str, str]]:
-    """Each key that is at fault, what is wrong and the mend."""
+    """Each key with a fault, what is wrong, and how to fix it."""
     for key in front:
         if key not in _CHECKS:
             known = ", ".join(_CHECKS)
-            yield str(key), f"the format has no {key!r}", f"it has {known}; all else: metadata"
+            yield (
+                str(key),
+                f"the format has no {key!r}",
+                f"use {known}, or metadata for anything else",
+            )
     for key in ("name", "description"):
         if key not in front:
             yield key, f"its front matter has no {key!r}", f"write `{key}: …`"
@@ -134,17 +141,17 @@ def _faults(front: Mapping[Any, Any], folder: str) -> Iterator[tuple[str, str, s
                 yield key, f"{key}: {message}", ""
     name = front.get("name")
     if isinstance(name, str) and name.strip() and _normal(name) != _normal(folder):
-        yield "name", f"its name is {name!r}, its folder {folder!r}", "they are the same"
+        yield "name", f"its name is {name!r}, its folder {folder!r}", "use the same name for both"
 
 
 def _name(value: object) -> list[str]:
-    return name_faults(value) if isinstance(value, str) else ["it is no text"]
+    return name_faults(value) if isinstance(value, str) else ["it is not text"]
 
 
 def _text(longest: int | None) -> Callable[[object], list[str]]:
     def check(value: object) -> list[str]:
         if not isinstance(value, str) or not value.strip():
-            return ["it is no text, or empty"]
+            return ["it is not text, or it is empty"]
         if longest is not None and len(value) > longest:
             return [f"it has {len(value)} characters, more than {longest}"]
         return []
@@ -153,7 +160,7 @@ def _text(longest: int | None) -> Callable[[object], list[str]]:
 
 
 def _metadata(value: object) -> list[str]:
-    return [] if isinstance(value, Mapping) else ["it is no mapping"]
+    return [] if isinstance(value, Mapping) else ["it is not a mapping"]
 
 
 def _allowed_tools(value: object) -> list[str]:

@@ -1,6 +1,6 @@
-"""Knowledge: the Markdown of the skills, found by words.
+"""Searches the Markdown files of the skills by words.
 
-The index is SQLite's full-text search: exact, in memory, and built in milliseconds.
+The index is SQLite's full-text search (FTS5), in memory; it takes milliseconds to build.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ MOST_WORDS = 32
 _HEADING = re.compile(r"^(#{1,6})\s+(.+?)\s*#*$")
 _FENCE = re.compile(r"^\s*(```|~~~)")
 _WORD = re.compile(r"\w+")
-# Words of questions that say nothing of what is looked for.
-_EMPTY = frozenset(
+# Words of questions that do not describe the subject.
+_STOP_WORDS = frozenset(
     """
     a about an and any are as at be been but by can could did do does for from get give had has have
     how i if in is it its me mean means my of on or our shall should show tell than that the their
@@ -30,7 +30,7 @@ _EMPTY = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """What stands under one heading; `heading` has those above it in front."""
+    """The text under one heading; `heading` starts with the headings above it."""
 
     skill: str
     file: str
@@ -38,7 +38,7 @@ class Passage:
     text: str
 
     def to_dict(self) -> dict[str, str]:
-        """The passage for JSON, a long text cut."""
+        """The passage as JSON; a long text is cut."""
         text = self.text
         if len(text) > LONGEST_PASSAGE:
             text = f"{text[:LONGEST_PASSAGE]}… ({len(text)} characters)"
@@ -46,7 +46,7 @@ class Passage:
 
 
 def split_passages(skill: str, file: str, text: str) -> Iterator[Passage]:
-    """The passages of a Markdown text, one for each heading that has a text of its own."""
+    """The passages of a Markdown text, one for each heading that is followed by text."""
     headings: list[tuple[int, str]] = []
     lines: list[str] = []
     in_fence = False
@@ -60,23 +60,23 @@ def split_passages(skill: str, file: str, text: str) -> Iterator[Passage]:
     for line in text.splitlines():
         if _FENCE.match(line):
             in_fence = not in_fence
-        found = None if in_fence else _HEADING.match(line)
-        if found is None:
+        match = None if in_fence else _HEADING.match(line)
+        if match is None:
             lines.append(line)
             continue
         yield from passage()
-        level = len(found[1])
+        level = len(match[1])
         headings = [(each, title) for each, title in headings if each < level]
-        headings.append((level, found[2]))
+        headings.append((level, match[2]))
     yield from passage()
 
 
 class Knowledge:
-    """Passages that can be searched; those that fit best come first."""
+    """Passages that can be searched; the best matches come first."""
 
     def __init__(self, passages: Iterable[Passage]) -> None:
         self._passages = tuple(passages)
-        # Queries come from one event loop; SQLite itself locks for any other use.
+        # Queries come from one event loop; SQLite locks for any other use.
         self._index = sqlite3.connect(":memory:", check_same_thread=False)
         self._index.execute(
             "CREATE VIRTUAL TABLE passages USING fts5(heading, text,"
@@ -84,34 +84,36 @@ class Knowledge:
         )
         self._index.executemany(
             "INSERT INTO passages (rowid, heading, text) VALUES (?, ?, ?)",
-            ((at, each.heading, each.text) for at, each in enumerate(self._passages)),
+            ((index, each.heading, each.text) for index, each in enumerate(self._passages)),
         )
 
     def __len__(self) -> int:
         return len(self._passages)
 
     def search(self, query: str, limit: int = 5) -> list[Passage]:
-        """At most `limit` passages that hold a word of the query; none is an answer too.
+        """Search for passages that contain a word of the query, which has no operators.
 
-        Words are all that is read of a query: it has no operators.
+        Args:
+            query: Words to look for.
+            limit: The maximum number of passages.
         """
         match = _match(query)
         if not match:
             return []
-        found = self._index.execute(
+        rows = self._index.execute(
             "SELECT rowid FROM passages WHERE passages MATCH ?"
             " ORDER BY bm25(passages, 4.0, 1.0), rowid LIMIT ?",
             (match, limit),
         )
-        return [self._passages[at] for (at,) in found]
+        return [self._passages[index] for (index,) in rows]
 
     def close(self) -> None:
-        """Give the index back."""
+        """Close the index."""
         self._index.close()
 
 
 def _match(query: str) -> str:
-    """The query as FTS5 reads it: each word in quotes, any of them."""
+    """The query in the syntax of FTS5: any of the words, each in quotes."""
     words = [word.lower() for word in _WORD.findall(query[:LONGEST_QUERY])]
-    wanted = [word for word in words if word not in _EMPTY] or words
-    return " OR ".join(f'"{word}"' for word in dict.fromkeys(wanted[:MOST_WORDS]))
+    terms = [word for word in words if word not in _STOP_WORDS] or words
+    return " OR ".join(f'"{word}"' for word in dict.fromkeys(terms[:MOST_WORDS]))

@@ -1,4 +1,4 @@
-"""The library: tools that read further in the skills that are there."""
+"""The library: a skill whose tools search and read the other skills."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from skillian.skills.skill import Skill, SkillTool
 NAME = "library"
 MOST_PASSAGES = 10
 PAGE = 8000
-"""Characters of a file that are read at a time."""
+"""How many characters of a file are returned at a time."""
 
 _SEARCHING = (
-    "- `search_knowledge` finds what is written down: what classes and figures mean, what usually"
-    " causes a gap. Ask it before you explain a cause, and name the file you take it from."
+    "- `search_knowledge` searches the knowledge of the skills: what classes and figures mean, what"
+    " usually causes a gap. Use it before you explain a cause, and name the file you quote."
 )
 _READING = (
-    "- `read_skill` gives a skill's instructions, or a file that they name. Read the instructions"
-    " of a skill before you use its tools, where you do not have them yet."
+    "- `read_skill` returns a skill's instructions, or a file that they name. Read the instructions"
+    " of a skill before you use its tools, if you do not have them yet."
 )
 
 
@@ -33,7 +33,7 @@ class SearchKnowledgeInput(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     query: str = Field(min_length=1, max_length=1000, description="What to look for, in words.")
-    limit: int = Field(5, ge=1, le=MOST_PASSAGES, description="Passages at most.")
+    limit: int = Field(5, ge=1, le=MOST_PASSAGES, description="The maximum number of passages.")
 
 
 class ReadSkillInput(BaseModel):
@@ -49,7 +49,7 @@ class ReadSkillInput(BaseModel):
 
 
 def make_library(registry: SkillRegistry) -> Skill | None:
-    """The skill that reads in the others; None where there is nothing more to read."""
+    """The library over these skills; None if there is nothing to search or read."""
     tools: list[SkillTool] = []
     instructions: list[str] = []
     if any(skill.knowledge for skill in registry.get_all_skills()):
@@ -60,17 +60,17 @@ def make_library(registry: SkillRegistry) -> Skill | None:
         instructions.append(_READING)
     if not tools:
         return None
-    about = "Reads further in the skills: their knowledge, instructions and files."
-    return Skill(NAME, about, "\n".join(instructions), tuple(tools))
+    description = "Searches and reads the skills: their knowledge, instructions and files."
+    return Skill(NAME, description, "\n".join(instructions), tuple(tools))
 
 
 def _search_tool(registry: SkillRegistry) -> SkillTool:
-    async def search(asked: SearchKnowledgeInput) -> Mapping[str, Any]:
-        return {"passages": registry.search_knowledge(asked.query, asked.limit)}
+    async def search(arguments: SearchKnowledgeInput) -> Mapping[str, Any]:
+        return {"passages": registry.search_knowledge(arguments.query, arguments.limit)}
 
     return SkillTool(
         "search_knowledge",
-        "Search what is written down in the skills. Gives passages with their file and heading.",
+        "Search the knowledge of the skills. Returns passages with their file and heading.",
         SearchKnowledgeInput,
         search,
         phrases=("search the knowledge for", "what is known about", "what is written about"),
@@ -79,19 +79,19 @@ def _search_tool(registry: SkillRegistry) -> SkillTool:
 
 
 def _read_tool(registry: SkillRegistry) -> SkillTool:
-    async def read(asked: ReadSkillInput) -> Mapping[str, Any]:
-        skill = _skill(registry, asked.name)
-        told: dict[str, Any] = {"skill": skill.name}
-        if asked.file is None or skill.folder is None:
+    async def read(arguments: ReadSkillInput) -> Mapping[str, Any]:
+        skill = _skill(registry, arguments.name)
+        result: dict[str, Any] = {"skill": skill.name}
+        if arguments.file is None or skill.folder is None:
             text = skill.instructions
-            told["files"] = list(skill.files)
+            result["files"] = list(skill.files)
         else:
-            text = read_text(skill.folder, asked.file)
-            told["file"] = asked.file
-        page = text[asked.offset : asked.offset + PAGE]
-        end = asked.offset + len(page)
+            text = read_text(skill.folder, arguments.file)
+            result["file"] = arguments.file
+        page = text[arguments.offset : arguments.offset + PAGE]
+        end = arguments.offset + len(page)
         more = {"next_offset": end} if end < len(text) else {}
-        return {**told, "text": page, **more}
+        return {**result, "text": page, **more}
 
     return SkillTool(
         "read_skill",

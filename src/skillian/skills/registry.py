@@ -1,4 +1,4 @@
-"""SkillRegistry: which skills there are, and whose a tool is."""
+"""SkillRegistry: all skills, and the skill of each tool."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from collections.abc import Iterable
 
 from skillian.errors import SkillianError, UnknownNameError
 from skillian.skills.knowledge import Knowledge
-from skillian.skills.skill import Holdings, Skill, SkillTool
+from skillian.skills.skill import Skill, SkillTool, ToolState
 from tinyagent import Artifact
 
 FEW_SKILLS = 3
 SHORT = 8000
-"""Characters of instructions that a prompt may hold, of however many skills."""
+"""How many characters of instructions fit into a prompt, whatever the number of skills."""
 
 
 class SkillRegistry:
-    """Skills in the order in which they were registered."""
+    """The skills, in the order in which they were registered."""
 
     def __init__(self, skills: Iterable[Skill] = ()) -> None:
         self._skills: dict[str, Skill] = {}
@@ -28,15 +28,15 @@ class SkillRegistry:
         """Add a skill.
 
         Raises:
-            SkillianError: its name or the name of one of its tools is taken; names both skills.
+            SkillianError: Another skill has its name or a tool of the same name.
         """
         if skill.name in self._skills:
-            raise SkillianError(f"there are two skills called {skill.name!r}")
+            raise SkillianError(f"there are two skills with the name {skill.name!r}")
         for tool in skill.tools:
             owner = self._tool_index.get(tool.name)
             if owner is not None:
                 raise SkillianError(
-                    f"the tool {tool.name!r} of skill {skill.name!r} is taken by skill {owner!r}"
+                    f"the skills {owner!r} and {skill.name!r} both have a tool {tool.name!r}"
                 )
         self._skills[skill.name] = skill
         self._knowledge = None
@@ -51,10 +51,10 @@ class SkillRegistry:
         return tuple(tool for skill in self._skills.values() for tool in skill.tools)
 
     def get_tool(self, name: str) -> SkillTool:
-        """The tool of that name.
+        """The tool with this name.
 
         Raises:
-            UnknownNameError: there is none; it names the nearest.
+            UnknownNameError: There is none; the error lists the nearest names.
         """
         owner = self._tool_index.get(name)
         if owner is None:
@@ -63,15 +63,15 @@ class SkillRegistry:
 
     @property
     def is_disclosed(self) -> bool:
-        """Whether the system prompt holds all instructions: of few skills, or of short ones."""
+        """Whether the system prompt holds all instructions, because they are few or short."""
         skills = [skill for skill in self._skills.values() if skill.folder is not None]
         return len(skills) <= FEW_SKILLS or sum(len(each.instructions) for each in skills) <= SHORT
 
     def system_prompt(self) -> str:
-        """Each skill under its name, with its instructions.
+        """Each skill with its name, description and instructions.
 
-        Where that is long, skills that come from a folder stand there with their description only:
-        `read_skill` gives the rest.
+        If that is too long, skills from folders have only their description, and the model reads
+        the instructions with `read_skill`.
         """
         return "\n\n".join(
             f"# Skill: {skill.name}\n{skill.description}"
@@ -80,21 +80,21 @@ class SkillRegistry:
         )
 
     def search_knowledge(self, query: str, limit: int = 5) -> list[dict[str, str]]:
-        """The passages of all skills that fit best: skill, file, heading, text."""
+        """The passages of all skills that match a query best: skill, file, heading, text."""
         if self._knowledge is None:
             skills = self._skills.values()
             self._knowledge = Knowledge(each for skill in skills for each in skill.knowledge)
         return [passage.to_dict() for passage in self._knowledge.search(query, limit)]
 
     def find_artifact(self, name: str) -> Artifact | None:
-        """The file that a tool's result named by this id, while it is kept."""
-        found = (each.find_artifact(name) for each in self._holdings())
-        return next((artifact for artifact in found if artifact is not None), None)
+        """The file with this id in a tool's result; None if it is no longer available."""
+        artifacts = (state.find_artifact(name) for state in self._states())
+        return next((artifact for artifact in artifacts if artifact is not None), None)
 
     async def aclose(self) -> None:
-        """Close what the tools keep."""
-        for each in self._holdings():
-            await each.aclose()
+        """Close the state of the tools."""
+        for state in self._states():
+            await state.aclose()
 
-    def _holdings(self) -> tuple[Holdings, ...]:
-        return tuple(tool.holdings for tool in self.get_all_tools() if tool.holdings is not None)
+    def _states(self) -> tuple[ToolState, ...]:
+        return tuple(tool.state for tool in self.get_all_tools() if tool.state is not None)

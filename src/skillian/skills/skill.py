@@ -1,9 +1,11 @@
-"""`Skill` and `SkillTool`: what a skill folder becomes."""
+"""`Skill` and `SkillTool`: a skill in memory, its tools, and the session that calls them."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Generator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -17,15 +19,36 @@ from tinyagent import Artifact, Tool
 logger = logging.getLogger("skillian")
 
 
-class Holdings(Protocol):
+_SESSION: ContextVar[str] = ContextVar("skillian_session", default="")
+
+
+def session_id() -> str:
+    """The session of the current tool call; empty for a call without a session."""
+    return _SESSION.get()
+
+
+@contextmanager
+def in_session(name: str) -> Generator[None, None, None]:
+    """Make this the session of all calls in the block, and of the tasks that they start.
+
+    Do not yield out of the block: the caller of a generator would be in the session too.
+    """
+    token = _SESSION.set(name)
+    try:
+        yield
+    finally:
+        _SESSION.reset(token)
+
+
+class ToolState(Protocol):
     """What a tool keeps from call to call; it is closed with the skills."""
 
     def find_artifact(self, name: str) -> Artifact | None:
-        """The file that a result of the tool names by this id, while it is kept."""
+        """The file with this id in a result of the tool; None if it is no longer available."""
         ...
 
     async def aclose(self) -> None:
-        """Give everything back."""
+        """Release everything."""
         ...
 
 
@@ -34,16 +57,17 @@ class SkillTool:
     """A tool of a skill: its input is a Pydantic model, its result a JSON object.
 
     Attributes:
-        name: what the model calls it by.
-        description: what it does, as told to the model.
-        input_model: the arguments.
-        run: takes the validated input and gives the result; may raise `ToolError`.
-        phrases: words of a question that plainly ask for this tool: the offline planner, which
-            reads no descriptions, calls it by them.
-        requires_approval: a call waits until a person says yes; where there is nobody, it is no.
-        holdings: what it keeps from call to call.
-        idempotent: a call that was begun, and whose process died, may be made again; else the model
-            is told that nobody knows what came of it. Matters where turns are durable.
+        name: The name by which the model calls it.
+        description: What it does, for the model.
+        input_model: The arguments.
+        run: Takes the validated input and returns the result; may raise `ToolError`.
+        phrases: Words in a question that ask for this tool. The offline planner, which does not
+            read descriptions, calls it by them.
+        requires_approval: Whether a call waits for a person's approval; if nobody can be asked, it
+            is denied.
+        state: What the tool keeps from call to call.
+        idempotent: Whether a call may be repeated if its process died while it ran; otherwise the
+            model is told that the result is unknown. Matters only for durable turns.
     """
 
     name: str
@@ -51,14 +75,14 @@ class SkillTool:
     input_model: type[BaseModel]
     run: Callable[[Any], Awaitable[Mapping[str, Any]]]
     phrases: tuple[str, ...] = ()
-    holdings: Holdings | None = None
+    state: ToolState | None = None
     requires_approval: bool = False
     idempotent: bool = False
 
     async def aexecute(self, /, **arguments: Any) -> dict[str, Any]:
-        """Validate the arguments, run the tool and give its result.
+        """Validate the arguments, run the tool, and return its result.
 
-        Nothing is raised but a cancellation: a failure comes back as
+        Raises nothing but a cancellation: a failure is the result
         `{"error": true, "type": ..., "message": ...}`, without traces or connection strings.
         """
         try:
@@ -69,14 +93,11 @@ class SkillTool:
             return error.to_dict()
         except Exception:
             logger.exception("tool %s failed", self.name)
-            message = f"{self.name} failed; the reason is in the log of skillian"
+            message = f"{self.name} failed; the log of skillian has the reason"
             return {"error": True, "type": "runtime_error", "message": message}
 
     def as_tool(self) -> Tool:
-        """The same as a tinyagent tool.
-
-        It takes any arguments: what is wrong with them is for `aexecute` to say, in its own form.
-        """
+        """This tool as a tinyagent tool, which takes any arguments: `aexecute` validates them."""
 
         async def execute(arguments: Mapping[str, Any]) -> dict[str, Any]:
             return await self.aexecute(**arguments)
@@ -94,15 +115,15 @@ class SkillTool:
 
 @dataclass(frozen=True)
 class Skill:
-    """What a skill folder holds.
+    """A skill.
 
     Attributes:
-        name, description, license, compatibility: as its front matter says.
-        instructions: the text of its `SKILL.md`.
-        tools: what its `tools.py` makes.
-        knowledge: the passages of its `knowledge/*.md`.
-        folder: where it lies; None for a skill made in code.
-        files: what a model may read of it, relative to the folder.
+        name, description, license, compatibility: Its front matter.
+        instructions: The text of its `SKILL.md`.
+        tools: The tools that its `tools.py` returns.
+        knowledge: The passages of its `knowledge/*.md`.
+        folder: Its folder; None for a skill made in code.
+        files: The files that a model may read, relative to the folder.
     """
 
     name: str
@@ -116,7 +137,7 @@ class Skill:
     files: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """The skill for JSON: what it says of itself, its tools and files; no path."""
+        """The skill as JSON: its front matter, tools and files, without its path."""
         return {
             "name": self.name,
             "description": self.description,
@@ -130,6 +151,6 @@ class Skill:
 def _faults(error: ValidationError) -> str:
     lines: list[str] = []
     for fault in error.errors(include_url=False, include_context=False):
-        where = ".".join(str(part) for part in fault["loc"]) or "(the whole)"
-        lines.append(f"{where}: {fault['msg']}")
+        field = ".".join(str(part) for part in fault["loc"]) or "(the whole)"
+        lines.append(f"{field}: {fault['msg']}")
     return "; ".join(lines)

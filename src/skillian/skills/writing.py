@@ -1,4 +1,4 @@
-"""A first version of a new skill, to change from there."""
+"""Writes a new skill, as a working example to change."""
 
 from __future__ import annotations
 
@@ -13,19 +13,22 @@ _NAME = "starter"
 
 
 def write_skill(name: str, parent: Path) -> Path:
-    """Write the skill `name` into a new folder of that name; gives the folder.
+    """Write a skill into a new folder of the same name.
 
-    It is the skill `starter` under another name, and works as it is.
+    It is a copy of the skill `starter` with another name.
+
+    Returns:
+        The folder.
 
     Raises:
-        SkillianError: the name is none, or the folder is there or cannot be written.
+        SkillianError: The name is not valid, or the folder exists or cannot be written.
     """
     faults = name_faults(name)
     if faults:
         raise SkillianError(f"a skill cannot be called {name!r}: {'; '.join(faults)}")
     identifier = name.replace("-", "_")
     if not identifier.isidentifier():
-        raise SkillianError(f"a skill cannot be called {name!r}: its name starts with a letter")
+        raise SkillianError(f"a skill cannot be called {name!r}: its name must start with a letter")
     folder = parent / name
     try:
         folder.mkdir(parents=True)
@@ -36,7 +39,7 @@ def write_skill(name: str, parent: Path) -> Path:
             path.parent.mkdir(exist_ok=True)
             path.write_text(text, encoding="utf-8")
     except FileExistsError:
-        raise SkillianError(f"{folder} is there already") from None
+        raise SkillianError(f"{folder} exists already") from None
     except OSError as error:
         raise SkillianError(f"{folder} cannot be written: {error.strerror}") from None
     return folder

@@ -1,4 +1,4 @@
-"""Server processes with the page, and a browser at them that watches its pages."""
+"""Server processes with the page, and a browser that watches its pages."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Visit = Callable[..., Page]
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """All tests of this folder have time to start what they need."""
+    """Mark all tests of this folder, and give them time to start servers and browsers."""
     for item in items:
         if item.path.is_relative_to(Path(__file__).parent):
             item.add_marker(pytest.mark.browser)
@@ -31,14 +31,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="module")
 def browser() -> Generator[Browser]:
-    """One for the tests of a file: its driver has a loop of its own, which others could not run."""
+    """One browser for each file: its driver runs an event loop, which others must not share."""
     with chromium() as opened:
         yield opened
 
 
 @pytest.fixture(scope="session")
 def model() -> Generator[PacedModel]:
-    """Answers as tests tell it to."""
+    """A model that answers from a script."""
     with paced_model() as answering:
         yield answering
 
@@ -53,7 +53,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Generator[Serving]:
 
 @pytest.fixture(scope="session")
 def scripted(model: PacedModel, tmp_path_factory: pytest.TempPathFactory) -> Generator[Serving]:
-    """The demo's sources and a model that says what a test wants."""
+    """A server over the demo's sources, with the scripted model."""
     sources = write_demo(tmp_path_factory.mktemp("page-scripted"))
     with serving(sources, **by_model(model)) as server:
         yield server
@@ -67,7 +67,7 @@ def demo_seed(demo: Serving) -> Seed:
 
 @pytest.fixture(scope="session")
 def scripted_seed(scripted: Serving, model: PacedModel) -> Seed:
-    """The scripted server, after code that drew something."""
+    """The scripted server, after code that drew a plot."""
     return seed_plot(scripted.url, model)
 
 
@@ -95,13 +95,13 @@ def locked(tmp_path_factory: pytest.TempPathFactory) -> Generator[Serving]:
 
 @pytest.fixture(scope="session")
 def locked_seed(locked: Serving) -> Seed:
-    """The server with keys, which nobody has asked."""
+    """The server with keys, without any session."""
     return Seed(locked.url)
 
 
 @pytest.fixture
 def visit(browser: Browser) -> Generator[Visit]:
-    """Open a page of a server; afterwards nothing else was asked, and nothing was wrong or run."""
+    """Open a page of a server; fail on requests to other hosts, errors, and injected scripts."""
     opened: list[tuple[BrowserContext, Watch]] = []
 
     def go(url: str, *, width: int = WIDE, dark: bool = False, excuse: str = "") -> Page:
@@ -127,14 +127,14 @@ def visit(browser: Browser) -> Generator[Visit]:
 
 
 def ask(page: Page, question: str) -> None:
-    """Write a question and send it."""
+    """Type a question and send it."""
     box = page.get_by_role("textbox", name="Message")
     box.fill(question)
     box.press("Enter")
 
 
 def assert_fits(page: Page) -> None:
-    """The page itself never scrolls sideways."""
+    """Check that the page does not scroll sideways."""
     too_wide = page.evaluate(
         "document.documentElement.scrollWidth - document.documentElement.clientWidth"
     )

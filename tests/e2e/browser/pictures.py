@@ -1,6 +1,6 @@
-"""Pictures of the views: `python tests/e2e/browser/pictures.py FOLDER [VIEW ...]`.
+"""Takes pictures of the views: `python tests/e2e/browser/pictures.py FOLDER [VIEW ...]`.
 
-Each is taken light and dark, on a screen and on a phone, of the demo and of a scripted model.
+Each view is taken in the light and the dark theme, at the width of a screen and of a phone.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ KEY = "a-key-for-pictures-0123456789"
 
 @contextmanager
 def servers(folder: Path) -> Generator[dict[str, Seed]]:
-    """The servers that the views are on, asked what they are to show."""
+    """Start the servers of the views, with data to show."""
     with ExitStack() as stack:
         sources = write_demo(folder / "sources")
         command: list[str | Path] = [COMMAND, "demo", "--serve", "--port", "0"]
@@ -63,7 +63,7 @@ def take(browser: Browser, seeds: dict[str, Seed], view: str, folder: Path) -> N
             page.goto(shown.address(seeds[shown.at]))
             shown.come(page)
             page.mouse.move(0, 0)
-            page.wait_for_timeout(500)  # what moves in spite of all comes to rest
+            page.wait_for_timeout(500)  # until animations end
             file = folder / f"{view}-{size}-{theme}.png"
             page.screenshot(path=file)
             context.close()
@@ -71,7 +71,7 @@ def take(browser: Browser, seeds: dict[str, Seed], view: str, folder: Path) -> N
 
 
 def make_small(file: Path) -> None:
-    """As few bytes as the eye allows."""
+    """Reduce the colours of a picture, to save space."""
     with Image.open(file) as picture:
         small = picture.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
     small.save(file, optimize=True)
@@ -92,6 +92,6 @@ def main(folder: Path, views: Sequence[str]) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("views", nargs="*", help=f"of {', '.join(VIEWS)}; none: all")
-    given = parser.parse_args()
-    main(given.folder, given.views or list(VIEWS))
+    parser.add_argument("views", nargs="*", help=f"some of {', '.join(VIEWS)}; default all")
+    arguments = parser.parse_args()
+    main(arguments.folder, arguments.views or list(VIEWS))

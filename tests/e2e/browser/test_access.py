@@ -1,4 +1,4 @@
-"""Every view, dark and light: read by axe-core, and no wider than a phone."""
+"""Every view in both themes: checked by axe-core, and no wider than a phone."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FOCUS = """() => {
     ids=["wide-light", "narrow-dark"],
 )
 @pytest.mark.parametrize("view", VIEWS)
-def test_a_view_is_for_all(
+def test_a_view_is_accessible(
     request: pytest.FixtureRequest, visit: Visit, *, view: str, width: int, dark: bool
 ) -> None:
     shown = VIEWS[view]
@@ -42,17 +42,17 @@ def test_a_view_is_for_all(
 
 
 def faults(page: Page) -> list[str]:
-    """What axe-core finds that keeps somebody out."""
-    found = Axe().run(page).response["violations"]
+    """The violations that axe-core reports."""
+    violations = Axe().run(page).response["violations"]
     return [
         f"{each['id']}: {node['html'][:200]} {node['failureSummary']}"
-        for each in found
+        for each in violations
         if each["impact"] in SERIOUS
         for node in each["nodes"]
     ]
 
 
-def test_the_way_is_gone_by_keyboard(demo_seed: Seed, visit: Visit) -> None:
+def test_the_page_works_with_the_keyboard(demo_seed: Seed, visit: Visit) -> None:
     page = visit(VIEWS["start"].address(demo_seed))
     VIEWS["start"].come(page)
     focused: list[str] = []

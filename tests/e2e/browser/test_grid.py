@@ -1,4 +1,4 @@
-"""100,000 rows of differences: paged from the server, sorted there, scrolled to the last."""
+"""100,000 differences: the server pages and sorts them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def page(server: Serving, visit: Visit) -> Page:
     return opened
 
 
-def test_the_last_row_is_scrolled_to_and_few_are_fetched(page: Page) -> None:
+def test_scrolling_to_the_last_row_fetches_few_rows(page: Page) -> None:
     limits: list[int] = []
     page.on("request", lambda request: limits.extend(limits_of(request.url)))
     grid = page.locator(".comparison-grid")
@@ -62,7 +62,7 @@ def test_rows_are_sorted_by_the_server(page: Page) -> None:
 
 def limits_of(url: str) -> list[int]:
     """How many rows a request asks for."""
-    found = urlsplit(url)
-    if not found.path.endswith("/rows"):
+    parts = urlsplit(url)
+    if not parts.path.endswith("/rows"):
         return []
-    return [int(limit) for limit in parse_qs(found.query).get("limit", ["0"])]
+    return [int(limit) for limit in parse_qs(parts.query).get("limit", ["0"])]

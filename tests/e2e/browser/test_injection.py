@@ -1,6 +1,6 @@
-"""Texts from outside are shown and not run: values, names, titles, answers, skills.
+"""Text from data, models and users is shown and never run.
 
-That nothing ran, and that no other host was asked, is what `visit` checks after each test.
+After each test `visit` checks that no script ran and no other host got a request.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def server(model: PacedModel, tmp_path_factory: pytest.TempPathFactory) -> Gener
 
 @pytest.fixture(scope="module")
 def compared(server: Serving) -> str:
-    """The address of the page of a comparison of hostile sources."""
+    """The address of a comparison of hostile sources."""
     answer = requests.post(f"{server.url}/compare", json=COMPARED, timeout=60)
     assert answer.status_code == 200, answer.text
     return f"{server.url}/ui/compare/{answer.json()['cache_key']}"
@@ -144,13 +144,13 @@ def test_an_address_is_a_text(server: Serving, visit: Visit, path: str) -> None:
 
 
 def assert_shown(place: Locator, *texts: str) -> None:
-    """The texts stand there, to the letter but for what would steer the reader."""
+    """Check that a place shows these texts, with control characters escaped."""
     for text in texts:
         expect(place).to_contain_text(printable(text))
 
 
 def hover_all_over(page: Page, chart: Locator) -> None:
-    """Move over a chart, so that it shows all that it has to say."""
+    """Move over a chart, so that it shows all of its tooltips."""
     chart.scroll_into_view_if_needed()
     place = chart.bounding_box()
     assert place, json.dumps(place)

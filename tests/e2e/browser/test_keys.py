@@ -1,4 +1,4 @@
-"""A server with keys: asked for once, kept where no script reads it, and each sees its own."""
+"""A server with keys: the sign-in, where the browser keeps the key, and separate sessions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.support.serving import Serving
 REFUSED = "401|403"
 
 
-def test_a_key_is_asked_for_once_and_kept_out_of_reach(locked: Serving, visit: Visit) -> None:
+def test_the_sign_in_is_kept_where_no_script_can_read_it(locked: Serving, visit: Visit) -> None:
     page = visit(locked.url, excuse=REFUSED)
     log_in(page, "a-wrong-key-0123456789")
     expect(page.get_by_role("alert")).not_to_be_empty()
@@ -18,8 +18,8 @@ def test_a_key_is_asked_for_once_and_kept_out_of_reach(locked: Serving, visit: V
     expect(page.get_by_role("textbox", name="Message")).to_be_visible()
     page.reload()
     expect(page.get_by_role("textbox", name="Message")).to_be_visible()
-    kept = str(page.evaluate("document.cookie + JSON.stringify([localStorage, sessionStorage])"))
-    assert KEYS[0] not in kept
+    storage = str(page.evaluate("document.cookie + JSON.stringify([localStorage, sessionStorage])"))
+    assert KEYS[0] not in storage
     [cookie] = [each for each in page.context.cookies() if each["httpOnly"]]
     assert cookie["sameSite"] == "Strict"
     assert KEYS[0] not in cookie["value"]
@@ -34,11 +34,11 @@ def test_each_key_sees_its_own_sessions(locked: Serving, visit: Visit) -> None:
     mine = one.url
     other.goto(mine)
     expect(other.get_by_test_id("answer")).to_have_count(0)
-    found = requests.get(mine, timeout=60, allow_redirects=False)
-    assert found.status_code in {302, 303, 307, 401}
+    response = requests.get(mine, timeout=60, allow_redirects=False)
+    assert response.status_code in {302, 303, 307, 401}
 
 
 def log_in(page: Page, key: str) -> None:
-    """Give the form a key."""
+    """Sign in with a key."""
     page.get_by_label("API key").fill(key)
     page.get_by_role("button", name="Sign in").click()

@@ -1,4 +1,4 @@
-"""Fifty pages of one server, each with an answer under way at the same time."""
+"""Fifty pages of one server, each with an answer in progress."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.serving import Serving
 PAGES = 50
 
 
-async def test_all_answers_arrive_each_at_its_page(scripted: Serving, model: PacedModel) -> None:
+async def test_each_answer_arrives_at_its_page(scripted: Serving, model: PacedModel) -> None:
     for number in range(PAGES):
         model.says(f"page {number}.", f"Begun for {number}. {HERE} Ended for {number}.")
     async with aiohttp.ClientSession() as http, AsyncExitStack() as stack:
@@ -36,5 +36,5 @@ async def test_all_answers_arrive_each_at_its_page(scripted: Serving, model: Pac
 
 
 async def ask(page: PageSocket, question: str) -> None:
-    """Write a question and press Enter."""
+    """Type a question and press Enter."""
     await page.fire("Message", "keydown", question)

@@ -1,4 +1,4 @@
-"""The list of runs, and a comparison from the form that goes on without its page."""
+"""The list of runs, and a comparison that the form starts as a run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.e2e.browser.views import QUESTION, VIEWS, Seed
 
 
 @pytest.mark.parametrize("width", [WIDE, pytest.param(NARROW, marks=pytest.mark.campaign)])
-def test_runs_are_listed_and_lead_to_what_they_came_to(
+def test_runs_are_listed_with_links_to_their_results(
     durable_seed: Seed, visit: Visit, width: int
 ) -> None:
     page = visit(durable_seed.url, width=width)

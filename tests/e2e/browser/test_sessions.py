@@ -1,4 +1,4 @@
-"""Sessions in the drawer: found, renamed and deleted; and calls that wait for a person's yes."""
+"""Sessions in the drawer: search, rename, delete; and calls that wait for approval."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tinyagent import scripted_call
 SKILL = """\
 ---
 name: careful
-description: Posts corrections, each after a person's yes.
+description: Posts corrections after approval.
 ---
 Post a correction with `post_correction`.
 """
@@ -33,8 +33,8 @@ class Input(BaseModel):
     document: str
 
 
-async def post(asked: Input) -> dict[str, str]:
-    return {"posted": asked.document}
+async def post(arguments: Input) -> dict[str, str]:
+    return {"posted": arguments.document}
 
 
 def tools(_services: object) -> list[SkillTool]:
@@ -62,7 +62,7 @@ def test_a_session_is_found_renamed_and_deleted(server: Serving, visit: Visit) -
     page = visit(server.url)
     rows = page.locator(".session-list li")
     search = page.get_by_role("textbox", name="Search sessions")
-    search.fill("quarter")  # other tests leave sessions of their own
+    search.fill("quarter")  # other tests leave sessions
     expect(rows).to_have_count(2)
     search.fill("second")
     expect(rows).to_have_count(1)
@@ -81,9 +81,9 @@ def test_a_session_is_found_renamed_and_deleted(server: Serving, visit: Visit) -
     assert [title for title in titles if "quarter" in title] == ["The first quarter"]
 
 
-@pytest.mark.parametrize(("choice", "told"), [("Approve", '"posted"'), ("Deny", "denied")])
-def test_a_call_waits_for_an_answer(
-    server: Serving, model: PacedModel, visit: Visit, choice: str, told: str
+@pytest.mark.parametrize(("choice", "text"), [("Approve", '"posted"'), ("Deny", "denied")])
+def test_a_call_waits_for_approval(
+    server: Serving, model: PacedModel, visit: Visit, choice: str, text: str
 ) -> None:
     page = visit(server.url)
     model.says("correct", scripted_call("post_correction", document="0000000076"), "Seen to.")
@@ -93,9 +93,9 @@ def test_a_call_waits_for_an_answer(
     page.get_by_role("button", name=choice, exact=True).click()
     expect(page.get_by_test_id("answer")).to_contain_text("Seen to.")
     card(page).get_by_role("button").first.click()
-    expect(card(page)).to_contain_text(told, ignore_case=True)
+    expect(card(page)).to_contain_text(text, ignore_case=True)
 
 
 def card(page: Page) -> Locator:
-    """The card of the call."""
+    """The tool card of the call."""
     return page.get_by_test_id("tool-card").filter(has_text="post_correction")

@@ -1,4 +1,4 @@
-"""An answer on its way: stopped, read on after a reload, and after the server's death."""
+"""An answer in progress: stopped, after a reload, and after the server died."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_a_running_answer_is_stopped(
 
 
 @both_widths
-def test_a_reload_in_the_middle_goes_on(
+def test_an_answer_continues_after_a_reload(
     scripted: Serving, model: PacedModel, visit: Visit, width: int
 ) -> None:
     page = visit(scripted.url, width=width)
@@ -75,7 +75,7 @@ def test_a_question_is_edited_and_sent_again(
     expect(answer(page)).to_contain_text("Second answer.")
 
 
-def test_a_page_reads_on_when_its_server_died_and_is_back(
+def test_a_page_continues_when_its_server_is_restarted(
     model: PacedModel, visit: Visit, tmp_path: Path
 ) -> None:
     sources = write_demo(tmp_path)
@@ -97,7 +97,7 @@ def test_a_page_reads_on_when_its_server_died_and_is_back(
 
 
 @pytest.mark.campaign
-def test_a_killed_server_is_not_said_to_work_and_a_draft_stays(
+def test_a_killed_server_is_reported_and_a_draft_stays(
     model: PacedModel, visit: Visit, tmp_path: Path
 ) -> None:
     sources = write_demo(tmp_path / "killed")
@@ -113,9 +113,9 @@ def test_a_killed_server_is_not_said_to_work_and_a_draft_stays(
         page.get_by_role("textbox", name="Message").fill(draft)
         server.stop(signal.SIGKILL)
         expect(page.locator("#popup")).to_be_visible()
-        shown, said = waiting.evaluate(SHOWN)
+        shown, notice = waiting.evaluate(SHOWN)
         assert shown == "0px"
-        assert "The server does not answer" in said
+        assert "The server does not answer" in notice
     model.let_go()
     with serving(sources, "--port", port, **by_model(model)):
         # The page comes back by itself, and the turn counts as broken once its lease has ended.

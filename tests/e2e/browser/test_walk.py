@@ -1,4 +1,4 @@
-"""The way of whoever asks: answer, comparison, rows, why, files; on a screen and on a phone."""
+"""From a question to the answer, the comparison, its rows, its explanation, and downloads."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ both_widths = pytest.mark.parametrize(
 )
 
 
-def test_the_demo_tells_the_address_of_its_page(demo: Serving, tmp_path: Path) -> None:
+def test_the_demo_prints_the_address_of_its_page(demo: Serving, tmp_path: Path) -> None:
     until(lambda: f"The page: {demo.url}/" in demo.log)
-    told = subprocess.check_output([COMMAND, "demo"], cwd=tmp_path, text=True)
-    assert "skillian demo --serve" in told
+    output = subprocess.check_output([COMMAND, "demo"], cwd=tmp_path, text=True)
+    assert "skillian demo --serve" in output
 
 
 @both_widths
@@ -47,7 +47,7 @@ def test_a_question_is_answered_and_its_tool_card_opens(
 
 
 @both_widths
-def test_the_answer_leads_to_charts_and_rows(demo_seed: Seed, visit: Visit, width: int) -> None:
+def test_the_answer_has_charts_and_rows(demo_seed: Seed, visit: Visit, width: int) -> None:
     page = visit(VIEWS["chat"].address(demo_seed), width=width)
     page.locator(".comparison-card").get_by_role("button").first.wait_for()
     expect(page.locator(".status-tile").first).to_be_visible()
@@ -72,7 +72,7 @@ def test_a_click_on_a_bar_shows_the_rows_of_both_sides(
 
 
 @both_widths
-def test_why_is_explained(demo_seed: Seed, visit: Visit, width: int) -> None:
+def test_the_gap_is_explained(demo_seed: Seed, visit: Visit, width: int) -> None:
     page = visit(VIEWS["comparison"].address(demo_seed), width=width)
     page.get_by_role("button", name="Why?").click()
     expect(page.locator(".explanation")).to_contain_text("2024007")
@@ -103,12 +103,12 @@ def test_the_theme_is_kept(demo: Serving, visit: Visit, width: int) -> None:
 
 
 def downloaded(page: Page, name: str) -> bytes:
-    """What the link of this name gives."""
+    """Download the link with this name."""
     with page.expect_download() as waiting:
         page.get_by_role("link", name=re.compile(name)).click()
     return Path(waiting.value.path()).read_bytes()
 
 
 def background(page: Page) -> str:
-    """The colour of the paper."""
+    """The background colour of the page."""
     return str(page.evaluate("getComputedStyle(document.body).backgroundColor"))

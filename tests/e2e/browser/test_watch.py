@@ -1,4 +1,4 @@
-"""The watch sees what the other tests rely on: requests elsewhere, complaints, texts that ran."""
+"""The watch detects requests to other hosts, errors, and scripts that ran."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("body", FAULTS)
-def test_a_fault_is_seen(browser: Browser, body: str) -> None:
+def test_a_fault_is_detected(browser: Browser, body: str) -> None:
     context = browser.new_context()
     watch = Watch(context, PAGE)
     context.route(PAGE, lambda route: route.fulfill(body=body, content_type="text/html"))
@@ -30,7 +30,7 @@ def test_a_fault_is_seen(browser: Browser, body: str) -> None:
     context.close()
 
 
-def test_a_text_that_ran_is_seen(browser: Browser) -> None:
+def test_a_script_that_ran_is_detected(browser: Browser) -> None:
     context = browser.new_context()
     watch = Watch(context, PAGE)
     body = "<p>All is well.</p><iframe srcdoc='<script>pwned = 7</script>'></iframe>"

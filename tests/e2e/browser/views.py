@@ -1,4 +1,4 @@
-"""The views of the page, and how to come to each: for what is to be tried on all of them."""
+"""The views of the page and how to open each, for tests of all views."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ print(len(gaps), "periods differ")
 comparison[["period", "status", "amount_gap"]]
 """
 BAR = ".differences-chart path[fill='#d55e00']"
-"""A bar of a major difference: ECharts draws them as paths."""
+"""A bar of a major difference; ECharts draws bars as paths."""
 SECONDS = 120
 TRIES = 3
-"""On a busy machine the code may be stopped for its time."""
+"""On a busy machine the code may run out of time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Seed:
-    """What a server was asked so that its views show something.
+    """A server with data, so that its views have something to show.
 
     Attributes:
-        url: the server's.
-        session: in which a question was answered.
-        comparison: the key of one.
+        url: The address of the server.
+        session: A session with an answered question.
+        comparison: The key of a comparison.
     """
 
     url: str
@@ -55,14 +55,14 @@ class Seed:
 
 
 def seed(url: str) -> Seed:
-    """Ask a server of the demo's sources."""
+    """Ask a question and compare, on a server over the demo's sources."""
     chat = _posted(f"{url}/chat", {"message": QUESTION})
     compared = _posted(f"{url}/compare", COMPARED)
     return Seed(url, chat["session_id"], compared["cache_key"])
 
 
 def seed_runs(url: str) -> Seed:
-    """Ask a server with durable runs for a turn, and for a comparison that is not waited for."""
+    """Run a turn and start a comparison, on a server with durable runs."""
     chat = _posted(f"{url}/chat", {"message": QUESTION})
     _posted(f"{url}/compare", COMPARED, Prefer="respond-async")
     return Seed(url, chat["session_id"])
@@ -71,24 +71,24 @@ def seed_runs(url: str) -> Seed:
 def _posted(url: str, body: dict[str, Any], **headers: str) -> dict[str, Any]:
     answer = requests.post(url, json=body, headers=headers, timeout=SECONDS)
     answer.raise_for_status()
-    told: dict[str, Any] = answer.json()
-    return told
+    data: dict[str, Any] = answer.json()
+    return data
 
 
 def seed_plot(url: str, model: PacedModel) -> Seed:
-    """Have the model of a server draw what a comparison found."""
+    """Make the model of a server plot the result of a comparison."""
     model.says(
         PLOT,
         scripted_call("compare_sources", **COMPARED),
         scripted_call("run_python", code=CODE),
         "The gap is largest in **2024004**, where a load was run twice.",
     )
-    told: dict[str, Any] = {}
+    reply: dict[str, Any] = {}
     for _ in range(TRIES):
-        told = _posted(f"{url}/chat", {"message": PLOT})
-        if told["tool_calls"][1]["result"]["artifacts"]:
-            return Seed(url, told["session_id"])
-    raise AssertionError(f"the code drew nothing: {told['tool_calls'][1]}")
+        reply = _posted(f"{url}/chat", {"message": PLOT})
+        if reply["tool_calls"][1]["result"]["artifacts"]:
+            return Seed(url, reply["session_id"])
+    raise AssertionError(f"the code drew nothing: {reply['tool_calls'][1]}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +96,9 @@ class View:
     """One view.
 
     Attributes:
-        path: where it is; names what a `Seed` holds.
-        come: does what is to be done there, and waits until all is shown.
-        at: which server has it: `demo`, `scripted`, `durable` or `locked` (with keys).
+        path: Its path, with the fields of a `Seed`.
+        come: Opens what the view shows, and waits until it is complete.
+        at: The server that has it: `demo`, `scripted`, `durable` or `locked` (with keys).
     """
 
     path: str
@@ -106,7 +106,7 @@ class View:
     at: str = "demo"
 
     def address(self, seeded: Seed) -> str:
-        """Where it is on a server."""
+        """Its address on a server."""
         path = self.path.format(session=seeded.session, comparison=seeded.comparison)
         return f"{seeded.url}{path}"
 

@@ -23,7 +23,7 @@ SECRETS = ("1001", "2024004", "2024012", "400000", "192258.87", "6586678.06", "C
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The demo's sources, with one long text, and its ledger hidden in another file beside."""
+    """The demo's sources with a long text, and a second file in which the ledger is hidden."""
     path = write_demo(tmp_path_factory.mktemp("demo"))
     text = path.read_text(encoding="utf-8")
     hidden = text.replace("    table: fi_ledger\n", "    table: fi_ledger\n    values: hidden\n")
@@ -54,12 +54,12 @@ async def call(demo: Path) -> AsyncIterator[Call]:
 
 @pytest.fixture
 async def hidden(demo: Path) -> AsyncIterator[Call]:
-    """The tools where the values of one of the two sources are hidden."""
+    """The tools, with the values of one of the two sources hidden."""
     async for each in _calls(demo.with_name("hidden.yaml")):
         yield each
 
 
-def test_the_skill_has_its_tools_and_says_when_to_use_which() -> None:
+def test_the_instructions_mention_every_tool() -> None:
     skill = load_skill(BUNDLED / "data-analyst", None)
     names = [tool.name for tool in skill.tools]
     assert names == [
@@ -69,7 +69,7 @@ def test_the_skill_has_its_tools_and_says_when_to_use_which() -> None:
     assert all(f"`{name}`" in skill.instructions for name in names)
 
 
-async def test_sources_are_listed_in_short(call: Call) -> None:
+async def test_sources_are_summarized(call: Call) -> None:
     first, second = (await call("list_sources"))["sources"]
     assert (first["name"], second["name"]) == ("fi_reporting", "bpc_reporting")
     assert first["dimensions"]["company"] == "text"
@@ -78,18 +78,18 @@ async def test_sources_are_listed_in_short(call: Call) -> None:
 
 
 async def test_a_source_is_described_with_types_and_values(call: Call) -> None:
-    found = await call("describe_source", source="fi_reporting")
-    assert found["dimensions"]["company"] == {
+    result = await call("describe_source", source="fi_reporting")
+    assert result["dimensions"]["company"] == {
         "type": "text",
         "description": "Company code",
         "synonyms": ["company code", "entity"],
         "values": ["1001", "1002", "1003"],
         "more_values": False,
     }
-    assert found["measures"]["amount"]["aggregation"] == "sum"
+    assert result["measures"]["amount"]["aggregation"] == "sum"
 
 
-async def test_of_a_dimension_of_many_values_some_are_told(tmp_path: Path) -> None:
+async def test_a_dimension_with_many_values_shows_some(tmp_path: Path) -> None:
     with duckdb.connect(tmp_path / "many.duckdb") as connection:
         connection.execute(
             "CREATE TABLE t AS SELECT range AS k, repeat('k', 300) AS v FROM range(99)"
@@ -100,27 +100,27 @@ async def test_of_a_dimension_of_many_values_some_are_told(tmp_path: Path) -> No
         " measures: {n: {column: k, aggregation: count}}}}\n"
     )
     async for call in _calls(tmp_path / "sources.yaml"):
-        found = (await call("describe_source", source="t"))["dimensions"]
-        assert found["k"]["values"] == list(range(20))
-        assert found["k"]["more_values"]
-        assert found["v"]["values"] == [f"{'k' * 200}… (300 characters)"]
+        result = (await call("describe_source", source="t"))["dimensions"]
+        assert result["k"]["values"] == list(range(20))
+        assert result["k"]["more_values"]
+        assert result["v"]["values"] == [f"{'k' * 200}… (300 characters)"]
 
 
 async def test_a_comparison_gives_summary_differences_sentences_and_its_key(call: Call) -> None:
-    found = await call("compare_sources", **BOTH)
-    assert set(found) == {
+    result = await call("compare_sources", **BOTH)
+    assert set(result) == {
         *("source_a", "source_b", "summary", "top_differences", "interpretation", "cache_key"),
     }
-    assert found["summary"]["by_status"]["major_diff"] == 4
-    assert found["top_differences"][0]["gap"] == "192258.87"
+    assert result["summary"]["by_status"]["major_diff"] == 4
+    assert result["top_differences"][0]["gap"] == "192258.87"
 
 
 async def test_a_difference_is_explained_from_its_key(call: Call) -> None:
     key = (await call("compare_sources", **BOTH))["cache_key"]
-    found = await call("explain_difference", cache_key=key)
-    assert found["interpretation"] == ["98.3 % of the gross gap in amount: company 1001."]
-    assert found["unused_dimensions"] == ["account", "cost_centre"]
-    first = found["measures"]["amount"]["breakdowns"][0]
+    result = await call("explain_difference", cache_key=key)
+    assert result["interpretation"] == ["98.3 % of the gross gap in amount: company 1001."]
+    assert result["unused_dimensions"] == ["account", "cost_centre"]
+    first = result["measures"]["amount"]["breakdowns"][0]
     assert first["contributions"][0]["member"] == {"company": "1001"}
     finer = await call("explain_difference", cache_key=key, dimensions=["account", "cost_centre"])
     assert finer["grain"] == ["company", "period", "account", "cost_centre"]
@@ -133,12 +133,12 @@ async def test_a_difference_is_explained_from_its_key(call: Call) -> None:
 async def test_the_rows_behind_a_group_are_shown_and_bounded(call: Call) -> None:
     compared = await call("compare_sources", **BOTH)
     key = compared["top_differences"][0]["key"]
-    found = await call("drill_down", cache_key=compared["cache_key"], key=key, limit=7)
-    assert found["key"] == {"company": "1001", "period": "2024004"}
-    assert (len(found["a"]["rows"]), len(found["b"]["rows"])) == (7, 7)
-    assert found["a"]["truncated"]
-    note = found["a"]["columns"].index("note")
-    assert found["a"]["rows"][0][note] == f"{'long' * 50}… (4000 characters)"
+    result = await call("drill_down", cache_key=compared["cache_key"], key=key, limit=7)
+    assert result["key"] == {"company": "1001", "period": "2024004"}
+    assert (len(result["a"]["rows"]), len(result["b"]["rows"])) == (7, 7)
+    assert result["a"]["truncated"]
+    note = result["a"]["columns"].index("note")
+    assert result["a"]["rows"][0][note] == f"{'long' * 50}… (4000 characters)"
 
 
 async def test_groups_are_paged(call: Call) -> None:
@@ -154,7 +154,7 @@ async def test_groups_are_paged(call: Call) -> None:
 
 
 @pytest.mark.parametrize(
-    ("tool", "arguments", "kind", "said"),
+    ("tool", "arguments", "kind", "text"),
     [
         ("describe_source", {"source": "fi_report"}, "not_found", "fi_reporting"),
         ("compare_sources", {**BOTH, "source_a": "bpc"}, "not_found", "bpc_reporting"),
@@ -168,22 +168,22 @@ async def test_groups_are_paged(call: Call) -> None:
         ("query_source", {"source": "fi_reporting"}, "validation_error", "name dimensions"),
     ],
 )
-async def test_a_failure_is_an_object_of_its_kind(
-    tool: str, arguments: dict[str, Any], kind: str, said: str, call: Call
+async def test_a_failure_is_an_object_with_its_type(
+    tool: str, arguments: dict[str, Any], kind: str, text: str, call: Call
 ) -> None:
-    found = await call(tool, **arguments)
-    assert (found["error"], found["type"]) == (True, kind)
-    assert said in json.dumps(found)
+    result = await call(tool, **arguments)
+    assert (result["error"], result["type"]) == (True, kind)
+    assert text in json.dumps(result)
 
 
-async def test_a_wrong_key_of_a_group_is_told_what_it_should_hold(call: Call) -> None:
+async def test_a_wrong_key_of_a_group_is_reported_with_its_dimensions(call: Call) -> None:
     key = (await call("compare_sources", **BOTH))["cache_key"]
-    found = await call("drill_down", cache_key=key, key={"company": "1001"})
-    assert found["type"] == "validation_error"
-    assert "company, period" in found["message"]
+    result = await call("drill_down", cache_key=key, key={"company": "1001"})
+    assert result["type"] == "validation_error"
+    assert "company, period" in result["message"]
 
 
-async def test_of_hidden_values_a_model_gets_counts_and_shares_only(hidden: Call) -> None:
+async def test_a_model_gets_only_counts_and_shares_of_hidden_values(hidden: Call) -> None:
     compared = await hidden("compare_sources", **BOTH)
     assert compared["summary"]["by_status"]["major_diff"] == 4
     assert compared["top_differences"] == []
@@ -198,8 +198,8 @@ async def test_of_hidden_values_a_model_gets_counts_and_shares_only(hidden: Call
     described = await hidden("describe_source", source="fi_reporting")
     assert described["dimensions"]["company"]["type"] == "text"
     assert (described["values"], described["freshness"]) == ("hidden", None)
-    told = json.dumps([compared, explained, listed["sources"][0], described])
-    assert [secret for secret in SECRETS if secret in told] == []
+    text = json.dumps([compared, explained, listed["sources"][0], described])
+    assert [secret for secret in SECRETS if secret in text] == []
 
 
 async def test_hidden_rows_are_refused_with_the_reason(hidden: Call) -> None:
@@ -216,7 +216,7 @@ async def test_hidden_rows_are_refused_with_the_reason(hidden: Call) -> None:
     assert open_one["rows"] == [["6446372.27"]]
 
 
-async def test_what_a_database_says_of_hidden_values_is_kept_back(tmp_path: Path) -> None:
+async def test_database_errors_with_hidden_values_are_withheld(tmp_path: Path) -> None:
     with duckdb.connect(tmp_path / "t.duckdb") as connection:
         connection.execute("CREATE TABLE t AS SELECT 'secret-7' AS k")
     source = (
@@ -230,8 +230,8 @@ async def test_what_a_database_says_of_hidden_values_is_kept_back(tmp_path: Path
     )
     asked = {"measures": ["n"], "align_on": ["k"]}
     async for call in _calls(tmp_path / "sources.yaml"):
-        told = await call("compare_sources", source_a="open", source_b="other", **asked)
-        assert "secret-7" in told["message"]
+        error = await call("compare_sources", source_a="open", source_b="other", **asked)
+        assert "secret-7" in error["message"]
         kept = await call("compare_sources", source_a="open", source_b="shut", **asked)
         assert kept["type"] == "query_error"
         assert "secret" not in kept["message"]

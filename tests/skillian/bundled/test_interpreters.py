@@ -1,4 +1,4 @@
-"""Sandboxes by session: few at a time, closed when idle, never one that is at work."""
+"""One sandbox for each session; idle ones are closed, busy ones never."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from skillian.errors import UnavailableError
 
 
 async def run(pool: Interpreters, session: str, code: str) -> object:
-    async with pool.use(session) as found:
-        result = await found.executor.run(code)
+    async with pool.use(session) as interpreter:
+        result = await interpreter.executor.run(code)
     return result.error or result.value
 
 
-async def test_variables_live_on_in_a_session_and_nowhere_else() -> None:
+async def test_variables_live_within_their_session() -> None:
     pool = Interpreters()
     await run(pool, "one", "x = 1")
     assert await run(pool, "one", "x + 1") == 2
@@ -26,14 +26,14 @@ async def test_variables_live_on_in_a_session_and_nowhere_else() -> None:
     pool.close()
 
 
-async def test_a_call_of_no_session_stands_alone() -> None:
+async def test_a_call_without_a_session_has_its_own_sandbox() -> None:
     pool = Interpreters()
     await run(pool, "", "x = 1")
     assert "NameError" in str(await run(pool, "", "x"))
     assert pool._open == {}
 
 
-async def test_the_one_idle_for_longest_makes_room() -> None:
+async def test_the_sandbox_idle_the_longest_is_closed_for_a_new_one() -> None:
     pool = Interpreters(most_open=2)
     for session in ("one", "two", "one", "three"):
         await run(pool, session, "x = 1")
@@ -42,7 +42,7 @@ async def test_the_one_idle_for_longest_makes_room() -> None:
 
 
 class Watched(Interpreters):
-    """Tells what it closes."""
+    """Records what it closes."""
 
     def __init__(self, idle_seconds: float) -> None:
         super().__init__(idle_seconds=idle_seconds)
@@ -53,7 +53,7 @@ class Watched(Interpreters):
         self.closed.put_nowait(name)
 
 
-async def test_what_is_idle_too_long_is_closed_and_what_is_at_work_is_not() -> None:
+async def test_an_idle_sandbox_is_closed_and_a_busy_one_is_not() -> None:
     pool = Watched(idle_seconds=0.01)
     await run(pool, "busy", "x = 1")
     async with pool.use("busy") as busy:
@@ -63,10 +63,10 @@ async def test_what_is_idle_too_long_is_closed_and_what_is_at_work_is_not() -> N
     assert await asyncio.wait_for(pool.closed.get(), 60) == "busy"
 
 
-async def test_one_at_work_is_never_closed_for_another() -> None:
+async def test_a_busy_sandbox_is_never_closed_for_another() -> None:
     pool = Interpreters(most_open=1)
     async with pool.use("one"):
-        with pytest.raises(UnavailableError, match="too much code"):
+        with pytest.raises(UnavailableError, match="too many sandboxes"):
             async with pool.use("two"):
                 pass
     await run(pool, "two", "1")

@@ -5,20 +5,28 @@ from __future__ import annotations
 import importlib.util
 import json
 from collections.abc import AsyncGenerator
+from datetime import date
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from skillian.bundled.run_python import make_frame
 from skillian.chat.agent import Agent
 from skillian.chat.opening import load_skills
+from skillian.data.comparison.results import Difference, Status
+from skillian.data.comparison.rows import GroupRow
 from skillian.data.declare.sources import SourceRegistry
 from skillian.data.services import DataServices
 from skillian.demo.ledger import write_demo
 from skillian.skills.registry import SkillRegistry
 from skillian.skills.skill import in_session
 from tinyagent import ScriptedModel, scripted_call
+from tinyagent.execution import ProcessExecutor
 
+HUGE = 2**60 + 1
+LONG = Decimal("12345678901234567890.1234567891")
 BOTH: dict[str, Any] = {
     "source_a": "fi_reporting",
     "source_b": "bpc_reporting",
@@ -60,7 +68,7 @@ async def call(skills: SkillRegistry, tool: str, session: str = "s", **given: An
     return json.loads(json.dumps(result, allow_nan=False))
 
 
-async def test_the_last_comparison_is_there_with_exact_numbers(skills: SkillRegistry) -> None:
+async def test_the_code_has_the_last_comparison_with_exact_numbers(skills: SkillRegistry) -> None:
     made = await call(skills, "compare_sources", **BOTH)
     code = (
         "net = sum(g for g in comparison.amount_gap)\n"
@@ -80,7 +88,7 @@ async def test_the_last_comparison_is_there_with_exact_numbers(skills: SkillRegi
     assert result["comparison"] == made["cache_key"]
 
 
-async def test_a_turn_of_an_agent_goes_from_comparison_to_code(skills: SkillRegistry) -> None:
+async def test_an_agent_compares_and_then_runs_code(skills: SkillRegistry) -> None:
     model = ScriptedModel(
         [
             scripted_call("compare_sources", **BOTH),
@@ -94,7 +102,7 @@ async def test_a_turn_of_an_agent_goes_from_comparison_to_code(skills: SkillRegi
     assert json.loads(response.tool_calls_made[-1].result)["value"] == "6"
 
 
-async def test_a_later_comparison_takes_its_place_and_variables_stay(skills: SkillRegistry) -> None:
+async def test_a_later_comparison_replaces_it_and_variables_stay(skills: SkillRegistry) -> None:
     await call(skills, "compare_sources", **BOTH)
     await call(skills, "run_python", code="before = len(comparison)")
     await call(skills, "compare_sources", **BOTH, filters={"company": "1003"})
@@ -102,7 +110,7 @@ async def test_a_later_comparison_takes_its_place_and_variables_stay(skills: Ski
     assert result["value"] == "(6, 1)"
 
 
-async def test_what_the_code_makes_of_the_comparison_stays_too(skills: SkillRegistry) -> None:
+async def test_changes_of_the_data_frame_stay(skills: SkillRegistry) -> None:
     await call(skills, "compare_sources", **BOTH)
     await call(skills, "run_python", code="comparison = comparison.head(2)")
     assert (await call(skills, "run_python", code="len(comparison)"))["value"] == "2"
@@ -120,7 +128,7 @@ async def test_sessions_do_not_see_each_other(skills: SkillRegistry) -> None:
     assert named["value"] == "6"
 
 
-async def test_outside_of_sessions_the_comparison_is_named(skills: SkillRegistry) -> None:
+async def test_without_a_session_the_call_names_the_comparison(skills: SkillRegistry) -> None:
     made = await call(skills, "compare_sources", session="", **BOTH)
     alone = await call(skills, "run_python", session="", code="comparison")
     assert "NameError" in alone["code_error"]
@@ -130,7 +138,7 @@ async def test_outside_of_sessions_the_comparison_is_named(skills: SkillRegistry
     assert named["value"] == "6"
 
 
-async def test_a_plot_comes_back_by_its_id(skills: SkillRegistry) -> None:
+async def test_a_plot_is_available_by_its_id(skills: SkillRegistry) -> None:
     await call(skills, "compare_sources", **BOTH)
     code = (
         "import matplotlib.pyplot as plt\n"
@@ -140,17 +148,17 @@ async def test_a_plot_comes_back_by_its_id(skills: SkillRegistry) -> None:
     result = await call(skills, "run_python", code=code)
     assert result["code_error"] is None
     (plot,) = result["artifacts"]
-    found = skills.find_artifact(plot["id"])
-    assert found is not None
-    assert found.data.startswith(b"\x89PNG")
-    assert (plot["media_type"], plot["bytes"]) == ("image/png", len(found.data))
+    artifact = skills.find_artifact(plot["id"])
+    assert artifact is not None
+    assert artifact.data.startswith(b"\x89PNG")
+    assert (plot["media_type"], plot["bytes"]) == ("image/png", len(artifact.data))
     assert skills.find_artifact("other") is None
 
 
 @pytest.mark.parametrize(
     "code", ["1/0", "def", "import socket; socket.create_connection(('127.0.0.1', 9))"]
 )
-async def test_what_the_code_does_wrong_is_its_result(skills: SkillRegistry, code: str) -> None:
+async def test_errors_of_the_code_are_part_of_the_result(skills: SkillRegistry, code: str) -> None:
     result = await call(skills, "run_python", code=code)
     assert result["code_error"]
     assert "error" not in result
@@ -176,7 +184,7 @@ async def test_hidden_values_do_not_reach_the_code(hidden: SkillRegistry) -> Non
     assert "hidden" in result["message"]
 
 
-async def test_without_pandas_it_says_what_to_install(
+async def test_without_pandas_the_error_says_what_to_install(
     skills: SkillRegistry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     find = importlib.util.find_spec
@@ -187,3 +195,34 @@ async def test_without_pandas_it_says_what_to_install(
     result = await call(skills, "run_python", code="1")
     assert result["error"] is True
     assert "pip install '.[python]'" in result["message"]
+
+
+def group(key: dict[str, object], a: Decimal | None, b: Decimal | None, status: Status) -> GroupRow:
+    difference = Difference("amount", key, status, a, b, 1, 2)
+    return GroupRow(key, status, 1, 2, (difference,))
+
+
+async def test_decimals_and_large_integers_arrive_exactly() -> None:
+    rows = [
+        group({"id": HUGE, "day": date(2024, 1, 2)}, LONG, Decimal("-0.10"), "major_diff"),
+        group({"id": None, "day": None}, None, Decimal(HUGE), "missing_in_a"),
+    ]
+    async with ProcessExecutor(extra_imports=["pandas"]) as executor:
+        executor.inject("comparison", make_frame(("id", "day"), ("amount",), rows))
+        result = await executor.run(
+            "[str(v) for v in [*comparison.id, *comparison.day, *comparison.amount_a,"
+            " *comparison.amount_b, *comparison.status, *comparison.rows_b]]"
+        )
+    assert result.error is None
+    assert result.value == [
+        *(str(HUGE), "None", "2024-01-02", "None", str(LONG), "None", "-0.10", f"{HUGE}.00"),
+        *("major_diff", "missing_in_a", "2", "2"),
+    ]
+
+
+async def test_no_groups_are_an_empty_frame() -> None:
+    async with ProcessExecutor(extra_imports=["pandas"]) as executor:
+        executor.inject("comparison", make_frame(("id",), ("amount",), []))
+        result = await executor.run("len(comparison), list(comparison.columns)[:6]")
+    assert result.error is None
+    assert result.value == (0, ["id", "status", "rows_a", "rows_b", "amount_a", "amount_b"])

@@ -1,4 +1,4 @@
-"""The `skillian` command, in this process and as its users start it."""
+"""The `skillian` command, in this process and in its own process."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 @pytest.fixture
 def skillian(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Run the command here, in a folder of its own; keyword arguments are its environment."""
+    """Run the command in this process, in an empty folder; keywords set its environment."""
     monkeypatch.chdir(tmp_path)
 
     def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
         done = CliRunner().invoke(app, arguments, env=environment, standalone_mode=False)
-        code, told = done.return_value or 0, done.stderr
+        code, errors = done.return_value or 0, done.stderr
         if isinstance(done.exception, typer.TyperException):
-            code, told = done.exception.exit_code, told + describe(done.exception)
+            code, errors = done.exception.exit_code, errors + describe(done.exception)
         elif done.exception is not None:
             raise done.exception
-        return subprocess.CompletedProcess(arguments, code, done.stdout, told)
+        return subprocess.CompletedProcess(arguments, code, done.stdout, errors)
 
     return run
 
 
 @pytest.fixture
 def started(tmp_path: Path) -> Run:
-    """Start the command as a process of its own, in a folder of its own."""
+    """Run the command in its own process, in an empty folder."""
 
     def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
         clean = {k: v for k, v in os.environ.items() if not k.startswith(("SKILLIAN_", "OPENAI_"))}

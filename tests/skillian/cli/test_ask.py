@@ -14,20 +14,20 @@ from tinyagent.testing import MockServer, Reply
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
-def test_a_missing_file_is_answered_in_a_sentence(skillian: Run) -> None:
+def test_a_missing_file_is_reported(skillian: Run) -> None:
     done = skillian("ask", "hello", "--sources", "nowhere.yaml")
     assert done.returncode == 2
     assert "nowhere.yaml" in done.stderr
     assert "Traceback" not in done.stderr
 
 
-def test_a_model_without_its_key_is_told_which_variable_to_set(skillian: Run, demo: Path) -> None:
+def test_a_missing_key_is_reported_with_its_variable(skillian: Run, demo: Path) -> None:
     done = skillian("ask", "hello", "--sources", str(demo), SKILLIAN_MODEL="openai:gpt-4.1")
     assert done.returncode == 2
     assert "OPENAI_API_KEY" in done.stderr
 
 
-async def test_ctrl_c_stops_a_question_in_the_middle(demo: Path, tmp_path: Path) -> None:
+async def test_ctrl_c_cancels_a_question(demo: Path, tmp_path: Path) -> None:
     asked = asyncio.Event()
 
     def note(_: dict[str, Any]) -> Reply:
@@ -46,7 +46,7 @@ async def test_ctrl_c_stops_a_question_in_the_middle(demo: Path, tmp_path: Path)
         )
         await asked.wait()
         process.send_signal(signal.SIGINT)
-        _, told = await process.communicate()
+        _, notes = await process.communicate()
     assert process.returncode == 130
-    assert b"Interrupted" in told
-    assert b"Traceback" not in told
+    assert b"Interrupted" in notes
+    assert b"Traceback" not in notes

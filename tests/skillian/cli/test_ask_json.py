@@ -1,4 +1,4 @@
-"""What `skillian ask` tells programs: JSON, and an exit code for each way to end."""
+"""`skillian ask` for programs: JSON and exit codes."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ QUESTION = "Compare amounts between fi_reporting and bpc_reporting for company 1
 def test_an_answer_as_json(skillian: Run, demo: Path) -> None:
     done = skillian("ask", QUESTION, "--sources", str(demo), "--json")
     assert (done.returncode, done.stderr) == (0, "")
-    told = json.loads(done.stdout)
-    assert list(told) == ["question", "model", "state", "answer", "tool_calls"]
-    assert (told["question"], told["state"]) == (QUESTION, "answered")
-    assert told["model"] == "offline planner, no language model"
-    [call] = told["tool_calls"]
+    answer = json.loads(done.stdout)
+    assert list(answer) == ["question", "model", "state", "answer", "tool_calls"]
+    assert (answer["question"], answer["state"]) == (QUESTION, "answered")
+    assert answer["model"] == "offline planner, no language model"
+    [call] = answer["tool_calls"]
     assert call["tool"] == "compare_sources"
     assert call["arguments"]["filters"] == {"company": "1001"}
     assert call["result"]["top_differences"][0]["gap"] == "192258.87"
-    assert "groups match" in told["answer"]
+    assert "groups match" in answer["answer"]
 
 
 def test_a_question_that_is_not_understood_is_exit_code_3(skillian: Run, demo: Path) -> None:
-    asked = ("ask", "How is the weather in Lisbon?", "--sources", str(demo))
-    done = skillian(*asked)
+    question = ("ask", "How is the weather in Lisbon?", "--sources", str(demo))
+    done = skillian(*question)
     assert done.returncode == 3
     assert "I did not understand" in done.stdout
-    assert json.loads(skillian(*asked, "--json").stdout)["state"] == "not_understood"
+    assert json.loads(skillian(*question, "--json").stdout)["state"] == "not_understood"
 
 
 def test_a_tool_that_gives_no_result_is_exit_code_1(skillian: Run, tmp_path: Path) -> None:
@@ -38,8 +38,8 @@ def test_a_tool_that_gives_no_result_is_exit_code_1(skillian: Run, tmp_path: Pat
     (tmp_path / "new.csv").write_text("company,amount\n1001,5\n")
     assert skillian("sources", "infer", "files:///.", "--output", "s.yaml").returncode == 0
     (tmp_path / "new.csv").unlink()
-    asked = ("ask", "Compare amount between old and new by company", "--sources", "s.yaml")
-    done = skillian(*asked)
+    question = ("ask", "Compare amount between old and new by company", "--sources", "s.yaml")
+    done = skillian(*question)
     assert done.returncode in {1, 2}, done.stdout
     assert "new" in done.stdout + done.stderr
 

@@ -1,4 +1,4 @@
-"""`skillian chat`, as a process of its own: lines in, answers out, interruptions."""
+"""`skillian chat` in its own process: lines in, answers out, interruptions."""
 
 from __future__ import annotations
 
@@ -22,10 +22,12 @@ QUESTION = "Compare amounts between fi_reporting and bpc_reporting for company 1
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
-def chat(folder: Path, demo: Path, *words: str, said: str = "") -> subprocess.CompletedProcess[str]:
+def chat(
+    folder: Path, demo: Path, *words: str, typed: str = ""
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [COMMAND, "chat", "--sources", demo, *words],
-        input=said,
+        input=typed,
         capture_output=True,
         text=True,
         cwd=folder,
@@ -35,44 +37,44 @@ def chat(folder: Path, demo: Path, *words: str, said: str = "") -> subprocess.Co
 
 
 def session_of(text: str) -> str:
-    found = re.search(r"--session (\w+)", text)
-    assert found, text
-    return found[1]
+    match = re.search(r"--session (\w+)", text)
+    assert match, text
+    return match[1]
 
 
-async def test_lines_are_answered_and_kept(tmp_path: Path, demo: Path) -> None:
-    first = chat(tmp_path, demo, said=f"{QUESTION}\n\nwhy?\n")
+async def test_lines_are_answered_and_stored(tmp_path: Path, demo: Path) -> None:
+    first = chat(tmp_path, demo, typed=f"{QUESTION}\n\nwhy?\n")
     assert first.returncode == 0, first.stderr
     assert "offline planner" in first.stdout
     assert "compare_sources" in first.stdout
     assert "7 of 12 groups match" in first.stdout
     assert "of the gross gap" in first.stdout
     session = session_of(first.stderr)
-    again = chat(tmp_path, demo, "--session", session, said="and for company 1002?\n")
-    assert f"Going on with: {QUESTION}" in again.stdout
+    again = chat(tmp_path, demo, "--session", session, typed="and for company 1002?\n")
+    assert f"Continuing: {QUESTION}" in again.stdout
     assert '"company": "1002"' in again.stdout.replace("\n", "")
     async with open_store(f"sqlite:///{tmp_path / 'skillian.db'}") as store:
-        asked = [
+        questions = [
             each["content"] for each in await store.messages(session) if each["role"] == "user"
         ]
         [record] = await store.list("")
-    assert asked == [QUESTION, "why?", "and for company 1002?"]
+    assert questions == [QUESTION, "why?", "and for company 1002?"]
     assert record.title == QUESTION
 
 
-def test_nothing_said_is_nothing_kept(tmp_path: Path, demo: Path) -> None:
-    done = chat(tmp_path, demo, said="\n \n")
+def test_empty_lines_start_no_session(tmp_path: Path, demo: Path) -> None:
+    done = chat(tmp_path, demo, typed="\n \n")
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_another_session_is_a_sentence(tmp_path: Path, demo: Path) -> None:
+def test_an_unknown_session_is_reported(tmp_path: Path, demo: Path) -> None:
     done = chat(tmp_path, demo, "--session", "nowhere")
     assert done.returncode == 2
     assert "there is no such session" in done.stderr
     assert "Traceback" not in done.stderr
 
 
-def test_a_store_that_is_none_is_a_sentence(skillian: Run, demo: Path) -> None:
+def test_an_unsupported_store_is_reported(skillian: Run, demo: Path) -> None:
     done = skillian("chat", "--sources", str(demo), DATABASE_URL="mysql://user:secret@host/db")
     assert done.returncode == 2
     assert "DATABASE_URL" in done.stderr
@@ -93,24 +95,23 @@ async def test_ctrl_c_cancels_an_answer_and_twice_leaves(tmp_path: Path, demo: P
         await _say(process, "Hang")
         await asked.wait()
         process.send_signal(signal.SIGINT)
-        told = await _until(process.stderr, "Ctrl-C again leaves")
+        notes = await _until(process.stderr, "Press Ctrl-C again to leave")
         await _say(process, "Hello")
         await _until(process.stdout, "I am back.")
         asked.clear()
         await _say(process, "Hang")
         await asked.wait()
         process.send_signal(signal.SIGINT)
-        told += await _until(process.stderr, "Ctrl-C again leaves")
+        notes += await _until(process.stderr, "Press Ctrl-C again to leave")
         process.send_signal(signal.SIGINT)
         _, rest = await process.communicate()
-        told += rest.decode()
-    assert process.returncode == 130, told
-    assert "Traceback" not in told
+        notes += rest.decode()
+    assert process.returncode == 130, notes
+    assert "Traceback" not in notes
     async with open_store(f"sqlite:///{tmp_path / 'skillian.db'}") as store:
-        messages = await store.messages(session_of(told))
+        messages = await store.messages(session_of(notes))
     hung = ["Hang", CANCELLED]
-    said = [each["content"] for each in messages]
-    assert said == [*hung, "Hello", "I am back.", *hung]
+    assert [each["content"] for each in messages] == [*hung, "Hello", "I am back.", *hung]
 
 
 async def _start(folder: Path, demo: Path, model: str) -> Process:
@@ -127,11 +128,11 @@ async def _say(process: Process, line: str) -> None:
     await process.stdin.drain()
 
 
-async def _until(stream: asyncio.StreamReader | None, wanted: str) -> str:
+async def _until(stream: asyncio.StreamReader | None, text: str) -> str:
     assert stream is not None
     read = ""
-    while wanted not in read:
+    while text not in read:
         piece = (await stream.read(4096)).decode()
-        assert piece, f"it ended without {wanted!r}: {read}"
+        assert piece, f"it ended without {text!r}: {read}"
         read += piece
     return read

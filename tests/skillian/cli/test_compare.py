@@ -13,7 +13,7 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 COMPARE = ("compare", "fi_reporting", "bpc_reporting", "--measure", "amount")
 
 
-def test_compare_says_by_its_exit_code_what_it_found(skillian: Run, demo: Path) -> None:
+def test_the_exit_code_shows_the_verdict(skillian: Run, demo: Path) -> None:
     at = {"SKILLIAN_SOURCES": str(demo)}
     assert skillian(*COMPARE, **at).returncode == 1
     equal = skillian(*COMPARE, "--where", "company=1002", **at)
@@ -23,7 +23,7 @@ def test_compare_says_by_its_exit_code_what_it_found(skillian: Run, demo: Path) 
     assert skillian(*COMPARE, *minor, "--fail-on", "major", **at).returncode == 0
 
 
-def test_the_table_ends_with_what_the_numbers_say_and_where_the_gap_is(
+def test_the_table_ends_with_the_interpretation_and_the_explanation(
     skillian: Run, demo: Path
 ) -> None:
     shown = skillian(*COMPARE, "--sources", str(demo)).stdout
@@ -31,7 +31,7 @@ def test_the_table_ends_with_what_the_numbers_say_and_where_the_gap_is(
     assert "98.3 % of the gross gap in amount: company 1001." in shown
 
 
-def test_limits_given_go_before_those_of_the_file(skillian: Run, demo: Path) -> None:
+def test_limits_on_the_command_line_override_those_of_the_file(skillian: Run, demo: Path) -> None:
     minor = ("--where", "company=1001", "--where", "period=2024006", "--sources", str(demo))
     wide = ("--match-absolute", "0.37", "--match-percent", "0.0002")
     assert skillian(*COMPARE, *minor, *wide).returncode == 0
@@ -39,7 +39,7 @@ def test_limits_given_go_before_those_of_the_file(skillian: Run, demo: Path) -> 
     assert skillian(*COMPARE, *minor, *narrow).returncode == 1
 
 
-def test_comparing_nothing_is_no_agreement(skillian: Run, demo: Path) -> None:
+def test_an_empty_comparison_is_a_failure(skillian: Run, demo: Path) -> None:
     done = skillian(*COMPARE, "--where", "company=typo", "--sources", str(demo))
     assert done.returncode == 2
     assert "No differences" not in done.stdout
@@ -55,7 +55,7 @@ def test_several_values_of_one_dimension_mean_any_of_them(skillian: Run, demo: P
     assert comparison["summary"]["groups"] == 2
 
 
-def test_top_is_how_many_of_the_largest_differences_there_are(skillian: Run, demo: Path) -> None:
+def test_top_limits_the_largest_differences(skillian: Run, demo: Path) -> None:
     grain = ("--by", "company", "--by", "period", "--by", "account", "--sources", str(demo))
     for top in (2, 15):
         done = skillian(*COMPARE, *grain, "--top", str(top), "--format", "json")
@@ -63,7 +63,7 @@ def test_top_is_how_many_of_the_largest_differences_there_are(skillian: Run, dem
         assert len(comparison["top_differences"]) == top
 
 
-def test_compare_gives_json_with_amounts_as_text(skillian: Run, demo: Path) -> None:
+def test_json_has_amounts_as_text(skillian: Run, demo: Path) -> None:
     done = skillian(*COMPARE, "--by", "company", "--format", "json", "--sources", str(demo))
     [comparison] = json.loads(done.stdout)["comparisons"]
     assert comparison["summary"]["groups"] == 3
@@ -80,7 +80,7 @@ def test_compare_gives_json_with_amounts_as_text(skillian: Run, demo: Path) -> N
         ("r.txt", "\nLargest differences"),
     ],
 )
-def test_a_reports_format_goes_by_the_name_of_its_file(
+def test_the_suffix_of_the_file_selects_the_format(
     name: str, start: str, skillian: Run, demo: Path, tmp_path: Path
 ) -> None:
     done = skillian(*COMPARE, "--output", name, "--sources", str(demo))
@@ -101,7 +101,7 @@ def test_a_report_that_cannot_be_written_is_refused_before_the_work(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_values_steer_neither_the_table_nor_the_terminal(started: Run, tmp_path: Path) -> None:
+def test_values_control_neither_the_table_nor_the_terminal(started: Run, tmp_path: Path) -> None:
     with duckdb.connect(tmp_path / "t.duckdb") as connection:
         connection.execute("CREATE TABLE ta (k VARCHAR, v INTEGER)")
         connection.execute("CREATE TABLE tb (k VARCHAR, v INTEGER)")
@@ -129,22 +129,22 @@ def test_a_table_is_never_cut_at_the_edge_of_a_narrow_terminal(started: Run, dem
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("compare", "fi_report", "bpc_reporting", "--measure", "amount"), "fi_reporting"),
         (("compare", "fi_reporting", "bpc_reporting", "--measure", "amounts"), "amount"),
         ((*COMPARE, "--where", "x"), "x"),
-        ((*COMPARE, "--match-absolute", "a lot"), "no limit"),
-        ((*COMPARE, "--match-absolute", "-1"), "no limit"),
+        ((*COMPARE, "--match-absolute", "a lot"), "is not a limit"),
+        ((*COMPARE, "--match-absolute", "-1"), "is not a limit"),
         ((*COMPARE, "--match-absolute", "0.0000000001"), "thresholds.match.absolute"),
         (("compare", "fi_reporting"), "saved comparison (.yaml)"),
         (("compare", "fi_reporting", "bpc_reporting"), "--measure"),
     ],
 )
-def test_a_mistake_is_answered_in_a_sentence(
-    arguments: tuple[str, ...], said: str, skillian: Run, demo: Path
+def test_a_wrong_command_line_is_reported(
+    arguments: tuple[str, ...], message: str, skillian: Run, demo: Path
 ) -> None:
     done = skillian(*arguments, SKILLIAN_SOURCES=str(demo))
     assert done.returncode == 2
-    assert said in done.stderr
+    assert message in done.stderr
     assert done.stdout == ""

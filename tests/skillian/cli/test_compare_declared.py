@@ -1,4 +1,4 @@
-"""Files on the command line beside a `sources.yaml`, and what is said of values and names."""
+"""Files on the command line with a `sources.yaml`, and messages about values and names."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -29,7 +29,7 @@ def write(folder: Path, a: str, b: str, expression: str = "") -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "said"),
+    ("values", "message"),
     [
         (("1,50", "-1.234,00"), "'1,50' (line 2), '-1.234,00'"),
         (("1.5", "NA"), "'NA' (line 3)"),
@@ -40,22 +40,22 @@ def write(folder: Path, a: str, b: str, expression: str = "") -> None:
         (('"1,000.5"', "7"), "'1,000.5'"),
     ],
 )
-def test_values_that_are_no_numbers_are_named_and_the_advice_works(
-    skillian: Run, tmp_path: Path, values: tuple[str, str], said: str
+def test_values_that_are_not_numbers_are_named_and_the_fix_works(
+    skillian: Run, tmp_path: Path, values: tuple[str, str], message: str
 ) -> None:
     quoted = [value if value.startswith('"') else f'"{value}"' for value in values]
     text = "k,v\n" + "".join(f"{place},{value}\n" for place, value in enumerate(quoted))
     write(tmp_path, text, text)
     done = skillian(*COMPARE)
     assert done.returncode == 2
-    assert said in done.stderr
+    assert message in done.stderr
     advice = done.stderr.partition("expression: ")[2].partition("`")[0]
     write(tmp_path, text, text, advice)
     done = skillian(*COMPARE)
     assert done.returncode == 0, done.stderr
 
 
-def test_files_have_the_declarations_and_limits_of_a_sources_yaml(
+def test_files_use_the_declarations_and_limits_of_a_sources_yaml(
     skillian: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(tmp_path, "k,v\nx ,1.5\n", "k,v\nx,2.5\n", "CAST(v AS DECIMAL(18,2)) * 2")
@@ -69,7 +69,7 @@ def test_files_have_the_declarations_and_limits_of_a_sources_yaml(
     assert skillian(*COMPARE).returncode == 0
 
 
-def test_a_typo_in_a_measure_names_columns_that_are_near(skillian: Run, tmp_path: Path) -> None:
+def test_a_typo_in_a_measure_lists_the_nearest_columns(skillian: Run, tmp_path: Path) -> None:
     text = "k,amount,other\nx,1.5,2\n"
     write(tmp_path, text, text)
     done = skillian("compare", "a.csv", "b.csv", "--measure", "amont", "--by", "k")
@@ -77,9 +77,7 @@ def test_a_typo_in_a_measure_names_columns_that_are_near(skillian: Run, tmp_path
     assert "there is no column 'amont' in a.csv; columns, nearest first: amount" in done.stderr
 
 
-def test_a_column_that_is_there_twice_is_never_chosen_silently(
-    skillian: Run, tmp_path: Path
-) -> None:
+def test_a_duplicate_column_is_never_chosen_silently(skillian: Run, tmp_path: Path) -> None:
     write(tmp_path, "k,v,v\nx,1.5,2.5\n", "k,v\nx,2.5\n")
     done = skillian(*COMPARE)
     assert done.returncode == 2

@@ -1,4 +1,4 @@
-"""Two files, and nothing else: no sources.yaml."""
+"""Two files without a sources.yaml."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_two_files_are_compared_by_their_columns(skillian: Run) -> None:
     assert skillian(*compare, *only).returncode == 0
 
 
-def test_one_limit_alone_decides_alone(skillian: Run) -> None:
+def test_a_single_limit_decides(skillian: Run) -> None:
     compare = ("compare", "old.csv", "new.csv", "--measure", "amount", "--by", "company")
     done = skillian(*compare, "--where", "company=0001", "--match-absolute", "0.1")
     assert done.returncode == 0, done.stderr
@@ -74,7 +74,7 @@ def test_files_in_other_folders_are_compared_too(skillian: Run, tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("new.csv", "--measure", "amount"), "company, period"),
         (("new.csv", "--measure", "amnt", "--by", "company"), "amount"),
@@ -82,15 +82,15 @@ def test_files_in_other_folders_are_compared_too(skillian: Run, tmp_path: Path) 
         (("new.csv", "--measure", "amount", "--by", "town"), "company"),
     ],
 )
-def test_a_mistake_is_answered_in_a_sentence(
-    arguments: tuple[str, ...], said: str, skillian: Run
+def test_a_wrong_command_line_is_reported(
+    arguments: tuple[str, ...], message: str, skillian: Run
 ) -> None:
     done = skillian("compare", "old.csv", *arguments)
     assert done.returncode == 2
-    assert said in done.stderr
+    assert message in done.stderr
 
 
-def test_where_nothing_is_named_the_columns_are_listed(skillian: Run, tmp_path: Path) -> None:
+def test_without_a_measure_the_columns_are_listed(skillian: Run, tmp_path: Path) -> None:
     done = skillian("compare", "old.csv", "new.csv")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("error: name what to compare with --measure")
@@ -110,7 +110,7 @@ def test_where_nothing_is_named_the_columns_are_listed(skillian: Run, tmp_path: 
     assert skillian(*command).returncode == 1
 
 
-def test_where_nothing_is_named_the_measures_of_sources_are_listed(
+def test_without_a_measure_the_measures_of_the_sources_are_listed(
     skillian: Run, demo: Path
 ) -> None:
     done = skillian("compare", "fi_reporting", "bpc_reporting", "--sources", str(demo))
@@ -119,7 +119,7 @@ def test_where_nothing_is_named_the_measures_of_sources_are_listed(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("old.csv", "missing.csv"), "there is no file 'missing.csv' in "),
         (("missing.xlsx#Sheet1", "new.csv"), "there is no file 'missing.xlsx#Sheet1' in "),
@@ -133,14 +133,14 @@ def test_where_nothing_is_named_the_measures_of_sources_are_listed(
         (("old.csv",), "name what to compare 'old.csv' with"),
     ],
 )
-def test_what_is_no_file_to_compare_is_said(
-    arguments: tuple[str, ...], said: str, skillian: Run, tmp_path: Path
+def test_names_that_cannot_be_compared_are_explained(
+    arguments: tuple[str, ...], message: str, skillian: Run, tmp_path: Path
 ) -> None:
     (tmp_path / "folder").mkdir()
     done = skillian("compare", *arguments, *(["--measure", "amount"] if arguments[1:] else []))
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("error: ")
-    assert said in " ".join(done.stderr.split())
+    assert message in " ".join(done.stderr.split())
 
 
 def test_a_name_with_a_number_sign_can_be_a_file(skillian: Run, tmp_path: Path) -> None:
@@ -164,11 +164,14 @@ def test_the_sum_of_texts_is_refused(skillian: Run) -> None:
     assert "company" in done.stderr
 
 
-def test_a_report_of_an_unknown_kind_is_refused(skillian: Run, tmp_path: Path) -> None:
+def test_a_report_with_an_unknown_suffix_is_refused(skillian: Run, tmp_path: Path) -> None:
     compare = ("compare", "old.csv", "new.csv", "--measure", "amount", "--by", "company")
     done = skillian(*compare, "--output", "x.pdf")
     assert done.returncode == 2
-    assert "'.pdf'; there are: .txt, .json, .md, .html, .htm, .xml; or say --format" in done.stderr
+    assert (
+        "'.pdf'; supported suffixes: .txt, .json, .md, .html, .htm, .xml; or use --format"
+        in done.stderr
+    )
     assert not (tmp_path / "x.pdf").exists()
     assert skillian(*compare, "--output", "x.pdf", "--format", "json").returncode == 1
     assert (tmp_path / "x.pdf").read_text(encoding="utf-8").startswith("{")

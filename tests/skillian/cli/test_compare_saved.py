@@ -1,4 +1,4 @@
-"""Saved comparisons run as CI runs them."""
+"""Saved comparisons, as CI runs them."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def write(tmp_path: Path, demo: Path) -> Callable[..., None]:
     ("parts", "code"),
     [((CLOSE,), 0), ((CLOSE, FINDINGS), 1), ((CLOSE, FAILED), 2), ((CLOSE, FAILED, FINDINGS), 2)],
 )
-def test_the_worst_of_all_is_the_exit_code(
+def test_the_exit_code_shows_the_worst_verdict(
     parts: tuple[str, ...], code: int, skillian: Run, write: Callable[..., None]
 ) -> None:
     write(*parts)
@@ -65,12 +65,12 @@ def test_the_worst_of_all_is_the_exit_code(
     assert "equal company" in done.stdout
 
 
-def test_fail_on_given_goes_before_the_files(skillian: Run, write: Callable[..., None]) -> None:
+def test_fail_on_overrides_the_file(skillian: Run, write: Callable[..., None]) -> None:
     write(CLOSE)
     assert skillian("compare", "close.yaml", "--fail-on", "minor").returncode == 1
 
 
-def test_one_report_holds_them_all_in_their_order(
+def test_one_report_has_all_comparisons_in_order(
     skillian: Run, write: Callable[..., None], tmp_path: Path
 ) -> None:
     write(CLOSE, FINDINGS)
@@ -84,17 +84,17 @@ def test_one_report_holds_them_all_in_their_order(
     assert [suite.attrib["failures"] for suite in suites] == ["0", "0", "2"]
 
 
-def test_what_stands_in_the_file_is_not_given_beside_it(
-    skillian: Run, write: Callable[..., None]
-) -> None:
+def test_options_that_the_file_sets_are_refused(skillian: Run, write: Callable[..., None]) -> None:
     write(CLOSE)
     for option in (("--measure", "amount"), ("--match-absolute", "0"), ("--where", "a=b")):
         done = skillian("compare", "close.yaml", *option)
         assert done.returncode == 2
-        assert "stands in close.yaml" in " ".join(done.stderr.split())
+        assert "close.yaml says what to compare" in " ".join(done.stderr.split())
 
 
-def test_its_faults_are_told_with_their_lines(skillian: Run, write: Callable[..., None]) -> None:
+def test_faults_of_the_file_are_shown_with_their_lines(
+    skillian: Run, write: Callable[..., None]
+) -> None:
     write(CLOSE.replace("documents", "docs"))
     done = skillian("compare", "close.yaml")
     assert done.returncode == 2

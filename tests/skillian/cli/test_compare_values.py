@@ -17,7 +17,7 @@ def write(folder: Path, a: str, b: str) -> None:
         (folder / f"{name}.csv").write_text(text, encoding="utf-8")
 
 
-def test_two_files_that_have_only_their_header_are_equal(skillian: Run, tmp_path: Path) -> None:
+def test_two_files_with_only_a_header_are_equal(skillian: Run, tmp_path: Path) -> None:
     write(tmp_path, "k,v\n", "k,v\n")
     done = skillian(*COMPARE)
     assert done.returncode == 0, done.stderr
@@ -26,7 +26,7 @@ def test_two_files_that_have_only_their_header_are_equal(skillian: Run, tmp_path
 
 
 @pytest.mark.parametrize("key", ["1", "x", "2024-01-31", "2024-01-31 10:00", "0.5", "true"])
-def test_a_file_that_has_only_its_header_lacks_all_groups(
+def test_a_file_with_only_a_header_lacks_all_groups(
     skillian: Run, tmp_path: Path, key: str
 ) -> None:
     write(tmp_path, "k,v\n", f"k,v\n{key},1.5\n")
@@ -37,14 +37,14 @@ def test_a_file_that_has_only_its_header_lacks_all_groups(
         assert "1 missing in a.csv" in done.stdout
 
 
-def test_a_column_without_values_is_no_value_in_each_row(skillian: Run, tmp_path: Path) -> None:
+def test_a_column_without_values_is_null_in_each_row(skillian: Run, tmp_path: Path) -> None:
     write(tmp_path, "k,v\nx,\n", "k,v\nx,1.5\n")
     done = skillian(*COMPARE)
     assert done.returncode == 1, done.stderr
     assert "Traceback" not in done.stderr
 
 
-def test_a_date_that_does_not_exist_is_named_with_its_line(skillian: Run, tmp_path: Path) -> None:
+def test_an_invalid_date_is_reported_with_its_line(skillian: Run, tmp_path: Path) -> None:
     write(tmp_path, "k,v\n2024-02-28,1.5\n2024-02-30,2\n", "k,v\n2024-02-28,1.5\n")
     done = skillian(*COMPARE)
     assert done.returncode == 2
@@ -61,7 +61,7 @@ def test_a_date_that_does_not_exist_is_named_with_its_line(skillian: Run, tmp_pa
     assert skillian(*COMPARE).returncode == 1
 
 
-def test_a_text_among_the_numbers_of_a_workbook_is_named_with_its_cell(
+def test_a_text_among_numbers_in_a_workbook_is_reported_with_its_cell(
     skillian: Run, tmp_path: Path
 ) -> None:
     write(tmp_path, "", "k,v\n1,1.5\n")

@@ -17,18 +17,20 @@ def test_the_demo_shows_question_call_table_and_answer(started: Run, tmp_path: P
     assert '→ compare_sources {"source_a": "fi_reporting", "source_b": "bpc_reporting"' in shown
     assert re.search(r"2024004 +major +192258\.87 +384517\.74 +192258\.87", shown)
     assert "exactly twice the" in shown
-    assert re.search(r"On a page: \S*skillian demo --serve, then http://127.0.0.1:8000/", shown)
+    assert re.search(
+        r"To see it on the page: \S*skillian demo --serve, then open http://127.0.0.1:8000/", shown
+    )
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_demo_can_be_kept_and_gone_on_with(skillian: Run) -> None:
+def test_the_demo_can_be_kept_and_used(skillian: Run) -> None:
     assert skillian("demo", "--keep", "kept").returncode == 0
     done = skillian("sources", "list", "--sources", "kept/sources.yaml")
     assert done.returncode == 0
     assert "bpc_reporting" in done.stdout
 
 
-def test_the_demo_replaces_no_file_of_the_users(skillian: Run, tmp_path: Path) -> None:
+def test_the_demo_replaces_no_existing_file(skillian: Run, tmp_path: Path) -> None:
     mine = tmp_path / "sources.yaml"
     mine.write_text("connections: {}\n")
     done = skillian("demo", "--keep", ".")

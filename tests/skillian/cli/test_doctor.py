@@ -1,4 +1,4 @@
-"""`skillian doctor`: each part tried, in this process and from a shell."""
+"""`skillian doctor`, in this process and from a shell."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ skillian()
 """
 
 
-def test_the_demo_is_sound(skillian: Run, demo: Path, tmp_path: Path) -> None:
+def test_the_demo_has_no_faults(skillian: Run, demo: Path, tmp_path: Path) -> None:
     done = skillian("doctor", "--sources", str(demo))
     lines = done.stdout.splitlines()
-    assert "ok     sources: 2 sources as declared" in lines
+    assert "ok     sources: 2 sources match their declaration" in lines
     assert "ok     model: offline planner, no language model" in lines
     assert "ok     session store: a session was written and deleted" in lines
     assert (lines[-1], done.returncode) == ("0 faults", 0)
 
 
-def test_each_fault_is_told_with_its_mend(skillian: Run) -> None:
+def test_each_fault_is_shown_with_its_fix(skillian: Run) -> None:
     done = skillian(
         "doctor",
         SKILLIAN_MODEL="openai:gpt-4.1",
-        SKILLIAN_HOST="0.0.0.0",  # noqa: S104 - is refused
+        SKILLIAN_HOST="0.0.0.0",  # noqa: S104 - refused without keys
         SKILLIAN_SKILLS="nowhere",
         DATABASE_URL="mysql://user:secret@host/db",
     )
-    for told in (
+    for text in (
         "FAULT  sources: sources.yaml:1",
         "skillian demo --keep FOLDER",
         "set OPENAI_API_KEY",
@@ -47,12 +47,14 @@ def test_each_fault_is_told_with_its_mend(skillian: Run) -> None:
         "FAULT  skills:",
         "set SKILLIAN_API_KEYS",
     ):
-        assert told in done.stdout
+        assert text in done.stdout
     assert "secret" not in done.stdout + done.stderr
     assert (done.stdout.splitlines()[-1], done.returncode) == ("5 faults", 1)
 
 
-def test_a_source_that_is_not_as_declared(skillian: Run, demo: Path, tmp_path: Path) -> None:
+def test_a_source_that_does_not_match_its_declaration(
+    skillian: Run, demo: Path, tmp_path: Path
+) -> None:
     (demo.parent / "wrong.yaml").write_text(
         demo.read_text(encoding="utf-8").replace("column: BUKRS", "column: NOWHERE"),
         encoding="utf-8",
@@ -63,7 +65,7 @@ def test_a_source_that_is_not_as_declared(skillian: Run, demo: Path, tmp_path: P
     assert done.returncode == 1
 
 
-def test_wrong_settings_are_named_without_their_values(skillian: Run) -> None:
+def test_invalid_settings_are_named_without_their_values(skillian: Run) -> None:
     done = skillian("doctor", SKILLIAN_API_KEYS="short-secret", SKILLIAN_PORT="port")
     assert "SKILLIAN_API_KEYS: an API key has fewer than 16 characters" in done.stdout
     assert "SKILLIAN_PORT: " in done.stdout
@@ -71,7 +73,7 @@ def test_wrong_settings_are_named_without_their_values(skillian: Run) -> None:
     assert done.returncode == 1
 
 
-def test_wrong_settings_end_any_command_with_a_sentence(started: Run) -> None:
+def test_invalid_settings_end_any_command_with_a_message(started: Run) -> None:
     done = started("ask", "hello", SKILLIAN_API_KEYS="short-secret")
     assert done.returncode == 2
     assert "SKILLIAN_API_KEYS: an API key has fewer than 16 characters" in done.stderr
@@ -93,7 +95,7 @@ async def test_a_model_is_asked_one_question(skillian: Run, demo: Path) -> None:
     assert len(server.requests) == 1
 
 
-async def test_a_key_that_is_refused_is_told_with_its_variable(skillian: Run, demo: Path) -> None:
+async def test_a_refused_key_is_reported_with_its_variable(skillian: Run, demo: Path) -> None:
     refused = failure(401, "authentication_error", "invalid x-api-key")
     async with MessagesServer([refused]) as server:
         done = await asyncio.to_thread(
@@ -112,7 +114,7 @@ async def test_a_key_that_is_refused_is_told_with_its_variable(skillian: Run, de
 
 
 @pytest.mark.parametrize(
-    ("command", "code", "told"),
+    ("command", "code", "text"),
     [
         ("doctor", 0, "absent mcp: skillian mcp"),
         ("chat", 2, "pip install '.[service]'"),
@@ -120,7 +122,7 @@ async def test_a_key_that_is_refused_is_told_with_its_variable(skillian: Run, de
     ],
 )
 def test_without_extras_the_rest_works(
-    demo: Path, tmp_path: Path, command: str, code: int, told: str
+    demo: Path, tmp_path: Path, command: str, code: int, text: str
 ) -> None:
     done = subprocess.run(
         [sys.executable, "-c", WITHOUT_EXTRAS, command, "--sources", demo],
@@ -132,5 +134,5 @@ def test_without_extras_the_rest_works(
         timeout=50,
     )
     assert done.returncode == code, done.stderr
-    assert told in done.stdout + done.stderr
+    assert text in done.stdout + done.stderr
     assert "Traceback" not in done.stderr

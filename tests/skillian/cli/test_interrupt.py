@@ -1,4 +1,4 @@
-"""Ctrl-C in the middle of a statement that runs for minutes."""
+"""Ctrl-C during a statement that runs for minutes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def endless(tmp_path: Path) -> Path:
 
 
 async def test_ctrl_c_stops_the_statement(endless: Path) -> None:
-    ours, theirs = pty.openpty()  # progress is shown on a terminal only: it tells when to stop
+    ours, theirs = pty.openpty()  # progress is shown only on a terminal, and shows when to stop
     process = await asyncio.create_subprocess_exec(
         *(COMMAND, "compare", "a", "b", "--measure", "v", "--by", "k"),
         cwd=endless,
@@ -45,24 +45,24 @@ async def test_ctrl_c_stops_the_statement(endless: Path) -> None:
         stderr=theirs,
     )
     os.close(theirs)
-    told = await asyncio.to_thread(_read_until, ours, b"comparing")
+    output = await asyncio.to_thread(_read_until, ours, b"comparing")
     async with asyncio.timeout(30):
         process.send_signal(signal.SIGINT)
-        told += await asyncio.to_thread(_read_until, ours, None)
+        output += await asyncio.to_thread(_read_until, ours, None)
         code = await process.wait()
     os.close(ours)
-    assert code == 130, told
-    assert b"Interrupted; the statement was stopped." in told
-    assert b"Traceback" not in told
+    assert code == 130, output
+    assert b"Interrupted. The statement was stopped." in output
+    assert b"Traceback" not in output
 
 
-def _read_until(terminal: int, wanted: bytes | None) -> bytes:
-    """Read until this text was shown, or else until nobody writes any more."""
+def _read_until(terminal: int, text: bytes | None) -> bytes:
+    """Read until this text appears, or until the other end closes."""
     read = b""
-    while wanted is None or wanted not in read:
+    while text is None or text not in read:
         try:
             piece = os.read(terminal, 4096)
-        except OSError:  # what Linux says once the other end is closed
+        except OSError:  # Linux, once the other end is closed
             break
         if not piece:
             break

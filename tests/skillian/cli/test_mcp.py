@@ -1,4 +1,4 @@
-"""`skillian mcp`, started by the official client as its users' programs start it."""
+"""`skillian mcp`, started by the official client."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def command(sources: Path) -> StdioServerParameters:
 
 
 def read(result: types.CallToolResult) -> Any:
-    """The JSON of a result, which stands there twice."""
+    """The JSON of a result, which has it twice."""
     (block,) = result.content
     assert isinstance(block, types.TextContent)
     assert json.loads(block.text) == result.structured_content
@@ -52,7 +52,7 @@ async def test_the_official_client_compares_and_looks_further(demo: Path, mode: 
         assert read(explained)["interpretation"]
 
 
-async def test_faults_are_told_to_the_client_as_such(demo: Path) -> None:
+async def test_errors_are_reported_to_the_client(demo: Path) -> None:
     async with Client(command(demo)) as client:
         unknown = await client.call_tool("describe_source", {"source": "fi_report"})
         assert unknown.is_error
@@ -64,19 +64,19 @@ async def test_faults_are_told_to_the_client_as_such(demo: Path) -> None:
             await client.call_tool("compare_source", {})
 
 
-async def test_an_agent_of_tinyagent_is_a_client_too(demo: Path) -> None:
+async def test_a_tinyagent_agent_can_be_the_client(demo: Path) -> None:
     async with mcp_tools(command(demo)) as tools:
         model = ScriptedModel([scripted_call("list_sources"), "Four."])
         result = await ReactAgent(model, tools).run("Which sources are there?")
     assert "fi_reporting" in result.steps[0].results[0].content
 
 
-async def test_sources_that_cannot_be_read_end_it_with_a_sentence(tmp_path: Path) -> None:
+async def test_unreadable_sources_end_the_command_with_a_message(tmp_path: Path) -> None:
     pipe = asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(
         COMMAND, "mcp", cwd=tmp_path, env=os.environ, stdin=pipe, stdout=pipe, stderr=pipe
     )
-    said, told = await process.communicate()
-    assert (process.returncode, said) == (2, b"")
-    assert b"sources.yaml" in told
-    assert b"Traceback" not in told
+    output, errors = await process.communicate()
+    assert (process.returncode, output) == (2, b"")
+    assert b"sources.yaml" in errors
+    assert b"Traceback" not in errors

@@ -8,7 +8,7 @@ from pathlib import Path
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
-def test_all_faults_of_a_sources_file_are_told_with_their_lines(
+def test_all_faults_of_a_sources_file_are_shown_with_their_lines(
     skillian: Run, tmp_path: Path
 ) -> None:
     (tmp_path / "sources.yaml").write_text(
@@ -25,7 +25,7 @@ def test_all_faults_of_a_sources_file_are_told_with_their_lines(
     )
     done = skillian("sources", "list")
     assert done.returncode == 2
-    told = done.stderr.replace("\n", " ")
+    errors = done.stderr.replace("\n", " ")
     for line, word in ((5, "mian"), (8, "colum"), (10, "summ")):
-        assert re.search(rf"sources\.yaml:{line}:(?:(?!sources\.yaml).)*{word}", told), told
-    assert "Traceback" not in told
+        assert re.search(rf"sources\.yaml:{line}:(?:(?!sources\.yaml).)*{word}", errors), errors
+    assert "Traceback" not in errors

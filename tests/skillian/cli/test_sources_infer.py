@@ -12,11 +12,11 @@ from tests.support.postgres import Database
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
-def test_a_database_becomes_sources_that_are_sound(skillian: Run, demo: Path) -> None:
+def test_the_sources_inferred_from_a_database_pass_the_check(skillian: Run, demo: Path) -> None:
     output = demo.parent / "inferred.yaml"
     done = skillian("sources", "infer", "duckdb:///ledger.duckdb", "--output", str(output))
     assert (done.returncode, done.stdout) == (0, "")
-    assert "2 sources written" in done.stderr
+    assert "Wrote 2 sources." in done.stderr
     checked = skillian("sources", "check", "--sources", str(output))
     assert checked.returncode == 0, checked.stdout
     assert "sum 6586678.06" in checked.stdout
@@ -54,7 +54,7 @@ def test_a_fault_makes_the_check_fail(skillian: Run, tmp_path: Path) -> None:
 
 @pytest.fixture
 def hushed_url(postgres_database: Database) -> Generator[str]:
-    """Of a role that may read one table; its password is `hush/hush`."""
+    """The URL for a role that may read one table; its password is `hush/hush`."""
     postgres_database.execute(
         "CREATE ROLE hushed LOGIN PASSWORD 'hush/hush'; CREATE TABLE t (company TEXT, amount"
         " NUMERIC(9,2), loose NUMERIC); INSERT INTO t VALUES ('1001', 1.5, 2.555);"

@@ -1,4 +1,4 @@
-"""What the tests of reports compare: the demo's amounts, and values that would be markup."""
+"""What the tests of reports compare: the demo's amounts, and values that look like markup."""
 
 from __future__ import annotations
 
@@ -39,19 +39,19 @@ comparison: {default_align_on: ["k|<i>"]}
 """
 
 
-def asked(**changed: Any) -> SavedComparison:
-    """What the tests of reports ask for: the demo's amounts, where nothing else is said."""
-    known = {"name": "close", "a": "fi_reporting", "b": "bpc_reporting", "measures": ["amount"]}
-    return SavedComparison.model_validate({**known, **changed})
+def comparison_of(**options: Any) -> SavedComparison:
+    """A comparison of the demo's amounts, unless the options say otherwise."""
+    defaults = {"name": "close", "a": "fi_reporting", "b": "bpc_reporting", "measures": ["amount"]}
+    return SavedComparison.model_validate({**defaults, **options})
 
 
 def outcomes_of(sources: Path, *comparisons: SavedComparison) -> tuple[Outcome, ...]:
-    """Make the comparisons as deep as a report can be."""
+    """Run the comparisons with as much detail as a report can have."""
 
     async def work() -> tuple[Outcome, ...]:
         async with open_engine(SourceRegistry.load(sources), 10) as engine:
             return await run_all(engine, comparisons, Depth(1000, 20), lambda *_: None)
 
-    # In a thread, since a browser's test may have a loop of its own in this one.
+    # In a thread, because a browser test may run an event loop in this one.
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(lambda: asyncio.run(work())).result()

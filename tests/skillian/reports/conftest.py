@@ -1,4 +1,4 @@
-"""Comparisons to report: the demo's, one of hostile values, one that could not be made."""
+"""Outcomes to report: of the demo, of hostile values, and a failure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from tests.skillian.reports.comparisons import HOSTILE, SOURCES, asked, outcomes_of
+from tests.skillian.reports.comparisons import HOSTILE, SOURCES, comparison_of, outcomes_of
 
 from skillian.demo.ledger import write_demo
 from skillian.reports.outcome import Outcome
@@ -20,27 +20,27 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def close(demo: Path) -> Outcome:
     """The demo's amounts: differences of every kind but `missing_in_a`."""
-    return outcomes_of(demo, asked())[0]
+    return outcomes_of(demo, comparison_of())[0]
 
 
 @pytest.fixture(scope="session")
 def equal(demo: Path) -> Outcome:
-    return outcomes_of(demo, asked(name="equal", filters={"company": "1002"}))[0]
+    return outcomes_of(demo, comparison_of(name="equal", filters={"company": "1002"}))[0]
 
 
 @pytest.fixture(scope="session")
 def failed(demo: Path) -> Outcome:
-    return outcomes_of(demo, asked(name="failed", filters={"company": {"gt": None}}))[0]
+    return outcomes_of(demo, comparison_of(name="failed", filters={"company": {"gt": None}}))[0]
 
 
 @pytest.fixture(scope="session")
 def nothing(demo: Path) -> Outcome:
-    return outcomes_of(demo, asked(name="nothing", filters={"company": "typo"}))[0]
+    return outcomes_of(demo, comparison_of(name="nothing", filters={"company": "typo"}))[0]
 
 
 @pytest.fixture(scope="session")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
-    """Two measures over keys that would be markup, and amounts that no binary float holds."""
+    """Two measures over keys that look like markup, and amounts that no binary float holds."""
     folder = tmp_path_factory.mktemp("hostile")
     with duckdb.connect(folder / "hostile.duckdb") as connection:
         for table, amount in (("ta", "123456789012345678.12"), ("tb", "123456789012345678.13")):
@@ -51,5 +51,5 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
         connection.execute("INSERT INTO tb VALUES ('no amount', 7), ('only b', 0.5)")
     (folder / "sources.yaml").write_text(SOURCES, encoding="utf-8")
     name = "<h1>hostile</h1> & @all"
-    comparison = asked(name=name, a="<b>a</b>", b="b", measures=["v", "n"])
+    comparison = comparison_of(name=name, a="<b>a</b>", b="b", measures=["v", "n"])
     return outcomes_of(folder / "sources.yaml", comparison)[0]

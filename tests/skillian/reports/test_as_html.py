@@ -1,19 +1,22 @@
-"""The page as text: what it may do, what it holds, and that nothing in it is markup of others."""
+"""The HTML report as text: its policy, its content, and no markup from the data."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
 import re
+from dataclasses import replace
+from decimal import Decimal
 from html.parser import HTMLParser
 
 from tests.skillian.reports.comparisons import HOSTILE
 
+from skillian.data.declare.definitions import Limits, Thresholds
 from skillian.display import printable
 from skillian.reports.as_html import write_html
-from skillian.reports.outcome import Outcome
+from skillian.reports.outcome import Compared, Outcome
 
-OURS = {
+ALLOWED = {
     *("html", "head", "meta", "title", "style", "body", "main", "script", "svg", "symbol", "path"),
     *("circle", "rect", "line", "use", "section", "header", "h1", "h2", "h3", "h4", "p", "span"),
     *("strong", "dl", "div", "dt", "dd", "data", "figure", "figcaption", "ul", "li", "bdi", "nav"),
@@ -24,7 +27,7 @@ VOID = {"meta", "input", "rect", "line", "use", "circle", "path"}
 
 
 class Reader(HTMLParser):
-    """Notes tags, attributes and text; the tags must close in their order."""
+    """Collects tags, attributes and text; tags must be closed in order."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -49,10 +52,12 @@ class Reader(HTMLParser):
         self.text.append(data)
 
 
-def test_every_tag_is_ours_and_closes(close: Outcome, hostile: Outcome, failed: Outcome) -> None:
+def test_every_tag_is_of_the_template_and_closed(
+    close: Outcome, hostile: Outcome, failed: Outcome
+) -> None:
     page = Reader(write_html([close, hostile, failed]))
     assert page.open == []
-    assert page.tags <= OURS
+    assert page.tags <= ALLOWED
 
 
 def test_hostile_values_are_text(hostile: Outcome) -> None:
@@ -64,7 +69,7 @@ def test_hostile_values_are_text(hostile: Outcome) -> None:
     assert "\x1b" not in shown
 
 
-def test_the_policy_lets_the_pages_own_script_and_style_work_and_nothing_else(
+def test_the_policy_allows_only_the_script_and_style_of_the_page(
     close: Outcome,
 ) -> None:
     page = write_html([close])
@@ -78,9 +83,7 @@ def test_the_policy_lets_the_pages_own_script_and_style_work_and_nothing_else(
         assert rules[rule] == f"'sha256-{digest}'"
 
 
-def test_nothing_is_fetched_and_no_style_is_set_where_the_policy_forbids_it(
-    close: Outcome, hostile: Outcome
-) -> None:
+def test_no_attribute_fetches_anything_or_sets_a_style(close: Outcome, hostile: Outcome) -> None:
     page = Reader(write_html([close, hostile]))
     names = {name for _, name, _ in page.attributes}
     assert not names & {"src", "srcset", "style", "action", "background"}
@@ -88,11 +91,11 @@ def test_nothing_is_fetched_and_no_style_is_set_where_the_policy_forbids_it(
     assert all(str(link).startswith("#") for link in links)
 
 
-def test_amounts_are_there_with_all_their_digits(hostile: Outcome) -> None:
+def test_amounts_have_all_of_their_digits(hostile: Outcome) -> None:
     assert 'value="123456789012345678.12" title="123456789012345678.12"' in write_html([hostile])
 
 
-def test_verdicts_reasons_and_the_way_to_each_comparison(
+def test_several_comparisons_have_verdicts_reasons_and_links(
     close: Outcome, failed: Outcome, nothing: Outcome
 ) -> None:
     page = write_html([close, failed, nothing])
@@ -100,6 +103,15 @@ def test_verdicts_reasons_and_the_way_to_each_comparison(
     assert 'href="#comparison-2">failed</a>' in page
     assert "has no order" in page
     assert "nothing to compare" in page
+
+
+def test_a_limit_that_is_not_set_is_not_shown(close: Outcome) -> None:
+    assert isinstance(close, Compared)
+    limits = Thresholds(match=Limits(absolute=Decimal("0.5")))
+    proof = replace(close.result.proof, thresholds={"amount": limits})
+    page = write_html([replace(close, result=replace(close.result, proof=proof))])
+    assert "<dd>amount: match: 0.5; minor difference: 0</dd>" in page
+    assert "None" not in page
 
 
 def test_the_script_stays_small() -> None:

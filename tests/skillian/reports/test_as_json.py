@@ -1,4 +1,4 @@
-"""The JSON report is what docs/skillian.md says it is."""
+"""The JSON report has the form that docs/skillian.md describes."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ PAGE = Path(__file__).parents[3] / "docs" / "skillian.md"
 
 
 def read(*outcomes: Outcome) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(write_json(outcomes), parse_float=str)
-    return found
+    report: dict[str, Any] = json.loads(write_json(outcomes), parse_float=str)
+    return report
 
 
-def test_amounts_are_strings_and_counts_numbers(close: Outcome, hostile: Outcome) -> None:
+def test_amounts_are_strings_and_counts_are_numbers(close: Outcome, hostile: Outcome) -> None:
     [comparison, other] = read(close, hostile)["comparisons"]
     assert comparison["summary"]["by_status"]["major_diff"] == 4
     assert comparison["top_differences"][0]["gap"] == "192258.87"
     assert other["rows"]["rows"][-1]["measures"]["v"]["a"] == "123456789012345678.12"
 
 
-def test_the_explanation_and_the_rows_are_in_it(close: Outcome) -> None:
+def test_the_report_has_the_explanation_and_the_rows(close: Outcome) -> None:
     [comparison] = read(close)["comparisons"]
     assert comparison["explanation"]["interpretation"][0].startswith("98.3 %")
     assert comparison["rows"]["total"] == len(comparison["rows"]["rows"]) == 6
 
 
-def test_what_failed_has_its_reason(failed: Outcome, nothing: Outcome, equal: Outcome) -> None:
+def test_a_failure_has_its_reason(failed: Outcome, nothing: Outcome, equal: Outcome) -> None:
     report = read(failed, nothing, equal)
     assert report["verdict"] == "failed"
     one, other, last = report["comparisons"]
@@ -40,7 +40,7 @@ def test_what_failed_has_its_reason(failed: Outcome, nothing: Outcome, equal: Ou
     assert (last["verdict"], last["reason"], last["findings"]) == ("equal", None, 0)
 
 
-def test_the_keys_are_those_that_the_page_lists(close: Outcome, failed: Outcome) -> None:
+def test_the_keys_are_those_in_the_documentation(close: Outcome, failed: Outcome) -> None:
     section = PAGE.read_text(encoding="utf-8").split("### The JSON report")[1].split("\n#")[0]
     listed = set(re.findall(r"^\| `(\w+)`", section, re.MULTILINE))
     report = read(close, failed)

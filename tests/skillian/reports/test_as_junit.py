@@ -12,13 +12,13 @@ def read(*outcomes: Outcome) -> ET.Element:
     return ET.fromstring(write_junit(outcomes))  # noqa: S314 - our own
 
 
-def problems(suite: ET.Element, tag: str) -> dict[str, ET.Element]:
-    found = {}
+def problems_of(suite: ET.Element, tag: str) -> dict[str, ET.Element]:
+    problems = {}
     for case in suite.iter("testcase"):
         problem = case.find(tag)
         if problem is not None:
-            found[case.attrib["name"]] = problem
-    return found
+            problems[case.attrib["name"]] = problem
+    return problems
 
 
 def test_a_suite_has_a_case_for_each_measure_and_each_missing_side(
@@ -34,34 +34,34 @@ def test_a_suite_has_a_case_for_each_measure_and_each_missing_side(
     assert [case.attrib["name"] for case in other.iter("testcase")][:2] == ["v", "n"]
 
 
-def test_failures_tell_the_largest_differences(close: Outcome) -> None:
+def test_failures_list_the_largest_differences(close: Outcome) -> None:
     [suite] = read(close)
-    failures = problems(suite, "failure")
+    failures = problems_of(suite, "failure")
     assert set(failures) == {"amount", "no group is missing in bpc_reporting"}
     amount = failures["amount"]
-    assert amount.attrib["message"].startswith("amount differs in 5 groups, -140305.79 net")
+    assert amount.attrib["message"].startswith("amount differs in 5 groups; net gap -140305.79")
     assert "company 1001, period 2024004: amount 192258.87 in a, 384517.74 in b" in str(amount.text)
     missing = failures["no group is missing in bpc_reporting"]
     assert missing.attrib["message"] == "1 group missing in bpc_reporting"
     assert "2024007" in str(missing.text)
 
 
-def test_minor_differences_fail_only_where_they_are_findings(close: Outcome) -> None:
+def test_minor_differences_fail_only_if_they_are_findings(close: Outcome) -> None:
     assert isinstance(close, Compared)
-    lenient = replace(close, asked=close.asked.model_copy(update={"fail_on": "major"}))
+    lenient = replace(close, comparison=close.comparison.model_copy(update={"fail_on": "major"}))
     [suite] = read(lenient)
-    amount = problems(suite, "failure")["amount"]
+    amount = problems_of(suite, "failure")["amount"]
     assert amount.attrib["message"].startswith("amount differs in 4 groups")
     assert "2024006" not in str(amount.text)
 
 
-def test_what_could_not_be_compared_is_an_error(failed: Outcome, nothing: Outcome) -> None:
+def test_a_failed_comparison_is_an_error(failed: Outcome, nothing: Outcome) -> None:
     for suite in read(failed, nothing):
         assert (suite.attrib["errors"], suite.attrib["failures"]) == ("1", "0")
-        assert set(problems(suite, "error")) == {"comparison"}
+        assert set(problems_of(suite, "error")) == {"comparison"}
 
 
-def test_what_the_schemas_of_jenkins_and_ant_ask_for_is_there(
+def test_the_report_follows_the_schemas_of_jenkins_and_ant(
     close: Outcome, equal: Outcome, failed: Outcome, hostile: Outcome
 ) -> None:
     suites = read(close, equal, failed, hostile)
@@ -74,7 +74,7 @@ def test_what_the_schemas_of_jenkins_and_ant_ask_for_is_there(
         assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d", suite.attrib["timestamp"])
         cases = list(suite.iter("testcase"))
         assert int(suite.attrib["tests"]) == len(cases)
-        assert int(suite.attrib["failures"]) == len(problems(suite, "failure"))
+        assert int(suite.attrib["failures"]) == len(problems_of(suite, "failure"))
         for name in ("name", "package", "hostname", "errors", "time"):
             assert suite.attrib[name]
         for case in cases:

@@ -1,4 +1,4 @@
-"""The report as a real Markdown parser reads it."""
+"""The Markdown report, read by a Markdown parser."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def html(*outcomes: Outcome) -> str:
     return str(MarkdownIt("commonmark").enable("table").render(write_markdown(outcomes)))
 
 
-def test_verdict_sentences_and_the_largest_differences_are_in_it(close: Outcome) -> None:
+def test_the_report_has_verdict_sentences_and_largest_differences(close: Outcome) -> None:
     shown = html(close)
     assert "<h2>❌ findings: close</h2>" in shown
     assert "30 of 36 groups match (83.3 %)" in shown
@@ -30,14 +30,14 @@ def test_verdict_sentences_and_the_largest_differences_are_in_it(close: Outcome)
     assert '<td style="text-align:right">192258.87</td>' in shown
 
 
-def test_what_failed_and_what_is_equal(failed: Outcome, equal: Outcome) -> None:
+def test_failed_and_equal_comparisons(failed: Outcome, equal: Outcome) -> None:
     shown = html(failed, equal)
     assert "⚠️ could not compare: failed" in shown
     assert "has no order" in shown
     assert "✅ equal: equal" in shown
 
 
-def test_no_value_is_markup_or_calls_anyone(hostile: Outcome) -> None:
+def test_values_are_neither_markup_nor_mentions(hostile: Outcome) -> None:
     text = write_markdown([hostile])
     shown = html(hostile)
     assert "<script>" not in shown
@@ -48,7 +48,7 @@ def test_no_value_is_markup_or_calls_anyone(hostile: Outcome) -> None:
     assert not re.search(r"@\w|#\d|://|www\.|:smile:", plain)
 
 
-def test_a_key_is_shown_as_it_is_in_one_cell(hostile: Outcome) -> None:
+def test_a_key_is_shown_unchanged_in_one_cell(hostile: Outcome) -> None:
     shown = html(hostile)
     rows = [row for row in shown.split("<tr>") if "<code>" in row and "<td" in row]
     assert all(row.count("<td") == 9 - 1 for row in rows)

@@ -10,7 +10,7 @@ from skillian.reports.charts import WIDTH, Bar, from_zero, shades, stacked
 AMOUNTS = st.decimals(allow_nan=False, allow_infinity=False, places=2)
 
 
-def test_classes_are_as_long_as_their_counts() -> None:
+def test_bars_are_proportional_to_their_counts() -> None:
     assert stacked([50, 0, 25, 25, 0]) == [
         Bar(0, 500), Bar(500, 0), Bar(500, 250), Bar(750, 250), Bar(1000, 0),
     ]  # fmt: skip
@@ -18,7 +18,7 @@ def test_classes_are_as_long_as_their_counts() -> None:
 
 
 @given(st.lists(st.integers(0, 10**12), min_size=5, max_size=5).filter(any))
-def test_every_class_that_is_there_is_seen_and_all_fill_the_width(counts: list[int]) -> None:
+def test_every_class_is_visible_and_all_fill_the_width(counts: list[int]) -> None:
     bars = stacked(counts)
     assert sum(bar.length for bar in bars) == WIDTH
     assert all((bar.length > 0) == (count > 0) for bar, count in zip(bars, counts, strict=True))
@@ -31,7 +31,7 @@ def test_negative_amounts_go_to_the_left_of_zero() -> None:
 
 
 @given(st.lists(AMOUNTS, max_size=20))
-def test_every_bar_is_inside_and_every_amount_seen(values: list[Decimal]) -> None:
+def test_every_bar_is_inside_and_visible(values: list[Decimal]) -> None:
     zero, bars = from_zero(values)
     assert 0 <= zero <= WIDTH
     for value, bar in zip(values, bars, strict=True):

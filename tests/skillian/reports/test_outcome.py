@@ -5,9 +5,9 @@ from dataclasses import replace
 from skillian.reports.outcome import Compared, Outcome, worst
 
 
-def test_findings_are_the_groups_of_the_classes_that_count(close: Outcome) -> None:
+def test_findings_are_the_groups_of_the_classes_in_fail_on(close: Outcome) -> None:
     assert isinstance(close, Compared)
-    major_only = replace(close, asked=close.asked.model_copy(update={"fail_on": "major"}))
+    major_only = replace(close, comparison=close.comparison.model_copy(update={"fail_on": "major"}))
     assert (close.findings, major_only.findings) == (6, 5)
     assert close.verdict == "findings"
 
@@ -19,16 +19,16 @@ def test_minor_differences_may_pass(close: Outcome) -> None:
     result = replace(close.result, summary=replace(summary, classes=classes))
     passing = replace(close, result=result)
     assert passing.verdict == "findings"
-    lenient = replace(passing, asked=close.asked.model_copy(update={"fail_on": "major"}))
+    lenient = replace(passing, comparison=close.comparison.model_copy(update={"fail_on": "major"}))
     assert lenient.verdict == "equal"
 
 
-def test_nothing_compared_is_no_agreement(nothing: Outcome) -> None:
+def test_an_empty_comparison_is_a_failure(nothing: Outcome) -> None:
     assert nothing.verdict == "failed"
     assert "nothing to compare" in str(nothing.reason)
 
 
-def test_the_worst_verdict_counts(
+def test_the_worst_verdict_wins(
     equal: Outcome, close: Outcome, failed: Outcome, nothing: Outcome
 ) -> None:
     assert worst([]) == "equal"

@@ -1,4 +1,4 @@
-"""The page in a real browser: drawn, sorted, filtered, opened; nothing leaves, nothing is run."""
+"""The HTML report in a real browser: no requests, and no script but its own."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def show(browser: Browser, tmp_path: Path) -> Iterator[Show]:
-    """Open the page of some outcomes; afterwards nothing but it was asked for, and all was well."""
-    asked_for: list[str] = []
-    wrong: list[str] = []
+    """Open the report of some outcomes; fail on other requests and on errors."""
+    requests: list[str] = []
+    errors: list[str] = []
     pages: list[Page] = []
 
     def open_page(*outcomes: Outcome, width: int = 1200, dark: bool = False) -> Page:
@@ -42,9 +42,9 @@ def show(browser: Browser, tmp_path: Path) -> Iterator[Show]:
             locale="de-DE",
         )
         page = context.new_page()
-        page.on("request", lambda request: asked_for.append(request.url))
-        page.on("console", lambda message: wrong.append(message.text))
-        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("request", lambda request: requests.append(request.url))
+        page.on("console", lambda message: errors.append(message.text))
+        page.on("pageerror", lambda error: errors.append(str(error)))
         page.goto(file.as_uri())
         pages.append(page)
         return page
@@ -52,8 +52,8 @@ def show(browser: Browser, tmp_path: Path) -> Iterator[Show]:
     yield open_page
     for page in pages:
         page.context.close()
-    assert asked_for == [(tmp_path / "report.html").as_uri()] * len(pages)
-    assert wrong == []
+    assert requests == [(tmp_path / "report.html").as_uri()] * len(pages)
+    assert errors == []
 
 
 def columns(page: Page, number: int) -> list[str]:
@@ -65,7 +65,7 @@ def test_the_charts_are_drawn(show: Show, close: Outcome) -> None:
     page = show(close)
     stack = page.locator("svg.stack rect")
     widths = [box["width"] for rect in stack.all() if (box := rect.bounding_box())]
-    assert len(widths) == 4  # none is in b only
+    assert len(widths) == 4  # no group is only in b
     assert widths[0] > 10 * widths[1] > 0
     bars = page.locator(".chart").first.locator("rect")
     assert bars.count() == 6
@@ -76,9 +76,7 @@ def test_the_charts_are_drawn(show: Show, close: Outcome) -> None:
     assert page.locator(".legend svg").first.bounding_box()
 
 
-def test_amounts_are_written_as_the_reader_does_with_all_their_digits(
-    show: Show, hostile: Outcome
-) -> None:
+def test_amounts_are_formatted_for_the_locale_with_all_digits(show: Show, hostile: Outcome) -> None:
     page = show(hostile)
     amount = page.locator("table.groups data[value='123456789012345678.12']").first
     assert amount.inner_text() == "123.456.789.012.345.678,12"
@@ -87,9 +85,7 @@ def test_amounts_are_written_as_the_reader_does_with_all_their_digits(
     assert small.inner_text() == "-5,00"
 
 
-def test_rows_are_sorted_by_a_click_on_a_heading_or_by_the_keyboard(
-    show: Show, close: Outcome
-) -> None:
+def test_a_click_or_a_key_on_a_heading_sorts_the_rows(show: Show, close: Outcome) -> None:
     page = show(close)
     assert columns(page, 3)[:2] == ["2024004", "2024007"]
     period = page.get_by_role("button", name="period", exact=True)
@@ -101,10 +97,10 @@ def test_rows_are_sorted_by_a_click_on_a_heading_or_by_the_keyboard(
     assert columns(page, 3) == sorted(columns(page, 3), reverse=True)
     page.get_by_role("button", name="b", exact=True).click()
     assert columns(page, 6)[0] == "81.238,94"
-    assert columns(page, 6)[-1] == "no row"
+    assert columns(page, 6)[-1] == "no rows"
     page.get_by_role("button", name="b", exact=True).click()
     assert columns(page, 6)[0] == "384.517,74"
-    assert columns(page, 6)[-1] == "no row"
+    assert columns(page, 6)[-1] == "no rows"
     assert page.locator("th[aria-sort]").count() == 1
 
 
@@ -116,7 +112,7 @@ def test_amounts_beyond_binary_floats_are_sorted_exactly(show: Show, hostile: Ou
     assert amounts == sorted(amounts)
 
 
-def test_rows_are_filtered_by_their_keys_and_classes(show: Show, close: Outcome) -> None:
+def test_rows_are_filtered_by_key_and_class(show: Show, close: Outcome) -> None:
     page = show(close)
     page.get_by_role("searchbox").fill("1003")
     assert page.locator("table.groups > tbody:visible").count() == 1
@@ -127,7 +123,7 @@ def test_rows_are_filtered_by_their_keys_and_classes(show: Show, close: Outcome)
     assert page.get_by_role("status").inner_text() == "2 of 6 shown"
 
 
-def test_the_rows_behind_a_group_open_and_stay_with_it(show: Show, close: Outcome) -> None:
+def test_the_rows_behind_a_group_open_and_move_with_it(show: Show, close: Outcome) -> None:
     page = show(close)
     button = page.get_by_role("button", name="Rows behind company 1001, period 2024007")
     behind = page.locator(f"[id='{button.get_attribute('aria-controls')}']")
@@ -138,14 +134,14 @@ def test_the_rows_behind_a_group_open_and_stay_with_it(show: Show, close: Outcom
     assert button.get_attribute("aria-expanded") == "true"
     a, b = behind.locator(".side").all()
     assert a.locator("tbody tr").count() == 40
-    assert "no row" in b.inner_text()
+    assert "no rows" in b.inner_text()
     page.get_by_role("button", name="period", exact=True).click()
     assert behind.locator("xpath=..").locator("td.key").nth(1).inner_text() == "2024007"
     button.click()
     assert behind.is_hidden()
 
 
-def test_hostile_values_are_shown_and_not_run(show: Show, hostile: Outcome) -> None:
+def test_hostile_values_are_shown_but_not_run(show: Show, hostile: Outcome) -> None:
     page = show(hostile)
     assert page.evaluate("window.pwned") is None
     shown = [text for text in columns(page, 2) if "pwned = 1" in text]
@@ -153,9 +149,7 @@ def test_hostile_values_are_shown_and_not_run(show: Show, hostile: Outcome) -> N
     assert page.locator("main img, main h1, main b, main i, main u").count() == 0
 
 
-def test_a_script_that_is_not_the_pages_own_is_not_run(
-    browser: Browser, close: Outcome, tmp_path: Path
-) -> None:
+def test_an_added_script_does_not_run(browser: Browser, close: Outcome, tmp_path: Path) -> None:
     page = write_html([close])
     file = tmp_path / "changed.html"
     file.write_text(page.replace("</main>", "</main><script>window.pwned = 3</script>"))
@@ -166,7 +160,7 @@ def test_a_script_that_is_not_the_pages_own_is_not_run(
 
 
 @pytest.mark.parametrize("width", [390, 1200])
-def test_the_page_itself_never_scrolls_sideways(
+def test_the_page_never_scrolls_sideways(
     width: int, show: Show, close: Outcome, hostile: Outcome
 ) -> None:
     page = show(close, hostile, width=width)
@@ -177,7 +171,7 @@ def test_the_page_itself_never_scrolls_sideways(
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def test_dark_and_light_are_told_apart_and_texts_can_be_read(show: Show, close: Outcome) -> None:
+def test_dark_and_light_themes_have_enough_contrast(show: Show, close: Outcome) -> None:
     for dark in (False, True):
         page = show(close, dark=dark)
         paper, ink = page.locator("body").evaluate(
@@ -193,7 +187,7 @@ def test_dark_and_light_are_told_apart_and_texts_can_be_read(show: Show, close: 
         assert _contrast(panel, faint) >= 4.5
 
 
-def test_equal_and_failed_comparisons_have_their_page(
+def test_equal_and_failed_comparisons_are_shown(
     show: Show, equal: Outcome, failed: Outcome
 ) -> None:
     page = show(equal, failed)

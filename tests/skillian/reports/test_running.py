@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.skillian.reports.comparisons import asked, outcomes_of
+from tests.skillian.reports.comparisons import comparison_of, outcomes_of
 
 from skillian.data.comparison.engine import ComparisonEngine
 from skillian.data.declare.sources import SourceRegistry
@@ -19,7 +19,7 @@ from skillian.reports.outcome import Compared, Failed, Outcome
 from skillian.reports.running import AT_ONCE, open_engine, run_all
 
 
-def test_a_difference_is_explained_and_looked_into(close: Outcome) -> None:
+def test_a_difference_is_explained_and_drilled_into(close: Outcome) -> None:
     assert isinstance(close, Compared)
     assert close.explanation is not None
     assert close.explanation.measures[0].sentence().startswith("98.3 %")
@@ -30,72 +30,72 @@ def test_a_difference_is_explained_and_looked_into(close: Outcome) -> None:
     assert (close.drilled[1].a.row_count, close.drilled[1].b.row_count) == (40, 0)
 
 
-def test_equal_sources_are_not_looked_into(equal: Outcome) -> None:
+def test_equal_sources_are_not_explained(equal: Outcome) -> None:
     assert isinstance(equal, Compared)
     assert (equal.explanation, equal.rows, equal.drilled) == (None, None, ())
 
 
-def test_what_cannot_be_compared_says_why_and_the_others_go_on(failed: Outcome, demo: Path) -> None:
+def test_a_failure_has_its_reason(failed: Outcome, demo: Path) -> None:
     assert isinstance(failed, Failed)
     assert "has no order" in failed.reason
 
 
-def test_a_result_stands_whatever_its_explanation_fails_of(
+def test_a_result_stands_when_its_explanation_fails(
     demo: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def failing(*_: Any, **__: Any) -> Any:
         raise QueryError("there is no room left to compare in")
 
     monkeypatch.setattr(ComparisonEngine, "explain", failing)
-    [found] = outcomes_of(demo, asked())
-    assert isinstance(found, Compared)
-    assert found.verdict == "findings"
-    assert found.rows is not None
-    assert found.explanation is not None
-    [note] = found.explanation.sentences
-    assert note == "The gap is not explained: there is no room left to compare in"
+    [outcome] = outcomes_of(demo, comparison_of())
+    assert isinstance(outcome, Compared)
+    assert outcome.verdict == "findings"
+    assert outcome.rows is not None
+    assert outcome.explanation is not None
+    [note] = outcome.explanation.sentences
+    assert note == "The gap could not be explained: there is no room left to compare in"
     for write in (write_markdown, write_html, write_json):
-        assert note in write([found])
+        assert note in write([outcome])
 
 
-async def test_all_are_run_in_their_order_a_few_at_once(
+async def test_all_comparisons_run_in_order_a_few_at_a_time(
     demo: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     running, most = 0, 0
     compare = ComparisonEngine.compare
-    told: dict[str, list[str]] = {}
+    progress: dict[str, list[str]] = {}
 
-    async def counted(*arguments: Any, **named: Any) -> Any:
+    async def counted(*arguments: Any, **options: Any) -> Any:
         nonlocal running, most
         running += 1
         most = max(most, running)
         try:
             for _ in range(5):  # long enough for others to start
                 await asyncio.sleep(0)
-            return await compare(*arguments, **named)
+            return await compare(*arguments, **options)
         finally:
             running -= 1
 
     monkeypatch.setattr(ComparisonEngine, "compare", counted)
     names = [str(number) for number in range(9)]
-    comparisons = [asked(name=name, filters={"period": f"202400{name}"}) for name in names]
+    comparisons = [comparison_of(name=name, filters={"period": f"202400{name}"}) for name in names]
     async with open_engine(SourceRegistry.load(demo), 10) as engine:
-        found = await run_all(
+        outcomes = await run_all(
             engine,
             comparisons,
             Depth(),
-            lambda name, doing: told.setdefault(name, []).append(doing),
+            lambda name, activity: progress.setdefault(name, []).append(activity),
         )
-    assert [outcome.asked.name for outcome in found] == names
-    assert found[0].verdict == "failed"
+    assert [outcome.comparison.name for outcome in outcomes] == names
+    assert outcomes[0].verdict == "failed"
     assert most == AT_ONCE
-    assert set(told) == set(names)
-    assert all(doings[0] == "comparing" and doings[-1] == "" for doings in told.values())
+    assert set(progress) == set(names)
+    assert all((each[0], each[-1]) == ("comparing", "") for each in progress.values())
 
 
 @pytest.fixture
 def two_databases(tmp_path: Path) -> Path:
-    """The demo's sources, each on a connection of its own."""
+    """The demo's sources, each with its own connection."""
     sources = write_demo(tmp_path)
     head, bpc = sources.read_text(encoding="utf-8").split("  bpc_reporting:")
     head = head.replace("  demo:", "  other: duckdb:///ledger.duckdb\n  demo:")
@@ -104,19 +104,21 @@ def two_databases(tmp_path: Path) -> Path:
     return sources
 
 
-async def test_what_comes_in_from_two_databases_is_told(two_databases: Path) -> None:
-    told: list[str] = []
+async def test_the_progress_of_two_databases_is_reported(two_databases: Path) -> None:
+    progress: list[str] = []
     async with open_engine(SourceRegistry.load(two_databases), 10) as engine:
-        [found] = await run_all(engine, [asked()], Depth(), lambda _, doing: told.append(doing))
-    assert found.verdict == "findings"
-    assert any("fi_reporting: 36 groups" in doing and "bpc" in doing for doing in told)
+        [outcome] = await run_all(
+            engine, [comparison_of()], Depth(), lambda _, activity: progress.append(activity)
+        )
+    assert outcome.verdict == "findings"
+    assert any("fi_reporting: 36 groups" in each and "bpc" in each for each in progress)
 
 
-async def test_a_report_is_whole_where_servers_keep_nothing(tmp_path: Path) -> None:
+async def test_a_report_is_complete_without_a_cache(tmp_path: Path) -> None:
     sources = write_demo(tmp_path)
     text = sources.read_text(encoding="utf-8")
     sources.write_text(text.replace("seconds: 3600", "seconds: 0"))
     async with open_engine(SourceRegistry.load(sources), 10) as engine:
-        [found] = await run_all(engine, [asked()], Depth(5, 2), lambda *_: None)
-    assert isinstance(found, Compared)
-    assert len(found.drilled) == 2
+        [outcome] = await run_all(engine, [comparison_of()], Depth(5, 2), lambda *_: None)
+    assert isinstance(outcome, Compared)
+    assert len(outcome.drilled) == 2

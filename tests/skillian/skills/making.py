@@ -21,7 +21,7 @@ def tools(services):
 
 
 def make_skill(parent: Path, name: str, files: Mapping[str, str] | None = None) -> Path:
-    """A skill folder with instructions `Use NAME.` and these files besides."""
+    """Write a skill folder with the instructions `Use NAME.` and these files."""
     folder = parent / name
     folder.mkdir(parents=True)
     front = f"---\nname: {name}\ndescription: About {name}.\n---\n\nUse {name}.\n"

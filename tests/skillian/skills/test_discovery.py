@@ -1,4 +1,4 @@
-"""Skills are found in the package, in named folders and in installed packages."""
+"""Skills are found in the package, in configured folders and in installed packages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def names(*paths: Path) -> list[str]:
     return [folder.name for folder in find_skills(paths)]
 
 
-def test_those_of_the_package_are_always_there() -> None:
+def test_the_bundled_skills_are_always_found() -> None:
     assert find_skills() == OURS
 
 
@@ -37,7 +37,7 @@ def test_a_path_without_a_skill_is_an_error(tmp_path: Path) -> None:
         find_skills([tmp_path / "nothing"])
 
 
-def test_a_link_among_the_skills_is_refused(tmp_path: Path) -> None:
+def test_a_skill_that_is_a_link_is_refused(tmp_path: Path) -> None:
     outside = make_skill(tmp_path / "outside", "one")
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "one").symlink_to(outside)
@@ -47,7 +47,7 @@ def test_a_link_among_the_skills_is_refused(tmp_path: Path) -> None:
 
 @pytest.fixture
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of installed packages, with one that brings the skill `brought`."""
+    """A folder of installed packages, one of which has the skill `brought`."""
     site = tmp_path / "site"
     make_skill(site / "bringing", "brought")
     (site / "bringing" / "__init__.py").write_text(
@@ -60,7 +60,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def enter(site: Path, value: str) -> None:
-    """What an installer writes for an entry point."""
+    """Write the metadata of an entry point, as an installer does."""
     folder = site / "bringing-1.0.dist-info"
     folder.mkdir()
     (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: bringing\nVersion: 1.0\n")
@@ -68,19 +68,19 @@ def enter(site: Path, value: str) -> None:
 
 
 @pytest.mark.parametrize("value", ["bringing:PATH", "bringing:find"])
-def test_an_installed_package_brings_a_skill(installed: Path, value: str) -> None:
+def test_an_installed_package_can_have_a_skill(installed: Path, value: str) -> None:
     enter(installed, value)
     assert names() == ["data-analyst", "brought"]
 
 
 @pytest.mark.parametrize("value", ["bringing:WRONG", "bringing:absent", "absent:find"])
-def test_an_entry_point_that_is_wrong_is_named(installed: Path, value: str) -> None:
+def test_a_wrong_entry_point_is_named(installed: Path, value: str) -> None:
     enter(installed, value)
     with pytest.raises(SkillianError, match=f"entry point '{value}'"):
         find_skills()
 
 
-def test_the_faults_of_all_skills_are_told_at_once(tmp_path: Path) -> None:
+def test_the_faults_of_all_skills_are_reported_together(tmp_path: Path) -> None:
     for name in ("one", "two"):
         folder = make_skill(tmp_path, name)
         (folder / "SKILL.md").write_text("---\nname: other\ndescription: x\n---\n")
@@ -89,17 +89,17 @@ def test_the_faults_of_all_skills_are_told_at_once(tmp_path: Path) -> None:
     assert len(raised.value.faults) == 2
 
 
-def test_two_skills_of_one_name_and_two_tools_of_one_name(tmp_path: Path) -> None:
+def test_duplicate_names_of_skills_and_tools_are_refused(tmp_path: Path) -> None:
     make_skill(tmp_path / "a", "one", {"tools.py": TOOLS})
     make_skill(tmp_path / "b", "one")
     make_skill(tmp_path / "c", "two", {"tools.py": TOOLS})
-    with pytest.raises(SkillianError, match="two skills called 'one'"):
+    with pytest.raises(SkillianError, match="two skills with the name 'one'"):
         load_registry(None, [tmp_path / "a", tmp_path / "b"])
-    with pytest.raises(SkillianError, match="'TOOL' of skill 'two' is taken by skill 'one'"):
+    with pytest.raises(SkillianError, match="'one' and 'two' both have a tool 'TOOL'"):
         load_registry(None, [tmp_path / "a", tmp_path / "c"])
 
 
-def test_the_librarys_tools_are_taken_too(tmp_path: Path) -> None:
+def test_the_tool_names_of_the_library_are_reserved(tmp_path: Path) -> None:
     make_skill(tmp_path, "one", {"tools.py": TOOLS.replace("TOOL", "search_knowledge")})
-    with pytest.raises(SkillianError, match="'search_knowledge' of skill 'library' is taken"):
+    with pytest.raises(SkillianError, match="and 'library' both have a tool 'search_knowledge'"):
         load_registry(None, [tmp_path])

@@ -1,4 +1,4 @@
-"""The rules of the Agent Skills format: each fault with its line, all at once."""
+"""The rules of the Agent Skills format: all faults are reported with their lines."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def front(**keys: str) -> str:
     return f"---\n{lines}---\nDo it.\n"
 
 
-def test_all_that_a_skill_may_say_of_itself(tmp_path: Path) -> None:
-    found, instructions = read_skill_file(write(tmp_path, WHOLE))
-    assert (found.name, found.description) == ("my-skill", "Does it, well.")
-    assert (found.license, found.compatibility) == ("MIT", "needs a database")
-    assert found.metadata == {"author": "somebody", "version": "1.10"}
-    assert found.allowed_tools == ("read", "write")
+def test_all_keys_of_the_front_matter_are_read(tmp_path: Path) -> None:
+    front, instructions = read_skill_file(write(tmp_path, WHOLE))
+    assert (front.name, front.description) == ("my-skill", "Does it, well.")
+    assert (front.license, front.compatibility) == ("MIT", "needs a database")
+    assert front.metadata == {"author": "somebody", "version": "1.10"}
+    assert front.allowed_tools == ("read", "write")
     assert instructions == "Do it --- well."
 
 
@@ -57,7 +57,9 @@ def test_all_that_a_skill_may_say_of_itself(tmp_path: Path) -> None:
         {"allowed_tools": "\n- read\n- write"},
     ],
 )
-def test_what_the_reference_checker_takes_is_taken(tmp_path: Path, keys: dict[str, str]) -> None:
+def test_what_the_reference_checker_accepts_is_accepted(
+    tmp_path: Path, keys: dict[str, str]
+) -> None:
     path = write(tmp_path, front(**keys))
     assert skills_ref.validate(path.parent) == []
     assert read_skill_file(path)[1] == "Do it."
@@ -67,9 +69,9 @@ def test_what_the_reference_checker_takes_is_taken(tmp_path: Path, keys: dict[st
     ("keys", "line", "reason"),
     [
         ({"name": "My-Skill"}, 2, "lower case"),
-        ({"name": "my--skill"}, 2, "one at a time"),
-        ({"name": "-my-skill"}, 2, "one at a time"),
-        ({"name": "my_skill"}, 2, "other characters"),
+        ({"name": "my--skill"}, 2, "between letters or digits"),
+        ({"name": "-my-skill"}, 2, "between letters or digits"),
+        ({"name": "my_skill"}, 2, "characters other than"),
         ({"name": "x" * 65}, 2, "65 characters"),
         ({"name": "other"}, 2, "its folder 'my-skill'"),
         ({"name": ""}, 2, "empty"),
@@ -92,13 +94,13 @@ def test_what_the_reference_checker_refuses_is_refused_with_its_line(
     assert reason in str(fault)
 
 
-def test_all_faults_are_told_at_once(tmp_path: Path) -> None:
+def test_all_faults_are_reported_together(tmp_path: Path) -> None:
     path = write(tmp_path, "---\nname: My\nversion: 1\nlicense: ''\n---\n")
     with pytest.raises(ConfigurationError) as raised:
         read_skill_file(path)
-    said = [(fault.line, fault.message) for fault in raised.value.faults]
-    assert [line for line, _ in said] == [1, 2, 2, 3, 4]
-    assert "has no 'description'" in said[0][1]
+    faults = [(fault.line, fault.message) for fault in raised.value.faults]
+    assert [line for line, _ in faults] == [1, 2, 2, 3, 4]
+    assert "has no 'description'" in faults[0][1]
 
 
 @pytest.mark.parametrize(
@@ -107,20 +109,22 @@ def test_all_faults_are_told_at_once(tmp_path: Path) -> None:
         ("", 1, "does not start with front matter"),
         ("Do it.", 1, "does not start with front matter"),
         ("---\nname: a\n", 1, "does not start with front matter"),
-        ("---\n- a\n---\n", 2, "no mapping"),
-        ("---\n---\n", 2, "no mapping"),
-        ("---\nname: a\nlicense: [\n---\n", 4, "no YAML"),
+        ("---\n- a\n---\n", 2, "not a mapping"),
+        ("---\n---\n", 2, "not a mapping"),
+        ("---\nname: a\nlicense: [\n---\n", 4, "not YAML"),
         ("---\nname: a\nname: b\n---\n", 2, "a key twice"),
-        ("---\nname: &a [*a]\n---\n", 2, "refers to itself"),
+        ("---\nname: &a [*a]\n---\n", 2, "has an alias"),
     ],
 )
-def test_what_is_no_front_matter(tmp_path: Path, text: str, line: int, reason: str) -> None:
+def test_invalid_front_matter_is_reported_with_its_line(
+    tmp_path: Path, text: str, line: int, reason: str
+) -> None:
     with pytest.raises(ConfigurationError, match=reason) as raised:
         read_skill_file(write(tmp_path, text))
     assert raised.value.faults[0].line == line
 
 
-def test_a_file_that_is_not_there_or_no_text(tmp_path: Path) -> None:
+def test_a_missing_or_binary_file_is_reported(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="No such file"):
         read_skill_file(tmp_path / "SKILL.md")
     (tmp_path / "SKILL.md").write_bytes(b"---\n\xff\n---\n")

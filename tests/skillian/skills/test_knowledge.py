@@ -35,7 +35,7 @@ def passages(text: str) -> list[tuple[str, str]]:
     return [(each.heading, each.text) for each in split_passages("skill", "a.md", text)]
 
 
-def test_a_passage_is_what_stands_under_one_heading() -> None:
+def test_a_passage_is_the_text_under_one_heading() -> None:
     assert passages(TEXT) == [
         ("", "Before any heading."),
         ("Gaps > Double loads", "A load ran twice.\n\n```sh\n# no heading\n```"),
@@ -49,7 +49,7 @@ def knowledge(*texts: str) -> Knowledge:
     return Knowledge(Passage("s", "f.md", f"H{at}", text) for at, text in enumerate(texts))
 
 
-def test_words_are_found_in_any_form_and_case() -> None:
+def test_words_match_in_any_form_and_case() -> None:
     index = knowledge("Postings came late.", "A période ends.", "Nothing of it.")
     assert [each.heading for each in index.search("POSTED documents")] == ["H0"]
     assert [each.heading for each in index.search("periode")] == ["H1"]
@@ -89,7 +89,7 @@ def test_a_query_has_no_operators(query: str) -> None:
     assert [each.heading for each in index.search("late")] == ["H0"]
 
 
-def test_only_words_that_say_something_count_unless_there_are_no_others() -> None:
+def test_stop_words_count_only_if_there_are_no_other_words() -> None:
     index = knowledge("what it is", "the gap")
     assert [each.heading for each in index.search("what is the gap")] == ["H1"]
     assert [each.heading for each in index.search("what is")] == ["H0"]
@@ -102,15 +102,15 @@ def test_a_long_passage_is_cut_for_a_model() -> None:
 
 
 def test_the_bundled_knowledge_answers_what_people_ask() -> None:
-    """The figures of docs/decisions/0007: a change that loses one is to be looked at."""
+    """The figures of docs/decisions/0007; check a change that lowers one."""
     skill = load_skill(BUNDLED / "data-analyst", None)
     index = Knowledge(skill.knowledge)
     with (Path(__file__).parent / "knowledge_questions.toml").open("rb") as file:
         questions = tomllib.load(file)["question"]
     places: list[int] = []
     for each in questions:
-        found = [passage.heading.split(" > ")[-1] for passage in index.search(each["ask"])]
-        places.append(found.index(each["heading"]) if each["heading"] in found else 99)
+        headings = [passage.heading.split(" > ")[-1] for passage in index.search(each["ask"])]
+        places.append(headings.index(each["heading"]) if each["heading"] in headings else 99)
     assert len(questions) == 30
     assert sum(place == 0 for place in places) >= 23
     assert sum(place < 3 for place in places) >= 26

@@ -1,4 +1,4 @@
-"""Instructions and files are given step by step; knowledge is searched."""
+"""The library: instructions and files page by page, and the search for knowledge."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from skillian.skills.registry import SkillRegistry
 
 @pytest.fixture
 def many(tmp_path: Path) -> SkillRegistry:
-    """More skills than a prompt should hold, with instructions of some length."""
+    """More skills than fit into a prompt."""
     for name in ("one", "two", "three"):
         folder = make_skill(tmp_path, name, {"references/guide.md": f"The guide of {name}."})
         with (folder / "SKILL.md").open("a") as file:
@@ -22,7 +22,7 @@ def many(tmp_path: Path) -> SkillRegistry:
     return load_registry(None, [tmp_path])
 
 
-def test_of_few_skills_the_prompt_holds_all(tmp_path: Path) -> None:
+def test_the_prompt_holds_the_instructions_of_few_skills(tmp_path: Path) -> None:
     folder = make_skill(tmp_path, "one")
     with (folder / "SKILL.md").open("a") as file:
         file.write("Long. " * 2000 + "The end.")
@@ -32,13 +32,13 @@ def test_of_few_skills_the_prompt_holds_all(tmp_path: Path) -> None:
     assert "read_skill" not in [tool.name for tool in registry.get_all_tools()]
 
 
-def test_of_many_short_skills_the_prompt_holds_all(tmp_path: Path) -> None:
+def test_the_prompt_holds_the_instructions_of_many_short_skills(tmp_path: Path) -> None:
     for at in range(9):
         make_skill(tmp_path, f"skill-{at}")
     assert "Use skill-8." in load_registry(None, [tmp_path]).system_prompt()
 
 
-def test_of_many_skills_the_prompt_holds_names_and_descriptions(many: SkillRegistry) -> None:
+def test_the_prompt_holds_only_descriptions_of_many_skills(many: SkillRegistry) -> None:
     prompt = many.system_prompt()
     assert "# Skill: two\nAbout two." in prompt
     assert "Use two." not in prompt
@@ -81,7 +81,7 @@ async def test_the_pages_of_a_text_are_the_text(tmp_path: Path) -> None:
         ({"name": "two", "offset": -1}, "validation_error"),
     ],
 )
-async def test_nothing_else_is_read(
+async def test_other_names_and_files_are_refused(
     many: SkillRegistry, tmp_path: Path, arguments: dict[str, object], kind: str
 ) -> None:
     result = await many.get_tool("read_skill").aexecute(**arguments)
@@ -92,8 +92,8 @@ async def test_nothing_else_is_read(
 async def test_knowledge_of_all_skills_is_searched(tmp_path: Path) -> None:
     make_skill(tmp_path, "one", {"knowledge/deep/a.md": "# Zebras\nThey have stripes."})
     registry = load_registry(None, [tmp_path])
-    found = await registry.get_tool("search_knowledge").aexecute(query="a zebra")
-    assert found == {
+    result = await registry.get_tool("search_knowledge").aexecute(query="a zebra")
+    assert result == {
         "passages": [
             {
                 "skill": "one",

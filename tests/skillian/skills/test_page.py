@@ -1,4 +1,4 @@
-"""docs/skills.md, done as it says: in an empty folder, with nothing but the commands."""
+"""The steps of docs/skills.md, in an empty folder."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ ANSWERS = (
 
 
 @pytest.mark.timeout(180)
-def test_the_page_leads_to_a_skill_that_answers(tmp_path: Path) -> None:
-    """Each block in its turn: a file is written, a command is run."""
+def test_the_steps_of_the_page_make_a_working_skill(tmp_path: Path) -> None:
+    """Run the blocks in order: write each file, run each command."""
     environment = {
         "PATH": os.pathsep.join([str(Path(sys.executable).parent), "/usr/bin", "/bin"]),
         "HOME": str(tmp_path),

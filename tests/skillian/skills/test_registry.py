@@ -28,18 +28,18 @@ def test_tools_are_found_by_name_over_all_skills() -> None:
     assert [s.name for s in registry.get_all_skills()] == ["one", "two"]
 
 
-def test_an_unknown_tool_comes_with_the_nearest_names() -> None:
+def test_an_unknown_tool_is_reported_with_the_nearest_names() -> None:
     with pytest.raises(UnknownNameError, match="compare_sources"):
         SkillRegistry([skill("one", "compare_sources")]).get_tool("compare_source")
 
 
-def test_a_tool_name_taken_twice_names_both_skills() -> None:
-    with pytest.raises(SkillianError, match=r"'a' of skill 'two' is taken by skill 'one'"):
+def test_a_duplicate_tool_name_is_reported_with_both_skills() -> None:
+    with pytest.raises(SkillianError, match="'one' and 'two' both have a tool 'a'"):
         SkillRegistry([skill("one", "a"), skill("two", "a")])
 
 
-def test_a_skill_name_taken_twice() -> None:
-    with pytest.raises(SkillianError, match="two skills called 'one'"):
+def test_a_duplicate_skill_name_is_refused() -> None:
+    with pytest.raises(SkillianError, match="two skills with the name 'one'"):
         SkillRegistry([skill("one"), skill("one")])
 
 

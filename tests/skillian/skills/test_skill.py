@@ -31,18 +31,18 @@ async def _run(asked: Input) -> Mapping[str, Any]:
 TOOL = SkillTool("look", "Look into a source.", Input, _run)
 
 
-async def test_a_valid_call_gives_the_result() -> None:
+async def test_a_valid_call_returns_the_result() -> None:
     assert await TOOL.aexecute(source="ledger", limit="3") == {"source": "ledger", "limit": 3}
 
 
-async def test_wrong_arguments_are_a_validation_error_that_names_the_field() -> None:
+async def test_invalid_arguments_are_a_validation_error_that_names_the_field() -> None:
     result = await TOOL.aexecute(limit="many")
     assert (result["error"], result["type"]) == (True, "validation_error")
     assert "source" in result["message"]
     assert "limit" in result["message"]
 
 
-async def test_an_unknown_source_comes_with_those_there_are() -> None:
+async def test_an_unknown_source_is_reported_with_the_available_ones() -> None:
     result = await TOOL.aexecute(source="missing")
     assert result["type"] == "not_found"
     assert set(result["available_sources"]) == {"ledger", "plan"}
@@ -53,7 +53,7 @@ async def test_a_failing_statement_is_a_query_error() -> None:
     assert result["type"] == "query_error"
 
 
-async def test_a_bug_is_logged_and_its_text_kept_from_the_model(
+async def test_an_exception_is_logged_and_hidden_from_the_model(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     with caplog.at_level(logging.ERROR, "skillian"):

@@ -1,4 +1,4 @@
-"""A new skill: it is right and works from the start."""
+"""A new skill is valid and works."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ def test_the_starter_is_a_skill_itself() -> None:
 
 
 @pytest.mark.parametrize("name", ["", "Contacts", "a b", "../up", "-a", "a--b", "9a", "a" * 65])
-def test_a_name_that_is_none_writes_nothing(tmp_path: Path, name: str) -> None:
+def test_an_invalid_name_writes_nothing(tmp_path: Path, name: str) -> None:
     with pytest.raises(SkillianError, match="cannot be called"):
         write_skill(name, tmp_path / "in")
     assert not (tmp_path / "in").exists()
 
 
-def test_what_is_there_is_not_replaced(tmp_path: Path) -> None:
+def test_an_existing_folder_is_not_replaced(tmp_path: Path) -> None:
     (tmp_path / "contacts").mkdir()
-    with pytest.raises(SkillianError, match="is there already"):
+    with pytest.raises(SkillianError, match="exists already"):
         write_skill("contacts", tmp_path)
     assert list((tmp_path / "contacts").iterdir()) == []

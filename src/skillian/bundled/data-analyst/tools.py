@@ -1,6 +1,6 @@
 """The tools of the data-analyst skill: the engines of skillian, for a model to call.
 
-What a model reads is bounded: long texts are cut, and lists end where the next page begins.
+Results are bounded: long texts are cut, and long lists are paged.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class QuerySourceInput(Input):
     measures: list[str] | None = Field(None, description="What to aggregate.")
     filters: dict[str, Any] | None = Field(None, description=FILTERS)
     order: list[str] | None = Field(None, description='Columns, "-" before one for descending.')
-    limit: int = Field(50, ge=1, le=1000, description="Rows at most.")
+    limit: int = Field(50, ge=1, le=1000, description="The maximum number of rows.")
 
 
 class CompareSourcesInput(Input):
@@ -80,89 +80,96 @@ class CompareSourcesInput(Input):
     filters: dict[str, Any] | None = Field(None, description=FILTERS)
     thresholds: Thresholds | None = Field(
         None,
-        description="Limits of the classes: absolute, percentage or both; of both, both must be"
-        " kept. Leave out for the configured ones.",
+        description="Limits of the classes: absolute, percentage or both; if both are given, both"
+        " must be met. Leave out for the configured ones.",
     )
 
 
-class OfComparison(Input):
-    """What all tools need that look further into a comparison."""
+class ComparisonInput(Input):
+    """The arguments of tools that look further into a comparison."""
 
     cache_key: str = Field(description="The `cache_key` that compare_sources gave.")
 
 
-class ExplainDifferenceInput(OfComparison):
+class ExplainDifferenceInput(ComparisonInput):
     """The arguments of `explain_difference`."""
 
     dimensions: list[str] | None = Field(
-        None, description="Others to break the gap down by; see `unused_dimensions`."
+        None, description="More dimensions to break the gap down by; see `unused_dimensions`."
     )
 
 
-class DrillDownInput(OfComparison):
+class DrillDownInput(ComparisonInput):
     """The arguments of `drill_down`."""
 
     key: dict[str, Any] = Field(description="The group: a value, or null, for each dimension.")
-    limit: int = Field(20, ge=1, le=100, description="Rows of each side at most.")
+    limit: int = Field(20, ge=1, le=100, description="The maximum number of rows of each side.")
 
 
-class GetComparisonRowsInput(OfComparison):
+class GetComparisonRowsInput(ComparisonInput):
     """The arguments of `get_comparison_rows`."""
 
     status: list[Status] | Status | None = Field(
-        None, description="Classes wanted; leave out for all that differ."
+        None, description="The classes to return; leave out for all that differ."
     )
     offset: int = Field(0, ge=0, description="How many groups to skip.")
-    limit: int = Field(20, ge=1, le=100, description="Groups at most.")
+    limit: int = Field(20, ge=1, le=100, description="The maximum number of groups.")
 
 
 class DataAnalyst:
-    """The tools' work, over these services."""
+    """The work of the tools.
+
+    Args:
+        services: The sources and the comparisons.
+        last: The last comparison of each session.
+    """
 
     def __init__(self, services: DataServices, last: LastComparisons) -> None:
         self._services = services
         self._last = last
 
     async def list_sources(self, _: ListSourcesInput) -> Mapping[str, Any]:
-        """Each source in short."""
-        return {"sources": [self._short(one) for one in await self._services.catalogue.sources()]}
-
-    async def describe_source(self, asked: DescribeSourceInput) -> Mapping[str, Any]:
-        """One source with the types of its dimensions and values of them."""
-        found = await self._services.catalogue.source(asked.source)
-        dimensions = {
-            name: await self._dimension(asked.source, info)
-            for name, info in found.dimensions.items()
+        """A summary of each source."""
+        return {
+            "sources": [self._summary(info) for info in await self._services.catalogue.sources()]
         }
-        return {**self._short(found), "dimensions": dimensions, "measures": brief_measures(found)}
 
-    async def query_source(self, asked: QuerySourceInput) -> Mapping[str, Any]:
-        """Aggregated rows of one source, and the SQL that gave them."""
-        refuse_hidden(self._services.registry, [asked.source])
+    async def describe_source(self, arguments: DescribeSourceInput) -> Mapping[str, Any]:
+        """One source with the types and sample values of its dimensions."""
+        info = await self._services.catalogue.source(arguments.source)
+        dimensions = {
+            name: await self._dimension(arguments.source, dimension)
+            for name, dimension in info.dimensions.items()
+        }
+        return {**self._summary(info), "dimensions": dimensions, "measures": brief_measures(info)}
+
+    async def query_source(self, arguments: QuerySourceInput) -> Mapping[str, Any]:
+        """Aggregated rows of one source, and their SQL."""
+        refuse_hidden(self._services.registry, [arguments.source])
         result = await self._services.query.query(
-            asked.source,
-            asked.dimensions,
-            asked.measures,
-            asked.filters,
-            order=asked.order,
-            limit=asked.limit,
+            arguments.source,
+            arguments.dimensions,
+            arguments.measures,
+            arguments.filters,
+            order=arguments.order,
+            limit=arguments.limit,
         )
         return {**result.to_dict(), "rows": brief_rows(result)}
 
-    async def compare_sources(self, asked: CompareSourcesInput) -> Mapping[str, Any]:
-        """How many groups are in which class, and the largest differences."""
-        hidden = hidden_among(self._services.registry, (asked.source_a, asked.source_b))
+    async def compare_sources(self, arguments: CompareSourcesInput) -> Mapping[str, Any]:
+        """The number of groups in each class, and the largest differences."""
+        hidden = hidden_among(self._services.registry, (arguments.source_a, arguments.source_b))
         try:
             result = await self._services.comparison.compare(
-                asked.source_a,
-                asked.source_b,
-                asked.measures,
-                asked.align_on,
-                asked.filters,
-                thresholds=asked.thresholds,
+                arguments.source_a,
+                arguments.source_b,
+                arguments.measures,
+                arguments.align_on,
+                arguments.filters,
+                thresholds=arguments.thresholds,
             )
         except QueryError:
-            if hidden:  # the database's words may hold a value
+            if hidden:  # the message of the database may contain a value
                 names = " and ".join(hidden)
                 raise QueryError(
                     f"the statement failed; the values of {names} are hidden from language models,"
@@ -172,100 +179,104 @@ class DataAnalyst:
         self._last.note(result.cache_key)
         return comparison_counts(result) if hidden else brief_comparison(result)
 
-    async def explain_difference(self, asked: ExplainDifferenceInput) -> Mapping[str, Any]:
+    async def explain_difference(self, arguments: ExplainDifferenceInput) -> Mapping[str, Any]:
         """Which members of which dimensions carry the gap."""
-        hidden = hidden_among(self._services.registry, self._compared(asked))
-        found = await self._services.comparison.explain(asked.cache_key, asked.dimensions)
-        return explanation_shares(found) if hidden else brief_explanation(found)
-
-    async def drill_down(self, asked: DrillDownInput) -> Mapping[str, Any]:
-        """The rows behind one group, both sides."""
-        refuse_hidden(self._services.registry, self._compared(asked))
-        found = await self._services.comparison.drill_down(asked.cache_key, asked.key, asked.limit)
-        return {"key": asked.key, "a": brief_side(found.a), "b": brief_side(found.b)}
-
-    async def get_comparison_rows(self, asked: GetComparisonRowsInput) -> Mapping[str, Any]:
-        """A page of a comparison's groups."""
-        refuse_hidden(self._services.registry, self._compared(asked))
-        found = await self._services.comparison.rows(
-            asked.cache_key, asked.status, asked.offset, asked.limit
+        hidden = hidden_among(self._services.registry, self._compared(arguments))
+        explanation = await self._services.comparison.explain(
+            arguments.cache_key, arguments.dimensions
         )
-        return found.to_dict()
+        return explanation_shares(explanation) if hidden else brief_explanation(explanation)
 
-    def _compared(self, asked: OfComparison) -> tuple[str, str]:
-        result = self._services.comparison.remembered(asked.cache_key)
+    async def drill_down(self, arguments: DrillDownInput) -> Mapping[str, Any]:
+        """The rows behind one group, both sides."""
+        refuse_hidden(self._services.registry, self._compared(arguments))
+        rows = await self._services.comparison.drill_down(
+            arguments.cache_key, arguments.key, arguments.limit
+        )
+        return {"key": arguments.key, "a": brief_side(rows.a), "b": brief_side(rows.b)}
+
+    async def get_comparison_rows(self, arguments: GetComparisonRowsInput) -> Mapping[str, Any]:
+        """A page of a comparison's groups."""
+        refuse_hidden(self._services.registry, self._compared(arguments))
+        rows = await self._services.comparison.rows(
+            arguments.cache_key, arguments.status, arguments.offset, arguments.limit
+        )
+        return rows.to_dict()
+
+    def _compared(self, arguments: ComparisonInput) -> tuple[str, str]:
+        result = self._services.comparison.remembered(arguments.cache_key)
         return result.source_a, result.source_b
 
-    def _short(self, found: SourceInfo) -> dict[str, Any]:
-        hidden = bool(hidden_among(self._services.registry, [found.name]))
+    def _summary(self, info: SourceInfo) -> dict[str, Any]:
+        hidden = bool(hidden_among(self._services.registry, [info.name]))
         return {
-            "name": found.name,
-            "description": found.description,
-            "dimensions": {name: info.type for name, info in found.dimensions.items()},
-            "measures": {name: one.unit for name, one in found.measures.items()},
-            "row_count": found.row_count,
-            "freshness": None if hidden else jsonable(found.freshness),
+            "name": info.name,
+            "description": info.description,
+            "dimensions": {name: each.type for name, each in info.dimensions.items()},
+            "measures": {name: each.unit for name, each in info.measures.items()},
+            "row_count": info.row_count,
+            "freshness": None if hidden else jsonable(info.freshness),
             "values": "hidden" if hidden else "shown",
         }
 
     async def _dimension(self, source: str, info: DimensionInfo) -> dict[str, Any]:
-        told = {"type": info.type, "description": info.description, "synonyms": info.synonyms}
+        result = {"type": info.type, "description": info.description, "synonyms": info.synonyms}
         if hidden_among(self._services.registry, [source]):
-            return told
+            return result
         values = info.values
         if values is None:
-            found = await self._services.query.query(source, [info.name], limit=SAMPLES)
-            values = tuple(row[0] for row in found.rows)
-        shown = [brief_value(value) for value in values[:SAMPLES]]
+            sample = await self._services.query.query(source, [info.name], limit=SAMPLES)
+            values = tuple(row[0] for row in sample.rows)
+        samples = [brief_value(value) for value in values[:SAMPLES]]
         complete = info.values is not None and len(values) <= SAMPLES
-        return {**told, "values": shown, "more_values": not complete}
+        return {**result, "values": samples, "more_values": not complete}
 
 
 def tools(services: DataServices) -> list[SkillTool]:
-    """The tools, over these services."""
+    """Make the tools."""
     last = LastComparisons()
     analyst = DataAnalyst(services, last)
-    reading = partial(SkillTool, idempotent=True)
+    read_only = partial(SkillTool, idempotent=True)
     return [
-        reading(
+        read_only(
             "list_sources",
             "List the sources with their dimensions, measures, row count and freshness.",
             ListSourcesInput,
             analyst.list_sources,
         ),
-        reading(
+        read_only(
             "describe_source",
-            "Describe one source: the types of its dimensions with values of them, its measures.",
+            "Describe one source: its dimensions with types and sample values, and its measures.",
             DescribeSourceInput,
             analyst.describe_source,
         ),
-        reading(
+        read_only(
             "query_source",
-            "Aggregate the measures of one source, by dimensions if wanted. Gives rows and SQL.",
+            "Aggregate the measures of one source, by dimensions if needed. Returns rows and SQL.",
             QuerySourceInput,
             analyst.query_source,
         ),
-        reading(
+        read_only(
             "compare_sources",
             "Compare measures between two sources exactly, group by group: how many groups match,"
-            " the largest differences, and what they point at.",
+            " the largest differences, and what they point to.",
             CompareSourcesInput,
             analyst.compare_sources,
         ),
-        reading(
+        read_only(
             "explain_difference",
-            "Say which members of which dimensions carry the gap of a comparison, with their"
+            "Find which members of which dimensions carry the gap of a comparison, with their"
             " shares; the smallest explanation first.",
             ExplainDifferenceInput,
             analyst.explain_difference,
         ),
-        reading(
+        read_only(
             "drill_down",
             "Show the rows behind one group of a comparison, on both sides.",
             DrillDownInput,
             analyst.drill_down,
         ),
-        reading(
+        read_only(
             "get_comparison_rows",
             "Page through the groups of a comparison, the largest difference first.",
             GetComparisonRowsInput,

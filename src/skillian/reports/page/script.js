@@ -1,13 +1,13 @@
 "use strict";
 
-// Amounts as the reader writes them, with all of their digits: no number here is a binary float.
+// Amounts are formatted for the locale with all of their digits; none becomes a binary float.
 const whole = new Intl.NumberFormat(undefined, { numberingSystem: "latn" });
 const point = whole.formatToParts(1.5).find((part) => part.type === "decimal").value;
 
 function local(text) {
-  const found = /^(-?)(\d+)(?:\.(\d+))?$/.exec(text);
-  if (!found) return text;
-  const [, sign, digits, fraction] = found;
+  const match = /^(-?)(\d+)(?:\.(\d+))?$/.exec(text);
+  if (!match) return text;
+  const [, sign, digits, fraction] = match;
   return sign + whole.format(BigInt(digits)) + (fraction ? point + fraction : "");
 }
 
@@ -27,7 +27,7 @@ function words(cell) {
 }
 
 function compare(one, other, direction) {
-  if (one === null || other === null) return (one === null) - (other === null); // none is last
+  if (one === null || other === null) return (one === null) - (other === null); // missing values are last
   if (typeof one === "string") return direction * one.localeCompare(other, undefined, { numeric: true });
   return direction * ((one > other) - (one < other));
 }
@@ -43,12 +43,12 @@ function sort(table, heading) {
 }
 
 function filter(section, table) {
-  const wanted = section.querySelector(".search").value.trim().toLowerCase();
+  const search = section.querySelector(".search").value.trim().toLowerCase();
   const classes = new Set([...section.querySelectorAll("input:checked")].map((box) => box.value));
   let shown = 0;
   for (const body of table.tBodies) {
     const keys = [...body.rows[0].querySelectorAll(".key")].map((cell) => cell.textContent.toLowerCase());
-    body.hidden = !classes.has(body.dataset.status) || !keys.some((key) => key.includes(wanted));
+    body.hidden = !classes.has(body.dataset.status) || !keys.some((key) => key.includes(search));
     shown += !body.hidden;
   }
   show(section.querySelector(".shown"), String(shown));

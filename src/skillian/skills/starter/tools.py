@@ -21,19 +21,19 @@ class AskInput(BaseModel):
     topic: str = Field(description="What to look up, for example: example.")
 
 
-async def ask(asked: AskInput) -> Mapping[str, Any]:
-    """What is known of a topic. Raises `UnknownNameError`, which the model reads."""
-    if asked.topic not in TOPICS:
-        raise UnknownNameError("topic", asked.topic, TOPICS)
-    return {"topic": asked.topic, "answer": TOPICS[asked.topic]}
+async def ask(arguments: AskInput) -> Mapping[str, Any]:
+    """Look up a topic. The model reads the `UnknownNameError` that this raises."""
+    if arguments.topic not in TOPICS:
+        raise UnknownNameError("topic", arguments.topic, TOPICS)
+    return {"topic": arguments.topic, "answer": TOPICS[arguments.topic]}
 
 
 def tools(_services: object) -> list[SkillTool]:
-    """The tools; `_services` is what looks into the configured sources."""
+    """The tools; `_services` gives access to the configured sources."""
     return [
         SkillTool(
             name="ask_starter",
-            description="Say what is known of one topic.",
+            description="Return what is known about one topic.",
             input_model=AskInput,
             run=ask,
             phrases=("ask starter about",),

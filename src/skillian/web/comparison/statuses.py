@@ -63,7 +63,9 @@ class StatusBar:
         self._counts = comparison.result.summary.classes.to_dict()
         self._bar()
         with ui.element("div").classes("line").props('role=group aria-label="Classes shown"'):
-            self._buttons = {status: self._button(status) for status in STATUS_STYLES}
+            self._buttons: dict[Status, ui.button] = {
+                status: self._button(status) for status in STATUS_STYLES
+            }
         self._update()
 
     def _toggle(self, status: Status) -> None:
@@ -75,7 +77,7 @@ class StatusBar:
         self._update()
 
     def _bar(self) -> None:
-        counts = {status: self._counts[status] for status in STATUS_STYLES}
+        counts: dict[Status, int] = {each: self._counts[each] for each in STATUS_STYLES}
         description = ", ".join(f"{STATUS_STYLES[each].label} {counts[each]}" for each in counts)
         with ui.element("div").classes("status-bar") as whole:
             whole.props["role"] = "img"

@@ -50,7 +50,7 @@ def visit_of(request: Request, service: Service) -> Visit:
     return Visit(service, request.state.owner, request.cookies.get(THEME_COOKIE))
 
 
-class Frame(NamedTuple):
+class PageFrame(NamedTuple):
     """The elements that a view is built in; `drawer` is `main` if there is no drawer."""
 
     main: ui.element
@@ -61,7 +61,7 @@ class Frame(NamedTuple):
 @contextmanager
 def frame(
     visit: Visit, title: str, *, active: str = "", width: str = "", has_drawer: bool = False
-) -> Generator[Frame]:
+) -> Generator[PageFrame]:
     """Build the page around a view; build the view in the block.
 
     Args:
@@ -88,7 +88,7 @@ def frame(
                     link.props('aria-current="page"')
         theme_button(theme)
     with ui.element("div").classes(f"view {width}").props("id=main tabindex=-1") as main:
-        yield Frame(main, drawer or main, theme)
+        yield PageFrame(main, drawer or main, theme)
 
 
 def _drawer() -> ui.left_drawer:

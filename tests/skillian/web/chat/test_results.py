@@ -8,7 +8,7 @@ from tests.skillian.web.views import sees, viewed
 
 from skillian.api.problems import ProblemError
 from skillian.api.service import Service
-from skillian.bundled.code_results import KeptFiles
+from skillian.bundled.code_results import ArtifactCache
 from skillian.skills.registry import SkillRegistry
 from skillian.skills.skill import Skill, SkillTool
 from skillian.web.chat.results import plot_response, show_plots, show_result
@@ -18,7 +18,7 @@ PICTURE = Artifact("plot.png", b"png", "image/png")
 TABLE = Artifact("rows.csv", b"a,b", "text/csv")
 
 
-class Holding(KeptFiles):
+class Holding(ArtifactCache):
     """Files as `run_python` keeps them."""
 
     def find_artifact(self, name: str) -> Artifact | None:
@@ -31,9 +31,9 @@ class Holding(KeptFiles):
 def keeping(service: Service, *artifacts: Artifact) -> list[dict[str, Any]]:
     """Make the service keep these files; returns what a result says about them."""
     files = Holding()
-    tool = SkillTool("t", "t", object, object, holdings=files)  # type: ignore[arg-type]
+    tool = SkillTool("t", "t", object, object, state=files)  # type: ignore[arg-type]
     service.skills = SkillRegistry([Skill("s", "s", "s", (tool,))])
-    return files.keep(artifacts)
+    return files.add(artifacts)
 
 
 async def test_a_result_shows_all_of_its_parts(service: Service) -> None:

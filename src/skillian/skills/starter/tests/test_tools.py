@@ -1,4 +1,4 @@
-"""Run it with `pytest`: the folder is loaded as skillian loads it."""
+"""Run these tests with `pytest`; they load the folder the same way as skillian."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ SKILL = load_skill(Path(__file__).parents[1], None)
 
 
 def test_the_tool_answers() -> None:
-    found = asyncio.run(SKILL.tools[0].aexecute(topic="example"))
-    assert found == {"topic": "example", "answer": "This is an example."}
+    result = asyncio.run(SKILL.tools[0].aexecute(topic="example"))
+    assert result == {"topic": "example", "answer": "This is an example."}
 
 
 def test_an_unknown_topic_is_an_error_that_a_model_can_read() -> None:
-    found = asyncio.run(SKILL.tools[0].aexecute(topic="exampel"))
-    assert (found["type"], found["available_topics"]) == ("not_found", ["example"])
+    result = asyncio.run(SKILL.tools[0].aexecute(topic="exampel"))
+    assert (result["type"], result["available_topics"]) == ("not_found", ["example"])

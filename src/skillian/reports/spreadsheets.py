@@ -1,12 +1,14 @@
-"""A comparison as an Excel workbook: what was compared, and the groups.
+"""The groups of a comparison as CSV and as an Excel workbook.
 
-Every text is written as a text: none becomes a formula or a link.
+No text becomes a formula or a link in either.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterable, Iterable, Iterator, Sequence
+import csv
+import io
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Sequence
 from decimal import Decimal
 from typing import IO, Any
 
@@ -15,19 +17,73 @@ import xlsxwriter  # pyright: ignore[reportMissingTypeStubs]
 from skillian.data.comparison.results import STATUSES, ComparisonResult
 from skillian.data.comparison.rows import GroupRow
 from skillian.data.sql.values import jsonable
-from skillian.reports.columns import cells, headings
 from skillian.reports.words import STATUS
 
 SHEET_ROWS = 1_000_000
-"""How many groups a sheet holds; the next ones are in another."""
+"""How many groups a sheet holds; the rest are on further sheets."""
 
-Book = Any  # xlsxwriter carries no types
+Book = Any  # xlsxwriter has no types
 Sheet = Any
 Format = Any
 
 _EXACT_DIGITS = 15
 _LONGEST = 32_767
 _WIDTH = 16
+# A spreadsheet takes a text that begins with one of these for a formula.
+_FORMULA_START = (*"=+-@", *"\uff1d\uff0b\uff0d\uff20", "\t", "\r", "\n")
+
+
+def headings(result: ComparisonResult) -> list[str]:
+    """The names of the columns: the dimensions, the class, the rows, and those of each measure."""
+    names = [*result.proof.align_on, "class", "rows a", "rows b"]
+    for measure in result.summary.measures:
+        unit = f" ({measure.unit})" if measure.unit else ""
+        names += [f"{measure.name} {part}{unit}" for part in ("a", "b", "b - a")]
+        names += [f"{measure.name} %", f"{measure.name} class"]
+    return names
+
+
+def cells(row: GroupRow) -> Iterator[object]:
+    """The values of one group; amounts are `Decimal`."""
+    yield from row.key.values()
+    yield STATUS[row.status]
+    yield row.rows_a
+    yield row.rows_b
+    for each in row.measures:
+        yield from (each.a, each.b, each.gap)
+        yield each.percentage_diff
+        yield STATUS[each.status]
+
+
+async def write_csv(
+    result: ComparisonResult, batches: AsyncIterable[Iterable[GroupRow]]
+) -> AsyncIterator[bytes]:
+    """Write CSV for spreadsheets: UTF-8 with a byte order mark, lines that end with CRLF.
+
+    A text that would be a formula gets a `'` in front.
+
+    Args:
+        result: The comparison.
+        batches: Its groups.
+
+    Yields:
+        Parts of the file.
+    """
+    yield "\ufeff".encode() + _lines([headings(result)])
+    async for batch in batches:
+        yield _lines(cells(row) for row in batch)
+
+
+def _lines(rows: Iterable[Iterable[object]]) -> bytes:
+    written = io.StringIO()
+    csv.writer(written).writerows([_csv_cell(value) for value in row] for row in rows)
+    return written.getvalue().encode(errors="replace")
+
+
+def _csv_cell(value: object) -> object:
+    if isinstance(value, str):
+        return f"'{value}" if value.lstrip(" ").startswith(_FORMULA_START) else value
+    return "" if value is None else jsonable(value)
 
 
 async def write_xlsx(
@@ -36,8 +92,15 @@ async def write_xlsx(
     batches: AsyncIterable[Sequence[GroupRow]],
     sheet_rows: int = SHEET_ROWS,
 ) -> None:
-    """Write the workbook; a number of more digits than Excel keeps is written as a text."""
-    # Rows go to disk as they come, so memory does not grow with them.
+    """Write a workbook; a number with more digits than Excel keeps is written as text.
+
+    Args:
+        file: Where the workbook goes.
+        result: The comparison.
+        batches: Its groups.
+        sheet_rows: How many groups a sheet holds.
+    """
+    # Rows go to disk as they arrive, so memory does not grow with them.
     book: Book = xlsxwriter.Workbook(file, {"constant_memory": True})
     bold = book.add_format({"bold": True})
     amounts = _Amounts(book)
@@ -53,7 +116,7 @@ async def write_xlsx(
 
 
 class _Amounts:
-    """The formats of numbers, by how many digits they have after the point."""
+    """The formats of numbers, by the number of digits after the decimal point."""
 
     def __init__(self, book: Book) -> None:
         self._book = book
@@ -70,7 +133,7 @@ class _Amounts:
 
 
 class _Groups:
-    """Writes groups, on as many sheets as they take."""
+    """Writes groups, on as many sheets as they need."""
 
     def __init__(
         self,
@@ -86,17 +149,17 @@ class _Groups:
         self._bold = bold
         self._sheet_rows = sheet_rows
         self._sheets = 0
-        self._sheet = self._next()
+        self._sheet = self._add_sheet()
 
     def write(self, rows: Iterable[GroupRow]) -> None:
         for row in rows:
             if self._row > self._sheet_rows:
-                self._sheet = self._next()
+                self._sheet = self._add_sheet()
             for column, value in enumerate(cells(row)):
                 _write(self._sheet, self._row, column, value, self._amounts.format_of(value))
             self._row += 1
 
-    def _next(self) -> Sheet:
+    def _add_sheet(self) -> Sheet:
         self._sheets += 1
         name = "Groups" if self._sheets == 1 else f"Groups {self._sheets}"
         sheet = self._book.add_worksheet(name)

@@ -1,0 +1,155 @@
+"""Runs the comparisons of `skillian compare` and writes their report, to the terminal or a file."""
+
+import os
+import sys
+from collections.abc import Callable, Coroutine, Generator, Sequence
+from contextlib import contextmanager
+from io import StringIO
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import typer
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
+
+from skillian.cli.shell import ExitCode, notes, out, run
+from skillian.data.declare.saved import Saved
+from skillian.display import printable, show_differences
+from skillian.reports.as_html import write_html
+from skillian.reports.as_json import write_json
+from skillian.reports.as_junit import write_junit
+from skillian.reports.as_markdown import write_markdown
+from skillian.reports.formats import Format, depth_of
+from skillian.reports.outcome import VERDICTS, Compared, Outcome, worst
+from skillian.reports.running import OnProgress, open_engine, run_all
+
+_WRITERS: dict[Format, Callable[[Sequence[Outcome]], str]] = {
+    Format.JSON: write_json,
+    Format.MARKDOWN: write_markdown,
+    Format.HTML: write_html,
+    Format.JUNIT: write_junit,
+}
+_INTERRUPTED = "Interrupted. The statement was stopped."
+
+
+class ReportTarget(NamedTuple):
+    """The format and the file of a report, and how many of the largest differences it lists."""
+
+    form: Format
+    path: Path | None
+    top: int
+
+
+def report(load: Callable[[], Coroutine[Any, Any, Saved]], output: ReportTarget) -> ExitCode:
+    """Compare and report.
+
+    Args:
+        load: Reads what to compare; may raise an error that the user can fix.
+        output: Where the report goes.
+
+    Returns:
+        The exit code for the worst outcome.
+    """
+    _check(output)
+    outcomes = run(_compare(load, output), _INTERRUPTED)
+    if output.path is not None:
+        _write(output.path, _text(outcomes, output.form))
+        for outcome in outcomes:
+            notes.print(printable(_line(outcome)), markup=False, soft_wrap=True)
+        notes.print(printable(f"The report is in {output.path}"), markup=False, soft_wrap=True)
+    elif output.form is Format.TABLE:
+        show_table(out, outcomes, notes)
+    else:
+        typer.echo(_text(outcomes, output.form), nl=False)
+    return ExitCode(VERDICTS.index(worst(outcomes)))
+
+
+async def _compare(
+    load: Callable[[], Coroutine[Any, Any, Saved]], output: ReportTarget
+) -> tuple[Outcome, ...]:
+    saved = await load()
+    with showing_progress(notes) as on_progress:
+        async with open_engine(saved.registry, output.top) as engine:
+            return await run_all(engine, saved.comparisons, depth_of(output.form), on_progress)
+
+
+def _check(output: ReportTarget) -> None:
+    """Refuse immediately what would fail after a long run."""
+    if output.path is None:
+        if output.form is Format.HTML and sys.stdout.isatty():
+            raise typer.BadParameter("name a file for the page", param_hint="--output")
+        return
+    if output.path.is_dir() or not os.access(output.path.parent, os.W_OK):
+        raise typer.BadParameter(f"{output.path} cannot be written", param_hint="--output")
+
+
+def _text(outcomes: Sequence[Outcome], form: Format) -> str:
+    if form is not Format.TABLE:
+        return _WRITERS[form](outcomes)
+    written = StringIO()
+    show_table(Console(file=written, highlight=False, color_system=None), outcomes)
+    return written.getvalue()
+
+
+def show_table(
+    console: Console, outcomes: Sequence[Outcome], errors: Console | None = None
+) -> None:
+    """Print the largest differences of each comparison, and what its numbers point to.
+
+    Args:
+        console: Where the tables go.
+        outcomes: The comparisons.
+        errors: Where the reasons of failures go, if that is a different console.
+    """
+    for outcome in outcomes:
+        if len(outcomes) > 1:
+            console.print()
+            console.rule(printable(outcome.comparison.name), align="left")
+        if isinstance(outcome, Compared):
+            show_differences(console, outcome.result.to_dict())
+            explanation = outcome.explanation.sentences if outcome.explanation else ()
+            for sentence in (*outcome.result.interpretation, *explanation):
+                console.print(printable(sentence), markup=False, soft_wrap=True)
+        else:
+            text = printable(f"error: {outcome.reason}")
+            (errors or console).print(text, style="red", markup=False, soft_wrap=True)
+
+
+def _line(outcome: Outcome) -> str:
+    result = outcome.result.interpretation[0] if isinstance(outcome, Compared) else outcome.reason
+    return f"{outcome.comparison.name}: {result}"
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8", newline="\n")
+    except OSError as error:
+        notes.print(printable(f"error: {path}: {error.strerror}"), style="red", markup=False)
+        raise typer.Exit(ExitCode.COULD_NOT) from None
+
+
+@contextmanager
+def showing_progress(console: Console) -> Generator[OnProgress]:
+    """Show a line for each running comparison, if the console is a terminal."""
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}", markup=False),
+        TextColumn("{task.fields[activity]}", markup=False),
+        TimeElapsedColumn(),
+    )
+    lines: dict[str, TaskID] = {}
+    with Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal
+    ) as progress:
+
+        def show(comparison: str, activity: str) -> None:
+            if not activity:
+                progress.remove_task(lines.pop(comparison))
+            elif comparison in lines:
+                progress.update(lines[comparison], activity=printable(activity))
+            else:
+                lines[comparison] = progress.add_task(
+                    printable(comparison), total=None, activity=printable(activity)
+                )
+
+        yield show

@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+import csv
+import io
+import re
+import zipfile
+from collections.abc import AsyncIterator, Sequence
+from decimal import Decimal
+
+from python_calamine import CalamineWorkbook
+from tests.skillian.reports.comparisons import HOSTILE
+
+from skillian.data.comparison.rows import GroupRow
+from skillian.reports.outcome import Compared, Outcome
+from skillian.reports.spreadsheets import write_csv, write_xlsx
+
+
+async def csv_of(outcome: Outcome, size: int = 3) -> str:
+    assert isinstance(outcome, Compared)
+    assert outcome.rows is not None
+    rows = outcome.rows.rows
+
+    async def batches() -> AsyncIterator[Sequence[GroupRow]]:
+        for start in range(0, len(rows), size):
+            yield rows[start : start + size]
+
+    return b"".join([part async for part in write_csv(outcome.result, batches())]).decode()
+
+
+async def test_every_group_is_a_csv_line_with_all_digits(close: Outcome) -> None:
+    text = await csv_of(close)
+    assert text.startswith("\ufeff")
+    lines = list(csv.reader(io.StringIO(text.removeprefix("\ufeff"))))
+    assert lines[0] == [
+        "company", "period", "class", "rows a", "rows b", "amount a (EUR)", "amount b (EUR)",
+        "amount b - a (EUR)", "amount %", "amount class",
+    ]  # fmt: skip
+    assert lines[1] == [
+        "1001", "2024004", "major", "40", "80", "192258.87", "384517.74", "192258.87", "100.0000",
+        "major",
+    ]  # fmt: skip
+    assert ["1001", "2024007", "only in a", "40", "0", "178675.68", "", "-178675.68", "",
+            "only in a"] in lines  # fmt: skip
+    assert len(lines) == 1 + 6
+
+
+async def test_no_csv_text_is_a_formula_and_numbers_stay_numbers(hostile: Outcome) -> None:
+    assert isinstance(hostile, Compared)
+    assert hostile.rows is not None
+    formulas = ("=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "  =1", "\uff1d1")
+    group = hostile.rows.rows[0]
+    rows = [
+        GroupRow({"k|<i>": key}, group.status, 1, 1, group.measures) for key in (*formulas, "a=b")
+    ]
+
+    async def batches() -> AsyncIterator[Sequence[GroupRow]]:
+        yield rows
+
+    data = b"".join([part async for part in write_csv(hostile.result, batches())]).decode()
+    lines = list(csv.reader(io.StringIO(data.removeprefix("\ufeff"), newline="")))
+    assert [line[0] for line in lines[1:]] == [*(f"'{key}" for key in formulas), "a=b"]
+    gaps = [measure.gap for measure in group.measures]
+    assert str(gaps[0]) in lines[1]
+    assert Decimal(lines[1][6]) == gaps[0]
+
+
+async def test_csv_values_with_commas_quotes_and_lines_are_read_back(hostile: Outcome) -> None:
+    lines = list(csv.reader(io.StringIO(await csv_of(hostile), newline="")))
+    keys = {line[0] for line in lines[1:]}
+    assert keys >= {key for key in HOSTILE if not key.startswith("@")}
+
+
+async def workbook_of(outcome: Outcome, sheet_rows: int = 1_000_000) -> io.BytesIO:
+    assert isinstance(outcome, Compared)
+    assert outcome.rows is not None
+    rows = outcome.rows.rows
+
+    async def batches() -> AsyncIterator[Sequence[GroupRow]]:
+        yield rows[:2]
+        yield rows[2:]
+
+    file = io.BytesIO()
+    await write_xlsx(file, outcome.result, batches(), sheet_rows)
+    file.seek(0)
+    return file
+
+
+async def test_a_workbook_has_a_row_for_each_group(close: Outcome) -> None:
+    book = CalamineWorkbook.from_filelike(await workbook_of(close))
+    assert book.sheet_names == ["Summary", "Groups"]
+    head, first, *others = book.get_sheet_by_name("Groups").to_python()
+    assert head[:3] == ["company", "period", "class"]
+    assert first == [
+        "1001",
+        "2024004",
+        "major",
+        40,
+        80,
+        192258.87,
+        384517.74,
+        192258.87,
+        100,
+        "major",
+    ]
+    assert len(others) == 5
+    summary = {row[0]: row[1] for row in book.get_sheet_by_name("Summary").to_python()}
+    assert (summary["a"], summary["match"], summary["groups"]) == ("fi_reporting", 30, 36)
+
+
+async def test_more_groups_than_a_sheet_holds_continue_on_the_next(close: Outcome) -> None:
+    book = CalamineWorkbook.from_filelike(await workbook_of(close, sheet_rows=3))
+    assert book.sheet_names == ["Summary", "Groups", "Groups 2"]
+    sheets = [book.get_sheet_by_name(name).to_python() for name in book.sheet_names[1:]]
+    assert [len(rows) for rows in sheets] == [4, 4]
+    assert all(rows[0] == sheets[0][0] for rows in sheets)
+
+
+async def test_no_workbook_text_is_a_formula_or_a_link_and_no_digit_is_lost(
+    hostile: Outcome,
+) -> None:
+    file = await workbook_of(hostile)
+    with zipfile.ZipFile(file) as parts:
+        sheets = [parts.read(name).decode() for name in parts.namelist() if "sheets/" in name]
+    assert not any(re.search(r"<f\b|<hyperlink", sheet) for sheet in sheets)
+    file.seek(0)
+    rows = CalamineWorkbook.from_filelike(file).get_sheet_by_name("Groups").to_python()
+    cells = {cell for row in rows for cell in row}
+    assert "123456789012345678.12" in cells
+    assert (
+        len([key for key in HOSTILE if key in cells]) >= len(HOSTILE) - 1
+    )  # one of them has a character that XML cannot hold
