@@ -1,10 +1,9 @@
-"""`make bench-comparison`: two ledgers compared, by skillian, by its floors and by other tools.
+"""`make bench-comparison`: two ledgers compared by skillian, by plain SQL and by other tools.
 
-One million postings a side with the other tools, then ten million without them (`--small`: only
-the first). Every go is a process of its own; those of one table take turns. What is measured is CPU
-of the client and of the PostgreSQL server, and the client's memory at its peak. A go that does not
-find exactly the differences that the ledgers were made with says so; a row of this project's or of
-a floor fails then.
+One million postings on each side with the other tools, then ten million without them (`--small`:
+only the first). Every run is a separate process; the runs of one table alternate. The figures are
+the CPU of the client and of the PostgreSQL server, and the client's peak memory. A run without
+exactly the planted differences reports it; a row of this project or of a floor fails then.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is measured beside what, and the targets."""
+"""The cases to measure together, and the targets."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 class Way(NamedTuple):
     """One way to an answer: a case of a file in `comparison_peers/`.
 
-    `target` is the highest ratio to the floor that is good enough, `memory` the highest peak in MB.
+    `target` is the highest acceptable ratio to the floor, `memory` the highest peak in MB.
     """
 
     title: str

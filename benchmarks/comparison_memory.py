@@ -1,4 +1,4 @@
-"""A thousand comparisons with different filters in one process: what it holds, and its memory."""
+"""A thousand comparisons with different filters in one process: what it keeps, and its memory."""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 
 Arguments: a file in `comparison_peers/` (`by_NAME.py`), one of its `CASES`, the process number of
 the PostgreSQL server, the ledgers' folder, the database's URL. Prints as JSON the CPU seconds of
-this process and of the server, this process's peak of memory, and what was found. To load
-libraries, to connect and to read out the result is not counted.
+this process and of the server, this process's peak memory, and the differences. Loading libraries,
+connecting and reading the result are not included.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The figures of a contest as Markdown, and whether what was found is what there is."""
+"""The figures of a contest as Markdown, and whether the differences are correct."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One go after the other, each in a process of its own."""
+"""Alternating runs, each in a separate process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The campaign's agents, as its workers load them: told by the environment where things are."""
+"""The campaign's agents, as its workers load them; the environment holds the addresses."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ effects = Effects(os.environ.get("CAMPAIGN_EFFECTS", "sqlite://"))
 
 
 def _pause() -> None:
-    time.sleep(random.random() * PAUSE_SECONDS)  # noqa: S311 - when a kill comes is chance anyway
+    time.sleep(random.random() * PAUSE_SECONDS)  # noqa: S311 - the time of a kill is random anyway
 
 
 @tool

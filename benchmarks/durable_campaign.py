@@ -37,7 +37,7 @@ class Campaign:
     """One campaign on one database.
 
     Attributes:
-        orders: what the workers are told, but for the model.
+        orders: The settings of the workers, without the model.
         runs: how many.
         kills: how often a worker is killed.
         seed: of their moments.
@@ -54,7 +54,7 @@ class Campaign:
         """Run it, and judge it.
 
         Raises:
-            TimeoutError: runs are still under way after `limit_seconds`.
+            TimeoutError: Runs are still running after `limit_seconds`.
         """
         database = self.orders.database
         effects = Effects(self.orders.environment["CAMPAIGN_EFFECTS"])
@@ -100,11 +100,11 @@ class Campaign:
     async def _battle(self, model: CampaignModel, fleet: Fleet) -> None:
         """Kill and replace workers at random moments.
 
-        The time between two kills is told by requests to the model, so that it is the same part of
+        The time between two kills is counted in model requests, so that it is the same part of
         the work on any machine.
         """
-        chance = random.Random(self.seed)  # noqa: S311 - no secret
-        # The last fifth is left in peace, so that each kill finds work.
+        chance = random.Random(self.seed)  # noqa: S311 - not a secret
+        # None during the last fifth, so that each kill meets work.
         last = 0.8 * self.runs * STEPS
         for moment in sorted(chance.random() * last for _ in range(self.kills)):
             await model.reached(int(moment))
@@ -122,19 +122,19 @@ def _answer(record: RunRecord) -> object:
 
 @contextmanager
 def place(kind: str) -> Generator[tuple[str, str]]:
-    """The URLs of the runs and of the tools' tables, in a folder or a server that goes again."""
+    """The URLs of the runs and of the tools' tables, in a temporary folder or server."""
     if kind == "sqlite":
         with tempfile.TemporaryDirectory() as folder:
             yield f"sqlite:///{folder}/runs.sqlite", f"sqlite:///{folder}/effects.sqlite"
         return
-    from tests.support.postgres import running_postgres  # noqa: PLC0415 - found only from here on
+    from tests.support.postgres import running_postgres  # noqa: PLC0415 - the path is set before
 
     with running_postgres(max_connections="100", synchronous_commit="on") as server:
         yield server.url(), server.url()
 
 
 def main() -> None:
-    """Run a campaign and print its figures; exit with 1 where something was wrong."""
+    """Run a campaign and print its figures; exit with 1 if something was wrong."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("database", choices=["sqlite", "postgresql"])
     parser.add_argument("--runs", type=int, default=1000)
@@ -142,20 +142,22 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=4)
     parser.add_argument("--at-once", type=int, default=8, help="runs in one worker")
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**6))
-    parser.add_argument("--limit", type=float, default=7200.0, help="seconds for all of it")
-    given = parser.parse_args()
+    parser.add_argument(
+        "--limit", type=float, default=7200.0, help="seconds for the whole campaign"
+    )
+    arguments = parser.parse_args()
     started = time.monotonic()
-    with place(given.database) as (database, effects):
+    with place(arguments.database) as (database, effects):
         campaign = Campaign(
-            Orders(database, {"CAMPAIGN_EFFECTS": effects}, per_worker=given.at_once),
-            given.runs,
-            given.kills,
-            given.seed,
-            given.workers,
+            Orders(database, {"CAMPAIGN_EFFECTS": effects}, per_worker=arguments.at_once),
+            arguments.runs,
+            arguments.kills,
+            arguments.seed,
+            arguments.workers,
         )
-        verdict = asyncio.run(campaign.fight(given.limit))
+        verdict = asyncio.run(campaign.fight(arguments.limit))
     seconds = time.monotonic() - started
-    print(f"| {given.database}, seed {given.seed}, {seconds:,.0f} s | |\n|---|--:|")
+    print(f"| {arguments.database}, seed {arguments.seed}, {seconds:,.0f} s | |\n|---|--:|")
     for name, figure in verdict.figures.items():
         print(f"| {name} | {figure:,} |")
     for fault in verdict.faults[:50]:

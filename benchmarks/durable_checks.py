@@ -1,4 +1,4 @@
-"""The verdict on a campaign: the model's notes, the tools' table and the journal side by side."""
+"""The verdict on a campaign: compares the model's notes, the tools' table and the journal."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from durable_effects import Call, amount_of
 from durable_model import STEPS, Asked
 from sqlalchemy import column, create_engine, select, table
 
-from tinyagent.durable.bound import digest
+from tinyagent.durable.cursor import digest
 
 _SLACK_SECONDS = 0.002
 """The journal's times are whole milliseconds."""
@@ -22,7 +22,7 @@ Place = tuple[str, str, int]
 
 
 class Action(NamedTuple):
-    """Something that was done for a run, by whom."""
+    """Something that a worker did for a run."""
 
     place: Place
     worker: str
@@ -32,7 +32,7 @@ class Action(NamedTuple):
 
 @dataclass(frozen=True)
 class Evidence:
-    """All that is known of a campaign.
+    """The evidence of a campaign.
 
     Attributes:
         answers: what each run answered.
@@ -61,14 +61,14 @@ class Evidence:
 
 @dataclass
 class Verdict:
-    """Figures, and what was wrong: each fault in words."""
+    """The figures and the faults of a campaign."""
 
     figures: dict[str, float] = field(default_factory=dict[str, float])
     faults: list[str] = field(default_factory=list[str])
 
 
 def judge(evidence: Evidence) -> Verdict:
-    """Look for all that must not be."""
+    """Look for faults of every kind."""
     verdict = Verdict()
     actions = evidence.actions()
     verdict.faults += _wrong_answers(evidence)
@@ -87,7 +87,7 @@ def judge(evidence: Evidence) -> Verdict:
         "of them again, idempotent": _again(tries, {"look_up"}),
         "caught in the middle, not idempotent": len(_caught(evidence)),
         "reported": len(evidence.reported),
-        "made again when told so": sum(len(tried) - 1 for tried in deposits),
+        "made again after a decision": sum(len(tried) - 1 for tried in deposits),
         "faults": len(verdict.faults),
     }
     return verdict
@@ -111,7 +111,7 @@ def recorded(database: str, runs: Iterable[str]) -> dict[Place, float]:
 
 
 def _places(run: str, steps: Iterable[tuple[str, float]]) -> dict[Place, float]:
-    """The records by what was done: the model's in their order, calls by their digest."""
+    """The records by action: the model's in their order, calls by their digest."""
     found: dict[Place, float] = {}
     turn = 0
     for name, when in steps:
@@ -154,7 +154,7 @@ def _wrong_answers(evidence: Evidence) -> list[str]:
 def _repeated(actions: Sequence[Action], recorded: Mapping[Place, float]) -> list[str]:
     """Actions that began after the journal had their record."""
     return [
-        f"{action.place} was made again by {action.worker} though it was recorded"
+        f"{action.place} was made again by {action.worker} although it was recorded"
         for action in actions
         if action.began > recorded.get(action.place, action.began) + _SLACK_SECONDS
     ] + [
@@ -165,7 +165,7 @@ def _repeated(actions: Sequence[Action], recorded: Mapping[Place, float]) -> lis
 
 
 def _two_at_once(actions: Sequence[Action], evidence: Evidence) -> list[str]:
-    """A run changes hands when its worker is dead, or when it was put away meanwhile."""
+    """A run changes its worker only if that one is dead, or if the run was suspended."""
     faults: list[str] = []
     put_away: dict[str, list[float]] = defaultdict(list)
     for run, _, when in evidence.reported:
@@ -180,7 +180,7 @@ def _two_at_once(actions: Sequence[Action], evidence: Evidence) -> list[str]:
             died = evidence.killed.get(before.worker, float("inf"))
             rested = any(before.began < when < after.began for when in put_away[run])
             if died > after.began and not rested:
-                faults.append(f"{run} went from {before.worker} to {after.worker}, which lived")
+                faults.append(f"{run} went from {before.worker} to {after.worker}, which was alive")
     return faults
 
 
@@ -189,7 +189,7 @@ def _caught(evidence: Evidence) -> list[Call]:
 
 
 def _doubts(evidence: Evidence) -> list[str]:
-    """Calls caught in the middle that nobody was told of, or that were made again by themselves."""
+    """Interrupted calls that were not reported, or that were made again without a decision."""
     reported: dict[tuple[str, int], int] = defaultdict(int)
     retried: dict[tuple[str, int], int] = defaultdict(int)
     for (run, step, _), decision in zip(evidence.reported, evidence.decided, strict=True):
@@ -201,8 +201,10 @@ def _doubts(evidence: Evidence) -> list[str]:
         if call.tool == "deposit":
             made[call.run, call.step] += 1
             caught[call.run, call.step] += call.ended is None
-    silent = [f"{at} was caught and not reported" for at in caught if caught[at] > reported[at]]
-    again = [f"{at} was made again unasked" for at in made if made[at] > 1 + retried[at]]
+    silent = [
+        f"{at} was interrupted and not reported" for at in caught if caught[at] > reported[at]
+    ]
+    again = [f"{at} was made again without a decision" for at in made if made[at] > 1 + retried[at]]
     return silent + again
 
 

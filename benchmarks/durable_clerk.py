@@ -1,4 +1,4 @@
-"""The clerk, who stands for the person that decides on calls in doubt."""
+"""The clerk, in place of the person who decides on calls in doubt."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _UNDER_WAY: tuple[DurableState, ...] = ("queued", "running", "needs_decision")
 
 @dataclass
 class Clerk:
-    """Looks whether the amount was paid, and says skip or retry.
+    """Checks whether the amount was paid, and decides skip or retry.
 
     Attributes:
         effects: where to look.
@@ -31,7 +31,7 @@ class Clerk:
         """Decide until all runs have ended."""
         while True:
             for record in await runs.list(state="needs_decision", limit=1000):
-                # The run goes on with one answer, and comes back with what is left to ask.
+                # The run goes on with one answer, and comes back with its other questions.
                 question = record.questions[0]
                 run, step = question.arguments["run"], question.arguments["step"]
                 was_paid = self.effects.was_paid(run, step)

@@ -1,4 +1,4 @@
-"""What the journal costs, and how workers add up: `python benchmarks/durable_cost.py`.
+"""The cost of the journal, and how workers scale: `python benchmarks/durable_cost.py`.
 
 A record of the journal beside a bare INSERT of as many bytes with the same durability, each in a
 commit of its own on the same disk, in turns; and runs a second with one to four workers, whose
@@ -53,7 +53,7 @@ def place(kind: str) -> Generator[str]:
         with tempfile.TemporaryDirectory() as folder:
             yield f"sqlite:///{folder}/runs.sqlite"
         return
-    from tests.support.postgres import running_postgres  # noqa: PLC0415 - found only from here on
+    from tests.support.postgres import running_postgres  # noqa: PLC0415 - the path is set before
 
     durable = {"fsync": "on", "synchronous_commit": "on", "full_page_writes": "on"}
     with running_postgres(max_connections="100", **durable) as server:
@@ -81,7 +81,7 @@ def _script(name: str) -> ScriptedModel:
 
 
 async def records(database: str) -> dict[str, list[float]]:
-    """Milliseconds, a value a round: an INSERT, a record, a step of two records, one of three."""
+    """Milliseconds in each round: an INSERT, a record, a step of two records, one of three."""
     agents = {
         one.name: ReactAgent(_script(one.name), [one], max_steps=CALLS + 1) for one in (add, pay)
     }
@@ -100,7 +100,7 @@ async def records(database: str) -> dict[str, list[float]]:
 
 
 async def _journal_seconds(runs: DurableRuns, agent: ReactAgent[str], name: str) -> float:
-    """What a run takes longer than without a journal, from its first record to its last."""
+    """How much longer a run takes than without a journal, from its first record to its last."""
     started = time.perf_counter()
     await agent.run("go")
     plain = time.perf_counter() - started
@@ -111,7 +111,7 @@ async def _journal_seconds(runs: DurableRuns, agent: ReactAgent[str], name: str)
 
 
 def bare_insert(database: str) -> float:
-    """Seconds of an INSERT in a transaction of its own, on one connection."""
+    """Seconds of an INSERT in its own transaction, on one connection."""
     create = "CREATE TABLE IF NOT EXISTS bare (n INTEGER, step TEXT, value TEXT)"
     if database.startswith("sqlite"):
         connection = sqlite3.connect(database.removeprefix("sqlite:///"), isolation_level=None)
@@ -151,7 +151,7 @@ async def throughput(workers: int, database: str, folder: Path) -> float:
         finally:
             await asyncio.to_thread(fleet.stop)
     # Of all requests, those in the middle half of the time: before it workers may still start,
-    # after it some have nothing left to do.
+    # after it some have no work left.
     began = [asked.began for asked in model.asked]
     first, last = min(began), max(began)
     quarter = (last - first) / 4
@@ -160,7 +160,7 @@ async def throughput(workers: int, database: str, folder: Path) -> float:
 
 
 async def footprint(database: str, folder: Path) -> dict[str, float]:
-    """What idle workers ask of PostgreSQL, and what a run of ten steps leaves in its tables."""
+    """The load of idle workers on PostgreSQL, and the size of a run of ten steps in its tables."""
     effects = f"sqlite:///{folder}/effects-{uuid.uuid4().hex}.sqlite"
     tables = Effects(effects)
     tables.create()
@@ -229,7 +229,7 @@ def print_records(kind: str, figures: dict[str, list[float]]) -> None:
 
 
 def main() -> None:
-    """Print the tables; exit with 1 where workers do not add up."""
+    """Print the tables; exit with 1 if workers do not scale."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", choices=["records", "throughput", "footprint"])
     given = parser.parse_args()

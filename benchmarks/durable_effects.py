@@ -1,6 +1,6 @@
-"""What the campaign's tools do to the world: rows in a database of their own, or a schema of it.
+"""The effects of the campaign's tools: rows in a separate database or schema.
 
-`calls` holds each time that a tool was begun, and by whom; `paid` what came of it, once for each
+`calls` holds each time that a tool was begun, and by which worker; `paid` its effect, once for each
 run and step.
 """
 
@@ -25,7 +25,7 @@ CREATE TABLE IF NOT EXISTS paid (
 
 
 class Call(NamedTuple):
-    """One time that a tool was begun."""
+    """One start of a tool."""
 
     tool: str
     run: str
@@ -51,7 +51,7 @@ class Effects:
         return engine
 
     def create(self) -> None:
-        """Make the tables."""
+        """Create the tables."""
         with self._engine.begin() as connection:
             for statement in _TABLES.split(";"):
                 connection.execute(text(statement))
@@ -97,7 +97,7 @@ class Effects:
             return {(run, step) for run, step in rows}
 
     def close(self) -> None:
-        """Give the connections back."""
+        """Close the connections."""
         self._engine.dispose()
 
     def _do(self, statement: str, values: dict[str, object]) -> None:

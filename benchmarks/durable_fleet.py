@@ -1,4 +1,4 @@
-"""Workers as processes of their own, killed by SIGKILL and replaced.
+"""Workers as separate processes, killed by SIGKILL and replaced.
 
 They are forked from a server process that has loaded the libraries once, so that a new worker costs
 milliseconds in place of seconds; otherwise they are what `tinyagent worker` runs.
@@ -33,7 +33,7 @@ _CONTEXT.set_forkserver_preload(
 
 @dataclass(frozen=True)
 class Orders:
-    """What a worker is told.
+    """The settings of a worker.
 
     Attributes:
         database: URL of the runs.
@@ -52,7 +52,7 @@ class Orders:
 
 @dataclass
 class Fleet:
-    """A number of workers, and who of them was killed when.
+    """A number of workers, and when each was killed.
 
     Attributes:
         orders: what each is told.
@@ -67,7 +67,7 @@ class Fleet:
     _is_ready: Event = field(default_factory=_CONTEXT.Event)
 
     def start(self, orders: Orders | None = None) -> str:
-        """Start one more worker, and give its name."""
+        """Start one more worker; returns its name."""
         name = f"w{self._started}"
         self._started += 1
         arguments = (name, orders or self.orders, self._is_ready)
@@ -77,13 +77,13 @@ class Fleet:
         return name
 
     async def ready(self, seconds: float = 60.0) -> None:
-        """Wait until a worker takes runs; the database is then made."""
+        """Wait until a worker takes runs; then the database exists."""
         is_ready = await asyncio.to_thread(self._is_ready.wait, seconds)
         if not is_ready:
             raise TimeoutError(f"no worker was ready in {seconds:g} s")
 
     def kill(self, name: str) -> None:
-        """End it at once, as a machine that loses its power does."""
+        """Kill it at once, as a loss of power does."""
         process = self.living.pop(name)
         process.kill()
         process.join()
@@ -91,7 +91,7 @@ class Fleet:
         process.close()
 
     def stop(self, seconds: float = 120.0) -> Sequence[int | None]:
-        """Have all drain; gives their exit codes."""
+        """Drain all workers; returns their exit codes."""
         for process in self.living.values():
             process.terminate()
         codes: list[int | None] = []
@@ -105,7 +105,7 @@ class Fleet:
 
 
 def _work(name: str, orders: Orders, is_ready: Event) -> None:
-    """The life of a worker."""
+    """The main function of a worker."""
     if orders.network:
         _enter(orders.network)
     os.environ.update(orders.environment, CAMPAIGN_WORKER=name)

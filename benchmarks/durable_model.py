@@ -1,4 +1,4 @@
-"""The campaign's model: a chat completions server that reads from the conversation what to do next.
+"""The campaign's model: a chat completions server that derives its answer from the conversation.
 
 It keeps nothing of a run, so a run that has lost or changed anything of its past shows it. Every
 request is noted: which run, which turn of it, and which worker asked.
@@ -72,7 +72,7 @@ class CampaignModel:
         await self._runner.cleanup()
 
     async def reached(self, requests: int) -> None:
-        """Wait until so many requests have come."""
+        """Wait for this many requests."""
         async with self._came:
             await self._came.wait_for(lambda: len(self.asked) >= requests)
 
@@ -86,19 +86,19 @@ class CampaignModel:
         async with self._came:
             self.asked.append(note)
             self._came.notify_all()
-        await asyncio.sleep(random.uniform(*self._seconds))  # noqa: S311 - no secret
+        await asyncio.sleep(random.uniform(*self._seconds))  # noqa: S311 - not a secret
         reply = next_call(run, messages) if "tools" in body else next_block(run, messages)
         note.ended = time.time()
         return web.json_response(completion_json(reply))
 
 
 def task_of(run: str) -> str:
-    """What a run is told to do."""
+    """The task of a run."""
     return f"Pay all steps and tell their sum: run={run}"
 
 
 def next_call(run: str, messages: list[dict[str, Any]]) -> ModelResponse:
-    """The next calls of a run that calls tools: one, and twice in its course two side by side."""
+    """The next calls of a run that calls tools: one, and twice in a run two in parallel."""
     values, tried = _results(messages)
     missing = [step for step in range(1, STEPS) if step not in values]
     if not missing:
@@ -108,7 +108,7 @@ def next_call(run: str, messages: list[dict[str, Any]]) -> ModelResponse:
 
 
 def next_block(run: str, messages: list[dict[str, Any]]) -> ModelResponse:
-    """The next block of a run that writes code; what it adds up it keeps in a variable."""
+    """The next block of a run that writes code; it keeps the sum in a variable."""
     step = sum(message["role"] == "assistant" for message in messages)
     if step == 0:
         code = "total = 0\nsteps = []"
@@ -142,7 +142,7 @@ def _call(run: str, step: int, *, again: bool) -> RawToolCall:
 
 
 def _results(messages: list[dict[str, Any]]) -> tuple[dict[int, int], set[int]]:
-    """The amounts that the conversation knows by step, and the steps that were tried."""
+    """The amounts in the conversation by step, and the steps that were tried."""
     calls = {
         call["id"]: json.loads(call["function"]["arguments"])["step"]
         for message in messages

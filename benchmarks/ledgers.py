@@ -1,8 +1,8 @@
 """Two ledgers that differ in a known way: as DuckDB tables, Parquet files and PostgreSQL tables.
 
 Of a thousand postings ten are altered in b (five of them by at most 5 cents), five are missing in
-a, five are missing in b, and two are loaded into b twice. Which ones follows from their numbers,
-and so does what a comparison must find (`truth.json`): it is counted without looking at the tables.
+a, five are missing in b, and two are loaded into b twice. Their numbers determine which ones, and
+also the expected result (`truth.json`), which is computed without reading the tables.
 """
 
 from __future__ import annotations

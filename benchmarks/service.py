@@ -28,7 +28,7 @@ PROGRAM = Path(__file__).with_name("service_server.py")
 COMPANIES = ("1001", "1002", "1003")
 STREAM_TARGET_US = 100.0
 RSS_TARGET = 1.03
-"""Of the most memory that new sessions take to what those before them took."""
+"""The largest allowed ratio of the memory of new sessions to that of earlier ones."""
 
 
 class Running(NamedTuple):
@@ -38,7 +38,7 @@ class Running(NamedTuple):
     proc: Path
 
     def cpu(self) -> float:
-        """Seconds of CPU so far, of all of its threads."""
+        """CPU seconds of all its threads so far."""
         fields = (self.proc / "stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
@@ -49,7 +49,7 @@ class Running(NamedTuple):
 
 
 class Load(NamedTuple):
-    """What a load came to: requests a second, CPU a request, memory after each round."""
+    """The result of a load: requests a second, CPU for each request, memory after each round."""
 
     per_second: float
     cpu_ms: float
@@ -59,7 +59,7 @@ class Load(NamedTuple):
 
 @contextmanager
 def running(kind: str, sources: Path) -> Generator[Running]:
-    """A server of this kind with a session store of its own."""
+    """A server of this kind with its own session store."""
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, str(PROGRAM), kind, str(sources), f"sqlite:///{folder}/s.db"]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
@@ -71,7 +71,7 @@ def running(kind: str, sources: Path) -> Generator[Running]:
 
 
 async def chat(server: Running, sessions: int, turns: int) -> Load:
-    """All sessions at once, turn by turn; raises where an answer is not a whole one."""
+    """All sessions at once, turn by turn; raises if an answer is incomplete."""
     memory: list[float] = []
     async with client(server, sessions) as http:
         ids = [await made(http) for _ in range(sessions)]
@@ -89,7 +89,7 @@ async def chat(server: Running, sessions: int, turns: int) -> Load:
 
 
 async def bare(server: Running, clients: int, rounds: int, stored: dict[str, Any]) -> Load:
-    """The same number of requests to the route that does nothing else."""
+    """The same number of requests to a route that does nothing."""
     async with client(server, clients) as http:
         async with http.put("/stored", json=stored) as answer:
             answer.raise_for_status()
@@ -103,7 +103,7 @@ async def bare(server: Running, clients: int, rounds: int, stored: dict[str, Any
 
 
 async def streamed(server: Running, clients: int) -> float:
-    """Microseconds of the server's CPU for each word to each client, all of the turn counted in."""
+    """Microseconds of the server's CPU for each word to each client, with the whole turn."""
     async with client(server, clients) as http:
         await read(http)  # once, so that all is loaded
         cpu = server.cpu()
@@ -115,7 +115,7 @@ async def streamed(server: Running, clients: int) -> float:
 
 
 def client(server: Running, connections: int) -> aiohttp.ClientSession:
-    """A client with as many connections."""
+    """A client with this many connections."""
     limit = aiohttp.TCPConnector(limit=connections)
     return aiohttp.ClientSession(
         server.url, connector=limit, timeout=aiohttp.ClientTimeout(total=300)
@@ -132,21 +132,21 @@ async def made(http: aiohttp.ClientSession) -> str:
 
 async def asked(http: aiohttp.ClientSession, session: str, company: str) -> dict[str, Any]:
     """The answer to a question, checked."""
-    told = await posted(http, f"/sessions/{session}/chat", f"Compare company {company}")
-    [call] = told["tool_calls"]
-    if not told["finished"] or call["args"]["filters"] != {"company": company}:
-        raise AssertionError(f"not the answer to that question: {told['response']}")
+    answer = await posted(http, f"/sessions/{session}/chat", f"Compare company {company}")
+    [call] = answer["tool_calls"]
+    if not answer["finished"] or call["args"]["filters"] != {"company": company}:
+        raise AssertionError(f"not the answer to that question: {answer['response']}")
     if "error" in call["result"]:
         raise AssertionError(f"the comparison failed: {call['result']}")
-    return told
+    return answer
 
 
 async def posted(http: aiohttp.ClientSession, path: str, message: str = "Hi") -> dict[str, Any]:
     """The answer to a message."""
     async with http.post(path, json={"message": message}) as answer:
         answer.raise_for_status()
-        told: dict[str, Any] = await answer.json()
-        return told
+        body: dict[str, Any] = await answer.json()
+        return body
 
 
 async def read(http: aiohttp.ClientSession) -> str:

@@ -1,45 +1,37 @@
-"""The service as an ASGI application: wiring, startup and shutdown."""
+"""The service as an ASGI application: wiring, start and end."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable, Coroutine
-from contextlib import aclosing, asynccontextmanager, nullcontext
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, nullcontext
 from datetime import timedelta
 from importlib.metadata import version
 from typing import Any
 
 from fastapi import APIRouter, FastAPI
 
-from skillian.api import (
-    ag_ui,
-    openai_compat,
-    routes_about,
-    routes_chat,
-    routes_compare,
-    routes_downloads,
-    routes_runs,
-    routes_sessions,
-)
-from skillian.api.auth import CookieOwner, Gate
+from skillian.api.auth import Access, CookieOwner
+from skillian.api.bounds import Bounded
 from skillian.api.comparisons import Comparisons
-from skillian.api.durable_comparisons import DurableComparisons
-from skillian.api.durable_runs import Durable
-from skillian.api.limits import Bounded
+from skillian.api.jobs import ComparisonJobs
+from skillian.api.limits import Slots
 from skillian.api.logs import Requests
-from skillian.api.mcp_http import add_mcp, open_mcp
+from skillian.api.open_turns import OpenTurns
 from skillian.api.openapi import document
 from skillian.api.problems import install
-from skillian.api.runs import Runs, Slots
+from skillian.api.protocols import ag_ui, openai
+from skillian.api.protocols.mcp_http import add_mcp, open_mcp
+from skillian.api.routes import about, chat, comparisons, runs, sessions
+from skillian.api.runs import Runs
 from skillian.api.service import Service
 from skillian.chat.agent import Agent
+from skillian.chat.answer_check import check_answer
 from skillian.chat.approvals import Approvals
 from skillian.chat.durable_turns import DurableTurns
-from skillian.chat.durable_work import DurableWork
-from skillian.chat.grounding_check import check_answer
 from skillian.chat.opening import load_skills, read_vocabulary
-from skillian.chat.turns import TurnRunner
+from skillian.chat.turns import LocalTurns, Turns, TurnWork
 from skillian.data.declare.sources import SourceRegistry
 from skillian.data.services import DataServices
 from skillian.errors import SkillianError
@@ -56,13 +48,12 @@ logger = logging.getLogger("skillian")
 
 MakeModel = Callable[[Vocabulary], Model]
 ROUTERS: tuple[APIRouter, ...] = (
-    routes_chat.router,
-    routes_sessions.router,
-    routes_compare.router,
-    routes_downloads.router,
-    routes_runs.router,
-    routes_about.router,
-    openai_compat.router,
+    chat.router,
+    sessions.router,
+    comparisons.router,
+    runs.router,
+    about.router,
+    openai.router,
     ag_ui.router,
 )
 
@@ -74,13 +65,13 @@ def create_app(
     service: Service | None = None,
     page: bool = False,
 ) -> FastAPI:
-    """Make the application, which opens its sources and its session store when it starts.
+    """The service; it opens its sources and its session store when it starts.
 
     Args:
-        settings: The settings; default from the environment.
+        settings: By default, those of the environment.
         model: Makes the model, in place of the setting.
-        service: An open service; without one the application opens and closes its own.
-        page: Whether to serve the page under `/ui` too; only once in a process.
+        service: An open one; by default it is opened and closed with the application.
+        page: Whether to serve the page under `/ui` as well; once in a process.
     """
     chosen = settings or Settings()
 
@@ -99,7 +90,7 @@ def create_app(
         docs_url=None,  # its page would load scripts from another host
         redoc_url=None,
         redirect_slashes=False,
-        # It would send requests and errors to any configured exporter.
+        # It would pass the contents of requests and errors to any exporter.
         telemetry={"tracing": False, "metrics": False, "logs": False},
     )
     install(app)
@@ -112,9 +103,9 @@ def create_app(
 
         cookie_owner = mount(app, chosen)
     app.openapi = document(app, has_keys=bool(chosen.api_keys))  # type: ignore[method-assign]
-    # The middleware added last gets a request first.
+    # A request passes the middleware that is added last first.
     app.add_middleware(Bounded, max_body=chosen.max_body_bytes)
-    app.add_middleware(Gate, settings=chosen, cookie_owner=cookie_owner)
+    app.add_middleware(Access, settings=chosen, cookie_owner=cookie_owner)
     app.add_middleware(Requests)
     return app
 
@@ -123,13 +114,13 @@ def create_app(
 async def open_service(
     settings: Settings, model: MakeModel | None = None
 ) -> AsyncGenerator[Service, None]:
-    """Open everything that the routes need. On closing, turns are cancelled and stored as such.
+    """The parts that the routes need; closing it cancels its turns and stores that they ended.
 
     Raises:
-        ConfigurationError: The sources file or a skill has faults.
+        ConfigurationError: The file of the sources or of a skill has faults; it lists them all.
         StorageError: The session store cannot be opened.
         ToolError: A source does not answer.
-        tinyagent.ConfigurationError: The key of the model is missing.
+        tinyagent.ConfigurationError: The model's key is missing.
     """
     registry = SourceRegistry.load(settings.sources)
     approvals = Approvals()
@@ -145,20 +136,20 @@ async def open_service(
             return Agent(made, skills, vocabulary, approvals)
 
         slots = Slots(settings.max_turns)
-        runner = TurnRunner(
+        work = TurnWork(
             lambda: service.agent,
             store,
             approvals=approvals,
             check=check_answer,
             turn_seconds=settings.turn_seconds,
         )
-        compared = Comparisons(data, store)
-        turns: TurnRunner | DurableTurns = runner
-        work = durable = None
+        turns: Turns = LocalTurns(work, slots.taken)
+        working: AbstractAsyncContextManager[object] = nullcontext()
         if settings.durable:
-            work = DurableWork(settings.database_url.get_secret_value())
-            turns = DurableTurns(work, runner, store, settings.max_turns)
-            durable = Durable(work, DurableComparisons(work, compared), store)
+            url = settings.database_url.get_secret_value()
+            turns = working = DurableTurns(work, url, settings.max_turns)
+        compared = Comparisons(data, store)
+        jobs = ComparisonJobs(compared, store.jobs)
         service = Service(
             settings=settings,
             data=data,
@@ -166,32 +157,40 @@ async def open_service(
             store=store,
             agent=await make_agent(),
             slots=slots,
-            runs=Runs(turns, slots, approvals),
+            turns=OpenTurns(turns),
             comparisons=compared,
-            durable=durable,
+            runs=Runs(jobs, turns),
         )
-        # Work that others have left may begin at once: the service is whole by now.
-        async with work or nullcontext(), aclosing(service.runs), _kept_up(service, make_agent):
+        # Turns of other processes may begin at once, so the service is complete before.
+        async with (
+            working,
+            aclosing(jobs),
+            aclosing(service.turns),
+            _maintained(service, make_agent, jobs),
+        ):
             yield service
 
 
 @asynccontextmanager
-async def _kept_up(
-    service: Service, make_agent: Callable[[], Coroutine[Any, Any, Agent]]
+async def _maintained(
+    service: Service,
+    make_agent: Callable[[], Coroutine[Any, Any, Agent]],
+    jobs: ComparisonJobs,
 ) -> AsyncGenerator[None, None]:
-    """During the block, refresh the vocabulary and delete expired data at intervals."""
+    """During the block, read the values of the sources again and delete what has expired."""
 
     async def refresh() -> None:
         service.agent = await make_agent()
 
     async def purge() -> None:
         await service.store.comparisons.purge()
+        await jobs.purge()
         if service.settings.retention_days is not None:
             await service.store.purge(timedelta(days=service.settings.retention_days))
 
     tasks = [
-        asyncio.create_task(_again(refresh, REFRESH_SECONDS)),
-        asyncio.create_task(_again(purge, PURGE_SECONDS)),
+        asyncio.create_task(_repeat(refresh, REFRESH_SECONDS)),
+        asyncio.create_task(_repeat(purge, PURGE_SECONDS)),
     ]
     try:
         yield
@@ -201,7 +200,7 @@ async def _kept_up(
         await asyncio.wait(tasks)
 
 
-async def _again(work: Callable[[], Coroutine[Any, Any, None]], seconds: float) -> None:
+async def _repeat(work: Callable[[], Coroutine[Any, Any, None]], seconds: float) -> None:
     while True:
         await asyncio.sleep(seconds)
         try:

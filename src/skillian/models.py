@@ -1,4 +1,4 @@
-"""From the settings to a model."""
+"""The model that the settings name."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ _ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104
 
 
 class LLMProvider(Protocol):
-    """Makes a model of one provider from the name that it has there."""
+    """Creates a model of one provider by its name there."""
 
     def __call__(self, name: str) -> Model:
-        """The model; raises `tinyagent.ConfigurationError` with the variable to set."""
+        """Return the model; raises `tinyagent.ConfigurationError` with the variable to set."""
         ...
 
 
 def make_model(name: str | None, vocabulary: Vocabulary) -> Model:
-    """The model that the setting names; without one, the offline planner.
+    """Return the model that the setting names; without one, the offline planner.
 
     Args:
         name: `openai:NAME`, `anthropic:NAME`, `ollama:NAME`, or a bare name, which is served by
             `OPENAI_BASE_URL`.
-        vocabulary: what the planner can speak about.
+        vocabulary: the names that questions to the planner can use.
 
     Raises:
-        tinyagent.ConfigurationError: a key or package is missing, or an address is none.
+        tinyagent.ConfigurationError: a key or package is missing, or an address is invalid.
     """
     if name is None or not name.strip():
         return OfflinePlanner(vocabulary)
     prefix, colon, rest = name.strip().partition(":")
     provider = PROVIDERS.get(prefix.lower()) if colon else None
-    if provider is None:  # a bare name may hold a colon of its own: llama3.2:1b
+    if provider is None:  # a bare name may contain a colon: llama3.2:1b
         return OpenAIModel(name.strip())
     if not rest.strip():
         raise ConfigurationError(
@@ -47,10 +47,10 @@ def make_model(name: str | None, vocabulary: Vocabulary) -> Model:
 
 
 def ollama_url(host: str) -> str:
-    """The address of Ollama's chat completions, from `OLLAMA_HOST` as Ollama itself reads it.
+    """Return the address of Ollama's chat completions, reading `OLLAMA_HOST` as Ollama does.
 
     Args:
-        host: `host`, `host:port` or a URL; empty is port 11434 of this machine.
+        host: `host`, `host:port` or a URL; empty means port 11434 of this machine.
     """
     scheme, _, rest = host.strip().strip("\"'").rpartition("://")
     address, _, path = rest.partition("/")
@@ -62,7 +62,7 @@ def ollama_url(host: str) -> str:
 
 
 def _split(address: str) -> tuple[str, str]:
-    """Host and port of `host:port`, `[::1]:port`, `::1` or `:port`."""
+    """Return host and port of `host:port`, `[::1]:port`, `::1` or `:port`."""
     if address.startswith("["):
         name, _, port = address[1:].partition("]")
         return name, port.removeprefix(":")
@@ -73,7 +73,7 @@ def _split(address: str) -> tuple[str, str]:
 
 
 def _ollama(name: str) -> Model:
-    # A key of its own: OpenAI's must not be sent to another server.
+    # A separate key: OpenAI's must not be sent to another server.
     key = os.environ.get("OLLAMA_API_KEY") or "ollama"
     url = ollama_url(os.environ.get("OLLAMA_HOST", ""))
     try:

@@ -75,7 +75,7 @@ def changed(value: Any, chance: random.Random) -> Any:
 
 
 @pytest.mark.timeout(300)
-def test_what_is_nearly_right_breaks_nothing(tmp_path: Path) -> None:
+def test_malformed_requests_break_nothing(tmp_path: Path) -> None:
     chance = random.Random(20_261_122)  # noqa: S311 - the same each time
     headers = {
         "Content-Type": "application/json",

@@ -20,11 +20,10 @@ UNFINISHED = re.compile(
 )
 # Where a failure of any kind becomes something else, and what.
 BLIND = {
-    "src/skillian/api/durable_comparisons.py": "a run's failure is stored, and told as its error",
+    "src/skillian/api/jobs.py": "a job's failure is stored as its error",
     "src/skillian/api/logs.py": "a request's failure is answered as a problem",
-    "src/skillian/api/stream.py": "a stream's failure is told by its last event",
+    "src/skillian/api/streams.py": "a stream's failure is told by its last event",
     "src/skillian/chat/durable_turns.py": "a turn's failure ends it, or its session would wait",
-    "src/skillian/chat/durable_work.py": "one failure does not end what is done every few seconds",
     "src/skillian/chat/stateless.py": "a turn's failure is told by its last event",
     "src/skillian/chat/turns.py": "a turn's failure is stored, and told by its last event",
     "src/skillian/connectors/threads.py": "a thread's failure is raised where it is awaited",

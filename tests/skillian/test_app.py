@@ -71,7 +71,7 @@ async def test_old_sessions_go_and_values_are_read_again(
 async def test_turns_under_way_are_written_down_at_the_end(settings: Settings) -> None:
     async with open_service(settings, lambda _: HeldModel()) as service:
         session = (await service.store.create("")).id
-        run = service.runs.start(session, "", "Hi")
+        run = service.turns.start(session, "", "Hi")
         assert await run.first()
     async with open_store(settings.database_url.get_secret_value()) as store:
         assert [event.type for event in await store.events(session)][-2:] == [

@@ -68,7 +68,7 @@ def shown(run_id: str) -> Any:
 
 
 @pytest.mark.timeout(180)
-def test_a_run_waits_for_a_yes_and_goes_on_in_another_worker() -> None:
+def test_a_run_waits_for_approval_and_goes_on_in_another_worker() -> None:
     started = runs("start", "clerk", "refund order 7", "--id", "r1")
     assert (started.exit_code, started.stdout) == (0, "r1\n")
     with worker() as first:
@@ -76,7 +76,7 @@ def test_a_run_waits_for_a_yes_and_goes_on_in_another_worker() -> None:
         first.send_signal(signal.SIGTERM)
         _, errors = first.communicate(timeout=60)
         assert first.returncode == 0
-        assert "Taking runs of clerk from default; Ctrl-C ends it." in errors
+        assert "Taking runs of clerk from default; Ctrl-C stops." in errors
         assert "Traceback" not in errors
     said = runs("show", "r1")
     assert 'approval: refund {"order": 7}' in said.stderr
@@ -109,20 +109,20 @@ def test_a_run_is_cancelled_and_resumed() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["list"], "there is no 'tinyagent-runs.sqlite' here"),
-        (["show", "r9", "--database", "mysql://here/x"], "is no URL of SQLite or PostgreSQL"),
+        (["list"], "the file 'tinyagent-runs.sqlite' does not exist"),
+        (["show", "r9", "--database", "mysql://here/x"], "must be a URL of SQLite or PostgreSQL"),
         (["resume", "r9", "--retry", "--skip"], "exclude each other"),
     ],
     ids=["no file", "another database", "two decisions"],
 )
-def test_what_is_wrong_is_one_line(arguments: list[str], message: str) -> None:
+def test_an_error_is_one_line(arguments: list[str], message: str) -> None:
     said = runs(*arguments)
     assert said.exit_code == 2
     assert message in " ".join(said.stderr.replace("│", "").split())
     assert not Path("tinyagent-runs.sqlite").exists()
 
 
-def test_what_is_not_there_is_said() -> None:
+def test_unknown_names_are_reported() -> None:
     runs("start", "clerk", "hello", "--id", "r1")
     for arguments in (["show", "r9"], ["cancel", "r9"], ["approve", "r9"], ["resume", "r9"]):
         said = runs(*arguments)
@@ -131,7 +131,8 @@ def test_what_is_not_there_is_said() -> None:
     assert said.exit_code == 2
     assert said.stderr.startswith("error: run 'r1'")
     assert (
-        "--state 'odd' is none; there are: queued, running" in runs("list", "--state", "odd").stderr
+        "--state 'odd' is unknown; the states are: queued, running"
+        in runs("list", "--state", "odd").stderr
     )
 
 
@@ -140,14 +141,14 @@ def test_what_is_not_there_is_said() -> None:
     [
         ("shop:nothing", "cannot be loaded"),
         ("nowhere:agents", "cannot be loaded"),
-        ("shop:broken", "holds no agent at 'clerk'"),
+        ("shop:broken", "has no agent at 'clerk'"),
         ("shop:SHOP_EMPTY", "cannot be loaded"),
     ],
 )
-def test_what_is_no_agent_is_said(reference: str, message: str) -> None:
+def test_an_object_that_is_not_an_agent_is_reported(reference: str, message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
         load_agents(reference)
 
 
-def test_one_agent_is_called_by_its_name() -> None:
+def test_a_single_agent_has_its_variables_name() -> None:
     assert list(load_agents("shop:clerk")) == ["clerk"]

@@ -1,4 +1,4 @@
-"""Who may ask: keys, and without any only this machine itself."""
+"""Who may use the service: holders of keys or, without keys, only this machine."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from skillian.errors import SkillianError
 from skillian.settings import Settings, key_digest
 
 PAGE = "/ui"
-"""Where the page is mounted."""
+"""The path of the page."""
 LOGIN = f"{PAGE}/login"
 HEALTH = "/health"
 PUBLIC = frozenset({HEALTH, "/ready", "/openapi.json"})
-"""What needs no key."""
+"""Paths that need no key."""
 
-# Scripts and styles of the page: the same for everybody, and many at once. What is not there is
-# answered shortly (`web.page`), never by a page.
+# Scripts and styles of the page: the same for everybody, and many at once. A missing one has a
+# short answer (`web.page`), never a page.
 ASSETS = "/_nicegui/"
-"""Where they are, below the page."""
+"""Their path below the page's."""
 
-# What a browser says of a request of its own address bar, or of a page of this server.
+# What a browser sends for a request from its address bar, or from a page of this server.
 _OWN_SITES = frozenset({"same-origin", "none"})
 _IPV6_NETWORK = 64
 
@@ -39,33 +39,33 @@ CookieOwner = Callable[[Headers], str]
 
 
 def check_address(host: str, *, has_keys: bool) -> None:
-    """Refuse to serve others without keys.
+    """Refuse to serve other machines without keys.
 
     Raises:
-        SkillianError: the address is not loopback, and there are no keys.
+        SkillianError: The address is not loopback, and there are no keys.
     """
     if not has_keys and not is_loopback(host):
         raise SkillianError(
-            f"{host} can be reached by others and no API keys are set; set SKILLIAN_API_KEYS"
-            " (a comma list), or serve on 127.0.0.1"
+            f"{host} can be reached by other machines and no API keys are set; set"
+            " SKILLIAN_API_KEYS (a comma list), or serve on 127.0.0.1"
         )
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host's name or address is this machine itself and nothing else."""
+    """Whether a host's name or address is this machine only."""
     try:
         return ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:
         return host == "localhost"
 
 
-class Gate:
-    """Lets requests in that may ask, and tells the rest of the application whose they are.
+class Access:
+    """Admits requests, and notes their owner for the rest of the application.
 
     Args:
-        app: what is behind it.
-        settings: hold the keys' digests, and how often each may ask.
-        cookie_owner: the digest that a browser's cookie holds, or an empty text.
+        app: The application behind it.
+        settings: Hold the keys' digests, and how often each may ask.
+        cookie_owner: Returns the digest in a browser's cookie, or an empty text.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class Gate:
         await self._app(scope, receive, send)
 
     def _admitted(self, scope: Scope) -> str:
-        """Whose a request is. It is counted for its key; without one, for the client's address."""
+        """The owner of a request, counted for its key or, without one, for the client's address."""
         path, address = scope["path"], _address(scope)
         is_asset = path.startswith(f"{PAGE}{ASSETS}") and scope.get("method") in {"GET", "HEAD"}
         try:
@@ -103,7 +103,7 @@ class Gate:
             return owner
         if owner or not self._digests:
             self._buckets.take(owner)
-        else:  # who is refused often can still sign in
+        else:  # a client that is refused often can still sign in
             self._buckets.take(f"{address} {path}" if path == LOGIN else address)
         return owner
 
@@ -122,24 +122,24 @@ class Gate:
                 _check_own_origin(scope, headers)
                 return owner
         scheme, _, key = headers.get("authorization", "").partition(" ")
-        found = among(key_digest(key.strip()), self._digests)
-        if scheme.lower() != "bearer" or not found:
+        owner = among(key_digest(key.strip()), self._digests)
+        if scheme.lower() != "bearer" or not owner:
             detail = "Send one of the API keys: Authorization: Bearer KEY"
             raise ProblemError(401, "unauthorized", detail, {"WWW-Authenticate": "Bearer"})
-        return found
+        return owner
 
 
 def among(digest: str, known: Iterable[str]) -> str:
-    """The digest if it is known; takes as long for each of them."""
-    found = ""
+    """The digest if it is known, otherwise an empty text; takes the same time for each."""
+    match = ""
     for each in known:
         if hmac.compare_digest(each, digest):
-            found = each
-    return found
+            match = each
+    return match
 
 
 def _address(scope: Scope) -> str:
-    """Who asks, as far as it shows: of IPv6 the network, all of which is usually one client's."""
+    """The client's address; for IPv6 its network, which usually belongs to one client."""
     host = str((scope.get("client") or ("", 0))[0])
     try:
         address = ipaddress.ip_address(host)
@@ -151,7 +151,7 @@ def _address(scope: Scope) -> str:
 
 
 def _refusal(scope: Scope, problem: ProblemError) -> Response:
-    """A person whom the page does not know is asked for the key."""
+    """The answer to a refused request; a person on the page is asked for a key."""
     is_page = scope["type"] == "http" and scope["path"].startswith(f"{PAGE}/")
     if problem.status == _UNKNOWN and is_page:
         return RedirectResponse(LOGIN, 303)
@@ -159,10 +159,10 @@ def _refusal(scope: Scope, problem: ProblemError) -> Response:
 
 
 def _check_own_origin(scope: Scope, headers: Headers) -> None:
-    """A browser's cookie and its sockets are for pages of this very server.
+    """Check that a browser's request comes from a page of this server.
 
     Raises:
-        ProblemError: a page of elsewhere asks (403).
+        ProblemError: It comes from a page of another host (403).
     """
     origin, site = headers.get("origin"), headers.get("sec-fetch-site", "none")
     is_own = origin is None or _netloc(origin) == headers.get("host")
@@ -171,22 +171,22 @@ def _check_own_origin(scope: Scope, headers: Headers) -> None:
 
 
 def _is_opening(scope: Scope, headers: Headers) -> bool:
-    """Whether a person follows a link to the page; the other site reads nothing of it."""
+    """Whether a person follows a link to the page; the other site cannot read it."""
     is_shown = headers.get("sec-fetch-mode"), headers.get("sec-fetch-dest")
     is_page = scope["path"] in {"/", PAGE} or scope["path"].startswith(f"{PAGE}/")
     return is_page and scope.get("method") == "GET" and is_shown == ("navigate", "document")
 
 
 def _check_local(scope: Scope, headers: Headers) -> None:
-    """Without keys: a request from this machine, and not from a page of elsewhere in its browser.
+    """Check, without keys, that a request comes from this machine, and not from a foreign page.
 
     Raises:
-        ProblemError: it is not (403, 421).
+        ProblemError: It does not (403, 421).
     """
     server = scope.get("server") or ("localhost", None)
     if not is_loopback(str(server[0])):
         raise ProblemError(403, "forbidden", "Without API keys only this machine is answered.")
-    # A name of somebody else's may lead here (DNS rebinding): the browser tells which it was.
+    # Another name may resolve to this address (DNS rebinding); the browser sends the name.
     if not is_loopback(_host_of(headers.get("host", ""))):
         raise ProblemError(421, "wrong_host", "Without API keys the host is localhost.")
     _check_own_origin(scope, headers)

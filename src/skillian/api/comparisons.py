@@ -1,4 +1,4 @@
-"""Comparisons without a model, kept so that other processes and later ones know them."""
+"""Comparisons without a model, stored so that other and later processes know them."""
 
 from __future__ import annotations
 
@@ -22,51 +22,51 @@ REPORT_DEPTH = Depth(groups=1000, drilled=5)
 
 
 class Comparisons:
-    """Compares, and finds again what was compared by its cache key.
+    """Compares, and finds comparisons by their cache key.
 
     Args:
-        data: compares.
-        store: keeps each result, with the question, as long as the engine does.
+        data: Compares.
+        store: Keeps each result, with its question, as long as the engine does.
     """
 
     def __init__(self, data: DataServices, store: SessionStore) -> None:
         self._data = data
-        self._kept = store.comparisons
+        self._store = store.comparisons
 
     async def compare(
-        self, asked: SavedComparison, progress: Progress | None = None
+        self, question: SavedComparison, progress: Progress | None = None
     ) -> dict[str, Any]:
-        """The result as JSON; `progress` and errors as those of `ComparisonEngine.compare`."""
+        """The result as JSON; `progress` and errors are those of `ComparisonEngine.compare`."""
         result = await self._data.comparison.compare(
-            *_question(asked), thresholds=asked.thresholds, progress=progress
+            *_arguments(question), thresholds=question.thresholds, progress=progress
         )
-        told = result.to_dict()
+        body = result.to_dict()
         expires = timedelta(seconds=self._data.registry.comparison.cache_ttl_seconds)
-        question = asked.model_dump(mode="json")
+        stored = {"question": question.model_dump(mode="json"), "result": body}
         with suppress(MessageTooLong):  # then only this process knows it
-            await self._kept.put(result.cache_key, {"question": question, "result": told}, expires)
-        return told
+            await self._store.put(result.cache_key, stored, expires)
+        return body
 
-    async def check(self, asked: SavedComparison) -> None:
-        """Return where it can be compared; errors as those of `compare` before it begins."""
-        await self._data.comparison.check(*_question(asked), thresholds=asked.thresholds)
+    async def check(self, question: SavedComparison) -> None:
+        """Raise the errors that `compare` would raise before it begins."""
+        await self._data.comparison.check(*_arguments(question), thresholds=question.thresholds)
 
     async def find(self, key: str) -> dict[str, Any]:
         """The result of this key as JSON.
 
         Raises:
-            ProblemError: there is none any more (404).
+            ProblemError: There is none, or it has expired (404).
         """
         try:
             return self._data.comparison.remembered(key).to_dict()
         except InvalidInputError:
-            found: dict[str, Any] = (await self._stored(key))["result"]
-            return found
+            result: dict[str, Any] = (await self._stored(key))["result"]
+            return result
 
     async def recall(self, key: str) -> None:
-        """See to it that the engine knows the comparison; raises as `find` and `compare`.
+        """Make the engine of this process know the comparison; raises as `find` and `compare` do.
 
-        What another process compared is compared again, so that its rows can be asked for.
+        The comparison of another process is made again, so that its rows can be read.
         """
         try:
             self._data.comparison.remembered(key)
@@ -77,10 +77,10 @@ class Comparisons:
                 raise _unknown() from None
 
     async def report(self, key: str) -> Outcome:
-        """All that a report shows of a comparison; raises as `recall`."""
+        """The content of a report on a comparison; raises as `recall` does."""
         await self.recall(key)
         question = self._data.comparison.question(key)
-        asked = SavedComparison(
+        saved = SavedComparison(
             name=f"{question.source_a} and {question.source_b}",
             a=question.source_a,
             b=question.source_b,
@@ -89,20 +89,20 @@ class Comparisons:
             filters=dict(question.filters or {}),
             thresholds=question.thresholds,
         )
-        [outcome] = await run_all(self._data.comparison, [asked], REPORT_DEPTH, _unwatched)
+        [outcome] = await run_all(self._data.comparison, [saved], REPORT_DEPTH, _unwatched)
         return outcome
 
     async def _stored(self, key: str) -> dict[str, Any]:
-        stored = await self._kept.find(key) if key.isalnum() and key.isascii() else None
+        stored = await self._store.find(key) if key.isalnum() and key.isascii() else None
         if stored is None:
             raise _unknown()
         return stored
 
 
-def _question(
-    asked: SavedComparison,
+def _arguments(
+    question: SavedComparison,
 ) -> tuple[str, str, Sequence[str], Sequence[str] | None, Filters]:
-    return asked.a, asked.b, asked.measures, asked.align_on, asked.filters
+    return question.a, question.b, question.measures, question.align_on, question.filters
 
 
 def _unwatched(_name: str, _doing: str) -> None:
@@ -111,5 +111,7 @@ def _unwatched(_name: str, _doing: str) -> None:
 
 def _unknown() -> ProblemError:
     return ProblemError(
-        404, "comparison_not_found", "There is no such comparison (any more); compare again."
+        404,
+        "comparison_not_found",
+        "There is no such comparison, or it has expired; compare again.",
     )

@@ -1,4 +1,4 @@
-"""One line of JSON for what happens, and for each request: nothing of what was said in it."""
+"""Logs as lines of JSON, one for each request, without the contents of requests."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ _FIELDS = ("method", "route", "status", "duration_ms", "owner")
 
 
 class JsonFormatter(logging.Formatter):
-    """A record as one line of JSON, with the id of the request that it belongs to."""
+    """A record as one line of JSON, with the id of its request."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the line."""
+        """The line."""
         line: dict[str, Any] = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
@@ -42,8 +42,8 @@ class JsonFormatter(logging.Formatter):
         }
         if request_id.get():
             line["request_id"] = request_id.get()
-        given = vars(record)
-        line |= {name: given[name] for name in _FIELDS if name in given}
+        fields = vars(record)
+        line |= {name: fields[name] for name in _FIELDS if name in fields}
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)
         return json.dumps(line, default=str)
@@ -54,14 +54,14 @@ def log_as_json() -> None:
     handler = logging.StreamHandler()
     handler.setFormatter(JsonFormatter())
     logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
-    logging.getLogger("uvicorn").setLevel(logging.WARNING)  # starts and ends are told anyway
+    logging.getLogger("uvicorn").setLevel(logging.WARNING)  # starts and stops are logged elsewhere
 
 
 class Requests:
-    """Gives each request an id, logs it, and answers what nothing behind it has foreseen.
+    """Gives each request an id, logs it, and answers unexpected errors.
 
     Args:
-        app: what is behind it.
+        app: The application behind it.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -72,8 +72,8 @@ class Requests:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        given = Headers(scope=scope).get("x-request-id", "")
-        token = request_id.set(given if _ID.fullmatch(given) else uuid4().hex)
+        sent_id = Headers(scope=scope).get("x-request-id", "")
+        token = request_id.set(sent_id if _ID.fullmatch(sent_id) else uuid4().hex)
         start, status = perf_counter(), 0
 
         async def send_with_headers(message: Message) -> None:
@@ -94,7 +94,7 @@ class Requests:
         except Exception as error:
             logger.exception("a request failed")
             if status:
-                raise  # half an answer is there: the connection ends
+                raise  # the answer has begun: the connection ends
             await problem_of(error).response()(scope, receive, send_with_headers)
         finally:
             _log(scope, status, start)
@@ -103,11 +103,11 @@ class Requests:
 
 def _log(scope: Scope, status: int, start: float) -> None:
     route = scope.get("route")
-    told = {
+    fields = {
         "method": scope["method"],
-        "route": getattr(route, "path", None),  # as declared: what was asked for is not repeated
+        "route": getattr(route, "path", None),  # as declared, without the client's values
         "status": status or CLIENT_GONE,
         "duration_ms": round((perf_counter() - start) * 1000, 1),
         "owner": scope.get("state", {}).get("owner", "")[:8],
     }
-    logger.info("request", extra=told)
+    logger.info("request", extra=fields)

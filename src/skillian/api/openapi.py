@@ -1,4 +1,4 @@
-"""The OpenAPI document: what FastAPI finds, and the problems that any route may answer with."""
+"""The OpenAPI document: FastAPI's, with the problems that any route may answer with."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _EXAMPLE = {
 
 
 def document(app: FastAPI, *, has_keys: bool) -> Callable[[], dict[str, Any]]:
-    """What makes the document of this application, once."""
+    """A function that makes the document of this application once."""
 
     def make() -> dict[str, Any]:
         if app.openapi_schema is None:
@@ -36,10 +36,10 @@ def document(app: FastAPI, *, has_keys: bool) -> Callable[[], dict[str, Any]]:
 
 
 def _document(app: FastAPI, *, has_keys: bool) -> dict[str, Any]:
-    found = get_openapi(
+    spec = get_openapi(
         title=app.title, version=app.version, description=app.description, routes=app.routes
     )
-    components = found.setdefault("components", {})
+    components = spec.setdefault("components", {})
     schemas = components.setdefault("schemas", {})
     problem = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
     schemas |= {**problem.pop("$defs", {}), "Problem": {**problem, "examples": [_EXAMPLE]}}
@@ -47,24 +47,24 @@ def _document(app: FastAPI, *, has_keys: bool) -> dict[str, Any]:
     schemas.pop("ValidationError", None)
     if has_keys:
         components["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
-    for path, methods in found["paths"].items():
+    for path, methods in spec["paths"].items():
         for operation in methods.values():
             needs_key = has_keys and path not in PUBLIC
             _declare(operation, path, needs_key=needs_key)
-    return found
+    return spec
 
 
 def _declare(operation: dict[str, Any], path: str, *, needs_key: bool) -> None:
     answers: dict[str, Any] = operation.setdefault("responses", {})
     answers.pop("422", None)
     for answer in answers.values():
-        # OpenAPI 3.1 has no words for the events of a stream: it is no one string.
+        # OpenAPI 3.1 cannot describe the events of a stream; it is not one string.
         answer.get("content", {}).get("text/event-stream", {}).pop("schema", None)
     statuses = [*_ANY]
     if needs_key:
         operation["security"] = [{"key": []}]
         statuses.append(401)
-    if "{" in path or path in {"/chat", "/runs"}:
+    if "{" in path or path == "/chat":
         statuses.append(404)
     if path.endswith(("/chat", "/cancel")) or path == "/sessions":
         statuses.append(409)

@@ -1,4 +1,4 @@
-"""Errors as problem JSON (RFC 9457): what each is to a client, and nothing of the inside."""
+"""Errors as problem JSON (RFC 9457), without internal details."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from skillian.storage import (
 
 MEDIA_TYPE = "application/problem+json"
 CLIENT_GONE = 499
-"""Logged where nobody is left to read an answer; never sent."""
+"""Logged if the client has disconnected before its answer; never sent."""
 
 _NAME = re.compile(r"[\w.\[\]-]{1,60}", re.ASCII)
 _DEEPEST = 10
@@ -37,16 +37,16 @@ request_id: ContextVar[str] = ContextVar("request_id", default="")
 
 
 class FieldFault(BaseModel):
-    """What is wrong with one field of a request, and where it is."""
+    """An error in one field of a request, and its place."""
 
     where: str
     message: str
 
 
 class Problem(BaseModel):
-    """An error, as RFC 9457 has it.
+    """An error as RFC 9457 defines it.
 
-    `code` is for programs: a name of what happened. Some kinds add members of their own, such as
+    `code` is for programs: a name of the kind. Some kinds add members, such as
     `available_sources`.
     """
 
@@ -62,7 +62,7 @@ class Problem(BaseModel):
 
 
 class ProblemError(Exception):
-    """An answer that is a problem; raise it from anywhere in a request."""
+    """An error with a status for the client; raise it from anywhere in a request."""
 
     def __init__(
         self,
@@ -80,7 +80,7 @@ class ProblemError(Exception):
         super().__init__(detail)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the problem's members."""
+        """The members of the problem."""
         return {
             "type": "about:blank",
             "title": _title(self.status),
@@ -92,17 +92,17 @@ class ProblemError(Exception):
         }
 
     def response(self) -> Response:
-        """Return the answer. It is ASCII: a request's text may hold what UTF-8 cannot."""
+        """The response, in ASCII: the text of a request may hold what UTF-8 cannot."""
         body = json.dumps(self.to_dict()).encode()
         return Response(body, self.status, headers=self.headers, media_type=MEDIA_TYPE)
 
 
 class ClientGone(Exception):
-    """Nobody waits for the answer any more."""
+    """The client has disconnected."""
 
 
 class SlowClient(Exception):
-    """The client does not read what it asked for."""
+    """The client does not read its answer."""
 
 
 def install(app: FastAPI) -> None:
@@ -121,7 +121,7 @@ def install(app: FastAPI) -> None:
 
 
 def problem_of(error: Exception) -> ProblemError:
-    """What an error of a request is to its client; an unforeseen one tells nothing of itself."""
+    """The problem that a client sees for an error; an unexpected error shows no details."""
     match error:
         case ProblemError():
             return error
@@ -140,17 +140,17 @@ def problem_of(error: Exception) -> ProblemError:
 def _invalid(error: RequestValidationError) -> ProblemError:
     faults = error.errors()
     if any(fault["type"] == "json_invalid" and fault["loc"][0] == "body" for fault in faults):
-        return ProblemError(400, "invalid_json", "The body is no JSON.")
-    # No value that was sent is repeated: it may be long, or a secret in the wrong place.
-    told = [
+        return ProblemError(400, "invalid_json", "The body is not JSON.")
+    # The values sent are not repeated: one may be long, or a secret in the wrong place.
+    shown = [
         {"where": _where(fault["loc"]), "message": str(fault["msg"])[:_LONGEST_MESSAGE]}
         for fault in faults[:20]
     ]
-    return ProblemError(422, "validation_error", "The request is not as declared.", errors=told)
+    return ProblemError(422, "validation_error", "The request is not as declared.", errors=shown)
 
 
 def _where(place: Sequence[str | int]) -> str:
-    """The place of a fault; what is not plainly a name in it was sent, and stands in quotes."""
+    """The place of a fault; a part that is not a plain name came from the client, and is quoted."""
     parts = (str(part) for part in place[:_DEEPEST])
     return ".".join(part if _NAME.fullmatch(part) else quoted(part) for part in parts)
 
@@ -166,8 +166,9 @@ def _http(error: HTTPException) -> ProblemError:
 
 
 def _tool(error: ToolError) -> ProblemError:
-    told = error.to_dict()
-    extra = {name: value for name, value in told.items() if name.startswith("available_")}
+    extra = {
+        name: value for name, value in error.to_dict().items() if name.startswith("available_")
+    }
     return ProblemError(422, error.type, str(error), None, **extra)
 
 

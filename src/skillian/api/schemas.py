@@ -1,4 +1,4 @@
-"""What requests hold and answers say; the OpenAPI document is made of these."""
+"""Requests and responses; the OpenAPI document is made of these."""
 
 from __future__ import annotations
 
@@ -23,24 +23,25 @@ RunState = Literal[
     "cancelled",
     "error",
     "lost",
+    "interrupted",
 ]
-"""As `tinyagent.durable.DurableState`, which needs an extra."""
+"""`tinyagent.durable.DurableState`, which needs an extra, and `interrupted`, of a comparison."""
 
 
 class Body(BaseModel):
-    """What a request holds: members that are not declared are refused."""
+    """The body of a request; members that are not declared are refused."""
 
     model_config = ConfigDict(extra="forbid")
 
 
 def _has_text(message: str) -> str:
     if not message.strip():
-        raise ValueError("write something")
+        raise ValueError("the message is empty")
     return message
 
 
-def _can_be_written(value: dict[str, Any]) -> dict[str, Any]:
-    json.dumps(value, ensure_ascii=False).encode()  # raises ValueError for half a character
+def _is_unicode(value: dict[str, Any]) -> dict[str, Any]:
+    json.dumps(value, ensure_ascii=False).encode()  # raises ValueError for half a surrogate pair
     return value
 
 
@@ -49,7 +50,7 @@ Message = Annotated[
     Field(
         min_length=1,
         max_length=MAX_MESSAGE,
-        description="In words.",
+        description="The message in words.",
         examples=["Compare amounts between fi_reporting and bpc_reporting for company 1001"],
     ),
     AfterValidator(_has_text),
@@ -64,13 +65,13 @@ class SessionChatRequest(Body):
 
 
 class ChatRequest(SessionChatRequest):
-    """A message, to a session or, without one, to a new session."""
+    """A message to a session, or without `session_id` to a new session."""
 
     session_id: SessionId | None = None
 
 
-class ToolCall(BaseModel):
-    """A tool that was called; `result` is its JSON, or its text where it is none."""
+class ToolCallInfo(BaseModel):
+    """A tool call; `result` is its JSON, or its text if it is not JSON."""
 
     tool: str
     args: dict[str, Any]
@@ -78,8 +79,8 @@ class ToolCall(BaseModel):
     duration_ms: float
 
 
-class Usage(BaseModel):
-    """What the model calls of a turn cost."""
+class UsageInfo(BaseModel):
+    """The model calls of a turn and their tokens."""
 
     requests: int
     input_tokens: int
@@ -87,8 +88,8 @@ class Usage(BaseModel):
     cached_tokens: int
 
 
-class Reference(BaseModel):
-    """A number of the answer and where it stands in a tool's result."""
+class ReferenceInfo(BaseModel):
+    """A number of the answer and its place in a tool's result."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -96,17 +97,17 @@ class Reference(BaseModel):
 class ChatResponse(BaseModel):
     """The answer to a message.
 
-    `finished` is false where a limit ended the turn without an answer: then `response` is what was
-    found so far and why it stopped. The numbers of `unverified` stand in no tool's result.
+    `finished` is false if a limit ended the turn without an answer: `response` then has the results
+    so far and the reason. The numbers of `unverified` are in no tool result.
     """
 
     response: str
-    tool_calls: list[ToolCall]
+    tool_calls: list[ToolCallInfo]
     session_id: str
     finished: bool
-    usage: Usage
-    model: str = Field(description="What answered; the offline planner says that it is one.")
-    references: list[Reference]
+    usage: UsageInfo
+    model: str = Field(description="The model that answered; the offline planner is named as such.")
+    references: list[ReferenceInfo]
     unverified: list[str]
 
 
@@ -117,12 +118,12 @@ class SessionTitle(Body):
 
 
 class NewSession(Body):
-    """A new session; without a title its first message becomes it."""
+    """A new session; without a title, its first message becomes the title."""
 
     title: str = Field("", max_length=500)
 
 
-class Session(BaseModel):
+class SessionInfo(BaseModel):
     """A session; `updated` is when it was last used."""
 
     id: str
@@ -132,20 +133,20 @@ class Session(BaseModel):
 
 
 class SessionPage(BaseModel):
-    """Some of the sessions, the one used last first; `total` is how many there are."""
+    """Some of the sessions, most recently used first; `total` is the number of all."""
 
-    sessions: list[Session]
+    sessions: list[SessionInfo]
     total: int
     offset: int
     limit: int
 
 
-class SessionDetail(Session):
-    """A session with all that was said.
+class SessionDetail(SessionInfo):
+    """A session with its messages.
 
-    A message has a `role` (`user`, `assistant`, `tool`) and `content`; calls of tools stand in
-    `tool_calls`, their results follow with a `tool_call_id`. `broken` marks a turn that was cut
-    off.
+    A message has a `role` (`user`, `assistant`, `tool`) and `content`; tool calls are in
+    `tool_calls`, their results follow with a `tool_call_id`. `broken` marks a turn that ended
+    without an answer.
     """
 
     messages: list[dict[str, Any]]
@@ -179,8 +180,8 @@ class SourceList(BaseModel):
     sources: list[dict[str, Any]]
 
 
-class Run(BaseModel):
-    """A durable run: a turn, or a comparison that was not waited for."""
+class RunInfo(BaseModel):
+    """A comparison in the background, or a turn."""
 
     id: str
     kind: Literal["turn", "comparison"]
@@ -189,22 +190,22 @@ class Run(BaseModel):
     created: datetime
     updated: datetime
     error: str | None
-    progress: Annotated[str | None, Field(description="Of a comparison under way.")] = None
-    cache_key: Annotated[str | None, Field(description="Of a comparison that is completed.")] = None
+    progress: Annotated[str | None, Field(description="Of a running comparison.")] = None
+    cache_key: Annotated[str | None, Field(description="Of a completed comparison.")] = None
     session_id: str | None = None
     turn: int | None = None
 
 
 class RunPage(BaseModel):
-    """Some of the runs, the newest first."""
+    """Some of the runs, newest first."""
 
-    runs: list[Run]
+    runs: list[RunInfo]
     offset: int
     limit: int
 
 
 class CompareRequest(Body):
-    """What to compare; what is left out is as configured."""
+    """What to compare; defaults are those of the configuration."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -234,13 +235,13 @@ class CompareRequest(Body):
                 ' {"ne": v}, {"gte": v}, {"gt": v}, {"lte": v}, {"lt": v}, {"between": [a, b]}.'
             ),
         ),
-        AfterValidator(_can_be_written),
+        AfterValidator(_is_unicode),
     ]
     thresholds: Thresholds = Thresholds()
 
 
 class Comparison(BaseModel):
-    """A comparison; amounts are texts with all of their digits."""
+    """A comparison; amounts are strings with all of their digits."""
 
     source_a: str
     source_b: str
@@ -252,27 +253,27 @@ class Comparison(BaseModel):
 
 
 class ComparisonPage(BaseModel):
-    """A page of a comparison's groups, the largest difference first."""
+    """A page of a comparison's groups."""
 
     model_config = ConfigDict(extra="allow")
 
 
-class Answer(Body):
-    """Whether a call that waits may be made; the model reads the reason of a no."""
+class ApprovalRequest(Body):
+    """Whether a waiting call may be made; the model reads the reason of a refusal."""
 
     approved: bool
     reason: str = Field("", max_length=1000)
 
 
 class SearchRequest(Body):
-    """What to look for in the skills' knowledge."""
+    """A search in the skills' knowledge."""
 
     query: str = Field(min_length=1, max_length=1000, examples=["why is a load doubled"])
     limit: int = Field(5, ge=1, le=20)
 
 
 class Passage(BaseModel):
-    """A passage and where it stands."""
+    """A passage and its place."""
 
     skill: str
     file: str
@@ -281,19 +282,19 @@ class Passage(BaseModel):
 
 
 class Passages(BaseModel):
-    """Passages, those that fit best first."""
+    """Passages, the best first."""
 
     passages: list[Passage]
 
 
 class Health(BaseModel):
-    """That the process answers."""
+    """The state of the process."""
 
     status: str = "ok"
 
 
 class Readiness(BaseModel):
-    """What of this server works: each part is `ok` or `failed`."""
+    """The state of the server's parts: each is `ok` or `failed`."""
 
     status: str
     model: str

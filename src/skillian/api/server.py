@@ -1,4 +1,4 @@
-"""uvicorn as this service wants it: graceful, bounded, and quiet about itself."""
+"""uvicorn, configured for this service: graceful, bounded and without its own log."""
 
 from __future__ import annotations
 
@@ -11,14 +11,13 @@ from contextlib import contextmanager
 import uvicorn
 from starlette.types import ASGIApp
 
-from skillian.api.bounds import MAX_HEAD
-from skillian.api.limits import MAX_FRAME
+from skillian.api.bounds import MAX_FRAME, MAX_HEAD
 from skillian.errors import SkillianError
 
 SHUTDOWN_SECONDS = 10
 MAX_CONNECTIONS = 2000
 BACKLOG = 512
-# Longer than proxies keep theirs, so that none sends into a connection that is just closed.
+# Longer than proxies keep theirs, so that none sends into a connection that is being closed.
 IDLE_SECONDS = 75
 STALLED_MS = 60_000
 
@@ -26,11 +25,11 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Server(uvicorn.Server):
-    """Serves until a signal; then answers what was asked, for a while.
+    """Serves until a signal, then finishes the open requests within a time limit.
 
     Args:
-        app: what is served.
-        started: is called once connections are let in.
+        app: The application.
+        started: Called once connections are accepted.
     """
 
     def __init__(self, app: ASGIApp, started: Callable[[], None] | None = None) -> None:
@@ -40,7 +39,7 @@ class Server(uvicorn.Server):
             log_config=None,
             access_log=False,
             server_header=False,
-            http="h11",  # the only one that bounds headers while they come
+            http="h11",  # the only one that limits headers as they arrive
             h11_max_incomplete_event_size=MAX_HEAD,
             ws_max_size=MAX_FRAME,
             backlog=BACKLOG,
@@ -51,14 +50,14 @@ class Server(uvicorn.Server):
         super().__init__(config)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start the application, then let connections in."""
+        """Start the application, then accept connections."""
         await super().startup(sockets)
         if self.started and self._on_started is not None:
             self._on_started()
 
     @contextmanager
     def capture_signals(self) -> Generator[None]:
-        """End on a signal. uvicorn would raise it again, before the turns are written down."""
+        """End on a signal. uvicorn would raise it again, before the turns are stored."""
         loop = asyncio.get_running_loop()
         for each in _SIGNALS:
             loop.add_signal_handler(each, self.handle_exit, each, None)
@@ -70,17 +69,17 @@ class Server(uvicorn.Server):
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket at this address, which the server will listen on.
+    """A socket bound to this address, for the server to listen on.
 
     Raises:
-        SkillianError: the address is taken, or none of this machine's.
+        SkillianError: The address is in use, or not one of this machine.
     """
     bare = host.strip("[]")
     listening = socket.socket(socket.AF_INET6 if ":" in bare else socket.AF_INET)
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if hasattr(socket, "TCP_USER_TIMEOUT"):
-            # Clients that read nothing would keep what was sent to them for ever.
+            # Otherwise clients that read nothing would keep their answers in memory for ever.
             listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, STALLED_MS)
         listening.bind((bare, port))
     except OSError as error:

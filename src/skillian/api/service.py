@@ -1,4 +1,4 @@
-"""What the routes of the service share, and how they ask for it."""
+"""The parts of the service that the routes share."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from typing import Annotated
 from fastapi import Depends, Request
 
 from skillian.api.comparisons import Comparisons
-from skillian.api.durable_runs import Durable
-from skillian.api.runs import Runs, Slots
+from skillian.api.limits import Slots
+from skillian.api.open_turns import OpenTurns
+from skillian.api.runs import Runs
 from skillian.chat.agent import Agent
-from skillian.chat.recall import Recall
+from skillian.chat.stateless import Recall
 from skillian.data.services import DataServices
 from skillian.settings import Settings
 from skillian.skills.registry import SkillRegistry
@@ -23,16 +24,16 @@ class Service:
     """One server's parts, open from its start to its end.
 
     Attributes:
-        settings: As the server was started with.
-        data: The engines over the sources.
-        skills: The skills there are.
-        store: Sessions and what was said in them.
-        agent: Answers; replaced as the values in the sources change.
-        slots: How much may be under way at once.
-        runs: The turns under way.
+        settings: The server's settings.
+        data: The engines for the sources.
+        skills: The skills.
+        store: Sessions and their messages.
+        agent: Answers; replaced when the values in the sources change.
+        slots: How much may be in progress at once.
+        turns: The turns that clients of this process wait for.
         comparisons: Comparisons without a model.
-        durable: Runs that survive their process, where the server has them.
-        recall: Results of tools in conversations that their clients keep.
+        runs: Comparisons in the background, and turns.
+        recall: Tool results of conversations that their clients keep.
     """
 
     settings: Settings
@@ -41,9 +42,9 @@ class Service:
     store: SessionStore
     agent: Agent
     slots: Slots
-    runs: Runs
+    turns: OpenTurns
     comparisons: Comparisons
-    durable: Durable | None = None
+    runs: Runs
     recall: Recall = field(default_factory=Recall)
 
 
@@ -54,7 +55,7 @@ async def the_service(request: Request) -> Service:
 
 
 async def the_owner(request: Request) -> str:
-    """The digest of the request's key; an empty text where there are no keys."""
+    """The digest of the request's key; empty if there are no keys."""
     owner: str = request.state.owner
     return owner
 

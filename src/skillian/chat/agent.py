@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
@@ -10,16 +10,18 @@ from typing import Any
 from skillian.chat.approvals import Approvals, AskPerson
 from skillian.chat.conversation import Conversation
 from skillian.chat.grounded import Grounded
-from skillian.chat.turn_session import TurnSession
 from skillian.offline.vocabulary import Vocabulary
 from skillian.skills.registry import SkillRegistry
+from skillian.skills.skill import in_session, session_id
 from tinyagent import (
     Event,
     Middleware,
     Model,
     ReactAgent,
+    RunContext,
     RunFinished,
     RunResult,
+    ToolCall,
     ToolResult,
 )
 
@@ -38,7 +40,7 @@ class ToolCallMade:
 
 @dataclass(frozen=True, slots=True)
 class AgentResponse:
-    """What a turn came to. `finished` is false where it ended without an answer."""
+    """The result of a turn. `finished` is False if it ended without an answer."""
 
     content: str
     tool_calls_made: tuple[ToolCallMade, ...]
@@ -49,10 +51,10 @@ class Agent:
     """Answers messages with the tools of the skills, at most 10 rounds of model and tools each.
 
     Args:
-        model: what answers.
-        skills: their tools are offered, their instructions are the system prompt.
-        vocabulary: what questions and calls are checked against; without one they are not.
-        approvals: asks a person where a tool wants that; without it the answer is no.
+        model: The model that answers.
+        skills: Their tools are offered; their instructions are the system prompt.
+        vocabulary: What questions and calls are checked against; without it they are not checked.
+        approvals: Asks a person about tools that need approval; without it they are refused.
     """
 
     def __init__(
@@ -80,10 +82,10 @@ class Agent:
     async def process(
         self, user_message: str, conversation: Conversation | None = None
     ) -> tuple[AgentResponse, Conversation]:
-        """Answer one message; gives the answer and the conversation with it.
+        """Answer one message; returns the answer and the conversation with it.
 
-        A turn that a limit or a failing model ends is answered too, with what was found so far and
-        the reason; only a cancellation is raised.
+        A turn that ends at a limit or because its model fails is answered too, with the results so
+        far and the reason; only a cancellation is raised.
         """
         result: RunResult[Any] | None = None
         async with aclosing(self.stream(user_message, conversation)) as events:
@@ -103,18 +105,37 @@ class Agent:
 
 
 def respond(result: RunResult[Any]) -> AgentResponse:
-    """The response that a finished run amounts to."""
-    calls = tuple(_made(call) for step in result.steps for call in step.results)
+    """The response to a finished run."""
+    calls = tuple(_tool_call_made(call) for step in result.steps for call in step.results)
     if result.state == "completed":
         return AgentResponse(str(result), calls, finished=True)
-    found = f" The last result was: {calls[-1].result}" if calls else ""
-    return AgentResponse(f"No answer was found: {result.error}.{found}", calls, finished=False)
+    last = f" The last result was: {calls[-1].result}" if calls else ""
+    return AgentResponse(f"No answer was found: {result.error}.{last}", calls, finished=False)
 
 
-def _made(result: ToolResult) -> ToolCallMade:
+def _tool_call_made(result: ToolResult) -> ToolCallMade:
     return ToolCallMade(
         result.call.name,
         dict(result.call.arguments),
         result.content,
         round(result.duration_seconds * 1000, 1),
     )
+
+
+class TurnSession(Middleware):
+    """Runs the tool calls of a turn without a session in a session of their own."""
+
+    def bind(self, run: RunContext) -> Middleware:
+        """The session that the turn belongs to, or the turn itself as one."""
+        return _InSession(session_id() or run.run_id)
+
+
+class _InSession(Middleware):
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    async def tool_call(
+        self, call: ToolCall, call_next: Callable[[ToolCall], Awaitable[ToolResult]]
+    ) -> ToolResult:
+        with in_session(self._name):
+            return await call_next(call)

@@ -1,11 +1,12 @@
-"""Calls of tools that wait for a person's yes."""
+"""Tool calls that wait for a person's approval."""
 
 from __future__ import annotations
 
 import asyncio
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -18,79 +19,83 @@ APPROVAL_SECONDS = 1800.0
 _NOBODY = Decision(approved=False, reason="there is nobody here to approve it")
 LATE = Decision(approved=False, reason="nobody answered in time")
 
+_SUSPENDS: ContextVar[bool] = ContextVar("skillian_suspends", default=False)
+
 
 @dataclass(frozen=True, slots=True)
 class ApprovalWanted:
-    """A call waits for a yes."""
+    """A call waits for approval."""
 
     call: ToolCall
 
 
 @dataclass(frozen=True, slots=True)
 class ApprovalGiven:
-    """It waits no more."""
+    """The call was approved or refused."""
 
     call: ToolCall
     decision: Decision
 
 
-Tell = Callable[[ApprovalWanted | ApprovalGiven], None]
+Emit = Callable[[ApprovalWanted | ApprovalGiven], None]
 
 
 class Approvals:
     """The calls of this process that wait, by session.
 
     Args:
-        seconds: how long each waits; then the answer is no.
+        seconds: How long each waits; after that it is refused.
     """
 
     def __init__(self, seconds: float = APPROVAL_SECONDS) -> None:
         self._seconds = seconds
         self._waiting: dict[tuple[str, str], asyncio.Future[Decision]] = {}
-        self._heard: defaultdict[str, list[bool]] = defaultdict(list)
+        self._possible: Counter[str] = Counter()
 
     @contextmanager
-    def heard(self, session: str, *, put_away: bool = False) -> Generator[None]:
-        """Calls of this session may wait during the block: people are shown its events.
-
-        Args:
-            session: whose calls.
-            put_away: whether its run is a durable one, which waits in no process.
-        """
-        # A turn that was cancelled may still be ending when the session's next one has begun.
-        ways = self._heard[session]
-        ways.append(put_away)
+    def possible(self, session: str) -> Generator[None]:
+        """Calls of this session may wait during the block: people see its events."""
+        # A cancelled turn may still be ending when the next turn of its session has begun.
+        self._possible[session] += 1
         try:
             yield
         finally:
-            ways.remove(put_away)
-            if not ways:
-                self._heard.pop(session, None)
+            self._possible[session] -= 1
+            self._possible += Counter()  # drops sessions at zero
 
-    def puts_away(self, session: str) -> bool:
-        """Whether a run of this session is put away while it waits."""
-        return any(self._heard.get(session, ()))
+    @staticmethod
+    @contextmanager
+    def asked_by(*, suspends: bool) -> Generator[None]:
+        """Runs that start in the block ask as a durable run does, if `suspends`.
 
-    async def ask(self, call: ToolCall, tell: Tell) -> Decision:
-        """Wait for the answer, and tell that; no at once where nobody would hear of it."""
+        A durable run is suspended while a call waits; it waits in no process.
+        """
+        token = _SUSPENDS.set(suspends)
+        try:
+            yield
+        finally:
+            _SUSPENDS.reset(token)
+
+    async def ask(self, call: ToolCall, emit: Emit) -> Decision:
+        """Wait for the answer; refused at once if nobody sees the session's events."""
         session = session_id()
-        if session not in self._heard:
+        if session not in self._possible:
             return _NOBODY
         key = session, call.id
         answer: asyncio.Future[Decision] = asyncio.get_running_loop().create_future()
         self._waiting[key] = answer
-        tell(ApprovalWanted(call))
+        emit(ApprovalWanted(call))
         try:
             decision = await asyncio.wait_for(answer, self._seconds)
         except TimeoutError:
             decision = LATE
         finally:
             del self._waiting[key]
-        tell(ApprovalGiven(call, decision))
+        emit(ApprovalGiven(call, decision))
         return decision
 
     def answer(self, session: str, call_id: str, decision: Decision) -> bool:
-        """Answer a call that waits; False where it does not."""
+        """Answer a call that waits; False if it does not wait."""
         waiting = self._waiting.get((session, call_id))
         if waiting is None or waiting.done():
             return False
@@ -102,7 +107,7 @@ class AskPerson(Approval):
     """Asks a person through the turn's own events, in their order.
 
     Args:
-        approvals: where the calls wait.
+        approvals: Where the calls wait.
     """
 
     def __init__(self, approvals: Approvals) -> None:
@@ -110,33 +115,35 @@ class AskPerson(Approval):
         self._approvals = approvals
 
     def steer(self, run: RunControl) -> Middleware:
-        """Know the run whose events tell of its calls."""
-        if self._approvals.puts_away(session_id()):
-            return _bound_to_wait(run)
+        """Ask through the events of this run."""
+        if _SUSPENDS.get():
+            return _bound_to_suspend(run)
 
         async def ask(call: ToolCall) -> Decision:
-            # The stream hands on what it is given; its readers here know these two as well.
-            return await self._approvals.ask(call, cast("Tell", run.emit))
+            # The stream passes on any event; its readers here know these two as well.
+            return await self._approvals.ask(call, cast("Emit", run.emit))
 
         return Approval(ask).steer(run)
 
 
-def _bound_to_wait(run: RunControl) -> Middleware:
-    """Leave the asking to the durable run, and tell of it."""
-    asking, tell = run.wrap_ask, cast("Tell", run.emit)
+def _bound_to_suspend(run: RunControl) -> Middleware:
+    """Let the durable run ask, and emit the events of it."""
+    asking, emit = run.wrap_ask, cast("Emit", run.emit)
 
-    def telling(ask: Callable[[ToolCall], Awaitable[Any]]) -> Callable[[ToolCall], Awaitable[Any]]:
+    def with_events(
+        ask: Callable[[ToolCall], Awaitable[Any]],
+    ) -> Callable[[ToolCall], Awaitable[Any]]:
         question = asking(ask)
 
-        async def told(call: ToolCall) -> Decision:
-            tell(ApprovalWanted(call))
+        async def ask_with_events(call: ToolCall) -> Decision:
+            emit(ApprovalWanted(call))
             decision = cast("Decision", await question(call))
-            tell(ApprovalGiven(call, decision))
+            emit(ApprovalGiven(call, decision))
             return decision
 
-        return told
+        return ask_with_events
 
-    run.wrap_ask = telling
+    run.wrap_ask = with_events
     try:
         return Approval().steer(run)
     finally:

@@ -1,4 +1,4 @@
-"""An agent's events in batches: as they come, but text not piece by piece."""
+"""An agent's events in batches: as they come, but with the pieces of text joined."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from tinyagent import Event, TextDelta
 
 DELTA_SECONDS = 0.1
 LONGEST_SECONDS = 1.0
-# Text waits this many times as long as it took to hand on the last: under load, pieces grow.
+# Text waits this many times as long as the last batch took: under load, batches grow.
 _PATIENCE = 50
 DELTA_CHARACTERS = 512
 
 
 class Batches:
-    """Takes the events of a stream as they come. Leaving the block ends the stream.
+    """Reads the events of a stream as they come. Leaving the block ends the stream.
 
-    Text is handed on at most every `DELTA_SECONDS` (more where handing on takes long) or
-    `DELTA_CHARACTERS`, all else at once, with what else there is.
+    A batch of text only is returned every `DELTA_SECONDS` (less often if its reader is slow) or
+    `DELTA_CHARACTERS`; any other event returns the batch at once.
     """
 
     def __init__(self, stream: AsyncGenerator[Event, None]) -> None:
@@ -31,20 +31,20 @@ class Batches:
         self._characters = 0
         self._has_ended = False
         self._some = asyncio.Event()
-        # Words come by the thousand: none of them wakes the reader before it is time.
+        # Text comes in thousands of pieces; they do not wake the reader before it is time.
         self._urgent = asyncio.Event()
-        self._handed_on = 0.0
+        self._returned = 0.0
         self._task = asyncio.create_task(self._take())
 
     def stop(self) -> None:
-        """End the stream; what has come is still handed on."""
+        """End the stream; the events so far are still returned."""
         self._task.cancel()
 
     async def next(self) -> Sequence[Event]:
-        """The next events, at least one; none when the stream has ended. Words come joined.
+        """The next events, at least one, or none when the stream has ended; text is joined.
 
         Raises:
-            Exception: what the stream raised.
+            Exception: The exception of the stream.
         """
         loop = asyncio.get_running_loop()
         due = self._due(loop.time())
@@ -54,20 +54,20 @@ class Batches:
                 async with asyncio.timeout_at(due):
                     await self._urgent.wait()
         batch, self._events, self._characters = self._events, [], 0
-        if not self._has_ended:  # the end stays the end
+        if not self._has_ended:  # otherwise the flags stay set
             self._some.clear()
             self._urgent.clear()
         elif not batch and not self._task.cancelled():
             await self._task
-        self._handed_on = loop.time()
+        self._returned = loop.time()
         return joined(batch)
 
     def _due(self, now: float) -> float:
-        """When text is handed on again, once the last batch has been."""
-        if not self._handed_on:
+        """When a batch of text only is due."""
+        if not self._returned:
             return now
-        pause = max(DELTA_SECONDS, (now - self._handed_on) * _PATIENCE)
-        return self._handed_on + min(pause, LONGEST_SECONDS)
+        pause = max(DELTA_SECONDS, (now - self._returned) * _PATIENCE)
+        return self._returned + min(pause, LONGEST_SECONDS)
 
     async def __aenter__(self) -> Self:
         return self
@@ -81,7 +81,7 @@ class Batches:
         self._task.cancel()
         await asyncio.wait([self._task])
         if not self._task.cancelled():
-            self._task.exception()  # was raised by `next`, or came after the end
+            self._task.exception()  # `next` raised it, or it came after the end
 
     async def _take(self) -> None:
         try:
@@ -100,19 +100,19 @@ class Batches:
 
 
 def joined(events: Iterable[Event]) -> list[Event]:
-    """The events, each run of pieces of the same text as one piece."""
-    found: list[Event] = []
+    """The events, with adjacent pieces of the same text joined."""
+    result: list[Event] = []
     for text, run in groupby(events, _text_of):
         if text is None:
-            found += run
+            result += run
         else:
             pieces = cast("Iterator[TextDelta]", run)
-            found.append(TextDelta(text[0], "".join(piece.text for piece in pieces), text[1]))
-    return found
+            result.append(TextDelta(text[0], "".join(piece.text for piece in pieces), text[1]))
+    return result
 
 
 def _text_of(event: Event) -> tuple[int, str] | None:
-    """Which text it is a piece of; None where it is none, or begins the text anew."""
+    """The text that it is a piece of; None if it is not text, or restarts a text."""
     if isinstance(event, TextDelta) and event.kind != "restart":
         return event.step, event.kind
     return None

@@ -1,4 +1,4 @@
-"""Conversation: what was said, in a form that can be stored."""
+"""Conversation: messages in a form that can be stored."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Any
 from tinyagent import Memory, Message, ToolCall
 
 PARTS = "parts"
-"""The key of a stored message that holds its parts: reasoning, and what its provider wants back."""
+"""The key of the parts of a stored message: reasoning, and data that its provider needs back."""
 MAX_PARTS_CHARACTERS = 1_000_000
 
 
 def as_stored(message: Message) -> dict[str, Any]:
-    """The JSON form with the text as `content`; parts that are no text are beside it.
+    """The JSON form with the text as `content`, and parts other than text in `parts`.
 
-    Parts that are very long are left out: the conversation goes on without them.
+    Very long parts are left out; the conversation goes on without them.
     """
     if isinstance(message.content, str) and not any(call.opaque for call in message.tool_calls):
         return message.to_dict()
@@ -27,7 +27,7 @@ def as_stored(message: Message) -> dict[str, Any]:
     return plain if len(json.dumps(parts)) > MAX_PARTS_CHARACTERS else {**plain, PARTS: parts}
 
 
-def _as_kept(stored: Mapping[str, Any]) -> Mapping[str, Any]:
+def _with_parts(stored: Mapping[str, Any]) -> Mapping[str, Any]:
     if PARTS not in stored:
         return stored
     return {**stored, "content": stored[PARTS], "tool_calls": ()}
@@ -50,11 +50,11 @@ class Conversation:
         return self._memory
 
     def add_user(self, content: str) -> None:
-        """Append what the user says."""
+        """Append a user message."""
         self._memory.add("user", content)
 
     def add_assistant(self, content: str, tool_calls: Iterable[ToolCall] = ()) -> None:
-        """Append what the assistant says, or the tools that it calls."""
+        """Append an assistant message, or the tools that it calls."""
         self._memory.add("assistant", content, tool_calls=tool_calls)
 
     def add_tool_result(self, content: str, tool_call_id: str) -> None:
@@ -67,5 +67,5 @@ class Conversation:
 
     @classmethod
     def from_list(cls, data: Iterable[Mapping[str, Any]]) -> Conversation:
-        """Read the JSON form back, or stored messages; raises KeyError for a missing part."""
-        return cls(Memory.from_list(map(_as_kept, data)))
+        """Read the JSON form or stored messages; raises KeyError for a missing part."""
+        return cls(Memory.from_list(map(_with_parts, data)))

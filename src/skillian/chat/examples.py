@@ -1,4 +1,4 @@
-"""Questions that the sources there are can answer, to begin with."""
+"""Example questions that the sources can answer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MOST = 4
 
 
 def example_questions(sources: Sequence[SourceInfo]) -> tuple[str, ...]:
-    """A few questions; of the first two sources that can be compared, how they compare."""
+    """A few questions; the first compare the first two sources that can be compared."""
     return tuple(_questions(sources))[:MOST]
 
 
@@ -41,5 +41,5 @@ def _shared(a: SourceInfo, b: SourceInfo) -> bool:
 
 
 def _both(first: Iterable[str], second: Iterable[str]) -> dict[str, None]:
-    there = set(second)
-    return {name: None for name in first if name in there}
+    shared = set(second)
+    return {name: None for name in first if name in shared}

@@ -1,4 +1,4 @@
-"""A session as Markdown, for people. Its JSON is what the store exports."""
+"""A session as Markdown. Its JSON form is what the store exports."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ _SPEAKERS = {"user": "You", "assistant": "Assistant"}
 def session_markdown(exported: Mapping[str, Any]) -> str:
     """Write `SessionStore.export` as Markdown.
 
-    What was said is quoted and results are fenced, so nothing in them makes a heading or a link
-    of its own.
+    Messages and results are fenced, so that nothing in them becomes a heading or a link.
     """
     session = exported["session"]
     parts = [f"# {_plain(session['title'] or 'Session')}"]

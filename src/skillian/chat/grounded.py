@@ -1,7 +1,7 @@
-"""Grounded: what a question names is found in code, whichever model answers.
+"""Grounded: names in a question are looked up in code, whichever model answers.
 
 The tool schemas of a turn are narrowed to the sources, measures and dimensions that the question
-is plain about, and a call with a value that nobody said and no source has is refused.
+clearly names. A call is refused if a filter value is in neither the conversation nor a source.
 """
 
 from __future__ import annotations
@@ -26,34 +26,34 @@ _PAIR = 2
 
 
 class Grounded(Middleware):
-    """Narrows what a model is offered, and refuses values from nowhere.
+    """Narrows the tool schemas, and refuses invented filter values.
 
     Args:
-        vocabulary: the names and values of the sources.
+        vocabulary: The names and values of the sources.
     """
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary
 
     def bind(self, run: RunContext) -> Middleware:
-        """A turn of its own: its question, and what was said up to each call."""
-        return _Turn(self._vocabulary, run.task)
+        """Check one turn: its question, and the conversation up to each call."""
+        return _GroundedTurn(self._vocabulary, run.task)
 
 
-class _Turn(Middleware):
+class _GroundedTurn(Middleware):
     def __init__(self, vocabulary: Vocabulary, question: str) -> None:
         self._vocabulary = vocabulary
         self._question = question
-        self._found = ground(question, vocabulary)
-        self._said = question.lower()
+        self._grounding = ground(question, vocabulary)
+        self._spoken = question.lower()
 
     async def model_call(
         self,
         request: ModelRequest,
         call_next: Callable[[ModelRequest], Awaitable[ModelResponse]],
     ) -> ModelResponse:
-        self._said = "\n".join([self._question, *_said(request.messages)]).lower()
-        enums = _enums(self._found, self._vocabulary)
+        self._spoken = "\n".join([self._question, *_spoken(request.messages)]).lower()
+        enums = _enums(self._grounding, self._vocabulary)
         if enums and request.format.tools:
             tools = tuple(_narrowed(tool, enums) for tool in request.format.tools)
             request = replace(request, format=replace(request.format, tools=tools))
@@ -62,13 +62,13 @@ class _Turn(Middleware):
     async def tool_call(
         self, call: ToolCall, call_next: Callable[[ToolCall], Awaitable[ToolResult]]
     ) -> ToolResult:
-        # A conversation may be long: it is read beside the event loop.
-        refused = await asyncio.to_thread(self._refused, call)
-        if refused is not None:
-            return ToolResult(call, json.dumps(refused.to_dict()))
+        # A conversation may be long: it is read in a thread.
+        refusal = await asyncio.to_thread(self._refusal, call)
+        if refusal is not None:
+            return ToolResult(call, json.dumps(refusal.to_dict()))
         return await call_next(call)
 
-    def _refused(self, call: ToolCall) -> InvalidInputError | None:
+    def _refusal(self, call: ToolCall) -> InvalidInputError | None:
         for argument in ("filters", "key"):
             for dimension, value in _values(call.arguments.get(argument)):
                 if not self._is_known(value):
@@ -79,18 +79,18 @@ class _Turn(Middleware):
         return None
 
     def _is_known(self, value: str) -> bool:
-        said = value.lower()
-        if any(said in values for values in self._vocabulary.values.values()):
+        text = value.lower()
+        if any(text in values for values in self._vocabulary.values.values()):
             return True
-        if re.search(rf"(?<!\w){re.escape(said)}(?!\w)", self._said):
+        if re.search(rf"(?<!\w){re.escape(text)}(?!\w)", self._spoken):
             return True
-        # The first day of a month that was named: "since March 2024".
+        # The first day of a named month: "since March 2024".
         month = month_of(value)
-        return month is not None and month in named_months(split(self._said))
+        return month is not None and month in named_months(split(self._spoken))
 
 
-def _said(messages: Sequence[Message]) -> Iterator[str]:
-    """What users and tools said; a refusal repeats what a model made up."""
+def _spoken(messages: Sequence[Message]) -> Iterator[str]:
+    """The texts of users and tools, without refusals, which repeat invented values."""
     for message in messages:
         if message.role == "user" or (
             message.role == "tool" and not message.text.startswith('{"error": true')
@@ -98,11 +98,11 @@ def _said(messages: Sequence[Message]) -> Iterator[str]:
             yield message.text
 
 
-def _values(given: object) -> Iterator[tuple[str, str]]:
-    """Each dimension with each value that is asked of it."""
-    if not isinstance(given, Mapping):
+def _values(argument: object) -> Iterator[tuple[str, str]]:
+    """Each dimension with each of its filter values."""
+    if not isinstance(argument, Mapping):
         return
-    for name, asked in cast("Mapping[str, object]", given).items():
+    for name, asked in cast("Mapping[str, object]", argument).items():
         inner = list(cast("Mapping[str, object]", asked).values()) if _is_map(asked) else [asked]
         for each in inner:
             several = cast("list[object]", each) if isinstance(each, list) else [each]
@@ -113,25 +113,25 @@ def _values(given: object) -> Iterator[tuple[str, str]]:
             )
 
 
-def _is_map(given: object) -> bool:
-    return isinstance(given, Mapping)
+def _is_map(value: object) -> bool:
+    return isinstance(value, Mapping)
 
 
-def _enums(found: Grounding, vocabulary: Vocabulary) -> dict[str, list[str]]:
-    """What each argument may be, where the question is plain about its sources."""
-    if not found.sources or found.said_sources or found.unread:
+def _enums(grounding: Grounding, vocabulary: Vocabulary) -> dict[str, list[str]]:
+    """The values that each argument may have, if the question clearly names its sources."""
+    if not grounding.sources or grounding.said_sources or grounding.unread:
         return {}
-    part = vocabulary.within(found.sources)
-    measures = found.measures or list(dict.fromkeys(part.measure_phrases().values()))
-    dimensions = found.breakdown or list(dict.fromkeys(part.dimension_phrases().values()))
-    enums = {"source": found.sources, "measures": measures, "dimensions": dimensions}
-    if len(found.sources) >= _PAIR:
-        enums |= {"source_a": found.sources, "source_b": found.sources}
+    part = vocabulary.within(grounding.sources)
+    measures = grounding.measures or list(dict.fromkeys(part.measure_phrases().values()))
+    dimensions = grounding.breakdown or list(dict.fromkeys(part.dimension_phrases().values()))
+    enums = {"source": grounding.sources, "measures": measures, "dimensions": dimensions}
+    if len(grounding.sources) >= _PAIR:
+        enums |= {"source_a": grounding.sources, "source_b": grounding.sources}
     return enums | {"align_on": dimensions}
 
 
 def _narrowed(tool: Mapping[str, Any], enums: Mapping[str, list[str]]) -> Mapping[str, Any]:
-    """A function declaration whose arguments are held to these names."""
+    """A function declaration whose arguments are restricted to these names."""
     properties: Mapping[str, Any] = tool["function"]["parameters"].get("properties", {})
     if not {"source", "source_a"} & set(properties):
         return tool
@@ -144,7 +144,7 @@ def _narrowed(tool: Mapping[str, Any], enums: Mapping[str, list[str]]) -> Mappin
 
 
 def _texts(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """The schemas of text within this one: itself, of a list's items, of alternatives."""
+    """The text schemas within this one: itself, a list's items, alternatives."""
     if schema.get("type") == "string":
         yield schema
     if "items" in schema:

@@ -21,16 +21,16 @@ from skillian.skills.registry import SkillRegistry
 async def open_agent(
     sources: Path, model: str | None, skills: Iterable[Path] = ()
 ) -> AsyncGenerator[Agent, None]:
-    """An agent over the sources of a file; its connections close with it.
+    """An agent for the sources of a file; its connections close with it.
 
     Args:
-        sources: a `sources.yaml`.
-        model: as in the settings; None is the offline planner.
-        skills: folders of skills besides those that come with skillian.
+        sources: A `sources.yaml`.
+        model: As in the settings; None is the offline planner.
+        skills: Folders of skills in addition to the bundled ones.
 
     Raises:
-        ConfigurationError: the file, or a skill's, with all its faults.
-        tinyagent.ConfigurationError: the model's key is missing.
+        ConfigurationError: The file of the sources or of a skill has faults; it lists them all.
+        tinyagent.ConfigurationError: The model's key is missing.
     """
     async with DataServices(SourceRegistry.load(sources)) as services:
         registry = load_skills(services, skills)
@@ -42,11 +42,11 @@ async def open_agent(
 
 
 def load_skills(services: DataServices, paths: Iterable[Path] = ()) -> SkillRegistry:
-    """The skills that there are, over these services; close them.
+    """The skills for these services; close them.
 
     Raises:
-        ConfigurationError: with the faults of all skills.
-        SkillianError: a name of a skill or tool is taken twice, or an entry point is wrong.
+        ConfigurationError: Skills have faults; it lists them all.
+        SkillianError: Two skills or tools have one name, or an entry point is wrong.
     """
     return load_registry(services, paths)
 
@@ -54,7 +54,7 @@ def load_skills(services: DataServices, paths: Iterable[Path] = ()) -> SkillRegi
 async def read_vocabulary(
     services: DataServices, skills: SkillRegistry | None = None
 ) -> Vocabulary:
-    """What can be spoken about: the definitions, the values in the data, the tools' phrases."""
+    """The vocabulary of questions: the definitions, the values in the data, the tools' phrases."""
     tools = skills.get_all_tools() if skills is not None else ()
     return Vocabulary(
         {
@@ -73,7 +73,7 @@ async def read_vocabulary(
 
 
 def _measure(name: str, measures: Mapping[str, Measure]) -> tuple[str, ...]:
-    """A measure's synonyms; the only one that counts may be called the count."""
+    """A measure's synonyms; the only counting measure is also called the count."""
     counts = [each for each, one in measures.items() if one.aggregation.startswith("count")]
     return (*measures[name].synonyms, *(("count",) if counts == [name] else ()))
 

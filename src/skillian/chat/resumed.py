@@ -1,4 +1,4 @@
-"""ResumedRecord: a turn that is gone through again tells only what is not told already."""
+"""ResumedRecord: of a turn that is worked on again, only what is not stored yet."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from skillian.chat.approvals import ApprovalGiven, ApprovalWanted
-from skillian.chat.turn_events import Told, TurnRecord
+from skillian.chat.turn_events import AgentEvent, TurnRecord
 from skillian.storage import Draft, TurnEvent
 from tinyagent import TextDelta, ToolCall, ToolFinished, ToolStarted
 from tinyagent.core import ModelResponded
@@ -16,18 +16,18 @@ from tinyagent.core import ModelResponded
 
 @dataclass
 class ResumedRecord(TurnRecord):
-    """Reads the events of a turn from its beginning, as its journal answers; gives what is new.
+    """Reads the events of a turn from its beginning, and returns those that are not stored.
 
-    What is stored was in the journal before, so all of it comes again. Only what a model said of an
-    answer that was not whole is void: `restarts` tells so.
+    Whatever is stored was in the journal before, so it comes again. Only the deltas of an
+    unfinished answer do not: they are void, and `restarts` marks that.
 
     Attributes:
         stored: The events of the turn that are stored.
-        kept: How many messages of it are stored beside its question.
+        messages_stored: How many messages of it are stored, without its question.
     """
 
     stored: Sequence[TurnEvent] = ()
-    kept: int = 0
+    messages_stored: int = 0
     _known: Counter[Any] = field(default_factory=Counter[Any])
     _printed: Counter[int] = field(default_factory=Counter[int])
     _void: dict[int, str] = field(default_factory=dict[int, str])
@@ -35,7 +35,7 @@ class ResumedRecord(TurnRecord):
     _renamed: dict[str, str] = field(default_factory=dict[str, str])
 
     def __post_init__(self) -> None:
-        """Sort what is stored."""
+        """Count the stored events by kind."""
         for event in self.stored:
             step = event.data.get("step", 0)
             if event.type == "delta":
@@ -50,15 +50,15 @@ class ResumedRecord(TurnRecord):
                 self._calls[step].append(event.data["id"])
 
     def restarts(self) -> list[Draft]:
-        """What makes the half-said answers void, where that is not told yet."""
+        """The events that make unfinished answers void, unless they are stored already."""
         return [
             Draft("delta", {"step": step, "kind": "restart", "text": ""})
             for step, kind in self._void.items()
             if kind != "restart"
         ]
 
-    def read(self, events: Iterable[Told]) -> None:
-        """Take note of what happened; an answer from the journal is told in one piece."""
+    def read(self, events: Iterable[AgentEvent]) -> None:
+        """Read events; an answer from the journal becomes one delta."""
         for event in events:
             if isinstance(event, TextDelta):
                 self._void.pop(event.step, None)
@@ -66,18 +66,18 @@ class ResumedRecord(TurnRecord):
                 del self._void[event.step]
                 if event.response.content:
                     super().read([TextDelta(event.step, event.response.content)])
-            super().read([self._as_told(event)])
+            super().read([self._with_stored_id(event)])
 
     def taken(self) -> tuple[Sequence[dict[str, Any]], Sequence[Draft]]:
-        """The messages and events that have come since this was last asked, and are not stored."""
+        """The messages and events since the last call that are not stored."""
         messages, drafts = super().taken()
-        known = min(self.kept, len(messages))
-        self.kept -= known
-        found = [self._rest(draft) for draft in drafts]
-        return messages[known:], [draft for draft in found if draft is not None]
+        known = min(self.messages_stored, len(messages))
+        self.messages_stored -= known
+        new = [self._rest(draft) for draft in drafts]
+        return messages[known:], [draft for draft in new if draft is not None]
 
-    def _as_told(self, event: Told) -> Told:
-        """The event with the id that its call was told by: where models give none, it is chance."""
+    def _with_stored_id(self, event: AgentEvent) -> AgentEvent:
+        """The event with the stored id of its call: some models give none, and it is random."""
         match event:
             case ToolStarted(step=step, call=call):
                 known = self._calls[step]
@@ -94,7 +94,7 @@ class ResumedRecord(TurnRecord):
         return replace(call, id=self._renamed.get(call.id, call.id))
 
     def _rest(self, draft: Draft) -> Draft | None:
-        """What of it is new."""
+        """The part of an event that is not stored; None if all of it is."""
         if draft.type == "delta":
             return draft
         if draft.type == "code_output":
@@ -111,5 +111,5 @@ class ResumedRecord(TurnRecord):
 
 
 def _key(kind: str, data: Mapping[str, Any]) -> tuple[Any, ...]:
-    """What makes it the same event again; times differ."""
+    """What identifies a repeated event; its times differ."""
     return kind, data.get("step"), data.get("id"), data.get("message")

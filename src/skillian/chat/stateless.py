@@ -1,35 +1,45 @@
-"""A turn that is kept nowhere: the events of `chat.turns` for clients that keep what was said."""
+"""Turns for clients that keep the conversation themselves, such as those of `/v1` and `/ag-ui`."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import logging
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterable
 
+from cachetools import TTLCache
+
+from skillian.chat.answer_check import check_answer
 from skillian.chat.batches import Batches
 from skillian.chat.conversation import Conversation
-from skillian.chat.grounding_check import check_answer
 from skillian.chat.turn_events import TurnRecord
-from skillian.chat.turns import FAILED, Streams
+from skillian.chat.turns import FAILED, StreamingAgent
 from skillian.storage import Draft
 from tinyagent import RunResult
 
 logger = logging.getLogger("skillian")
 
+MAX_BYTES = 64 * 1024 * 1024
+SECONDS = 3600.0
+
+Spoken = Iterable[tuple[str, str]]
+"""The role and the text of each message, oldest first."""
+
 
 class StatelessTurn:
-    """One message to one agent. `events` is read once.
+    """One message to one agent. Read `events` once.
 
     Args:
-        agent: what answers.
-        message: what is asked.
-        conversation: what was said before.
+        agent: The agent that answers.
+        message: The question.
+        conversation: The messages before it.
 
     Attributes:
-        result: what the run came to, once it has ended.
+        result: The result of the run, once it has ended.
     """
 
     def __init__(
-        self, agent: Streams, message: str, conversation: Conversation | None = None
+        self, agent: StreamingAgent, message: str, conversation: Conversation | None = None
     ) -> None:
         self._agent = agent
         self._message = message
@@ -37,7 +47,7 @@ class StatelessTurn:
         self.result: RunResult[str] | None = None
 
     async def events(self) -> AsyncGenerator[Draft, None]:
-        """The turn as it happens; the last is `answer`, or `turn_failed`.
+        """The turn as it happens; the last event is `answer` or `turn_failed`.
 
         Leaving early, or cancelling the task, cancels the run.
         """
@@ -56,3 +66,40 @@ class StatelessTurn:
             yield Draft("answer", record.answer(check_answer))
         else:
             yield Draft("turn_failed", {"type": "runtime_error", "message": FAILED})
+
+
+class Recall:
+    """The tool results of conversations whose clients keep only the texts.
+
+    A follow-up question ("why?") needs the results that came before. Conversations are found by
+    their texts; the oldest are forgotten first. Of a conversation that is not known here, because
+    another process answered it or it is too old, there are only the texts.
+    """
+
+    def __init__(self, max_bytes: int = MAX_BYTES, seconds: float = SECONDS) -> None:
+        self._known: TTLCache[str, str] = TTLCache[str, str](max_bytes, seconds, getsizeof=_size)
+
+    def remember(self, owner: str, spoken: Spoken, conversation: Conversation) -> None:
+        """Keep the conversation with these texts, if it holds results and is not too large."""
+        messages = [one for one in conversation.to_list() if one["role"] != "system"]
+        text = json.dumps(messages)
+        if any(one["role"] == "tool" for one in messages) and len(text) <= self._known.maxsize:
+            self._known[_key(owner, spoken)] = text
+
+    def find(self, owner: str, spoken: Spoken) -> Conversation:
+        """The conversation with the results of its tools if known, otherwise only its texts."""
+        spoken = list(spoken)
+        text = self._known.get(_key(owner, spoken))
+        if text is not None:
+            return Conversation.from_list(json.loads(text))
+        plain = [{"role": role, "content": content} for role, content in spoken]
+        return Conversation.from_list(plain)
+
+
+def _size(text: str) -> int:
+    return len(text)
+
+
+def _key(owner: str, spoken: Spoken) -> str:
+    words = json.dumps([owner, *([role, text.strip()] for role, text in spoken)])
+    return hashlib.sha256(words.encode()).hexdigest()

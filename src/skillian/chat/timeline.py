@@ -1,4 +1,4 @@
-"""What a turn did, one after the other: model, tools, code, with times and tokens."""
+"""The steps of a turn in order: model, tools and code, with times and tokens."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _STATES = {"answer": "answered", "turn_failed": "ended without an answer"}
 
 @dataclass(slots=True)
 class Span:
-    """Something that took time; calls of one step lie side by side.
+    """Something that took time; calls of one step are parallel.
 
-    `start_ms` counts from the turn's beginning, without the time in which nothing was done.
-    `tokens` are those of a model's input and output, `thought` is its reasoning.
+    `start_ms` counts from the turn's beginning, without idle time. `tokens` are those of a model's
+    input and output, `thought` is its reasoning.
     """
 
     kind: Literal["model", "tool", "code"]
@@ -32,10 +32,10 @@ class Span:
 
 @dataclass(slots=True)
 class Timeline:
-    """A turn as its spans, in their order; `total_ms` is when the last of them ended."""
+    """A turn as spans in order; `total_ms` is when the last of them ended."""
 
     question: str = ""
-    state: str = "under way"
+    state: str = "in progress"
     spans: list[Span] = field(default_factory=list[Span])
 
     @property
@@ -45,12 +45,12 @@ class Timeline:
 
     @property
     def input_tokens(self) -> int:
-        """What the models read, in all."""
+        """The input tokens of all model calls."""
         return sum(span.tokens[0] for span in self.spans if span.tokens)
 
     @property
     def output_tokens(self) -> int:
-        """What the models wrote, in all."""
+        """The output tokens of all model calls."""
         return sum(span.tokens[1] for span in self.spans if span.tokens)
 
 
@@ -58,10 +58,10 @@ def timeline_of(events: Iterable[TurnEvent], model: str) -> Timeline:
     """Read a turn's events.
 
     Args:
-        events: all of one turn, in their order.
-        model: the name of what answers.
+        events: All events of one turn, in their order.
+        model: The name of the model.
     """
-    reader = _Reader(model)
+    reader = _TimelineReader(model)
     for event in events:
         reader.read(event)
     return reader.timeline
@@ -71,7 +71,7 @@ def _short(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-class _Reader:
+class _TimelineReader:
     def __init__(self, model: str) -> None:
         self.timeline = Timeline()
         self._model = model
@@ -111,8 +111,8 @@ class _Reader:
 
     def _add_tool(self, data: dict[str, Any]) -> None:
         span = Span("tool", data["tool"], self._step_start, data["duration_ms"])
-        given = self._args.get(data["id"], {})
-        span.detail = ", ".join(f"{name}: {_short(value)}" for name, value in given.items())
+        args = self._args.get(data["id"], {})
+        span.detail = ", ".join(f"{name}: {_short(value)}" for name, value in args.items())
         result = data["result"]
         failed = isinstance(result, dict) and cast("dict[str, Any]", result).get("error") is True
         span.is_error = data["is_error"] or failed

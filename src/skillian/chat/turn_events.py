@@ -1,4 +1,4 @@
-"""From an agent's events to what is kept and told of a turn."""
+"""TurnRecord: from an agent's events to the messages and events of a turn."""
 
 from __future__ import annotations
 
@@ -31,25 +31,25 @@ from tinyagent import (
 from tinyagent.core import ModelRequested, ModelResponded, ModelResponse, SignalGiven, remembered
 
 MAX_RESULT_CHARACTERS = 20_000
-"""How much of a tool result later turns are sent, as within a turn."""
+"""How much of a tool result later turns read; the same as within a turn."""
 MAX_RESULTS_BYTES = 2 * 1024 * 1024
-"""How large the JSON of all tool results of a turn may be that events carry."""
+"""How large the JSON of all tool results in the events of a turn may be."""
 
 T = TypeVar("T")
-Told = Event | ApprovalWanted | ApprovalGiven
+AgentEvent = Event | ApprovalWanted | ApprovalGiven
 Check = Callable[[str, Sequence[Any], str], Any]
-"""As `grounding_check.check_answer`: what was said, the tool results and the question."""
+"""`answer_check.check_answer`, for example: takes the answer, the tool results and the question."""
 
 
 @dataclass(slots=True)
 class TurnRecord:
-    """Reads a turn's events; `messages` and `drafts` are what has come since `taken`.
+    """Reads a turn's events; `taken` returns the messages and events to store.
 
     Attributes:
         question: The message of the turn.
-        result: What the run came to, once it has ended.
-        results: The tool results so far, as the tools gave them.
-        calls: The same for people: tool, args, result, duration_ms.
+        result: The result of the run, once it has ended.
+        results: The tool results so far.
+        calls: The tool calls so far: tool, args, result, duration_ms.
     """
 
     question: str = ""
@@ -64,8 +64,8 @@ class TurnRecord:
     _bytes: int = 0
     _asked: float = 0.0
 
-    def read(self, events: Iterable[Told]) -> None:
-        """Take note of what happened."""
+    def read(self, events: Iterable[AgentEvent]) -> None:
+        """Read events."""
         for event in events:
             match event:
                 case TextDelta():
@@ -90,12 +90,12 @@ class TurnRecord:
 
     @property
     def is_answered(self) -> bool:
-        """Whether the run has ended with an answer, or with the reason why there is none."""
+        """Whether the run has ended with an answer, or with an error that explains why not."""
         result = self.result
         return result is not None and (result.state == "completed" or result.error is not None)
 
     def answer(self, check: Check | None = None) -> dict[str, Any]:
-        """The data of the event `answer`, of a run that has ended with one or with a reason."""
+        """The data of the event `answer`, once `is_answered`."""
         if self.result is None:
             raise AssertionError("the run has not ended")
         response = respond(self.result)
@@ -113,8 +113,8 @@ class TurnRecord:
             }
         )
 
-    def said(self, text: str) -> dict[str, Any]:
-        """The message that keeps the answer `text`, with the reasoning before it."""
+    def closing_message(self, text: str) -> dict[str, Any]:
+        """The message that holds the answer `text`, with the reasoning before it."""
         content = remembered(self._response, text, ()) if self._has_ended_well else text
         return _whole(as_stored(Message("assistant", content)))
 
@@ -123,7 +123,7 @@ class TurnRecord:
         return self.result is not None and self.result.state == "completed"
 
     def taken(self) -> tuple[Sequence[dict[str, Any]], Sequence[Draft]]:
-        """The messages and events that have come since this was last asked."""
+        """The messages and events since the last call."""
         messages, self._messages = self._messages, []
         drafts, self._drafts = self._drafts, []
         return _whole(messages), [Draft(each.type, _whole(each.data)) for each in drafts]
@@ -140,7 +140,7 @@ class TurnRecord:
         self._drafts.append(Draft("delta", {**head, "text": text}))
 
     def _add_response(self, step: int, usage: Usage) -> None:
-        """What a request to the model took; the text of its answer is in the deltas."""
+        """The time and tokens of a model request; the text of its answer is in the deltas."""
         took = {"step": step, "duration_ms": _milliseconds(perf_counter() - self._asked)}
         tokens = {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens}
         self._drafts.append(Draft("model_finished", took | tokens))
@@ -154,55 +154,57 @@ class TurnRecord:
         if self._bytes > MAX_RESULTS_BYTES:
             self._bytes -= size
             value = _left_out(size)
-        told = {"result": value, "duration_ms": _milliseconds(result.duration_seconds)}
+        outcome = {"result": value, "duration_ms": _milliseconds(result.duration_seconds)}
         call = {"tool": result.call.name, "args": dict(result.call.arguments)}
-        self.calls.append({**call, **told})
+        self.calls.append({**call, **outcome})
         head = {"step": step, "id": result.call.id, "tool": result.call.name}
-        self._drafts.append(Draft("tool_finished", {**head, **told, "is_error": result.is_error}))
+        self._drafts.append(
+            Draft("tool_finished", {**head, **outcome, "is_error": result.is_error})
+        )
 
     def _close_step(self) -> None:
-        """A step's calls are kept with a result each, so that any model can read them again."""
+        """Add the messages of a step; each call gets a result, as models require."""
         if self._open:
             calls = tuple(self._open.values())
-            # Calls written as text stand in the text; it is not kept beside the calls.
+            # Calls that the model wrote as text are in the text, which is not stored in addition.
             text = (self._response.content or "") if self._response.tool_calls else ""
             content = remembered(self._response, text, calls)
-            said = [Message("assistant", content, calls)]
+            messages = [Message("assistant", content, calls)]
             for call in calls:
                 result = self._done.get(call.id)
                 text = "Error: not finished: the turn ended" if result is None else result.content
-                said.append(Message("tool", bounded(text), tool_call_id=call.id))
-            self._messages += [as_stored(message) for message in said]
+                messages.append(Message("tool", bounded(text), tool_call_id=call.id))
+            self._messages += [as_stored(message) for message in messages]
         self._open, self._done = {}, {}
 
 
-def drafts_of(event: Told) -> list[Draft]:
-    """What is told of an event that needs nothing but itself."""
-    told: dict[str, Any]
+def drafts_of(event: AgentEvent) -> list[Draft]:
+    """The stored form of an event that needs no other event."""
+    data: dict[str, Any]
     match event:
         case ToolStarted(step=step, call=call):
             kind = "tool_started"
-            told = {"step": step, "id": call.id, "tool": call.name, "args": dict(call.arguments)}
+            data = {"step": step, "id": call.id, "tool": call.name, "args": dict(call.arguments)}
         case CodeStarted(step=step, code=code):
-            kind, told = "code_started", {"step": step, "code": code}
+            kind, data = "code_started", {"step": step, "code": code}
         case OutputDelta(step=step, text=text):
-            kind, told = "code_output", {"step": step, "text": text}
+            kind, data = "code_output", {"step": step, "text": text}
         case CodeFinished(step=step, result=result):
             kind = "code_finished"
-            told = {"step": step, "output": result.output, "error": result.error}
-            told["duration_ms"] = _milliseconds(result.duration_seconds)
+            data = {"step": step, "output": result.output, "error": result.error}
+            data["duration_ms"] = _milliseconds(result.duration_seconds)
         case ApprovalWanted(call=call):
             kind = "approval_wanted"
-            told = {"id": call.id, "tool": call.name, "args": dict(call.arguments)}
+            data = {"id": call.id, "tool": call.name, "args": dict(call.arguments)}
         case ApprovalGiven(call=call, decision=decision):
             kind = "approval_given"
-            told = {"id": call.id, "approved": decision.approved, "reason": decision.reason}
+            data = {"id": call.id, "approved": decision.approved, "reason": decision.reason}
         case SignalGiven(step=step, signal=signal):
             kind = "signal"
-            told = {"step": step, "type": signal.type.value, "message": signal.message}
+            data = {"step": step, "type": signal.type.value, "message": signal.message}
         case _:
             return []
-    return [Draft(kind, told)]
+    return [Draft(kind, data)]
 
 
 def _milliseconds(seconds: float) -> float:
@@ -211,13 +213,13 @@ def _milliseconds(seconds: float) -> float:
 
 def _as_json(text: str) -> Any:
     try:
-        return json.loads(text, parse_constant=str)  # NaN is no JSON to others
+        return json.loads(text, parse_constant=str)  # NaN is not valid JSON
     except ValueError:
         return text
 
 
 def _whole(value: T) -> T:
-    """A JSON value without half characters: models write them, databases and clients refuse."""
+    """A JSON value without lone surrogates, which models write and databases refuse."""
     text = json.dumps(value, ensure_ascii=False)
     try:
         text.encode()
@@ -235,7 +237,7 @@ def _left_out(size: int) -> dict[str, Any]:
 
 
 def bounded(text: str) -> str:
-    """A tool result as later turns read it: its middle left out where it is too long."""
+    """A tool result as later turns read it: without its middle if it is too long."""
     left_out = len(text) - MAX_RESULT_CHARACTERS
     if left_out <= 0:
         return text

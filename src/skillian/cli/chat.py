@@ -24,7 +24,7 @@ from skillian.cli.shell import (
 from skillian.display import printable, show_call, show_result
 
 if TYPE_CHECKING:
-    from skillian.chat.turns import TurnRunner
+    from skillian.chat.turns import LocalTurns
     from skillian.settings import Settings
     from skillian.storage import SessionStore, TurnEvent
 
@@ -58,7 +58,7 @@ def chat(
 
 class _ChatParts(NamedTuple):
     store: SessionStore
-    runner: TurnRunner
+    turns: LocalTurns
     model: str
 
 
@@ -106,12 +106,12 @@ class _TerminalChat:
     async def _answer(self, line: str) -> None:
         from skillian.errors import SkillianError
 
-        store, runner, _ = self._parts
+        store, turns, _ = self._parts
         try:
             if self._session is None:
                 title = " ".join(line.split())[:_TITLE]
                 self._session = (await store.create(OWNER, title)).id
-            async with aclosing(runner.run_turn(self._session, OWNER, line)) as events:
+            async with aclosing(turns.run(self._session, OWNER, line)) as events:
                 async for event in events:
                     _show(event)
         except SkillianError as error:  # of the store, which may work again for the next line
@@ -124,9 +124,9 @@ async def _open(settings: Settings, session: str | None) -> _TerminalChat:
     Raises:
         SessionNotFound: There is no session with this id.
     """
-    from skillian.chat.grounding_check import check_answer
+    from skillian.chat.answer_check import check_answer
     from skillian.chat.opening import open_agent
-    from skillian.chat.turns import TurnRunner
+    from skillian.chat.turns import LocalTurns, TurnWork
     from skillian.storage import open_store
 
     async with AsyncExitStack() as opening:
@@ -139,10 +139,10 @@ async def _open(settings: Settings, session: str | None) -> _TerminalChat:
             record = await store.get(OWNER, session)
             title = printable(f"Continuing: {record.title}")
             out.print(title, style="dim", markup=False, soft_wrap=True)
-        runner = TurnRunner(
+        work = TurnWork(
             lambda: agent, store, check=check_answer, turn_seconds=settings.turn_seconds
         )
-        parts = _ChatParts(store, runner, agent.model_name)
+        parts = _ChatParts(store, LocalTurns(work), agent.model_name)
         return _TerminalChat(parts, opening.pop_all(), session)
 
 

@@ -114,7 +114,7 @@ async def _serve_tools(sources: Path, skills: Iterable[Path]) -> None:
         UnavailableError: The extra `service` is not installed.
     """
     require("mcp", "service")
-    from skillian.api.mcp import serve_stdio
+    from skillian.api.protocols.mcp import serve_stdio
     from skillian.chat.opening import load_skills
     from skillian.data.declare.sources import SourceRegistry
     from skillian.data.services import DataServices

@@ -13,7 +13,7 @@ from skillian.cli.shell import AsJson, ExitCode, SourcesFile, notes, out, read_s
 from skillian.display import printable, show_rows
 
 if TYPE_CHECKING:
-    from skillian.data.declare.check import Finding
+    from skillian.data.declare.check import SourceFinding
 
 sources_app = typer.Typer(help="The configured sources.", no_args_is_help=True)
 
@@ -57,8 +57,8 @@ def check(sources: SourcesFile = None) -> None:
 
     path = read_settings(sources=sources).sources
 
-    async def work() -> list[Finding]:
-        findings: list[Finding] = []
+    async def work() -> list[SourceFinding]:
+        findings: list[SourceFinding] = []
         with notes.status("Checking ...") as status:
 
             def starting(name: str) -> None:

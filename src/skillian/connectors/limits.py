@@ -14,7 +14,7 @@ ROW_BUDGET = 100_000
 BYTE_BUDGET = 64 * 1024 * 1024
 
 
-class Budget:
+class ResultBudget:
     """What the result of one statement may still take before it is refused."""
 
     def __init__(self) -> None:
@@ -38,7 +38,7 @@ def table_within_budget(batches: Iterator[ArrowBatch], schema: Any) -> ArrowTabl
         batches: The rows; the iterator may block.
         schema: The `pyarrow.Schema` of the table, which may have no rows.
     """
-    budget, kept = Budget(), list[ArrowBatch]()
+    budget, kept = ResultBudget(), list[ArrowBatch]()
     for batch in batches:
         budget.spend(batch)
         kept.append(batch)

@@ -29,61 +29,61 @@ LONGEST_TEXT = 200
 
 
 def brief_comparison(result: ComparisonResult) -> dict[str, Any]:
-    """Return the comparison without its proof: thousands of characters of SQL."""
+    """Return the comparison without its proof, which has thousands of characters of SQL."""
     return {name: value for name, value in result.to_dict().items() if name != "proof"}
 
 
-def brief_explanation(found: Explanation) -> dict[str, Any]:
-    """Return the smallest breakdowns, and of each the members that carry most."""
-    told: dict[str, Any] = found.to_dict()
-    for measure in told["measures"].values():
+def brief_explanation(explanation: Explanation) -> dict[str, Any]:
+    """Return the smallest breakdowns, each with the members that carry most of the gap."""
+    brief: dict[str, Any] = explanation.to_dict()
+    for measure in brief["measures"].values():
         measure["breakdowns"] = [
             {**each, "contributions": each["contributions"][:MEMBERS]}
             for each in measure["breakdowns"][:BREAKDOWNS]
         ]
-    return told
+    return brief
 
 
-def brief_side(found: QueryResult) -> dict[str, Any]:
-    """Return the rows of one side of a group, without the statement that gave them."""
+def brief_side(result: QueryResult) -> dict[str, Any]:
+    """Return the rows of one side of a group, without their statement."""
     return {
-        "source": found.source,
-        "columns": found.columns,
-        "rows": brief_rows(found),
-        "truncated": found.truncated,
+        "source": result.source,
+        "columns": result.columns,
+        "rows": brief_rows(result),
+        "truncated": result.truncated,
     }
 
 
-def brief_rows(found: QueryResult) -> list[list[object]]:
-    """Return all rows, each value cut."""
-    return [[brief_value(value) for value in row] for row in found.rows]
+def brief_rows(result: QueryResult) -> list[list[object]]:
+    """Return all rows with their long values cut."""
+    return [[brief_value(value) for value in row] for row in result.rows]
 
 
-def brief_measures(found: SourceInfo) -> dict[str, Any]:
-    """Return what a question has to know of each measure."""
-    wanted = {"aggregation", "unit", "description", "synonyms"}
-    return {name: one.model_dump(include=wanted) for name, one in found.measures.items()}
+def brief_measures(source: SourceInfo) -> dict[str, Any]:
+    """Return what a model needs to know about each measure."""
+    fields = {"aggregation", "unit", "description", "synonyms"}
+    return {name: one.model_dump(include=fields) for name, one in source.measures.items()}
 
 
 def brief_value(value: object) -> object:
-    """Return a value for JSON; of a long text its beginning, and how long it is."""
-    told = jsonable(value)
-    if isinstance(told, str) and len(told) > LONGEST_TEXT:
-        return f"{told[:LONGEST_TEXT]}… ({len(told)} characters)"
-    return told
+    """Return a value for JSON; of a long text its beginning and its length."""
+    plain = jsonable(value)
+    if isinstance(plain, str) and len(plain) > LONGEST_TEXT:
+        return f"{plain[:LONGEST_TEXT]}… ({len(plain)} characters)"
+    return plain
 
 
 _AMOUNTS = frozenset({"total_a", "total_b", "net_difference", "gross_difference"})
 
 
 def hidden_among(registry: SourceRegistry, names: Iterable[str]) -> tuple[str, ...]:
-    """Return those of the sources whose values are hidden; a name that is no source is none."""
+    """Return the sources whose values are hidden; unknown names are ignored."""
     known = (name for name in names if name in registry.names)
     return tuple(name for name in known if registry.get(name).values == "hidden")
 
 
 def refuse_hidden(registry: SourceRegistry, names: Iterable[str]) -> None:
-    """Raise `UnavailableError` with the reason where the values of one of them are hidden."""
+    """Raise `UnavailableError` with the reason if the values of one of them are hidden."""
     hidden = hidden_among(registry, names)
     if hidden:
         raise UnavailableError(
@@ -93,7 +93,7 @@ def refuse_hidden(registry: SourceRegistry, names: Iterable[str]) -> None:
 
 
 def comparison_counts(result: ComparisonResult) -> dict[str, object]:
-    """Return a comparison's counts and match rates, and sentences that hold no more than these."""
+    """Return a comparison's counts and match rates, and sentences with no more than these."""
     summary = result.summary
     bare = tuple(
         replace(
@@ -145,20 +145,20 @@ def explanation_shares(explanation: Explanation) -> dict[str, object]:
     }
 
 
-def _shares(measure: MeasureExplanation, found: Breakdown) -> dict[str, object]:
+def _shares(measure: MeasureExplanation, breakdown: Breakdown) -> dict[str, object]:
     return {
-        "dimensions": list(found.dimensions),
-        "members": found.members,
-        "needed_for_80_percent": found.needed,
-        "gross_shares": [share(each.gross, measure.gross) for each in found.contributions],
+        "dimensions": list(breakdown.dimensions),
+        "members": breakdown.members,
+        "needed_for_80_percent": breakdown.needed,
+        "gross_shares": [share(each.gross, measure.gross) for each in breakdown.contributions],
     }
 
 
-def _sentence(measure: MeasureExplanation, found: Breakdown) -> str:
-    dimensions = " and ".join(found.dimensions)
-    if found.needed is None or found.is_trivial:
-        return f"No few members carry the gap in {measure.measure}; it is spread."
+def _sentence(measure: MeasureExplanation, breakdown: Breakdown) -> str:
+    dimensions = " and ".join(breakdown.dimensions)
+    if breakdown.needed is None or breakdown.is_trivial:
+        return f"The gap in {measure.measure} is spread over many members."
     return (
-        f"{found.needed} of {found.members} members of {dimensions} with a gap carry 80 % or more"
-        f" of the gross gap in {measure.measure}."
+        f"{breakdown.needed} of {breakdown.members} members of {dimensions} with a gap carry 80 %"
+        f" or more of the gross gap in {measure.measure}."
     )

@@ -1,4 +1,4 @@
-"""What can be asked of the data, over the sources of one file."""
+"""The engines over the sources of one file."""
 
 from types import TracebackType
 from typing import Self
@@ -22,7 +22,7 @@ class DataServices:
         self.comparison = ComparisonEngine(registry, binder)
 
     async def aclose(self) -> None:
-        """Close the connections, and forget all comparisons."""
+        """Close the connections and drop all comparisons."""
         await self.comparison.aclose()
         await self._connections.aclose()
 

@@ -1,4 +1,4 @@
-"""One computation when many ask for the same at once."""
+"""One shared computation for simultaneous requests of the same thing."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Hashable
@@ -16,32 +16,32 @@ class _Flight(Generic[T]):
 
 
 class SingleFlight(Generic[T]):
-    """Shares running work by key; what has ended is not kept."""
+    """Shares running work by key; results are not cached."""
 
     def __init__(self) -> None:
         self._flights: dict[Hashable, _Flight[T]] = {}
 
     async def run(self, key: Hashable, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Return what `work` returns, or what the one that runs already for this key does.
+        """Return the result of `work`, or of the work that already runs for this key.
 
-        It is cancelled when the last of those who wait for it is. Raises what `work` raises.
+        The work is cancelled when the last caller that waits for it is. Raises what it raises.
         """
         flight = self._flights.get(key)
         if flight is None:
             flight = self._flights[key] = _Flight(asyncio.create_task(work()))
-            flight.task.add_done_callback(lambda task: self._land(key, task))
+            flight.task.add_done_callback(lambda task: self._forget(key, task))
         flight.waiting += 1
         try:
             return await asyncio.shield(flight.task)
         finally:
             flight.waiting -= 1
             if not flight.waiting and not flight.task.done():
-                self._land(key, flight.task)  # who asks from now on starts anew
+                self._forget(key, flight.task)  # a later caller starts new work
                 flight.task.cancel()
                 with suppress(asyncio.CancelledError):
                     await flight.task
 
-    def _land(self, key: Hashable, task: asyncio.Task[T]) -> None:
+    def _forget(self, key: Hashable, task: asyncio.Task[T]) -> None:
         flight = self._flights.get(key)
         if flight is not None and flight.task is task:
             del self._flights[key]

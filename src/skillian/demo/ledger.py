@@ -1,16 +1,16 @@
 """Writes the demo database: a ledger, its planning copy, and the faults between them.
 
 The ledger holds companies 1001 to 1003, periods 2024001 to 2024012, five accounts and four cost
-centres; the copy is the same but for these faults:
+centres; the copy is the same except for these faults:
 
     company  period   fault
-    1001     2024004  a load run twice: every row is there two times
+    1001     2024004  a load that ran twice: every row occurs twice
     1001     2024006  rounding: one line off by 0.37, within the limits of a minor difference
     1001     2024007  a missing period: no row was loaded
-    1001     2024009  a flipped sign: the lines of account 400000 with the opposite sign
-    1001     2024012  late postings: the last six documents came after the load
+    1001     2024009  a flipped sign: the lines of account 400000 have the opposite sign
+    1001     2024012  late postings: the last six documents were posted after the load
     1002     2024003  rounding: one line off by 0.01, within the limits of a match
-    1003     2024011  late postings: the last two documents came after the load
+    1003     2024011  late postings: the last two documents were posted after the load
 """
 
 import random
@@ -45,7 +45,7 @@ CREATE TABLE bpc_planning (
 );
 """
 
-# One statement a table: thousands of single inserts would take seconds.
+# One statement for each table: thousands of single inserts would take seconds.
 _FILL_LEDGER = """
 INSERT INTO fi_ledger
 SELECT unnest($1), unnest($2), unnest($3), unnest($4), unnest($5), unnest($6)

@@ -1,4 +1,4 @@
-"""What a conversation holds that a question may go back to: its last call, its last comparison."""
+"""What a follow-up question can refer to: the last call and the last comparison."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _KEY = re.compile(r'"key":\s*(\{[^{}]*\})')
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
-    """A comparison made before: how it was asked for, and the groups it named, largest first."""
+class PastComparison:
+    """A previous comparison: its arguments, and the keys of its groups, largest first."""
 
     arguments: Mapping[str, Any]
     cache_key: str
@@ -25,16 +25,16 @@ class Comparison:
 
     @property
     def sources(self) -> tuple[str, str]:
-        """The baseline, and what was compared with it."""
+        """The baseline, and the source compared with it."""
         return str(self.arguments["source_a"]), str(self.arguments["source_b"])
 
 
 @dataclass(frozen=True, slots=True)
 class Earlier:
-    """What was done before the question; `last` is a comparison or a query that worked."""
+    """The conversation before a question; `last` is a successful comparison or query."""
 
     last: ToolCall | None = None
-    comparison: Comparison | None = None
+    comparison: PastComparison | None = None
     page: ToolCall | None = None
     sources: tuple[str, ...] = field(default=())
 
@@ -51,7 +51,7 @@ def read_earlier(messages: Sequence[Message]) -> Earlier:
 
 
 def as_object(text: str) -> dict[str, Any]:
-    """A tool's result; empty where it was too long for the conversation, and cut."""
+    """Return a tool's result; empty if it was cut because it was too long."""
     try:
         value: object = json.loads(text)
     except ValueError:
@@ -64,20 +64,20 @@ def _with_result(earlier: Earlier, call: ToolCall, text: str) -> Earlier:
         key = _CACHE_KEY.findall(text)
         if not key:
             return earlier
-        comparison = Comparison(call.arguments, key[-1], _keys(text, "top_differences"))
+        comparison = PastComparison(call.arguments, key[-1], _keys(text, "top_differences"))
         return Earlier(call, comparison, None, comparison.sources)
     if call.name == QUERY and "source" in call.arguments:
         return Earlier(call, earlier.comparison, None, (str(call.arguments["source"]),))
     if call.name == ROWS and earlier.comparison is not None:
         known = earlier.comparison
         keys = _keys(text, "rows") or known.keys
-        shown = Comparison(known.arguments, known.cache_key, keys)
+        shown = PastComparison(known.arguments, known.cache_key, keys)
         return Earlier(earlier.last, shown, call, earlier.sources)
     return earlier
 
 
 def _keys(text: str, name: str) -> tuple[Mapping[str, Any], ...]:
-    """The keys of the groups that a result names; of a cut one those that can be read."""
+    """Return the keys of the groups in a result; of a cut one, those that can be read."""
     result = as_object(text)
     if result:
         groups: list[dict[str, Any]] = result.get(name) or []

@@ -1,4 +1,4 @@
-"""What a question names: sources, measures, dimensions and values found in the vocabulary."""
+"""Grounding a question: the sources, measures, dimensions and values that it names."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ from skillian.offline.lexicon import (
 )
 from skillian.offline.limits import read_limits
 from skillian.offline.roles import Role, find_cues, unread_words
-from skillian.offline.values import Condition, Conditions, ValueReader
+from skillian.offline.values import Conditions, SpokenCondition, ValueReader
 from skillian.offline.vocabulary import LONGEST, Name, Phrases, Vocabulary
 from skillian.offline.words import MOST_PASSED, Word, plain, split
 
 
 @dataclass(slots=True)
 class Grounding:
-    """What was found, in the order of the question.
+    """What a question names, in the order of the question.
 
     Attributes:
-        sources, measures, breakdown, mentioned: names; `mentioned` are dimensions neither filtered
-            nor broken down by.
-        filters: as the tools take them.
-        cleared: dimensions of which all values are wanted ("for all companies").
-        thresholds, count: limits of a match; how many rows.
-        cues: what is wanted.
+        sources, measures, breakdown, mentioned: names; `mentioned` are dimensions without a filter
+            or a breakdown.
+        filters: in the filter language of the tools.
+        cleared: dimensions with all values ("for all companies").
+        thresholds, count: limits of a match; number of rows.
+        cues: words that show what is requested, by kind.
         ordered_by: measures to order by.
-        asked_which: mentioned dimensions whose members are asked for ("which companies").
-        is_singular: whether one member only is asked for ("which company").
-        ordinal: "first", "second": the place of the group that is meant.
-        source_after: the source that is named behind a cue ("missing in bpc_reporting").
-        said_sources: words in the place of two sources, known or not ("between X and Y").
-        row_words: words for rows that may name a measure too.
-        unread: words that say something which was not understood: a plan that leaves them out
-            would answer another question.
+        asked_which: mentioned dimensions whose members are requested ("which companies").
+        is_singular: whether a single member is requested ("which company").
+        ordinal: "first", "second": the position of a group.
+        source_after: the source named after a cue ("missing in bpc_reporting").
+        said_sources: words in the positions of two sources, known or not ("between X and Y").
+        row_words: words for rows that may also name a measure.
+        unread: words with a meaning that was not understood: a plan without them would answer
+            another question.
     """
 
     sources: list[str] = field(default_factory=list[str])
@@ -66,22 +66,22 @@ class Grounding:
 
     @property
     def names_data(self) -> bool:
-        """Whether it names what a call can be changed by."""
+        """Whether it names something that changes a call."""
         named = (self.measures, self.breakdown, self.filters, self.cleared, self.thresholds)
         return any(named) or (self.count is not None and "gaps" not in self.cues)
 
 
 LONGEST_QUESTION = 2000
-"""Characters; what is longer is no question, and takes long to read."""
+"""The longest question, in characters; a longer text takes too long to read."""
 MOST_WORDS = 400
-"""Of a question, signs such as `=` counted."""
+"""The largest number of words of a question, signs such as `=` included."""
 
 
 def ground(question: str, vocabulary: Vocabulary, sources: Sequence[str] = ()) -> Grounding:
-    """Find what `question` names. Nothing is added that is not in the question or the vocabulary.
+    """Return what `question` names; nothing that is not in the question or the vocabulary.
 
-    `sources` are those spoken of before: names are looked for in them where the question names no
-    source itself.
+    `sources` are those of the conversation: if the question names no source, names are looked up
+    in these.
     """
     if len(question) > LONGEST_QUESTION:
         return Grounding(unread=[f"a question of more than {LONGEST_QUESTION} characters"])
@@ -94,11 +94,11 @@ def ground(question: str, vocabulary: Vocabulary, sources: Sequence[str] = ()) -
         for at in range(len(words))
         if (name := phrases.at(words, at)) is not None and "source" in name.meanings
     ]
-    return _Reader(question, words, vocabulary.within(named or sources), vocabulary).read()
+    return _QuestionReader(question, words, vocabulary.within(named or sources), vocabulary).read()
 
 
-class _Reader:
-    """Reads a question from left to right, the longest known phrase first."""
+class _QuestionReader:
+    """Reads a question from left to right, preferring the longest known phrase."""
 
     def __init__(
         self, question: str, words: list[Word], part: Vocabulary, whole: Vocabulary
@@ -109,7 +109,7 @@ class _Reader:
         self._phrases = Phrases(Vocabulary({**part.sources}))
         self._sources = Phrases(Vocabulary({name: type(w)() for name, w in whole.sources.items()}))
         self._roles: list[Role] = [""] * len(words)
-        self._found = Grounding()
+        self._grounding = Grounding()
         self._conditions = Conditions()
         self._values = ValueReader(words, part, self._phrases)
         self._listed_until = -1
@@ -117,10 +117,10 @@ class _Reader:
         self._cue_places: dict[Cue, tuple[int, int]] = {}
 
     def read(self) -> Grounding:
-        """What was found."""
-        found = self._found
+        """Return the grounding."""
+        grounding = self._grounding
         limits = read_limits(self._question)
-        found.thresholds, found.count = limits.thresholds, limits.count
+        grounding.thresholds, grounding.count = limits.thresholds, limits.count
         for start, end in limits.spans:
             self._mark_text(start, end, "limit")
         for match in BEFORE_NAMES.finditer(self._question.lower()):
@@ -128,42 +128,42 @@ class _Reader:
         at = 0
         while at < len(self._words):
             at += 1 if self._roles[at] else self._take(at)
-        found.filters = self._conditions.arguments()
+        grounding.filters = self._conditions.arguments()
         self._cue_places = find_cues(self._question, self._words, self._roles)
-        found.cues = {
+        grounding.cues = {
             cue: self._question[start:end].strip().lower()
             for cue, (start, end) in self._cue_places.items()
         }
-        found.row_words = [
+        grounding.row_words = [
             word.text
             for word, role in zip(self._words, self._roles, strict=True)
             if role == "row word"
         ]
-        found.ordinal = self._ordinal()
+        grounding.ordinal = self._ordinal()
         in_names = (part for name in self._whole.sources for part in plain(name).split())
         unread = unread_words(self._words, self._roles, frozenset(in_names))
-        found.said_sources = self._said_sources(unread)
+        grounding.said_sources = self._said_sources(unread)
         for at in unread:
             text, parts = self._words[at].text, self._part_of(self._words[at].plain)
-            if text in found.said_sources:
+            if text in grounding.said_sources:
                 continue
             if len(parts) == 1 and self._roles[at] != "conflict":
-                found.sources += [name for name in parts if name not in found.sources]
+                grounding.sources += [name for name in parts if name not in grounding.sources]
                 self._source_places[self._words[at].start] = parts[0]
             else:
-                found.unread.append(text)
+                grounding.unread.append(text)
         self._note_sources_after_cues()
-        return found
+        return grounding
 
     def _note_sources_after_cues(self) -> None:
         places = sorted(self._source_places.items())
         for cue, (_, end) in self._cue_places.items():
             behind = [name for at, name in places if at >= end]
             if behind:
-                self._found.source_after[cue] = behind[0]
+                self._grounding.source_after[cue] = behind[0]
 
     def _take(self, at: int) -> int:
-        """Understand what starts at this word; gives the number of words taken, at least 1."""
+        """Read the phrase that starts at this word; returns its number of words, at least 1."""
         condition = self._values.condition_at(at)
         if condition is not None:
             return self._take_condition(at, condition)
@@ -178,27 +178,27 @@ class _Reader:
         if kind == "dimension":
             self._take_dimension(said, at, end)
         else:
-            known = self._found.sources if kind == "source" else self._found.measures
+            known = self._grounding.sources if kind == "source" else self._grounding.measures
             if kind == "source":
                 self._source_places[self._words[at].start] = said
             if kind == "measure" and self._before(at) in {"by", "on"} and known:
-                known = self._found.ordered_by
+                known = self._grounding.ordered_by
             if said not in known:
                 known.append(said)
         self._mark(at, end, kind)
         return name.length
 
-    def _take_condition(self, at: int, condition: Condition) -> int:
+    def _take_condition(self, at: int, condition: SpokenCondition) -> int:
         fits = self._conditions.add(condition.dimension, condition.operator, condition.values)
         self._mark(at, at + condition.length, "value" if fits else "conflict")
         return condition.length
 
     def _take_periodic(self, at: int) -> int:
-        """Note "monthly": a breakdown by the dimension that is called month."""
-        meant = PERIODIC.get(self._words[at].plain)
-        if meant is None:
+        """Read "monthly" as a breakdown by the dimension named month."""
+        period = PERIODIC.get(self._words[at].plain)
+        if period is None:
             return 0
-        name = self._phrases.at([Word(meant, meant, 0, 0)], 0)
+        name = self._phrases.at([Word(period, period, 0, 0)], 0)
         if name is None or "dimension" not in name.meanings:
             return 0
         self._break_down(name.meanings["dimension"], at + 1)
@@ -208,59 +208,59 @@ class _Reader:
     def _meaning(
         self, at: int, name: Name
     ) -> tuple[Literal["source", "measure", "dimension"], str]:
-        """What a name with several meanings is here: behind "by" a dimension."""
+        """Return the meaning of an ambiguous name: a dimension after "by"."""
         is_broken_down = self._before(at) in BREAKDOWNS or self._is_listed(at)
         if "dimension" in name.meanings and is_broken_down:
             return "dimension", name.meanings["dimension"]
         return name.best()
 
     def _take_dimension(self, name: str, start: int, end: int) -> None:
-        """Note a dimension without values: a breakdown, all of its values, or a mention."""
+        """Read a dimension without values: a breakdown, all of its values, or a mention."""
         before = self._before(start)
         after = self._words[end].plain if end < len(self._words) else ""
         twice = self._words[start - 2].plain if start > 1 else ""
         is_listed = self._is_listed(start)
         if before == "by" and twice == self._words[start].plain:
-            self._found.mentioned = [each for each in self._found.mentioned if each != name]
+            self._grounding.mentioned = [each for each in self._grounding.mentioned if each != name]
         if before in BREAKDOWNS or is_listed or after in BROKEN or _is_wise(self._words, start):
             self._break_down(name, end)
             if after in BROKEN:
                 self._mark(end, end + 1, "cue")
         elif start and self._words[start - 1].plain in ALL:
-            self._found.cleared.append(name)
+            self._grounding.cleared.append(name)
         else:
-            self._found.mentioned.append(name)
-            self._found.is_singular = (
+            self._grounding.mentioned.append(name)
+            self._grounding.is_singular = (
                 self._words[end - 1].text.lower() == self._words[end - 1].plain
             )
             if before in {"which", "what"} or twice in {"which", "what"}:
-                self._found.asked_which.append(name)
+                self._grounding.asked_which.append(name)
 
     def _break_down(self, name: str, end: int) -> None:
-        if name not in self._found.breakdown:
-            self._found.breakdown.append(name)
+        if name not in self._grounding.breakdown:
+            self._grounding.breakdown.append(name)
         self._listed_until = end
 
     def _is_listed(self, at: int) -> bool:
-        """Whether this goes on a list of breakdowns: "by company and period", "by a, b"."""
+        """Whether this continues a list of breakdowns: "by company and period", "by a, b"."""
         return self._back(at, ARTICLES | JOINING | {"by", "per"}) == self._listed_until
 
     def _before(self, at: int) -> str:
-        """The word before, articles passed over."""
+        """Return the previous word, skipping articles."""
         at = self._back(at, ARTICLES)
         return self._words[at - 1].plain if at else ""
 
     def _back(self, at: int, passed: set[str]) -> int:
-        """The place to which words of this kind reach back, as far as `MOST_PASSED`."""
+        """Return the index of the first of at most `MOST_PASSED` such words before this one."""
         start = max(at - MOST_PASSED, 0)
         while at > start and self._words[at - 1].plain in passed:
             at -= 1
         return at
 
     def _said_sources(self, unread: Sequence[int]) -> list[str]:
-        """The two words that the question's form makes sources, where not both are known."""
+        """Return the two words in the positions of sources, if not both sources are known."""
         places = [at for at, role in enumerate(self._roles) if role == "source"]
-        if len(self._found.sources) > 1:
+        if len(self._grounding.sources) > 1:
             return []
         for at, word in enumerate(self._words):
             if word.plain not in {"and", "with", "v", "vs", "versus", "against", "to", "than"}:
@@ -274,7 +274,7 @@ class _Reader:
         return []
 
     def _part_of(self, word: str) -> list[str]:
-        """The sources whose names have this word: "bpc" is a part of bpc_reporting."""
+        """Return the sources whose names contain this word: "bpc" is a part of bpc_reporting."""
         return [name for name in self._whole.sources if word in plain(name).split()]
 
     def _ordinal(self) -> str:
@@ -307,5 +307,5 @@ class _Reader:
 
 
 def _is_wise(words: Sequence[Word], at: int) -> bool:
-    """Whether a name is said as "company-wise", one word to the reader of words."""
+    """Whether a name is written like "company-wise", which is one word."""
     return words[at].text.lower().endswith(("-wise", "wise", "-level"))

@@ -1,6 +1,6 @@
-"""The English of the offline planner: cues that say what is wanted, operators, harmless words.
+"""The English of the offline planner: cues for what is requested, operators, harmless words.
 
-All of it is written as `words.plain` has it: lower case, singular.
+All words have the form of `words.plain`: lower case, singular.
 """
 
 from __future__ import annotations

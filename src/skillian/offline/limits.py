@@ -1,4 +1,4 @@
-"""How far apart is still equal, and how many rows are wanted: the numbers that are no values."""
+"""Limits in a question: tolerances and numbers of rows, which are not filter values."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ _MOST = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class SpokenLimits:
     """What was found; `spans` are the places of the question that said it."""
 
     thresholds: dict[str, Any]
@@ -74,7 +74,7 @@ class Limits:
     spans: tuple[tuple[int, int], ...]
 
 
-def read_limits(question: str) -> Limits:
+def read_limits(question: str) -> SpokenLimits:
     """Read "ignore differences under 1 euro", "tolerance 1 %", "top 5" and the like."""
     text = question.lower()
     thresholds: dict[str, Any] = {}
@@ -91,7 +91,7 @@ def read_limits(question: str) -> Limits:
             thresholds.setdefault(status or "match", {})[kind] = _number(match["number"], unit)
             spans.append(match.span())
     count, at = _count(text, spans)
-    return Limits(thresholds, count, (*spans, *at))
+    return SpokenLimits(thresholds, count, (*spans, *at))
 
 
 def _is_taken(match: re.Match[str], spans: list[tuple[int, int]]) -> bool:
@@ -115,7 +115,7 @@ def _number(said: str, unit: str) -> int | float | str:
 
 
 def _count(text: str, taken: list[tuple[int, int]]) -> tuple[int | None, list[tuple[int, int]]]:
-    """How many rows are wanted, and where that is said."""
+    """Return the requested number of rows, and its position."""
     for pattern in _TOPS:
         match = pattern.search(text)
         if match is None or _is_taken(match, taken):

@@ -43,7 +43,7 @@ Span = tuple[Month, Month]
 
 
 def month_of(value: str) -> Month | None:
-    """The year and month that a value of a dimension stands for, if it looks like one."""
+    """Return the year and month of a value, if it looks like a month."""
     match = _VALUE.fullmatch(value.lower())
     if match is None:
         return None
@@ -53,35 +53,35 @@ def month_of(value: str) -> Month | None:
 
 
 def in_span(values: Iterable[str], span: Span) -> list[str]:
-    """The values within these months, in their order."""
+    """Return the values within these months, in their order."""
     known = sorted((month, value) for value in values if (month := month_of(value)) is not None)
     return [value for month, value in known if span[0] <= month <= span[1]]
 
 
 def days_of(span: Span) -> list[str]:
-    """The first and the last day of these months."""
+    """Return the first and the last day of these months."""
     (first_year, first), (last_year, last) = span
     end = monthrange(last_year, last)[1]
     return [f"{first_year}-{first:02d}-01", f"{last_year}-{last:02d}-{end}"]
 
 
 def named_months(words: Sequence[Word]) -> set[Month]:
-    """The first and last months of all spans that are named with a year."""
+    """Return the first and last months of all spans that have a year."""
     years = named_years(words)
     spans = [read[1] for at in range(len(words)) if (read := read_span(words, at, years))]
     return {month for span in spans for month in span}
 
 
 def named_years(words: Sequence[Word]) -> set[int]:
-    """The years that the question names."""
+    """Return the years that the question names."""
     return {int(word.plain) for word in words if _YEAR.fullmatch(word.plain)}
 
 
 def read_span(words: Sequence[Word], at: int, years: Iterable[int]) -> tuple[int, Span] | None:
-    """The months that are named from word `at` on, and how many words name them.
+    """Return the number of words that name months from word `at` on, and the months.
 
-    `years` are those that the question names, else those of the data; a month without a year is
-    understood where there is one only.
+    `years` are those that the question names, otherwise those of the data; a month without a year
+    is understood only if there is a single year.
     """
     said = words[at].plain
     if match := _MONTH_FIRST.fullmatch(said) or _YEAR_FIRST.fullmatch(words[at].text.lower()):
@@ -101,7 +101,7 @@ def read_span(words: Sequence[Word], at: int, years: Iterable[int]) -> tuple[int
 
 
 def _part_of_year(words: Sequence[Word], at: int, years: Iterable[int]) -> tuple[int, Span] | None:
-    """The months of "first quarter" or "second half"."""
+    """Return the months of "first quarter" or "second half"."""
     part = words[at + 1].plain if at + 1 < len(words) else ""
     length = {"quarter": 3, "half": 6}.get(part)
     number = _ORDINALS.get(words[at].plain)
@@ -116,7 +116,7 @@ def _part_of_year(words: Sequence[Word], at: int, years: Iterable[int]) -> tuple
 def _with_year(
     words: Sequence[Word], at: int, taken: int, months: tuple[int, int], years: Iterable[int]
 ) -> tuple[int, Span] | None:
-    """The months in the year that follows, else the only year of the question or the data."""
+    """Return the months in the year that follows, or in the only year there is."""
     after = at + taken
     end = min(after + MOST_PASSED, len(words))
     while after < end and words[after].plain in _JOINING:

@@ -1,4 +1,4 @@
-"""From what a question names and what was done before to the call that answers it."""
+"""From the names in a question and the conversation to the call that answers it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ROW_WORDS = {"row", "rows", "record", "records", "line", "lines", "entry", "ent
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class PlannedCall:
     """A tool call to make."""
 
     tool: str
@@ -28,37 +28,37 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class NotUnderstood:
-    """Why no call is made, as a sentence; empty where nothing at all was understood."""
+    """Why there is no call, as a sentence; empty if nothing was understood."""
 
     reason: str = ""
 
 
-Plan = Call | NotUnderstood
+Plan = PlannedCall | NotUnderstood
 
 
-def plan(found: Grounding, earlier: Earlier, vocabulary: Vocabulary) -> Plan:
-    """The call that answers a question, or why there is none."""
-    sources = found.sources if len(found.sources) >= _PAIR else found.said_sources
-    doubt = _doubt(found, sources, vocabulary)
+def plan(grounding: Grounding, earlier: Earlier, vocabulary: Vocabulary) -> Plan:
+    """Return the call that answers a question, or why there is none."""
+    sources = grounding.sources if len(grounding.sources) >= _PAIR else grounding.said_sources
+    doubt = _doubt(grounding, sources, vocabulary)
     if doubt:
         return NotUnderstood(doubt)
-    if _is_listing(found):
-        return Call("list_sources", {})
-    looked_into = follow_up.look_into(found, earlier, sources)
+    if _is_listing(grounding):
+        return PlannedCall("list_sources", {})
+    looked_into = follow_up.look_into(grounding, earlier, sources)
     if looked_into is not None:
-        return Call(*looked_into)
-    ambiguous = _ambiguous(found)
+        return PlannedCall(*looked_into)
+    ambiguous = _ambiguous(grounding)
     if ambiguous:
         return NotUnderstood(ambiguous)
     if len(sources) == _PAIR:
-        return _comparison(found, sources, vocabulary)
-    return _of_one_or_none(found, earlier, vocabulary)
+        return _comparison(grounding, sources, vocabulary)
+    return _of_one_or_none(grounding, earlier, vocabulary)
 
 
-def _doubt(found: Grounding, sources: Sequence[str], vocabulary: Vocabulary) -> str:
-    """What keeps a question from being answered whatever it asks for."""
-    if found.unread:
-        return f"I did not understand: {', '.join(found.unread)}."
+def _doubt(grounding: Grounding, sources: Sequence[str], vocabulary: Vocabulary) -> str:
+    """Return why the question cannot be answered at all, or an empty text."""
+    if grounding.unread:
+        return f"I did not understand: {', '.join(grounding.unread)}."
     unknown = _unlike_any(sources, vocabulary)
     if unknown:
         return f"There is no source {' or '.join(unknown)}."
@@ -67,115 +67,125 @@ def _doubt(found: Grounding, sources: Sequence[str], vocabulary: Vocabulary) -> 
     return "I compare two sources at a time." if len(sources) > _PAIR else ""
 
 
-def wants_more(found: Grounding) -> bool:
-    """Whether a comparison alone does not answer: why, or which rows, was asked too."""
-    return follow_up.wanted(found) is not None
+def wants_more(grounding: Grounding) -> bool:
+    """Whether a comparison is not enough: the question also asks why, or for rows."""
+    return follow_up.requested_look(grounding) is not None
 
 
 def is_like(asked: str, name: str) -> bool:
-    """Whether a name may be what was meant by another: a part or a misspelling of it."""
+    """Whether `asked` may be a part or a misspelling of `name`."""
     return fuzz.WRatio(asked, name, processor=utils.default_process) >= _LIKE
 
 
-def _of_one_or_none(found: Grounding, earlier: Earlier, vocabulary: Vocabulary) -> Plan:
-    if follow_up.wanted(found) and earlier.comparison is None and not found.sources:
+def _of_one_or_none(grounding: Grounding, earlier: Earlier, vocabulary: Vocabulary) -> Plan:
+    if follow_up.requested_look(grounding) and earlier.comparison is None and not grounding.sources:
         return NotUnderstood("That needs a comparison first: name two sources and a measure.")
-    if len(found.sources) == 1:
-        return _of_one(found, earlier, vocabulary)
-    changed = follow_up.change(found, earlier)
+    if len(grounding.sources) == 1:
+        return _of_one(grounding, earlier, vocabulary)
+    changed = follow_up.change(grounding, earlier)
     if changed is not None:
-        return Call(*changed)
+        return PlannedCall(*changed)
     return NotUnderstood()
 
 
-def _of_one(found: Grounding, earlier: Earlier, vocabulary: Vocabulary) -> Plan:
-    source = found.sources[0]
-    again = follow_up.change_source(found, earlier)
+def _of_one(grounding: Grounding, earlier: Earlier, vocabulary: Vocabulary) -> Plan:
+    source = grounding.sources[0]
+    again = follow_up.change_source(grounding, earlier)
     if again is not None:
-        return Call(*again)
-    names_data = found.measures or found.filters or found.breakdown or found.mentioned
-    if "describe" in found.cues and not (found.measures or found.filters or found.breakdown):
-        return Call("describe_source", {"source": source})
-    several = [name for name, given in found.filters.items() if isinstance(given, list)]
-    if "compare" in found.cues and not several:
+        return PlannedCall(*again)
+    names_data = (
+        grounding.measures or grounding.filters or grounding.breakdown or grounding.mentioned
+    )
+    if "describe" in grounding.cues and not (
+        grounding.measures or grounding.filters or grounding.breakdown
+    ):
+        return PlannedCall("describe_source", {"source": source})
+    several = [name for name, value in grounding.filters.items() if isinstance(value, list)]
+    if "compare" in grounding.cues and not several:
         return NotUnderstood("Which other source should it be compared with?")
-    if "compare" in found.cues and not found.breakdown:
-        found.breakdown += several
-    if not names_data and "most" in found.cues:
+    if "compare" in grounding.cues and not grounding.breakdown:
+        grounding.breakdown += several
+    if not names_data and "most" in grounding.cues:
         return NotUnderstood("The largest what? Name a dimension.")
-    return _query(found, source, vocabulary)
+    return _query(grounding, source, vocabulary)
 
 
-def _comparison(found: Grounding, sources: Sequence[str], vocabulary: Vocabulary) -> Plan:
-    measures = found.measures or _shared_measures(sources, vocabulary)[: _how_many(found)]
+def _comparison(grounding: Grounding, sources: Sequence[str], vocabulary: Vocabulary) -> Plan:
+    measures = grounding.measures or _shared_measures(sources, vocabulary)[: _how_many(grounding)]
     if not measures:
         return NotUnderstood("Which measure should be compared?")
     arguments: dict[str, Any] = {"source_a": sources[0], "source_b": sources[1]}
-    if "swap" in found.cues:
+    if "swap" in grounding.cues:
         arguments = {"source_a": sources[1], "source_b": sources[0]}
     arguments["measures"] = measures
-    breakdown = list(dict.fromkeys((*found.breakdown, *found.mentioned)))
+    breakdown = list(dict.fromkeys((*grounding.breakdown, *grounding.mentioned)))
     if breakdown:
         arguments["align_on"] = breakdown
-    if found.filters:
-        arguments["filters"] = found.filters
-    if found.thresholds:
-        arguments["thresholds"] = found.thresholds
-    return Call(COMPARE, arguments)
+    if grounding.filters:
+        arguments["filters"] = grounding.filters
+    if grounding.thresholds:
+        arguments["thresholds"] = grounding.thresholds
+    return PlannedCall(COMPARE, arguments)
 
 
-def _query(found: Grounding, source: str, vocabulary: Vocabulary) -> Plan:
-    if found.thresholds:
+def _query(grounding: Grounding, source: str, vocabulary: Vocabulary) -> Plan:
+    if grounding.thresholds:
         return NotUnderstood("A tolerance is for comparing two sources.")
-    ranked = _rank(found)
-    measures = found.measures + [n for n in found.ordered_by if n not in found.measures]
-    dimensions = list(dict.fromkeys((*found.mentioned, *found.breakdown)))
-    if not measures and (ranked or not found.mentioned):
-        measures = list(vocabulary.sources[source].measures)[: _how_many(found)]
+    ranked = _rank(grounding)
+    measures = grounding.measures + [n for n in grounding.ordered_by if n not in grounding.measures]
+    dimensions = list(dict.fromkeys((*grounding.mentioned, *grounding.breakdown)))
+    if not measures and (ranked or not grounding.mentioned):
+        measures = list(vocabulary.sources[source].measures)[: _how_many(grounding)]
     arguments: dict[str, Any] = {"source": source}
     if measures:
         arguments["measures"] = measures
     if dimensions:
         arguments["dimensions"] = dimensions
-    if found.filters:
-        arguments["filters"] = found.filters
+    if grounding.filters:
+        arguments["filters"] = grounding.filters
     if ranked and dimensions:
-        by = (found.ordered_by or measures)[0]
+        by = (grounding.ordered_by or measures)[0]
         arguments["order"] = [f"-{by}" if ranked == "most" else by]
-    elif found.ordered_by:
-        arguments["order"] = found.ordered_by
-    if dimensions and (count := _count(found, ranked)) is not None:
+    elif grounding.ordered_by:
+        arguments["order"] = grounding.ordered_by
+    if dimensions and (count := _count(grounding, ranked)) is not None:
         arguments["limit"] = count
-    return Call(QUERY, arguments)
+    return PlannedCall(QUERY, arguments)
 
 
-def _how_many(found: Grounding) -> int | None:
-    """How many measures are meant where none is named: "how much" asks for the first one."""
-    return 1 if "how much" in found.cues else None
+def _how_many(grounding: Grounding) -> int | None:
+    """Return how many measures to use if none is named: "how much" asks for the first one."""
+    return 1 if "how much" in grounding.cues else None
 
 
-def _rank(found: Grounding) -> str:
-    return next((cue for cue in ("most", "least") if cue in found.cues), "")
+def _rank(grounding: Grounding) -> str:
+    return next((cue for cue in ("most", "least") if cue in grounding.cues), "")
 
 
-def _count(found: Grounding, ranked: str) -> int | None:
-    """How many rows: "which company has the largest" asks for one."""
-    if found.count is not None:
-        return found.count
-    return 1 if ranked and found.is_singular else None
+def _count(grounding: Grounding, ranked: str) -> int | None:
+    """Return the number of rows: "which company has the largest" asks for one."""
+    if grounding.count is not None:
+        return grounding.count
+    return 1 if ranked and grounding.is_singular else None
 
 
-def _ambiguous(found: Grounding) -> str:
-    """What may name a measure that no source has: "compare the documents"."""
-    doubtful = [word for word in found.row_words if word.lower() not in _ROW_WORDS]
-    if doubtful and not found.measures:
+def _ambiguous(grounding: Grounding) -> str:
+    """Return why words may name an unknown measure, as in "compare the documents"."""
+    doubtful = [word for word in grounding.row_words if word.lower() not in _ROW_WORDS]
+    if doubtful and not grounding.measures:
         return f"I did not understand: {', '.join(doubtful)}."
     return ""
 
 
-def _is_listing(found: Grounding) -> bool:
-    named = (found.sources, found.said_sources, found.measures, found.filters, found.breakdown)
-    return "list" in found.cues and not any(named)
+def _is_listing(grounding: Grounding) -> bool:
+    named = (
+        grounding.sources,
+        grounding.said_sources,
+        grounding.measures,
+        grounding.filters,
+        grounding.breakdown,
+    )
+    return "list" in grounding.cues and not any(named)
 
 
 def _unlike_any(sources: Sequence[str], vocabulary: Vocabulary) -> list[str]:
@@ -188,7 +198,7 @@ def _unlike_any(sources: Sequence[str], vocabulary: Vocabulary) -> list[str]:
 
 
 def _shared_measures(sources: Sequence[str], vocabulary: Vocabulary) -> list[str]:
-    """The measures that all of the known sources have, for a question that names none."""
+    """Return the measures that all of the known sources have, for a question without one."""
     known = [vocabulary.sources[name] for name in sources if name in vocabulary.sources]
     if not known:
         known = list(vocabulary.sources.values())

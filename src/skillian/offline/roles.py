@@ -1,4 +1,4 @@
-"""Which words of a question were not understood and may change what it asks."""
+"""The role of each word of a question: its cues, and the words that were not understood."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ _AFTER_BREAKDOWN = {
 
 
 def unread_words(words: Sequence[Word], roles: Sequence[Role], parts: frozenset[str]) -> list[int]:
-    """The places of the words that must not be dropped.
+    """Return the indexes of the words that must not be dropped.
 
-    What stands before the last request ("My boss wants me to | compare …") may be any words but
-    those that change a question. Behind it, only words known to be harmless may be left out.
-    `parts` are words of the sources' names: "bpc" may mean bpc_reporting wherever it stands.
+    Words before the last request ("My boss wants me to | compare …") may be any words except
+    those that change a question. After it, only words known to be harmless may be left out.
+    `parts` are words of the sources' names: "bpc" may mean bpc_reporting in any position.
     """
     core = _start_of_core(words, roles)
-    found: list[int] = []
+    unread: list[int] = []
     for at, role in enumerate(roles):
         is_part = words[at].plain in parts and not _is_harmless(words[at].plain)
         is_unread = not role and (is_part or _is_unread(words, roles, at, core))
         if role == "conflict" or is_unread:
-            found.append(at)
-    return found
+            unread.append(at)
+    return unread
 
 
 def _is_unread(words: Sequence[Word], roles: Sequence[Role], at: int, core: int) -> bool:
@@ -56,9 +56,9 @@ def _is_harmless(word: str) -> bool:
 
 
 def _start_of_core(words: Sequence[Word], roles: Sequence[Role]) -> int:
-    """Where the last request before the first name starts; 0 where there is none.
+    """Return the index of the last request before the first name; 0 if there is none.
 
-    "is" and its like ask only where nothing else does: in "how old is …" they do not.
+    "is" and similar words are requests only if there is no other one, unlike in "how old is …".
     """
     first = next((at for at, role in enumerate(roles) if role in _NAMING), 0)
     asking = [at for at in range(first) if words[at].plain in REQUESTS]
@@ -72,13 +72,13 @@ _NAMES = {"source", "measure", "dimension", "value"}
 def find_cues(
     question: str, words: Sequence[Word], roles: list[Role]
 ) -> dict[Cue, tuple[int, int]]:
-    """Each cue with the place of the text that gives it last; its words are marked as understood.
+    """Return each cue with the position of its last text, and mark its words as understood.
 
-    A cue all of whose words are names is none: "material" may be a dimension. That rows are
-    spoken of is noted even so: "the documents behind it".
+    A cue does not count if all of its words are names: "material" may be a dimension. The cue for
+    rows always counts: "the documents behind it".
     """
     text = question.lower()
-    found: dict[Cue, tuple[int, int]] = {}
+    cues: dict[Cue, tuple[int, int]] = {}
     free: list[tuple[int, Cue]] = []
     for cue, pattern in CUES.items():
         for match in pattern.finditer(text):
@@ -90,9 +90,9 @@ def find_cues(
             unnamed = [at for at in within if roles[at] not in _NAMES]
             if not unnamed and cue != "rows":
                 continue
-            found[cue] = match.span()
+            cues[cue] = match.span()
             free.extend((at, cue) for at in unnamed)
     for at, cue in free:
         if roles[at] in {"", "row word"}:
             roles[at] = "row word" if cue == "rows" else "cue"
-    return found
+    return cues

@@ -1,4 +1,4 @@
-"""Tools that a question asks for by their phrases, with arguments found by name."""
+"""Tools that a question requests by their phrases, with arguments by name."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from skillian.offline.lexicon import ARTICLES, HARMLESS, REQUESTS
-from skillian.offline.plans import Call, NotUnderstood
+from skillian.offline.plans import NotUnderstood, PlannedCall
 from skillian.offline.vocabulary import ToolWords, Vocabulary
 from skillian.offline.words import Word, plain, split
 
@@ -16,14 +16,14 @@ _BEFORE_VALUES = ARTICLES | frozenset(
 )
 
 Types = Sequence[Mapping[str, Any]]
-"""What an argument may be: JSON schemas, any of which will do."""
+"""The types of an argument: JSON schemas, one of which must match."""
 
 
-def plan_spoken(question: str, vocabulary: Vocabulary) -> Call | NotUnderstood | None:
-    """The call of the tool whose phrase is in the question, the longest phrase first.
+def plan_spoken(question: str, vocabulary: Vocabulary) -> PlannedCall | NotUnderstood | None:
+    """Return the call of the tool with the longest phrase in the question; None without one.
 
-    None where no phrase is. An argument that is not said is left out; one that has to be said, and
-    a word that is neither, keep the call from being made.
+    Arguments that the question does not have are omitted. A missing required argument, and a word
+    that was not understood, prevent the call.
     """
     words = split(question)
     said = [
@@ -42,7 +42,7 @@ def plan_spoken(question: str, vocabulary: Vocabulary) -> Call | NotUnderstood |
         return NotUnderstood(f"{phrase!r} needs {' and '.join(reader.missing)}.")
     if reader.unread:
         return NotUnderstood(f"I did not understand: {', '.join(reader.unread)}.")
-    return Call(tool, arguments)
+    return PlannedCall(tool, arguments)
 
 
 def _find(words: Sequence[Word], wanted: Sequence[str]) -> tuple[int, int] | None:

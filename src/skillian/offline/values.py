@@ -41,8 +41,8 @@ _BEFORE_VALUE = {"for", "in", "of", "the", "during", "month", "year", "all", "bo
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
-    """A condition on one dimension, said by `length` words."""
+class SpokenCondition:
+    """A condition on one dimension, from `length` words."""
 
     length: int
     dimension: str
@@ -51,8 +51,8 @@ class Condition:
 
 
 @dataclass(frozen=True, slots=True)
-class _Value:
-    """A value, or the values of a span of months in their order, said by `length` words."""
+class _SpokenValue:
+    """A value, or the values of a span of months in their order, from `length` words."""
 
     length: int
     dimension: str
@@ -60,7 +60,7 @@ class _Value:
 
 
 class ValueReader:
-    """Finds conditions; a value is one of the data, or stands behind its dimension's name."""
+    """Finds conditions; a value is in the data, or follows the name of its dimension."""
 
     def __init__(self, words: Sequence[Word], vocabulary: Vocabulary, phrases: Phrases) -> None:
         self._words = words
@@ -73,8 +73,8 @@ class ValueReader:
             for name, values in vocabulary.values.items()
         }
 
-    def condition_at(self, at: int) -> Condition | None:
-        """The condition that starts at this word: [operator] [dimension] [operator] values."""
+    def condition_at(self, at: int) -> SpokenCondition | None:
+        """Return the condition that starts here: [operator] [dimension] [operator] values."""
         position, operator = self._operator(at)
         position, dimension = self._dimension(position)
         if dimension is not None:
@@ -98,19 +98,19 @@ class ValueReader:
         end, final, values = self._values(position + first.length, first, operator)
         after, named = self._dimension(end)
         end = after if named == first.dimension and dimension is None else end
-        return Condition(end - at, first.dimension, final, values)
+        return SpokenCondition(end - at, first.dimension, final, values)
 
-    def _has_order(self, value: _Value) -> bool:
-        """Whether "after" may be said of it: it has digits, and is written as the data's are."""
+    def _has_order(self, value: _SpokenValue) -> bool:
+        """Whether "after" makes sense for it: it has digits, in the format of the data."""
         known = self._vocabulary.values.get(value.dimension, {}).values()
         shapes = {_shape(each) for each in known} or {_shape(value.values[0])}
         is_like = _shape(value.values[0]) in shapes or self._vocabulary.is_open(value.dimension)
         return is_like and any(letter.isdigit() for letter in value.values[0])
 
     def _values(
-        self, end: int, first: _Value, operator: Operator | None
+        self, end: int, first: _SpokenValue, operator: Operator | None
     ) -> tuple[int, Operator, tuple[str, ...]]:
-        """What follows the first value: a range, a list, "onwards"."""
+        """Return what the first value starts: a range, a list, or an open range."""
         last = self._end_of_range(end, first, operator)
         if last is not None:
             end, second = last
@@ -127,7 +127,7 @@ class ValueReader:
         return end, operator, _bound(first.values, operator)
 
     def _list(
-        self, end: int, first: _Value, operator: Operator
+        self, end: int, first: _SpokenValue, operator: Operator
     ) -> tuple[int, Operator, tuple[str, ...]]:
         values = list(first.values)
         spans = len(values) > 1
@@ -147,8 +147,8 @@ class ValueReader:
         return end, operator, tuple(values)
 
     def _end_of_range(
-        self, end: int, first: _Value, operator: Operator | None
-    ) -> tuple[int, _Value] | None:
+        self, end: int, first: _SpokenValue, operator: Operator | None
+    ) -> tuple[int, _SpokenValue] | None:
         joined = {"and"} if operator == "between" else RANGES
         if operator not in {None, "eq", "gte", "between"}:
             return None
@@ -181,18 +181,18 @@ class ValueReader:
         return at, None
 
     def _dimension(self, at: int) -> tuple[int, str | None]:
-        """The dimension named here, articles before it passed over."""
+        """Return the dimension named here, after articles."""
         start = self._skip(at, ARTICLES)
         name = self._phrases.at(self._words, start) if start < len(self._words) else None
         if name is None or "dimension" not in name.meanings:
             return at, None
         return start + name.length, name.meanings["dimension"]
 
-    def _value(self, at: int, dimension: str | None, *, is_named: bool) -> _Value | None:
-        """The value here, of this dimension if one is given.
+    def _value(self, at: int, dimension: str | None, *, is_named: bool) -> _SpokenValue | None:
+        """Return the value at this word, of this dimension unless it is None.
 
-        Behind the dimension's name it may be one that the data does not have; without the name
-        only where it is none of another dimension.
+        After the name of the dimension it may be missing in the data; without the name only if no
+        other dimension has it.
         """
         if at >= len(self._words):
             return None
@@ -202,8 +202,8 @@ class ValueReader:
         is_of_another = not is_named and (self._known(at, None) or self._months(at, None))
         return None if is_of_another else self._said(at, dimension)
 
-    def _known(self, at: int, dimension: str | None) -> _Value | None:
-        """A value of the data, the longest first; an everyday word only behind its dimension."""
+    def _known(self, at: int, dimension: str | None) -> _SpokenValue | None:
+        """Return the longest value of the data here; a common word only after its dimension."""
         for length in range(min(_LONGEST_VALUE, len(self._words) - at), 0, -1):
             part = self._words[at : at + length]
             text = " ".join(word.text for word in part)
@@ -215,19 +215,19 @@ class ValueReader:
             if len(with_value) == 1 or (with_value and self._are_one(with_value)):
                 name = with_value[0]
                 value = self._vocabulary.values[name][text.lower()]
-                return _Value(length, name, (value,))
+                return _SpokenValue(length, name, (value,))
         return None
 
     def _are_one(self, names: Sequence[str]) -> bool:
-        """Whether these dimensions never stand in one source: one dimension by two names."""
+        """Whether no source has two of these dimensions: one dimension with several names."""
         return all(
             sum(name in source.dimensions for name in names) == 1
             for source in self._vocabulary.sources.values()
         )
 
-    def _months(self, at: int, dimension: str | None) -> _Value | None:
-        """The values of the months that are named; of one dimension only."""
-        found: list[_Value] = []
+    def _months(self, at: int, dimension: str | None) -> _SpokenValue | None:
+        """Return the values of the months that are named, of a single dimension."""
+        found: list[_SpokenValue] = []
         for name, values in self._vocabulary.values.items():
             if dimension not in {None, name}:
                 continue
@@ -238,20 +238,20 @@ class ValueReader:
             if self._vocabulary.is_open(name) and self._vocabulary.is_date(name):
                 inside = periods.days_of(read[1])
             if inside:
-                found.append(_Value(read[0], name, tuple(inside)))
+                found.append(_SpokenValue(read[0], name, tuple(inside)))
         if found and (len(found) == 1 or self._are_one([each.dimension for each in found])):
             return found[0]
         return None
 
-    def _said(self, at: int, dimension: str) -> _Value | None:
-        """A value that the data does not have, or may have: it stands behind its dimension."""
+    def _said(self, at: int, dimension: str) -> _SpokenValue | None:
+        """Return a value after its dimension that the data does not, or may not, have."""
         word = self._words[at]
         is_name = word.is_quoted or word.has_digit
         if self._vocabulary.is_open(dimension):
             is_name = is_name or (word.is_name_like and not _is_everyday(word))
         if not is_name or "%" in word.text or self._phrases.at(self._words, at) is not None:
             return None
-        return _Value(1, dimension, (word.text,))
+        return _SpokenValue(1, dimension, (word.text,))
 
     def _skip(self, at: int, passed: set[str]) -> int:
         end = min(at + MOST_PASSED, len(self._words))
@@ -264,17 +264,17 @@ class ValueReader:
 
 
 def _bound(values: tuple[str, ...], operator: Operator) -> tuple[str, ...]:
-    """The end of a span that an operator speaks of: "after 2023" is after its last month."""
+    """Return the end of a span that an operator uses: "after 2023" is after its last month."""
     return (values[-1],) if operator in {"gt", "lte"} else (values[0],)
 
 
 def _shape(value: str) -> str:
-    """How a value is written: the ends of a range are written alike."""
+    """Return the format of a value: both ends of a range have the same."""
     return "".join("9" if letter.isdigit() else letter for letter in value)
 
 
 def _is_run(values: Sequence[str], known: Sequence[str]) -> bool:
-    """Whether the values stand in the data one after the other, in this order."""
+    """Whether the values are consecutive in the data, in this order."""
     ordered = sorted(known)
     if values[0] not in ordered:
         return False
@@ -288,36 +288,36 @@ def _is_everyday(word: Word) -> bool:
 
 
 class Conditions:
-    """What is asked of each dimension, in the order of the question."""
+    """The conditions on each dimension, in the order of the question."""
 
     def __init__(self) -> None:
-        self._asked: dict[str, dict[Operator, list[str]]] = {}
+        self._conditions: dict[str, dict[Operator, list[str]]] = {}
 
     def add(self, dimension: str, operator: Operator, values: Sequence[str]) -> bool:
-        """Note a condition; False where it goes against an earlier one on that dimension."""
-        asked = self._asked.setdefault(dimension, {})
+        """Add a condition; returns False if it contradicts an earlier one on that dimension."""
+        conditions = self._conditions.setdefault(dimension, {})
         if operator in {"eq", "ne"}:
-            known = asked.setdefault(operator, [])
+            known = conditions.setdefault(operator, [])
             known += [value for value in values if value not in known]
-        elif operator in asked:
+        elif operator in conditions:
             return False
         else:
-            asked[operator] = list(values)
-        return len(asked) == 1 or "eq" not in asked
+            conditions[operator] = list(values)
+        return len(conditions) == 1 or "eq" not in conditions
 
     def arguments(self) -> dict[str, Any]:
-        """The `filters` argument."""
-        return {name: _argument(asked) for name, asked in self._asked.items()}
+        """Return the `filters` argument."""
+        return {name: _argument(conditions) for name, conditions in self._conditions.items()}
 
 
-def _argument(asked: dict[Operator, list[str]]) -> Any:
-    if "eq" in asked:
-        return _one_or_all(asked["eq"])
-    if set(asked) == {"gte", "lte"}:
-        return {"between": [asked["gte"][0], asked["lte"][0]]}
+def _argument(conditions: dict[Operator, list[str]]) -> Any:
+    if "eq" in conditions:
+        return _one_or_all(conditions["eq"])
+    if set(conditions) == {"gte", "lte"}:
+        return {"between": [conditions["gte"][0], conditions["lte"][0]]}
     return {
         operator: values if operator == "between" else _one_or_all(values)
-        for operator, values in asked.items()
+        for operator, values in conditions.items()
     }
 
 

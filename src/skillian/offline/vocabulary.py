@@ -1,4 +1,4 @@
-"""What can be spoken about: the names, synonyms and values of the sources."""
+"""The vocabulary of questions: the names, synonyms and values of the sources."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from skillian.offline.words import Word, plain
 
 @dataclass(frozen=True, slots=True)
 class DimensionWords:
-    """How a dimension is called, and the values known of it, as text.
+    """The synonyms of a dimension, and its known values as text.
 
-    `is_open` says that there are more values than these; `is_date` that they are dates.
+    `is_open` means that it has more values than these; `is_date` that they are dates.
     """
 
     synonyms: tuple[str, ...] = ()
@@ -37,7 +37,7 @@ class SourceWords:
 
 @dataclass(frozen=True, slots=True)
 class ToolWords:
-    """A tool that is asked for by name: the phrases that do, the JSON schema of its arguments."""
+    """A tool that phrases request: the phrases, and the JSON schema of its arguments."""
 
     phrases: tuple[str, ...]
     schema: Mapping[str, Any] = field(default_factory=dict[str, Any])
@@ -45,18 +45,18 @@ class ToolWords:
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """All sources by name, and the tools that have phrases of their own."""
+    """All sources by name, and the tools with phrases."""
 
     sources: Mapping[str, SourceWords]
     tools: Mapping[str, ToolWords] = field(default_factory=dict[str, ToolWords])
 
     def within(self, names: Iterable[str]) -> Vocabulary:
-        """The part of these sources; of all of them where none of the names is known."""
+        """Return the vocabulary of these sources, or of all if none of the names is known."""
         known = {name: self.sources[name] for name in names if name in self.sources}
         return Vocabulary(known) if known else self
 
     def measure_phrases(self) -> dict[str, str]:
-        """Every way to say a measure, with the measure's name; names go before synonyms."""
+        """Return the name of the measure for every phrase; names precede synonyms."""
         said = [
             (phrase, name)
             for words in self.sources.values()
@@ -66,7 +66,7 @@ class Vocabulary:
         return _most_shared(said) | {name: name for _, name in said}
 
     def dimension_phrases(self) -> dict[str, str]:
-        """Every way to say a dimension, with the dimension's name; names go before synonyms."""
+        """Return the name of the dimension for every phrase; names precede synonyms."""
         said = [
             (phrase, name)
             for words in self.sources.values()
@@ -77,7 +77,7 @@ class Vocabulary:
 
     @cached_property
     def values(self) -> Mapping[str, Mapping[str, str]]:
-        """Each dimension's values: in lower case, with the value as the data has it."""
+        """The values of each dimension as in the data, by their lower case."""
         found: dict[str, dict[str, str]] = {}
         for words in self.sources.values():
             for name, dimension in words.dimensions.items():
@@ -87,12 +87,12 @@ class Vocabulary:
         return found
 
     def dimensions_with(self, value: str) -> tuple[str, ...]:
-        """The dimensions that have this value in some source; those most sources share first."""
+        """Return the dimensions that have this value in some source."""
         said = value.lower()
         return tuple(name for name, values in self.values.items() if said in values)
 
     def is_open(self, dimension: str) -> bool:
-        """Whether not all values of the dimension are known."""
+        """Whether the dimension has unknown values."""
         return any(words.is_open for words in self._each(dimension))
 
     def is_date(self, dimension: str) -> bool:
@@ -105,7 +105,7 @@ class Vocabulary:
 
 
 def _most_shared(said: list[tuple[str, str]]) -> dict[str, str]:
-    """For each phrase the name that most sources have it for; the first of equals."""
+    """Return the name that most sources give each phrase; the first of several."""
     counts = Counter(said)
     found: dict[str, str] = {}
     for phrase, name in counts:
@@ -122,21 +122,21 @@ _TWO_FAULTS_FROM = 9
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A name found: how many words say it, and what it may be."""
+    """A name in a question: its number of words, and its possible meanings."""
 
     length: int
     meanings: Mapping[Kind, str]
 
     def best(self) -> tuple[Kind, str]:
-        """What it is where nothing around it says otherwise: a source before a measure."""
+        """Return the most likely meaning without context: a source before a measure."""
         return next(iter(self.meanings.items()))
 
 
 class Phrases:
-    """Every way to say a source, a measure or a dimension."""
+    """All phrases for a source, a measure or a dimension."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
-        self._said: dict[str, dict[Kind, str]] = {}
+        self._meanings: dict[str, dict[Kind, str]] = {}
         for name in vocabulary.sources:
             self._add("source", name, name)
         for phrase, name in vocabulary.measure_phrases().items():
@@ -145,7 +145,7 @@ class Phrases:
             self._add("dimension", phrase, name)
 
     def at(self, words: Sequence[Word], at: int) -> Name | None:
-        """The longest name that starts at this word."""
+        """Return the longest name that starts at this word."""
         for length in range(min(LONGEST, len(words) - at), 0, -1):
             part = words[at : at + length]
             meanings = self._find(" ".join(word.plain for word in part), part)
@@ -154,18 +154,18 @@ class Phrases:
         return None
 
     def _add(self, kind: Kind, phrase: str, name: str) -> None:
-        self._said.setdefault(plain(phrase), {}).setdefault(kind, name)
+        self._meanings.setdefault(plain(phrase), {}).setdefault(kind, name)
 
     def _find(self, said: str, part: Sequence[Word]) -> Mapping[Kind, str] | None:
-        if said in self._said:
-            return self._said[said]
+        if said in self._meanings:
+            return self._meanings[said]
         if any(_is_everyday(word.plain) for word in (part[0], part[-1])):
             return None
         faults = 2 if len(said) >= _TWO_FAULTS_FROM else 1 if len(said) >= _ONE_FAULT_FROM else 0
         if not faults or not said.replace(" ", "").isalpha():
             return None  # numbers and signs are never guessed
-        near = [phrase for phrase in self._said if _is_misspelt(said, phrase, faults)]
-        return self._said[near[0]] if len(near) == 1 else None
+        near = [phrase for phrase in self._meanings if _is_misspelt(said, phrase, faults)]
+        return self._meanings[near[0]] if len(near) == 1 else None
 
 
 def _is_misspelt(said: str, phrase: str, faults: int) -> bool:

@@ -1,4 +1,4 @@
-"""Tool results in words. Every number in a sentence is one of the result's own."""
+"""Tool results in words. Every number in a sentence is from the result."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LOST = "I did not understand the question."
 
 
 def word_result(tool: str, result: Mapping[str, Any], raw: str) -> str:
-    """The answer made from what a tool gave; `raw` is its text, for a result of no known shape."""
+    """Return the answer for a tool's result; `raw` is its text, for results of unknown form."""
     if result.get("error"):
         return _failure(result)
     worded = {
@@ -30,14 +30,14 @@ def word_result(tool: str, result: Mapping[str, Any], raw: str) -> str:
         "search_knowledge": _passages,
     }.get(tool)
     if not result:
-        # A result that was too long for the conversation is cut, and no JSON any more.
+        # A result that was too long for the conversation is cut, and is not JSON any more.
         cut = raw.startswith("{") and raw != "{}"
         return "The result is too long to put in words; ask for less at once." if cut else raw
     return (worded or word_plainly)(result)
 
 
 def word_help(vocabulary: Vocabulary, reason: str = "") -> str:
-    """Why there is no answer, and what can be asked."""
+    """Return why there is no answer, and examples of questions."""
     names = list(vocabulary.sources)
     lines = [reason or _LOST, "These are the sources:"]
     for name, words in vocabulary.sources.items():
@@ -138,7 +138,7 @@ def _pairs(pairs: Iterable[tuple[str, Any]]) -> str:
 
 
 def _shown(value: Any) -> Any:
-    """A value on one line; a text that Markdown would format stands between backticks."""
+    """Return a value on one line; text that Markdown would format is put in backticks."""
     if not isinstance(value, str):
         return "none" if value is None else value
     line = " ".join(value.split("\n"))
@@ -149,7 +149,7 @@ def _shown(value: Any) -> Any:
     return f"{fence}{space}{line}{space}{fence}"
 
 
-def _more(more: bool) -> list[str]:  # noqa: FBT001 - a private word for "and so on"
+def _more(more: bool) -> list[str]:  # noqa: FBT001 - a private helper
     return ["(There are more; the result has them.)"] if more else []
 
 
@@ -158,14 +158,14 @@ _ANSWER = "answer"
 
 
 def word_plainly(result: Mapping[str, Any]) -> str:
-    """What the result says: its `answer`, if it has one, else each of its values."""
+    """Return the `answer` of a result if it has one, otherwise each of its values."""
     answer = result.get(_ANSWER)
     if isinstance(answer, str) and answer:
         return answer
     lines = list(_lines(result, ""))
     if len(lines) > _MOST_LINES:
         lines[_MOST_LINES:] = ["(There is more; the result has it.)"]
-    return "\n".join(lines) or "There is nothing."
+    return "\n".join(lines) or "The result is empty."
 
 
 def _lines(value: object, indent: str) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""A question as words: as they stand there, and in the form in which they are compared."""
+"""The words of a question, as written and in the form in which they are compared."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ _WORD = re.compile(
 )
 _QUOTES = "'\"“”"
 MOST_PASSED = 8
-"""How many small words in a row ("in all of the") are passed over; more are no question's."""
+"""The largest number of small words to skip in a row, such as "in all of the"."""
 _SHORTEST_PLURAL = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A word of the question; `start` and `end` are its place in the text."""
+    """A word of the question; `start` and `end` are its position in the text."""
 
     text: str
     plain: str
@@ -26,23 +26,23 @@ class Word:
 
     @property
     def has_digit(self) -> bool:
-        """Whether it holds a digit: a number, or a name such as CC100."""
+        """Whether it has a digit: a number, or a name such as CC100."""
         return any(letter.isdigit() for letter in self.text)
 
     @property
     def is_name_like(self) -> bool:
-        """Whether its writing says that it is a name: quoted, a capital, a digit, underscore."""
+        """Whether it looks like a name: quoted, or with a capital, a digit or an underscore."""
         marked = self.text != self.text.lower() or "_" in self.text
         return self.is_quoted or self.has_digit or marked
 
 
 def split(question: str) -> list[Word]:
-    """The words of a question, quoted ones without their quotes."""
+    """Return the words of a question; quoted ones without their quotes."""
     return [_word(match) for match in _WORD.finditer(question)]
 
 
 def plain(text: str) -> str:
-    """The form in which names are compared: lower case, no underscores, singular."""
+    """Return the form in which names are compared: lower case, no underscores, singular."""
     return " ".join(_singular(word) for word in re.split(r"[\s_-]+", text.strip().lower()) if word)
 
 

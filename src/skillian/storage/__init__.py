@@ -1,4 +1,4 @@
-"""Sessions and comparison results, in SQLite or PostgreSQL."""
+"""Sessions, comparison results and background jobs, in SQLite or PostgreSQL."""
 
 from skillian.storage.errors import (
     MessageTooLong,
@@ -11,19 +11,21 @@ from skillian.storage.errors import (
     TooManyWaiting,
     TurnLost,
 )
-from skillian.storage.handed import HANDED_SECONDS, HandedTurn
+from skillian.storage.jobs import JobRecord, JobStore
 from skillian.storage.records import Draft, Progress, SessionRecord, TurnEvent
 from skillian.storage.store import MAX_EVENTS, SessionStore, open_store
 from skillian.storage.turn_rows import CANCELLED, DIED
-from skillian.storage.turns import Turn
+from skillian.storage.turns import HANDED_OVER_SECONDS, HeldTurn
 
 __all__ = [
     "CANCELLED",
     "DIED",
-    "HANDED_SECONDS",
+    "HANDED_OVER_SECONDS",
     "MAX_EVENTS",
     "Draft",
-    "HandedTurn",
+    "HeldTurn",
+    "JobRecord",
+    "JobStore",
     "MessageTooLong",
     "Progress",
     "SessionBusy",
@@ -35,7 +37,6 @@ __all__ = [
     "StoreUrlError",
     "TooManySessions",
     "TooManyWaiting",
-    "Turn",
     "TurnEvent",
     "TurnLost",
     "open_store",

@@ -25,15 +25,15 @@ class ComparisonStore:
         self._insert = postgresql.insert if database.is_postgres else sqlite.insert
 
     async def put(self, key: str, result: dict[str, Any], expires: timedelta | datetime) -> None:
-        """Keep a result under its key, in place of what was there.
+        """Store a result under its key, replacing an earlier one.
 
         Args:
-            key: the cache key.
-            result: what is kept, as JSON.
-            expires: until when, or for how long from now.
+            key: The cache key.
+            result: The result as JSON.
+            expires: When it expires, or after how long.
 
         Raises:
-            MessageTooLong: its JSON has more than `MAX_BYTES`.
+            MessageTooLong: Its JSON has more than `MAX_BYTES`.
         """
         body = json.dumps(result, separators=(",", ":"))
         if len(body) > MAX_BYTES:
@@ -49,19 +49,19 @@ class ComparisonStore:
         await self._database.write(work)
 
     async def find(self, key: str) -> dict[str, Any] | None:
-        """Return what is kept under the key and has not expired."""
+        """The result under the key, if there is one that has not expired."""
 
         def work(connection: Connection) -> str | None:
             now = as_text(self._database.now(connection))
-            kept = select(comparisons.c.body).where(comparisons.c.key == key)
-            return connection.scalar(kept.where(comparisons.c.expires > now))
+            query = select(comparisons.c.body).where(comparisons.c.key == key)
+            return connection.scalar(query.where(comparisons.c.expires > now))
 
         body = await self._database.read(work)
-        found: dict[str, Any] | None = None if body is None else json.loads(body)
-        return found
+        result: dict[str, Any] | None = None if body is None else json.loads(body)
+        return result
 
     async def purge(self) -> int:
-        """Delete what has expired; gives how many."""
+        """Delete expired results; returns their number."""
 
         def work(connection: Connection) -> int:
             now = as_text(self._database.now(connection))

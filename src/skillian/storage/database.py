@@ -1,4 +1,4 @@
-"""What the store needs of a database: transactions, and one clock for all its processes."""
+"""Database: the transactions of the store, and one clock for all its processes."""
 
 from __future__ import annotations
 
@@ -20,30 +20,31 @@ T = TypeVar("T")
 Kind = Literal["read", "passing", "lasting"]
 
 Work = Callable[[Connection], T]
-"""What is done in one transaction: plain code, whatever the driver behind the connection."""
+"""The code of one transaction; it is the same for every driver."""
 
 
 class Database(ABC):
     """The transactions of one database.
 
-    A cancellation takes effect when the transaction under way has ended, so nothing is left in
-    the middle of a statement, and what was committed is known.
+    A cancellation takes effect when the current transaction has ended, so that no statement is
+    interrupted, and it is known what was committed.
     """
 
     is_postgres: bool
 
     async def read(self, work: Work[T]) -> T:
-        """What `work` gives, in a transaction that only reads.
+        """The result of `work` in a transaction that only reads.
 
         Raises:
-            StoreUnavailable: the database does not answer, or refuses.
+            StoreUnavailable: The database does not answer, or refuses.
         """
         return await _whole(self.run(work, "read"))
 
     async def write(self, work: Work[T], *, lasting: bool = True) -> T:
-        """What `work` gives, in a transaction that is committed; an error rolls it back.
+        """The result of `work` in a transaction that is committed; an error rolls it back.
 
-        What is not `lasting` may be lost with the machine's power; no process's end can undo it.
+        A write that is not `lasting` may be lost if the machine loses power, but not if a process
+        ends.
         """
         return await _whole(self.run(work, "lasting" if lasting else "passing"))
 
@@ -53,7 +54,7 @@ class Database(ABC):
 
     @abstractmethod
     async def run(self, work: Work[T], kind: Kind) -> T:
-        """What `work` gives, in a transaction; not to be cancelled."""
+        """The result of `work` in a transaction; must not be cancelled."""
 
     @abstractmethod
     def now(self, connection: Connection) -> datetime:
@@ -65,19 +66,19 @@ class Database(ABC):
 
 
 def as_text(moment: datetime) -> str:
-    """A time as it is stored: UTC, ISO 8601, to the microsecond, so texts sort as times do."""
+    """The stored form of a time: UTC in ISO 8601 with microseconds, which sorts by time."""
     return moment.astimezone(UTC).isoformat(timespec="microseconds")
 
 
 def unavailable(error: Exception) -> StoreUnavailable:
-    """What callers are told of a driver's error; the log has the reason, without parameters."""
+    """The error that callers see for a driver's error; the reason is logged without parameters."""
     reason = error.orig if isinstance(error, DBAPIError) else error
     logger.error("the session store failed: %s", reason)
     return StoreUnavailable("the session store does not answer; the reason is in skillian's log")
 
 
 async def _whole(work: Awaitable[T]) -> T:
-    """Await `work` to its end, even where this task is cancelled meanwhile."""
+    """Await `work` to its end, even if this task is cancelled."""
     task = asyncio.ensure_future(work)
     try:
         return await asyncio.shield(task)
@@ -86,7 +87,7 @@ async def _whole(work: Awaitable[T]) -> T:
             try:
                 await asyncio.wait([task])
             except asyncio.CancelledError:
-                continue  # it will be raised all the same
+                continue  # it is raised at the end
         error = None if task.cancelled() else task.exception()
         if error is not None and not isinstance(error, StorageError):
             logger.warning("a cancelled use of the session store failed", exc_info=error)

@@ -16,13 +16,13 @@ _OPTIONS = {
     "keepalives_interval": 10,
     "keepalives_count": 3,
     "tcp_user_timeout": 30000,
-    "prepare_threshold": None,  # a proxy may hand the session on
+    "prepare_threshold": None,  # a proxy may give the session to another client
     "client_encoding": "utf8",
 }
 
 
 class PostgresDatabase(Database):
-    """At most eight connections, tried before use since the server may have closed them."""
+    """At most eight connections, checked before use because the server may have closed them."""
 
     is_postgres = True
 
@@ -38,10 +38,10 @@ class PostgresDatabase(Database):
         )
 
     async def open(self) -> None:
-        """Nothing is to be prepared."""
+        """Nothing needs preparing."""
 
-    async def run(self, work: Work[T], kind: Kind) -> T:  # noqa: ARG002 - here all are lasting
-        """What `work` gives, in a transaction."""
+    async def run(self, work: Work[T], kind: Kind) -> T:  # noqa: ARG002 - all writes are lasting
+        """The result of `work` in a transaction."""
         try:
             async with self._engine.begin() as connection:
                 return await connection.run_sync(work)
@@ -50,7 +50,7 @@ class PostgresDatabase(Database):
 
     def now(self, connection: Connection) -> datetime:
         """The server's time."""
-        # As a number: how the server writes times is for its settings to say.
+        # As a number, because the text form of times depends on the server's settings.
         seconds = connection.scalar(select(extract("epoch", func.clock_timestamp())))
         return datetime.fromtimestamp(float(seconds or 0), UTC)
 

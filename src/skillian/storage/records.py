@@ -1,4 +1,4 @@
-"""What the session store takes and gives."""
+"""The values that the session store takes and returns."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ JsonObject = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class SessionRecord:
-    """A session. `created` and `updated` are UTC in ISO 8601; `updated` is its last turn's time."""
+    """A session. `created` and `updated`, the time of its last turn, are UTC in ISO 8601."""
 
     id: str
     owner: str
@@ -27,13 +27,13 @@ class SessionRecord:
     updated: str
 
     def to_dict(self) -> JsonObject:
-        """Return the JSON form."""
+        """The JSON form."""
         return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """An event that has no number yet."""
+    """An event without a number."""
 
     type: str
     data: Mapping[str, Any]
@@ -41,7 +41,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class TurnEvent:
-    """Something that happened in a turn. `number` counts up from 1 within the session."""
+    """An event of a turn. `number` counts from 1 within the session."""
 
     number: int
     turn: int
@@ -51,9 +51,9 @@ class TurnEvent:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The events of a session after some number, and whether more of them may come.
+    """The events of a session after a number, and whether more may come.
 
-    `is_here` says that the running turn is held by this very process.
+    `is_here` means that this process holds the running turn.
     """
 
     events: tuple[TurnEvent, ...]
@@ -62,10 +62,10 @@ class Progress:
 
 
 def to_json(what: str, value: Mapping[str, Any]) -> str:
-    """Return the JSON of a message or an event, in ASCII, which every database stores as it is.
+    """The JSON of a message or an event, in ASCII, which every database stores unchanged.
 
     Raises:
-        MessageTooLong: it has more than `MAX_BYTES`.
+        MessageTooLong: It has more than `MAX_BYTES`.
     """
     text = json.dumps(value, separators=(",", ":"))
     if len(text) > MAX_BYTES:
@@ -74,6 +74,6 @@ def to_json(what: str, value: Mapping[str, Any]) -> str:
 
 
 def as_title(text: str) -> str:
-    """Return what can be shown of a text on one line of at most `MAX_TITLE` characters."""
+    """The printable characters of a text on one line of at most `MAX_TITLE` characters."""
     line = "".join(char if char.isprintable() else " " for char in text[: MAX_TITLE * 8])
     return " ".join(line.split())[:MAX_TITLE].rstrip()

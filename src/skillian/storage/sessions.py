@@ -1,4 +1,4 @@
-"""Which sessions there are, and whose they are."""
+"""The sessions and their owners."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from skillian.storage.schema import comparisons, sessions, turns
 _ID = re.compile(r"[0-9a-f]{32}")
 MAX_SESSIONS = 100_000
 """How many sessions an owner may have."""
-_PROBE = "a probe"  # no cache key
+_PROBE = "a probe"  # not a cache key
 _PURGED_AT_ONCE = 100  # so that others can write in between
 
 
 class Sessions:
-    """The part of the session store that asks for the owner."""
+    """The part of the session store that checks the owner."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def create(self, owner: str, title: str = "") -> SessionRecord:
-        """A new session; without a title the first message will be it.
+        """A new session; without a title, its first message becomes the title.
 
         Raises:
-            TooManySessions: the owner has `MAX_SESSIONS` of them.
+            TooManySessions: The owner has `MAX_SESSIONS` of them.
         """
         beyond = select(sessions.c.id).where(sessions.c.owner == owner)
         beyond = beyond.offset(MAX_SESSIONS - 1).limit(1)
@@ -50,7 +50,7 @@ class Sessions:
     async def list(
         self, owner: str, offset: int = 0, limit: int = 50, search: str = ""
     ) -> list[SessionRecord]:
-        """The owner's sessions, the one used last first; only those with `search` in the title."""
+        """The owner's sessions, most recently used first; only those with `search` in the title."""
         query = select(sessions).where(sessions.c.owner == owner).offset(offset).limit(limit)
         if search:
             query = query.where(sessions.c.title.icontains(search, autoescape=True))
@@ -66,7 +66,7 @@ class Sessions:
         """The owner's session of this id.
 
         Raises:
-            SessionNotFound: there is none, or it is another owner's.
+            SessionNotFound: There is none, or it is another owner's.
         """
         rows = await self._rows(select(sessions).where(*_owned(owner, session_id)))
         if not rows:
@@ -74,7 +74,7 @@ class Sessions:
         return record_of(rows[0])
 
     async def rename(self, owner: str, session_id: str, title: str) -> SessionRecord:
-        """Give a session another title; raises as `get`."""
+        """Give a session another title; raises as `get` does."""
 
         def work(connection: Connection) -> int:
             renamed = update(sessions).where(*_owned(owner, session_id))
@@ -85,7 +85,7 @@ class Sessions:
         return await self.get(owner, session_id)
 
     async def delete(self, owner: str, session_id: str) -> None:
-        """Delete a session with all that was said; a turn under way is lost. Raises as `get`."""
+        """Delete a session with its messages; a running turn is lost. Raises as `get` does."""
 
         def work(connection: Connection) -> int:
             gone = connection.execute(delete(sessions).where(*_owned(owner, session_id)))
@@ -95,9 +95,9 @@ class Sessions:
             raise SessionNotFound
 
     async def purge(self, older_than: timedelta) -> int:
-        """Delete sessions not used for that long; gives how many.
+        """Delete sessions not used for this long; returns their number.
 
-        A session whose turn is under way stays.
+        A session with a running turn is kept.
         """
         total, gone = 0, _PURGED_AT_ONCE
         while gone == _PURGED_AT_ONCE:
@@ -107,11 +107,28 @@ class Sessions:
             total += gone
         return total
 
+    async def running_turns(self, owner: str, limit: int) -> Sequence[tuple[SessionRecord, int]]:
+        """The owner's sessions with a running turn and its number, most recently used first."""
+
+        def work(connection: Connection) -> Sequence[tuple[SessionRecord, int]]:
+            query = select(sessions, turns.c.number).join(
+                turns, turns.c.session_id == sessions.c.id
+            )
+            query = query.where(
+                sessions.c.owner == owner,
+                turns.c.state == "running",
+                turns.c.lease_until >= as_text(self._database.now(connection)),
+            )
+            query = query.order_by(sessions.c.updated.desc(), sessions.c.id).limit(limit)
+            return [(record_of(row), int(row.number)) for row in connection.execute(query)]
+
+        return await self._database.read(work)
+
     async def ping(self) -> None:
-        """Return if the database can be written to; raises `StoreUnavailable` otherwise."""
+        """Return if the database can be written to; raise `StoreUnavailable` otherwise."""
 
         def work(connection: Connection) -> None:
-            # Committed: where the disk is full, only then it shows.
+            # Committed, because a full disk shows only then.
             gone = {"key": _PROBE, "body": "", "expires": ""}
             connection.execute(delete(comparisons).where(comparisons.c.key == _PROBE))
             connection.execute(insert(comparisons), gone)
@@ -126,7 +143,7 @@ class Sessions:
         )
         old = select(sessions.c.id).where(sessions.c.updated < before, sessions.c.id.not_in(runs))
         chosen = delete(sessions).where(sessions.c.id.in_(old.limit(_PURGED_AT_ONCE)))
-        # Said twice: a turn may begin while this waits for the row.
+        # The condition is repeated: a turn may begin while this waits for the row.
         return connection.execute(chosen.where(sessions.c.updated < before)).rowcount
 
     async def _rows(self, query: Select[Any]) -> Sequence[Row[Any]]:
@@ -138,11 +155,11 @@ class Sessions:
 
 
 def record_of(row: Row[Any]) -> SessionRecord:
-    """Return the record that a row of the table is."""
+    """The session in a row of the table."""
     return SessionRecord(row.id, row.owner, row.title, row.created, row.updated)
 
 
 def _owned(owner: str, session_id: str) -> tuple[Any, ...]:
-    # What cannot be an id is not asked for: some texts are refused by some databases.
+    # A text that cannot be an id is not looked up: some databases refuse some texts.
     known = session_id if _ID.fullmatch(session_id) else ""
     return sessions.c.id == known, sessions.c.owner == owner

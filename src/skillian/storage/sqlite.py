@@ -1,8 +1,8 @@
 """The session store in a file, by SQLite in WAL mode.
 
-A transaction runs in a thread as a whole: handing each statement over by itself costs several
-times what SQLite takes for it. Writes that come while another is under way share the next
-transaction (group commit): under load, handing over, locking and syncing cost more than writing.
+A whole transaction runs in a thread: passing single statements to a thread costs several times as
+much as SQLite takes for them. Writes that come during another write share the next transaction
+(group commit): under load, threads, locks and syncs cost more than writing.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from skillian.storage.database import Database, Kind, T, Work, unavailable
 from skillian.storage.errors import StoreBusy, StoreUnavailable, StoreUrlError
 
 _READERS = 4
-# How long a writer waits for another process's transactions, which last milliseconds. Somebody
-# waits for an answer meanwhile.
+# How long a writer waits for the transactions of other processes, which take milliseconds. A
+# client waits for its answer during that time.
 _BUSY_SECONDS = 4
 _OPENING_SECONDS = 30
 _KIND = "skillian_kind"
-# One fsync a transaction, so that a message which was stored survives a loss of power; the others
-# wait for the next of these.
+# One fsync for each lasting transaction, so that a stored message survives a loss of power; other
+# transactions wait for the next of these.
 _SYNCHRONOUS = {"lasting": "FULL", "passing": "NORMAL"}
 
 _Outcome = tuple[Any, Exception | None]
@@ -46,11 +46,11 @@ class _Write:
 
 
 class SqliteDatabase(Database):
-    """One writer, as SQLite has it, and a few readers.
+    """One writer, which is all that SQLite allows, and a few readers.
 
     Raises:
-        StoreUrlError: the URL names no file.
-        StoreUnavailable: the file cannot be opened.
+        StoreUrlError: The URL does not name a file.
+        StoreUnavailable: The file cannot be opened.
     """
 
     is_postgres = False
@@ -73,7 +73,7 @@ class SqliteDatabase(Database):
         await asyncio.get_running_loop().run_in_executor(self._writer, self._switch_to_wal)
 
     async def run(self, work: Work[T], kind: Kind) -> T:
-        """What `work` gives, in a transaction."""
+        """The result of `work` in a transaction."""
         loop = asyncio.get_running_loop()
         if kind == "read":
             return await loop.run_in_executor(self._readers, self._transaction, work, kind)
@@ -88,7 +88,7 @@ class SqliteDatabase(Database):
         return datetime.now(UTC)
 
     async def aclose(self) -> None:
-        """Close all connections, after what is under way."""
+        """Close all connections once the current transactions have ended."""
         while self._writing is not None:
             await asyncio.wait([self._writing])
         await asyncio.to_thread(self._close)
@@ -97,13 +97,13 @@ class SqliteDatabase(Database):
         writes, self._waiting = self._waiting, []
         loop = asyncio.get_running_loop()
         self._writing = loop.run_in_executor(self._writer, self._write, writes)
-        self._writing.add_done_callback(partial(self._tell, writes))
+        self._writing.add_done_callback(partial(self._deliver, writes))
 
-    def _tell(self, writes: Sequence[_Write], written: asyncio.Future[list[_Outcome]]) -> None:
+    def _deliver(self, writes: Sequence[_Write], written: asyncio.Future[list[_Outcome]]) -> None:
         self._writing = None
         if self._waiting:
             self._write_waiting()
-        if written.cancelled():  # with all else in this loop
+        if written.cancelled():  # with the whole loop
             return
         for write, (value, error) in zip(writes, written.result(), strict=True):
             if write.done.done():
@@ -114,7 +114,7 @@ class SqliteDatabase(Database):
                 write.done.set_exception(error)
 
     def _write(self, writes: Sequence[_Write]) -> list[_Outcome]:
-        """Do them in one transaction; where one of them fails, each in its own."""
+        """Do the writes in one transaction or, if one of them fails, each in its own."""
         if len(writes) > 1:
             kind: Kind = "lasting" if any(one.kind == "lasting" for one in writes) else "passing"
 
@@ -124,14 +124,14 @@ class SqliteDatabase(Database):
             outcomes, error = self._outcome(together, kind)
             if error is None:
                 return cast("list[_Outcome]", outcomes)
-            if isinstance(error, StoreBusy):  # each by itself would wait as long again
+            if isinstance(error, StoreBusy):  # each alone would wait as long again
                 return [(None, error) for _ in writes]
         return [self._outcome(write.work, write.kind) for write in writes]
 
     def _outcome(self, work: Work[Any], kind: Kind) -> _Outcome:
         try:
             return self._transaction(work, kind), None
-        except Exception as error:  # noqa: BLE001 - raised to whoever waits for it
+        except Exception as error:  # noqa: BLE001 - raised where the write is awaited
             return None, error
 
     def _transaction(self, work: Work[T], kind: Kind) -> T:
@@ -142,12 +142,12 @@ class SqliteDatabase(Database):
         except (SQLAlchemyError, sqlite3.Error, OSError) as error:
             raise _busy_or(unavailable(error), error) from None
         if kind != "read":
-            # What was written into a file without a name is lost.
+            # What was written into a deleted file is lost.
             self._check_file(self._path, f"{self._path}-wal")
         return value
 
     def _check_file(self, *paths: str) -> None:
-        """Raise `StoreUnavailable` where a path leads to no file, or the first to another one."""
+        """Raise `StoreUnavailable` if a file is missing, or the first was replaced."""
         try:
             first, *_ = [Path(path).stat() for path in paths]
             is_ours = _identity(first) == self._file
@@ -157,7 +157,7 @@ class SqliteDatabase(Database):
             raise unavailable(OSError("its file was deleted or replaced: restart skillian"))
 
     def _switch_to_wal(self) -> None:
-        # While another process does the same, SQLite refuses without waiting.
+        # While another process does this, SQLite refuses without waiting.
         again = stamina.retry_context(
             sqlite3.OperationalError, attempts=None, timeout=_OPENING_SECONDS
         )
@@ -176,10 +176,10 @@ class SqliteDatabase(Database):
         self._engine.dispose()
 
 
-def _busy_or(told: StoreUnavailable, error: Exception) -> StoreUnavailable:
+def _busy_or(unavailable_error: StoreUnavailable, error: Exception) -> StoreUnavailable:
     reason = error.orig if isinstance(error, DBAPIError) else error
     is_busy = getattr(reason, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY
-    return StoreBusy(*told.args) if is_busy else told
+    return StoreBusy(*unavailable_error.args) if is_busy else unavailable_error
 
 
 def _identity(file: os.stat_result) -> tuple[int, int]:
@@ -187,13 +187,13 @@ def _identity(file: os.stat_result) -> tuple[int, int]:
 
 
 def _make(name: str) -> tuple[int, int]:
-    """Make the file where there is none: what is said to a session is nobody else's business.
+    """Create the file if it does not exist, readable for this user only.
 
     Returns:
-        What tells it from any other.
+        The identity of the file: device and inode.
     """
     if name == ":memory:":
-        raise StoreUrlError("the session store is a file: write sqlite:///FILE")
+        raise StoreUrlError("the session store must be a file: write sqlite:///FILE")
     try:
         descriptor = os.open(Path(name), os.O_CREAT | os.O_RDWR, 0o600)
     except OSError as error:
@@ -207,7 +207,7 @@ def _make(name: str) -> tuple[int, int]:
 
 
 def _prepare(connection: Any, _record: object) -> None:
-    # The driver would begin transactions when it likes; _begin does.
+    # The driver would begin transactions itself; _begin does that.
     connection.isolation_level = None
     cursor = connection.cursor()
     cursor.execute(f"PRAGMA busy_timeout = {_BUSY_SECONDS * 1000}")
@@ -221,5 +221,5 @@ def _begin(connection: Connection) -> None:
         connection.exec_driver_sql("BEGIN")
         return
     connection.exec_driver_sql(f"PRAGMA synchronous = {_SYNCHRONOUS[kind]}")
-    # A writer that had begun as a reader would be refused when another has written meanwhile.
+    # A writer that begins as a reader is refused if another has written in the meantime.
     connection.exec_driver_sql("BEGIN IMMEDIATE")

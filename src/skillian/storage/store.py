@@ -1,4 +1,4 @@
-"""SessionStore: what was said, and what happened, kept across restarts and processes."""
+"""SessionStore: sessions with their messages and events, kept across restarts and processes."""
 
 from __future__ import annotations
 
@@ -8,18 +8,20 @@ from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
 from uuid import uuid4
+from weakref import WeakSet
 
-from sqlalchemy import Connection, Row, select
+from sqlalchemy import Connection, Row, make_url, select
+from sqlalchemy.exc import ArgumentError
 
 from skillian.storage.comparisons import ComparisonStore
-from skillian.storage.connect import connect
 from skillian.storage.database import Database, T, Work
-from skillian.storage.errors import SessionBusy, SessionNotFound
-from skillian.storage.handed import HANDED_SECONDS, HandedTurn, cancel_turn
-from skillian.storage.migrations import migrate
+from skillian.storage.errors import SessionBusy, SessionNotFound, StoreUrlError
+from skillian.storage.jobs import JobStore
+from skillian.storage.postgres import PostgresDatabase
 from skillian.storage.records import Draft, JsonObject, Progress, TurnEvent
-from skillian.storage.schema import events, sessions
+from skillian.storage.schema import events, migrate, sessions
 from skillian.storage.sessions import Sessions, record_of
+from skillian.storage.sqlite import SqliteDatabase
 from skillian.storage.turn_rows import (
     Change,
     Messages,
@@ -27,9 +29,15 @@ from skillian.storage.turn_rows import (
     events_of_turn,
     is_stale,
     last_turn,
-    said_messages,
+    readable_messages,
 )
-from skillian.storage.turns import LEASE_SECONDS, Turn, mark_broken
+from skillian.storage.turns import (
+    HANDED_OVER_SECONDS,
+    LEASE_SECONDS,
+    HeldTurn,
+    cancel_turn,
+    mark_broken,
+)
 from skillian.storage.waiting import Waiting
 
 TURN_SECONDS = 600.0
@@ -47,11 +55,11 @@ async def open_store(
 
     Args:
         url: `sqlite:///FILE` or `postgresql://…`.
-        lease_seconds: after how long a turn counts as broken whose process is not heard of.
+        lease_seconds: After how long without a write a turn counts as broken.
 
     Raises:
-        StoreUrlError: the URL is neither, or a newer skillian has written there.
-        StoreUnavailable: the database does not answer.
+        StoreUrlError: The URL is neither, or a newer version of skillian has written there.
+        StoreUnavailable: The database does not answer.
     """
     database = connect(url)
     try:
@@ -62,29 +70,57 @@ async def open_store(
         await database.aclose()
 
 
+def connect(url: str) -> Database:
+    """The database at this URL, before its first use.
+
+    Args:
+        url: `sqlite:///relative/file`, `sqlite:////absolute/file` or `postgresql://…`.
+
+    Raises:
+        StoreUrlError: It is neither.
+        StoreUnavailable: The file cannot be opened.
+    """
+    try:
+        parsed = make_url(url)
+    except (ArgumentError, ValueError):
+        parsed = make_url("none://")
+    kind = parsed.get_backend_name()
+    if kind in {"postgresql", "postgres"}:
+        return PostgresDatabase(parsed)
+    if kind == "sqlite" and parsed.database:
+        return SqliteDatabase(parsed)
+    raise StoreUrlError(
+        "the session store's URL is not one of sqlite:///FILE and"
+        " postgresql://USER:PASSWORD@HOST/DATABASE; set DATABASE_URL to one of these"
+    )
+
+
 class SessionStore(Sessions):
     """Sessions, their messages and events; any method may raise `StoreUnavailable`.
 
-    `get`, `rename` and `delete` check the owner; the others take the id of a session that was
-    got. An id that is not there has no messages and no events.
+    `get`, `rename` and `delete` check the owner; the other methods take the id of a session that
+    was checked before. An unknown id has no messages and no events.
 
     Attributes:
         comparisons: Results of comparisons.
+        jobs: Comparisons in the background.
     """
 
     def __init__(self, database: Database, lease_seconds: float) -> None:
         super().__init__(database)
         self.comparisons = ComparisonStore(database)
+        self.jobs = JobStore(database)
         self._waiting = Waiting()
         self._lease = lease_seconds
         self._process = uuid4().hex
+        self._held: WeakSet[HeldTurn] = WeakSet()
 
     async def messages(self, session_id: str) -> list[JsonObject]:
-        """What was said, oldest first; of a turn under way, what was asked."""
-        said, _ = await self._fresh(
-            session_id, lambda connection: said_messages(connection, session_id)
+        """The messages, oldest first; of a running turn, only its question."""
+        found, _ = await self._fresh(
+            session_id, lambda connection: readable_messages(connection, session_id)
         )
-        return said
+        return found
 
     async def events(
         self, session_id: str, after: int = 0, limit: int = MAX_EVENTS
@@ -95,17 +131,18 @@ class SessionStore(Sessions):
     async def events_of(self, session_id: str, turn: int) -> list[TurnEvent]:
         """All events of a turn so far, in order."""
         return list(
-            await self._database.read(lambda found: events_of_turn(found, session_id, turn))
+            await self._database.read(
+                lambda connection: events_of_turn(connection, session_id, turn)
+            )
         )
 
     async def progress(self, session_id: str, after: int = 0, limit: int = MAX_EVENTS) -> Progress:
-        """The events after a number, and whether a turn is under way that may add more."""
+        """The events after a number, and whether a running turn may add more."""
         query = select(events).where(events.c.session_id == session_id, events.c.number > after)
         query = query.order_by(events.c.number).limit(limit)
 
         def work(connection: Connection) -> tuple[TurnEvent, ...]:
-            rows = connection.execute(query)
-            return tuple(event_of(row) for row in rows)
+            return tuple(event_of(row) for row in connection.execute(query))
 
         found, last = await self._fresh(session_id, work)
         if last is None or last.state != "running":
@@ -120,19 +157,18 @@ class SessionStore(Sessions):
         drafts: Sequence[Draft] = (),
         *,
         seconds: float = TURN_SECONDS,
-    ) -> AsyncGenerator[Turn]:
+    ) -> AsyncGenerator[HeldTurn]:
         """Hold the session's turn, across all processes, during the block.
 
-        `messages` and `drafts` open it, stored at the moment in which it is ours. A block that
-        ends without `finish` or `break_off` was cancelled, and the turn says so.
+        `messages` and `drafts` open it; they are stored in the transaction that takes it. A block
+        that ends without `finish`, `break_off` or `hand_over` cancels the turn.
 
         Raises:
-            SessionNotFound: there is no such session.
-            SessionBusy: the turns in front took longer than `seconds`.
-            MessageTooLong: one of the texts is.
+            SessionNotFound: There is no such session.
+            SessionBusy: The turns ahead of it took longer than `seconds`.
+            MessageTooLong: One of the texts is too long.
         """
-        held = Turn(self._database, session_id, self._holder(), self._lease)
-        held.on_change = lambda: self._waiting.tell(session_id)
+        held = self._new_turn(session_id, self._lease)
         deadline = asyncio.get_running_loop().time() + seconds
         async with self._waiting.in_line(session_id, seconds):
             keeper: asyncio.Task[None] | None = None
@@ -149,13 +185,12 @@ class SessionStore(Sessions):
     @asynccontextmanager
     async def taken_over(
         self, session_id: str, number: int, is_ours: Callable[[], Awaitable[bool]]
-    ) -> AsyncGenerator[HandedTurn]:
-        """Hold a turn that was handed over, or whose process died, as `HandedTurn.take_over` says.
+    ) -> AsyncGenerator[HeldTurn]:
+        """Hold a turn that was handed over, or whose process died, as `HeldTurn.take_over` does.
 
         A block that ends without `finish` or `break_off` leaves it to be taken over again.
         """
-        held = HandedTurn(self._database, session_id, self._holder(), HANDED_SECONDS)
-        held.on_change = lambda: self._waiting.tell(session_id)
+        held = self._new_turn(session_id, HANDED_OVER_SECONDS)
         await held.take_over(number, is_ours)
         keeper = asyncio.create_task(held.keep())
         try:
@@ -165,21 +200,29 @@ class SessionStore(Sessions):
             await asyncio.wait([keeper])
 
     async def running_turn(self, session_id: str) -> int | None:
-        """The number of the session's turn under way."""
+        """The number of the session's running turn, if there is one."""
         last = await self._database.read(lambda connection: last_turn(connection, session_id))
         return int(last.number) if last is not None and last.state == "running" else None
 
     async def cancel_turn(self, session_id: str, number: int | None = None) -> int | None:
-        """Break off the session's turn under way, whoever holds it; gives its number.
+        """Break off the session's running turn, whichever process holds it; returns its number.
+
+        Its holder stops at once in this process, and within seconds in another.
 
         Args:
-            session_id: the session.
-            number: only this turn.
+            session_id: The session.
+            number: Only this turn.
         """
         work = partial(cancel_turn, self._database, session_id, number)
         cancelled = await self._database.write(work)
-        self._waiting.tell(session_id)
+        if cancelled is not None:
+            self._stop(session_id)
         return cancelled
+
+    async def delete(self, owner: str, session_id: str) -> None:
+        """Delete a session with its messages; a running turn stops. Raises as `get` does."""
+        await super().delete(owner, session_id)
+        self._stop(session_id)
 
     def alarm(self, session_id: str) -> asyncio.Event:
         """An event that is set when this process next writes into the session."""
@@ -189,23 +232,32 @@ class SessionStore(Sessions):
         """All that is shown of a session as one JSON object: `session` and `messages`.
 
         Raises:
-            SessionNotFound: there is no such session.
+            SessionNotFound: There is no such session.
         """
         rows = await self._rows(select(sessions).where(sessions.c.id == session_id))
         if not rows:
             raise SessionNotFound
         record = record_of(rows[0]).to_dict()
-        del record["owner"]  # the digest of a key is nobody's business
+        del record["owner"]  # the digest of a key is not exported
         return {"session": record, "messages": await self.messages(session_id)}
 
-    def _holder(self) -> str:
-        return f"{self._process}:{uuid4().hex}"
+    def _new_turn(self, session_id: str, lease: float) -> HeldTurn:
+        held = HeldTurn(self._database, session_id, f"{self._process}:{uuid4().hex}", lease)
+        held.on_change = lambda: self._waiting.notify(session_id)
+        self._held.add(held)
+        return held
+
+    def _stop(self, session_id: str) -> None:
+        """Let whatever works on the session's turn in this process know that it has ended."""
+        for held in [turn for turn in self._held if turn.session_id == session_id and turn.number]:
+            held.lose()
+        self._waiting.notify(session_id)
 
     async def _fresh(self, session_id: str, work: Work[T]) -> tuple[T, Row[Any] | None]:
-        """What `work` reads, and the last turn; one whose holder has died is marked first."""
+        """What `work` reads, and the last turn; a turn whose holder has died is marked first."""
 
         def look(connection: Connection) -> tuple[T | None, Row[Any] | None]:
-            # The turn comes first: of one that has ended, all is read after it.
+            # The turn comes first: everything about a turn that has ended is read after its end.
             last = last_turn(connection, session_id)
             if is_stale(last, self._database.now(connection)):
                 return None, last
@@ -217,10 +269,10 @@ class SessionStore(Sessions):
                 return found, last
             if last is not None:
                 await self._database.write(partial(mark_broken, self._database, last))
-                self._waiting.tell(session_id)
+                self._waiting.notify(session_id)
 
 
-async def _taken(held: Turn, opening: Change, deadline: float, seconds: float) -> None:
+async def _taken(held: HeldTurn, opening: Change, deadline: float, seconds: float) -> None:
     wait = _FIRST_WAIT
     while not await held.take(opening):
         if asyncio.get_running_loop().time() + wait > deadline:

@@ -1,4 +1,4 @@
-"""The rows of turns. The last turn of a session says all there is to know of its state."""
+"""The rows of turns. The row of a session's last turn holds the session's whole state."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ _ADD_MESSAGES, _ADD_EVENTS = insert(messages), insert(events)
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
-    """A running turn and who holds it."""
+class TurnKey:
+    """A running turn and its holder."""
 
     session_id: str
     number: int
@@ -48,7 +48,7 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What is written into a running turn at once; `state` is the turn's from then on."""
+    """What one write adds to a running turn; `state` is the turn's state afterwards."""
 
     messages: Messages = ()
     drafts: Sequence[Draft] = ()
@@ -56,45 +56,45 @@ class Change:
 
     @property
     def ends(self) -> bool:
-        """Whether it is the turn's last."""
+        """Whether it is the turn's last change."""
         return self.state != "running"
 
 
 def broken(kind: str, reason: str) -> Change:
-    """Return the end of a turn that has no answer."""
-    said = {"role": "assistant", "content": reason, "broken": True}
+    """The change that ends a turn without an answer."""
+    message = {"role": "assistant", "content": reason, "broken": True}
     failed = Draft("turn_failed", {"type": kind, "message": reason})
-    return Change((said,), (failed, Draft("turn_ended", {})), "broken")
+    return Change((message,), (failed, Draft("turn_ended", {})), "broken")
 
 
 def last_turn(connection: Connection, session_id: str) -> Row[Any] | None:
-    """Return the row of the session's last turn."""
+    """The row of the session's last turn."""
     query = select(turns).where(turns.c.session_id == session_id)
     return connection.execute(query.order_by(turns.c.number.desc()).limit(1)).one_or_none()
 
 
 def is_stale(turn: Row[Any] | None, now: datetime) -> bool:
-    """Whether the turn runs, as far as is written, and its holder has not been heard of."""
+    """Whether the turn runs according to its row, but its lease has run out."""
     return turn is not None and turn.state == "running" and turn.lease_until < as_text(now)
 
 
 def change(
-    connection: Connection, held: Held, what: Change, now: datetime, lease_until: datetime
+    connection: Connection, key: TurnKey, what: Change, now: datetime, lease_until: datetime
 ) -> tuple[TurnEvent, ...]:
-    """Write into a running turn and renew its lease; gives the events with their numbers.
+    """Write into a running turn and renew its lease; returns the events with their numbers.
 
     Raises:
-        TurnLost: it does not run any more, or somebody else holds it.
-        MessageTooLong: one of the texts is.
+        TurnLost: It has ended, or another process holds it.
+        MessageTooLong: One of the texts is too long.
     """
     if what.ends:  # the session's row is always locked before the turn's
         connection.execute(
-            update(sessions).where(sessions.c.id == held.session_id).values(updated=as_text(now))
+            update(sessions).where(sessions.c.id == key.session_id).values(updated=as_text(now))
         )
     values = {
-        "its_session": held.session_id,
-        "its_number": held.number,
-        "its_holder": held.holder,
+        "its_session": key.session_id,
+        "its_number": key.number,
+        "its_holder": key.holder,
         "state": what.state,
         "lease_until": as_text(lease_until),
         "new_messages": len(what.messages),
@@ -103,28 +103,28 @@ def change(
     last = connection.execute(_CHANGE, values).one_or_none()
     if last is None:
         raise TurnLost
-    return add(connection, held, what, (last.last_message, last.last_event))
+    return add(connection, key, what, (last.last_message, last.last_event))
 
 
-def pass_on(connection: Connection, held: Held, holder: str, lease_until: str) -> bool:
-    """Give a running turn to another holder; false if it does not run or is not held so."""
+def pass_on(connection: Connection, key: TurnKey, holder: str, lease_until: str) -> bool:
+    """Give a running turn to another holder; False if it has ended or has another holder."""
     passed = (
         update(turns)
-        .where(turns.c.session_id == held.session_id, turns.c.number == held.number)
-        .where(turns.c.holder == held.holder, turns.c.state == "running")
+        .where(turns.c.session_id == key.session_id, turns.c.number == key.number)
+        .where(turns.c.holder == key.holder, turns.c.state == "running")
         .values(holder=holder, lease_until=lease_until)
     )
     return connection.execute(passed).rowcount == 1
 
 
 def add(
-    connection: Connection, held: Held, what: Change, last: tuple[int, int]
+    connection: Connection, key: TurnKey, what: Change, last: tuple[int, int]
 ) -> tuple[TurnEvent, ...]:
-    """Add a change's messages and events; `last` are the numbers of the last of each."""
-    of_turn = {"session_id": held.session_id, "turn": held.number}
+    """Add the messages and events of a change; `last` holds the number of the last of each."""
+    of_turn = {"session_id": key.session_id, "turn": key.number}
     first_message, first_event = last[0] - len(what.messages) + 1, last[1] - len(what.drafts) + 1
     if what.messages:
-        # A turn that breaks off says so, whatever else of it stays unseen.
+        # The message of a turn that breaks off is shown, the others of that turn are not.
         shown = {"shown": int(what.state == "broken")}
         rows = [
             {**of_turn, **shown, "position": number, "body": to_json("the message", message)}
@@ -134,35 +134,42 @@ def add(
         connection.execute(_ADD_MESSAGES, rows)
     if what.drafts:
         rows = [
-            {**of_turn, "number": number, "type": one.type, "body": to_json("the event", one.data)}
-            for number, one in enumerate(what.drafts, first_event)
+            {
+                **of_turn,
+                "number": number,
+                "type": draft.type,
+                "body": to_json("the event", draft.data),
+            }
+            for number, draft in enumerate(what.drafts, first_event)
         ]
         connection.execute(_ADD_EVENTS, rows)
     return tuple(
-        TurnEvent(number, held.number, one.type, dict(one.data))
-        for number, one in enumerate(what.drafts, first_event)
+        TurnEvent(number, key.number, draft.type, dict(draft.data))
+        for number, draft in enumerate(what.drafts, first_event)
     )
 
 
 def event_of(row: Row[Any]) -> TurnEvent:
-    """Return the event that a row of the table is."""
+    """The event in a row of the table."""
     return TurnEvent(row.number, row.turn, row.type, json.loads(row.body))
 
 
 def events_of_turn(connection: Connection, session_id: str, turn: int) -> tuple[TurnEvent, ...]:
-    """Return all events of a turn so far, in order."""
+    """All events of a turn so far, in order."""
     query = select(events).where(events.c.session_id == session_id, events.c.turn == turn)
     return tuple(event_of(row) for row in connection.execute(query.order_by(events.c.number)))
 
 
-def said_messages(connection: Connection, session_id: str) -> list[JsonObject]:
-    """Return the same without the parts of messages, which are for the model that made them."""
-    shown = shown_messages(connection, session_id)
-    return [{key: value for key, value in one.items() if key != "parts"} for one in shown]
+def readable_messages(connection: Connection, session_id: str) -> list[JsonObject]:
+    """The shown messages without their parts, which only the model that made them reads."""
+    return [
+        {name: value for name, value in message.items() if name != "parts"}
+        for message in shown_messages(connection, session_id)
+    ]
 
 
 def shown_messages(connection: Connection, session_id: str) -> list[JsonObject]:
-    """Return what is shown of a session, oldest first: of a turn not done, what was asked."""
+    """The shown messages of a session, oldest first; of a turn that is not done, its question."""
     rows = connection.scalars(
         select(messages.c.body)
         .join(

@@ -1,4 +1,4 @@
-"""Who waits for a session in this process: turns in their order, readers for news."""
+"""Waiting for a session within this process: turns in their order, readers for changes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from skillian.storage.errors import SessionBusy
 
 
 class Waiting:
-    """Queues and alarms by session; what nobody waits for takes no room."""
+    """Queues and alarms by session; a session that nobody waits for takes no room."""
 
     def __init__(self) -> None:
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
@@ -22,7 +22,7 @@ class Waiting:
         """Hold the session among the tasks of this process, first come first served.
 
         Raises:
-            SessionBusy: those in front took longer than `seconds`.
+            SessionBusy: The tasks ahead took longer than `seconds`.
         """
         lock = self._locks.setdefault(session_id, asyncio.Lock())
         try:
@@ -36,11 +36,11 @@ class Waiting:
             lock.release()
 
     def alarm(self, session_id: str) -> asyncio.Event:
-        """An event that is set when something happens in the session, here, from now on."""
+        """An event that is set when this process next changes the session."""
         return self._alarms.setdefault(session_id, asyncio.Event())
 
-    def tell(self, session_id: str) -> None:
-        """Something has happened in the session."""
+    def notify(self, session_id: str) -> None:
+        """Set the alarm of a session that has changed."""
         alarm = self._alarms.pop(session_id, None)
         if alarm is not None:
             alarm.set()

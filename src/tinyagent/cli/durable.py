@@ -1,4 +1,4 @@
-"""What the commands of durable runs share: the extra, the database, errors on one line."""
+"""What the commands for durable runs share: the extra, the database, errors on one line."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DEFAULT_DATABASE = "sqlite:///tinyagent-runs.sqlite"
 Database = Annotated[
     str,
     typer.Option(
-        "--database", envvar="TINYAGENT_DATABASE", help="URL of an SQLite file or of PostgreSQL."
+        "--database", envvar="TINYAGENT_DATABASE", help="URL of a SQLite file or of PostgreSQL."
     ),
 ]
 
@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 
 def complete(work: Coroutine[Any, Any, T]) -> T:
-    """Run to the end; what the user can mend is one line."""
+    """Run to the end; an error that the user can fix is one line."""
     try:
         return tinyagent_commands.run(work)
     except CallerError as error:
@@ -40,25 +40,31 @@ def complete(work: Coroutine[Any, Any, T]) -> T:
 
 
 def opened(database: str, *, create: bool = False) -> DurableRuns:
-    """The runs of a database, to ask and to tell; `create` it where it is a file not yet there.
+    """The runs of a database, to read and to answer.
+
+    Args:
+        database: Its URL.
+        create: Whether to create a SQLite file that does not exist.
 
     Raises:
-        ConfigurationError: the extra is not installed, or there is no such file.
+        ConfigurationError: The extra is not installed, or there is no such file.
     """
     require()
     from tinyagent.durable import DurableRuns
 
     scheme, _, path = database.partition(":///")
     if scheme.startswith("sqlite") and not create and not Path(path).exists():
-        raise ConfigurationError(f"there is no {path!r} here; name the database with --database")
+        raise ConfigurationError(
+            f"the file {path!r} does not exist; name the database with --database"
+        )
     return DurableRuns(database)
 
 
 def require() -> None:
-    """Make sure that the extra is installed.
+    """Check that the extra is installed.
 
     Raises:
-        ConfigurationError: it is not.
+        ConfigurationError: It is not.
     """
     if find_spec("dbos") is None:
-        raise ConfigurationError("durable runs need the package 'dbos': pip install 'dbos>=3.4'")
+        raise ConfigurationError("durable runs need the package 'dbos': pip install 'dbos>=3.4,<4'")

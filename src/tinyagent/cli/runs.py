@@ -16,23 +16,23 @@ from tinyagent.core.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from tinyagent.durable import DurableRuns, DurableState, RunRecord
-    from tinyagent.durable.approval import Choice
+    from tinyagent.durable.questions import Choice
 
-app = typer.Typer(help="Durable runs: start, look at, go on with, end.", no_args_is_help=True)
+app = typer.Typer(
+    help="Durable runs: start, list, show, resume, approve and cancel them.", no_args_is_help=True
+)
 
 RunId = Annotated[str, typer.Argument(metavar="RUN", help="The run's id.")]
-Call = Annotated[
-    str, typer.Option(help="Which call, where more than one waits; `runs show` names them.")
-]
+Call = Annotated[str, typer.Option(help="Which call, if several wait; `runs show` names them.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
-_SHOWN = 60
+_MAX_CELL = 60
 _WAITING = {"waiting", "needs_decision"}
 
 
 @app.command()
 def start(  # noqa: PLR0913 - one for each option of the command
-    agent: Annotated[str, typer.Argument(help="The agent's name, as its workers have it.")],
+    agent: Annotated[str, typer.Argument(help="The name of the agent in its workers.")],
     task: Annotated[str, typer.Argument(help="What to do, in words.")],
     *,
     database: Database = DEFAULT_DATABASE,
@@ -40,21 +40,25 @@ def start(  # noqa: PLR0913 - one for each option of the command
         str | None, typer.Option("--id", help="The run's id; the same id is the same run.")
     ] = None,
     queue: Annotated[str, typer.Option(help="The queue that workers take it from.")] = "default",
-    priority: Annotated[int, typer.Option(help="1 comes first; 0 is before all.")] = 0,
-    key: Annotated[str | None, typer.Option(help="The key, where the queue has keys.")] = None,
-    wait: Annotated[bool, typer.Option("--wait", help="Wait for it, print its answer.")] = False,
+    priority: Annotated[int, typer.Option(help="1 comes first; 0 comes before all.")] = 0,
+    key: Annotated[
+        str | None, typer.Option(help="The key, if the queue has a limit per key.")
+    ] = None,
+    wait: Annotated[
+        bool, typer.Option("--wait", help="Wait for the run and print its answer.")
+    ] = False,
 ) -> None:
-    """Put a run of AGENT into a queue, and print its id."""
+    """Start a run of AGENT in a queue, and print its id."""
 
     async def work(runs: DurableRuns) -> None:
-        given = await runs.start(
+        started = await runs.start(
             agent, task, run_id=run_id, queue=queue, priority=priority, key=key
         )
         if not wait:
-            typer.echo(given)
+            typer.echo(started)
             return
-        notes.print(printable(f"run {given}"), style="dim")
-        _end(await runs.wait(given))
+        notes.print(printable(f"run {started}"), style="dim")
+        _end(await runs.wait(started))
 
     _with(database, work, create=True)
 
@@ -63,19 +67,19 @@ def start(  # noqa: PLR0913 - one for each option of the command
 def list_runs(
     *,
     database: Database = DEFAULT_DATABASE,
-    state: Annotated[str | None, typer.Option(help="Only those in this state.")] = None,
-    limit: Annotated[int, typer.Option(min=1, help="How many, newest first.")] = 20,
+    state: Annotated[str | None, typer.Option(help="Only runs in this state.")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="How many runs, newest first.")] = 20,
     as_json: AsJson = False,
 ) -> None:
     """List runs, newest first."""
 
     async def work(runs: DurableRuns) -> None:
-        found = await runs.list(state=_state(state), limit=limit)
+        records = await runs.list(state=_state(state), limit=limit)
         if as_json:
-            _print_json([record.to_dict() for record in found])
+            _print_json([record.to_dict() for record in records])
             return
         rows = [
-            (r.run_id, r.agent, r.state, f"{r.created:%Y-%m-%d %H:%M:%S}", r.task) for r in found
+            (r.run_id, r.agent, r.state, f"{r.created:%Y-%m-%d %H:%M:%S}", r.task) for r in records
         ]
         _print_table(("run", "agent", "state", "created (UTC)", "task"), rows)
 
@@ -84,14 +88,14 @@ def list_runs(
 
 @app.command()
 def show(run_id: RunId, *, database: Database = DEFAULT_DATABASE, as_json: AsJson = False) -> None:
-    """Show a run, what it waits for, and what it has done so far."""
+    """Show a run, its questions and its records."""
 
     async def work(runs: DurableRuns) -> None:
         record = await runs.get(run_id)
         steps = await runs.steps(run_id)
         if as_json:
-            done = [{"name": s.name, "recorded": s.recorded.isoformat()} for s in steps]
-            _print_json({**record.to_dict(), "steps": done})
+            recorded = [{"name": s.name, "recorded": s.recorded.isoformat()} for s in steps]
+            _print_json({**record.to_dict(), "steps": recorded})
             return
         _print_record(record)
         rows = [(f"{step.recorded:%Y-%m-%d %H:%M:%S}", step.name) for step in steps]
@@ -110,12 +114,12 @@ def resume(
     abort: Annotated[bool, typer.Option("--abort", help="End the run.")] = False,
     call: Call = "",
 ) -> None:
-    """Go on with a run that was cancelled or has failed, or decide on its call in doubt.
+    """Go on with a run that was cancelled or failed, or decide on its call in doubt.
 
-    A call is in doubt when its process died before its result was recorded: it may have been made.
+    A call is in doubt if its process died before its result was recorded: it may have been made.
     """
-    wishes: list[tuple[Choice, bool]] = [("retry", retry), ("skip", skip), ("abort", abort)]
-    chosen: list[Choice] = [choice for choice, wished in wishes if wished]
+    options: list[tuple[Choice, bool]] = [("retry", retry), ("skip", skip), ("abort", abort)]
+    chosen: list[Choice] = [choice for choice, is_set in options if is_set]
     if len(chosen) > 1:
         raise typer.BadParameter("--retry, --skip and --abort exclude each other")
 
@@ -124,7 +128,7 @@ def resume(
             await runs.decide(run_id, chosen[0], call=call)
         else:
             await runs.resume(run_id)
-        _told(await runs.get(run_id))
+        _print_state(await runs.get(run_id))
 
     _with(database, work)
 
@@ -135,7 +139,7 @@ def cancel(run_id: RunId, *, database: Database = DEFAULT_DATABASE) -> None:
 
     async def work(runs: DurableRuns) -> None:
         await runs.cancel(run_id)
-        _told(await runs.get(run_id))
+        _print_state(await runs.get(run_id))
 
     _with(database, work)
 
@@ -146,14 +150,14 @@ def approve(
     *,
     database: Database = DEFAULT_DATABASE,
     no: Annotated[bool, typer.Option("--no", help="Refuse it.")] = False,
-    reason: Annotated[str, typer.Option(help="Why; the model reads it.")] = "",
+    reason: Annotated[str, typer.Option(help="The reason of a refusal; the model reads it.")] = "",
     call: Call = "",
 ) -> None:
-    """Answer a run that waits for a yes."""
+    """Approve or refuse a call of a waiting run."""
 
     async def work(runs: DurableRuns) -> None:
         await runs.approve(run_id, approved=not no, reason=reason, call=call)
-        _told(await runs.get(run_id))
+        _print_state(await runs.get(run_id))
 
     _with(database, work)
 
@@ -173,11 +177,11 @@ def _state(text: str | None) -> DurableState | None:
 
     known = get_args(DurableState)
     if text is not None and text not in known:
-        raise ConfigurationError(f"--state {text!r} is none; there are: {', '.join(known)}")
+        raise ConfigurationError(f"--state {text!r} is unknown; the states are: {', '.join(known)}")
     return cast("DurableState | None", text)
 
 
-def _told(record: RunRecord) -> None:
+def _print_state(record: RunRecord) -> None:
     notes.print(printable(f"run {record.run_id} is {record.state}"))
 
 
@@ -186,7 +190,7 @@ def _end(record: RunRecord) -> None:
         output = record.output
         typer.echo(output if isinstance(output, str) else json.dumps(output, ensure_ascii=False))
         return
-    _told(record)
+    _print_state(record)
     if record.error:
         notes.print(printable(record.error), style="red")
     _print_questions(record)
@@ -220,7 +224,9 @@ def _print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     table = Table(box=None, pad_edge=False)
     for name in head:
         table.add_column(name, no_wrap=True)
-    table.columns[0].min_width = max((len(row[0]) for row in rows), default=0)  # to be copied
+    table.columns[0].min_width = max(
+        (len(row[0]) for row in rows), default=0
+    )  # so that it can be copied
     for row in rows:
         table.add_row(*(printable(_short(cell)) for cell in row))
     Console(highlight=False, markup=False, emoji=False, soft_wrap=True).print(table)
@@ -228,7 +234,7 @@ def _print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 def _short(text: str) -> str:
     line = " ".join(str(text).split())
-    return line if len(line) <= _SHOWN else line[: _SHOWN - 1] + "…"
+    return line if len(line) <= _MAX_CELL else line[: _MAX_CELL - 1] + "…"
 
 
 def _print_json(value: Any) -> None:

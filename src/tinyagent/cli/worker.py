@@ -27,7 +27,7 @@ def worker(  # noqa: PLR0913 - one for each option of the command
     *,
     database: Database = DEFAULT_DATABASE,
     queue: Annotated[
-        list[str] | None, typer.Option(help="Where runs are taken from; repeatable.")
+        list[str] | None, typer.Option(help="A queue to take runs from; repeatable.")
     ] = None,
     per_worker: Annotated[int | None, typer.Option(help="Runs at once in one worker.")] = None,
     in_all: Annotated[int | None, typer.Option(help="Runs at once in all workers.")] = None,
@@ -35,26 +35,26 @@ def worker(  # noqa: PLR0913 - one for each option of the command
         int | None, typer.Option(help="Runs at once of one key; keys take turns.")
     ] = None,
     rate: Annotated[
-        str | None, typer.Option(help="Starts in a time, in all workers: 60/m, 5/s.")
+        str | None, typer.Option(help="Starts within a time, in all workers: 60/m, 5/s.")
     ] = None,
     poll: Annotated[
-        float | None, typer.Option(help="Seconds between two looks into an empty queue.")
+        float | None, typer.Option(help="Seconds between two polls of a queue.")
     ] = None,
-    drain: Annotated[float, typer.Option(help="Seconds for calls to end after SIGTERM.")] = 60.0,
+    drain: Annotated[float, typer.Option(help="Seconds to wait for calls after SIGTERM.")] = 60.0,
 ) -> None:
     """Take runs from queues until SIGTERM; start as many workers as you like, on any machine.
 
-    The options of a queue hold for all of its workers; the last worker that gives one sets them.
-    A run that another worker leaves behind, drained or dead, goes on here.
+    The options of a queue apply to all of its workers; the last worker with options sets them.
+    Runs of workers that have stopped or died go on here.
     """
     logging.basicConfig(format="%(asctime)s %(message)s", level=logging.WARNING)
-    given = {
+    numbers = {
         "per_worker": per_worker,
         "in_all": in_all,
         "per_key": per_key,
         "poll_seconds": poll,
     }
-    complete(_work(agents, database, queue or ["default"], (given, rate), drain))
+    complete(_work(agents, database, queue or ["default"], (numbers, rate), drain))
 
 
 async def _work(
@@ -68,25 +68,25 @@ async def _work(
     from tinyagent.durable.worker import Worker, stop_on_signals
 
     agents = load_agents(reference)
-    told = f"Taking runs of {', '.join(sorted(agents))} from {', '.join(queues)}; Ctrl-C ends it."
+    ready = f"Taking runs of {', '.join(sorted(agents))} from {', '.join(queues)}; Ctrl-C stops."
     work = Worker(database, agents, queues, _options(*options), drain)
-    await work.serve(stop_on_signals(), lambda _: notes.print(printable(told)))
+    await work.serve(stop_on_signals(), lambda _: notes.print(printable(ready)))
 
 
 def load_agents(reference: str) -> Agents:
-    """The agents that `module:name` refers to; a single one is called by that name.
+    """The agents that `module:name` refers to; a single agent has that name.
 
     Raises:
-        ConfigurationError: there is nothing of the kind.
+        ConfigurationError: It refers to something else.
     """
     from tinyagent.agents.base import LoopAgent
 
-    found = load(reference, "AGENTS", "my_app:agents")
-    named: dict[str, Any] = as_object(found) or {reference.rpartition(":")[2]: found}
+    loaded = load(reference, "AGENTS", "my_app:agents")
+    named: dict[str, Any] = as_object(loaded) or {reference.rpartition(":")[2]: loaded}
     wrong = [str(name) for name, agent in named.items() if not isinstance(agent, LoopAgent)]
     if wrong or not named:
         raise ConfigurationError(
-            f"AGENTS {reference!r} holds no agent{f' at {wrong[0]!r}' if wrong else ''}; name a"
+            f"AGENTS {reference!r} has no agent{f' at {wrong[0]!r}' if wrong else ''}; name a"
             " ReactAgent or a TinyCodeAgent, or a dict of names to them"
         )
     return named
@@ -95,7 +95,7 @@ def load_agents(reference: str) -> Agents:
 def _options(numbers: dict[str, float | None], rate: str | None) -> QueueOptions | None:
     from tinyagent.durable.queues import QueueOptions, Rate
 
-    given: dict[str, Any] = {name: value for name, value in numbers.items() if value is not None}
+    options: dict[str, Any] = {name: value for name, value in numbers.items() if value is not None}
     if rate is not None:
-        given["rate"] = Rate.parse(rate)
-    return QueueOptions(**given) if given else None
+        options["rate"] = Rate.parse(rate)
+    return QueueOptions(**options) if options else None

@@ -11,7 +11,7 @@ import psycopg
 from sqlalchemy import Engine, create_engine, event, make_url
 from sqlalchemy.engine import ExceptionContext
 
-# A peer that is cut off is given up after 5 + 3 * 2 seconds of silence, by both sides.
+# Both sides give up a peer that is cut off after 5 + 3 * 2 seconds of silence.
 _KEEPALIVES = {"idle": 5, "interval": 2, "count": 3}
 _USER_TIMEOUT_MS = 12_000
 _CONNECT_SECONDS = 10
@@ -22,18 +22,18 @@ _SQLITE_BUSY_MS = 30_000
 
 
 def open_engine(url: str) -> Engine | None:
-    """The engine for DBOS; None where DBOS can make its own, on SQLite 3.42 or later.
+    """The engine for DBOS; None if DBOS can make its own, on SQLite 3.42 or later.
 
     Args:
-        url: of the database; options that it gives to the server are kept.
+        url: Of the database; its options for the server are kept.
     """
     parsed = make_url(url)
     if is_sqlite(url):
         recent = sqlite3.sqlite_version_info >= _SQLITE_WITH_SUBSECONDS
         return None if recent else _open_old_sqlite(url)
     settings = {**server_options(), "idle_in_transaction_session_timeout": _IDLE_TRANSACTION_MS}
-    given = parsed.query.get("options", "")
-    options = [given] if isinstance(given, str) else list(given)
+    own = parsed.query.get("options", "")
+    options = [own] if isinstance(own, str) else list(own)
     options += [f"-c {name}={value}" for name, value in settings.items()]
     engine = create_engine(
         parsed.set(drivername="postgresql+psycopg"),
@@ -51,7 +51,7 @@ def open_engine(url: str) -> Engine | None:
 
 
 def is_sqlite(url: str) -> bool:
-    """Whether the runs are kept in a SQLite file."""
+    """Whether the runs are in a SQLite file."""
     return make_url(url).get_backend_name() == "sqlite"
 
 
@@ -79,7 +79,7 @@ def _unix_time(_modifier: str) -> float:
 
 
 def client_options() -> Mapping[str, Any]:
-    """What libpq is told, so that this side notices."""
+    """Options of libpq, so that this side notices a broken connection."""
     named = {f"keepalives_{name}": value for name, value in _KEEPALIVES.items()}
     return {
         "keepalives": 1,
@@ -90,13 +90,13 @@ def client_options() -> Mapping[str, Any]:
 
 
 def server_options() -> Mapping[str, int]:
-    """What the server is told, so that it notices, and lets go of the locks of the other side."""
+    """Settings of the server, so that it notices a broken connection and releases its locks."""
     named = {f"tcp_keepalives_{name}": value for name, value in _KEEPALIVES.items()}
     return {**named, "tcp_user_timeout": _USER_TIMEOUT_MS}
 
 
 def _wait_for_the_server(context: ExceptionContext) -> None:
-    """Have DBOS wait for a server that is away: it tells one by the words of an older driver."""
+    """Make DBOS wait for a server that is away: it knows the messages of an older driver only."""
     if context.connection is None and isinstance(
         context.original_exception, psycopg.OperationalError
     ):

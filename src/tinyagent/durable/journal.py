@@ -1,8 +1,7 @@
-"""Journal: what a durable run has asked and was answered, as steps of its DBOS workflow.
+"""Journal: the records of a durable run, as steps of its DBOS workflow.
 
-It is the innermost middleware, around the calls themselves: what an earlier execution of the run
-recorded is answered from the record, anything else is done and recorded. A record is found by its
-place, not by its number, so calls side by side need no order:
+What an earlier execution of the run recorded is answered from the record; anything else is done and
+recorded. A record is found by its place, not by its number, so parallel calls need no order:
 
     2.1 model                             the model's first answer in step 2 of the agent
     2.9f8e7d6c-1#1 begin send_mail        a call begins: its digest, its first occurrence, first try
@@ -11,8 +10,8 @@ place, not by its number, so calls side by side need no order:
     3.ab12cd34-1 code                     the block of code of step 3
     4.0d1e2f3a-1/1.1 model                in step 1 of an agent that is a tool, called in step 4
 
-DBOS refuses each record of an execution that no longer owns its run: two workers that hold the
-same run do no harm, because a call that is not idempotent is begun on record before it is made.
+DBOS refuses the records of an execution that no longer owns its run. Two workers that hold the same
+run do no harm, because a call that is not idempotent is recorded as begun before it is made.
 """
 
 from __future__ import annotations
@@ -22,35 +21,83 @@ import contextvars
 import uuid
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from dbos import DBOS
 from dbos import error as dbos_error
 
-from tinyagent.core.context import RunControl
 from tinyagent.core.events import Event
-from tinyagent.durable.approval import Question, Suspended, asking
-from tinyagent.durable.bound import BoundJournal
-from tinyagent.durable.entries import INSIDE, Entry
-from tinyagent.durable.gate import Gate
+from tinyagent.durable.questions import Question, Suspended
 from tinyagent.durable.records import Record
-from tinyagent.middleware.base import Middleware, SteeringMiddleware
 
 # The number of a record has another name, or another record, by now.
 _TAKEN = (dbos_error.DBOSUnexpectedStepError, dbos_error.DBOSStepNondeterminismError)
 
 
-class Journal(SteeringMiddleware):
-    """The journal of one execution of a run, the runs of its agents as tools included.
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One record. `name` is the step's name: place, kind and, for a call, the tool."""
 
-    Made within the workflow, whose steps are written to.
+    number: int
+    name: str
+    value: Any
+
+    @property
+    def place(self) -> str:
+        """Where in the run it is."""
+        return self.name.split(" ", 2)[0]
+
+    @property
+    def kind(self) -> str:
+        """`model`, `begin`, `tool`, `ask`, `code` or `end`."""
+        return [*self.name.split(" ", 2), ""][1]
+
+
+class CallGate:
+    """Lets calls begin until it is closed; then those in progress end, and none begins."""
+
+    def __init__(self) -> None:
+        self.in_progress = 0
+        self.writes: set[asyncio.Task[Any]] = set()
+        """Records being written; they are completed even if their execution is cancelled."""
+        self._is_open = True
+        self._changed = asyncio.Event()
+
+    @asynccontextmanager
+    async def calling(self) -> AsyncGenerator[None]:
+        """Around a call; if the gate is closed, wait until the process ends."""
+        if not self._is_open:
+            await asyncio.get_running_loop().create_future()
+        self.in_progress += 1
+        try:
+            yield
+        finally:
+            self.in_progress -= 1
+            self._changed.set()
+
+    async def idle(self) -> None:
+        """Wait until no call is in progress."""
+        while self.in_progress:
+            self._changed.clear()
+            await self._changed.wait()
+
+    def close(self) -> None:
+        """Let no call begin from now on."""
+        self._is_open = False
+
+
+class Journal:
+    """The journal of one execution of a run, with the runs of its agents as tools.
+
+    Made within the workflow whose steps are its records.
 
     Args:
-        run_id: the run's id.
-        entries: what earlier executions recorded.
-        answers: reads the answers that people have given, by question.
-        gate: the process's.
-        is_listened_to: whether somebody will ask of each event `was_again`.
+        run_id: The run's id.
+        entries: The records of earlier executions.
+        answers: Reads the answers to the run's questions, by question.
+        gate: The gate of the process.
+        is_listened_to: Whether somebody will ask `was_repeated` about each event.
     """
 
     def __init__(
@@ -58,61 +105,59 @@ class Journal(SteeringMiddleware):
         run_id: str,
         entries: Iterable[Entry],
         answers: Callable[[], Awaitable[Mapping[str, Any]]],
-        gate: Gate,
+        gate: CallGate,
         *,
         is_listened_to: bool = False,
     ) -> None:
         self.run_id = run_id
-        self._execution = uuid.uuid4().hex
         self.questions: list[Question] = []
+        self._execution = uuid.uuid4().hex
         self._is_listened_to = is_listened_to
         self._marks: dict[int, tuple[Event, bool]] = {}
         self._entries = {(entry.kind, entry.place): entry for entry in entries}
         self.has_waited = any(entry.kind == "ask" for entry in self._entries.values())
         self._unread = {key for key in self._entries if key[0] != "end"}
-        self._bound: set[str] = set()
+        self._claimed: set[str] = set()
         self._read_answers = answers
-        self._process = gate
-        self._own = Gate()
+        self._process_gate = gate
+        self._gate = CallGate()
         self._workflow = contextvars.copy_context()
         for _ in range(max((entry.number for entry in self._entries.values()), default=0)):
-            DBOS.reserve_step()  # new records are numbered behind those there are
+            DBOS.reserve_step()  # new records are numbered after the existing ones
 
-    def steer(self, run: RunControl) -> Middleware:
-        """Journal one run: that of the workflow, or of an agent as a tool within it.
-
-        Any other run that is begun meanwhile is part of the call that it is begun in.
-        """
-        inside = INSIDE.get()
-        if inside in self._bound:  # a run that a tool or a listener starts for itself
-            return Middleware()
-        self._bound.add(inside)
-        run.run_id = f"{self.run_id}/{inside}" if inside else self.run_id
-        bound = BoundJournal(self, run, f"{inside}/" if inside else "")
-        run.wrap_ask = lambda ask: asking(bound, ask)
-        return bound
+    def claim(self, place: str) -> bool:
+        """Reserve a place for the records of one run; False if a run there has them already."""
+        if place in self._claimed:
+            return False
+        self._claimed.add(place)
+        return True
 
     @property
     def is_replaying(self) -> bool:
-        """Whether there are records that were not asked for yet."""
+        """Whether there are records that nobody has read yet."""
         return bool(self._unread)
 
     def mark(self, event: Event) -> None:
-        """Keep of an event whether it is told of again, which later is not to be seen."""
+        """Note whether an event repeats one of an earlier execution."""
         if self._is_listened_to:
             self._marks[id(event)] = event, self.is_replaying
 
-    def was_again(self, event: Event) -> bool:
-        """Whether it was told of again; asked once an event."""
+    def was_repeated(self, event: Event) -> bool:
+        """Whether an event repeats one of an earlier execution; asked once for each event."""
         return self._marks.pop(id(event), (event, self.is_replaying))[1]
 
     def find(self, kind: str, place: str) -> Entry | None:
-        """The record of an earlier execution; it is then read."""
+        """The record of an earlier execution, if there is one; from now on it counts as read."""
         self._unread.discard((kind, place))
         return self._entries.get((kind, place))
 
     def unread(self, kind: str, prefix: str) -> list[Entry]:
-        """Records of a step of a run, which begins its places so, that nobody has asked for."""
+        """The unread records of one step of a run.
+
+        Args:
+            kind: Of the records.
+            prefix: How the places of the step begin.
+        """
         return [
             self._entries[key]
             for key in self._unread
@@ -120,56 +165,56 @@ class Journal(SteeringMiddleware):
         ]
 
     def pass_over(self, prefix: str) -> None:
-        """Take the records at places that begin so as read."""
+        """Count the records as read whose places begin so."""
         self._unread = {key for key in self._unread if not key[1].startswith(prefix)}
 
     async def record(self, kind: str, place: str, what: str, value: Record) -> None:
-        """Write a record; it is complete even where the run is cancelled meanwhile.
+        """Write a record; it is completed even if the run is cancelled in the meantime.
 
         Raises:
-            BaseException: DBOS's own, where the run is cancelled or has been handed on.
+            BaseException: DBOS's own, if the run is cancelled or another execution owns it.
         """
         name = " ".join(filter(None, (place, kind, what)))
-        own = {**value, "by": self._execution}
+        signed = {**value, "by": self._execution}
         context = self._workflow.copy()
         step = context.run(DBOS.reserve_step)
-        writing = step.run_async({"name": name}, lambda: own)
+        writing = step.run_async({"name": name}, lambda: signed)
         task = asyncio.create_task(writing, context=context)
-        self._process.writes.add(task)
-        task.add_done_callback(self._process.writes.discard)
+        self._process_gate.writes.add(task)
+        task.add_done_callback(self._process_gate.writes.discard)
         try:
             async with self.unfinished():
-                there = await asyncio.shield(task)
+                stored = await asyncio.shield(task)
         except _TAKEN as taken:
             raise dbos_error.DBOSWorkflowConflictIDError(self.run_id) from taken
-        # Where the run's new owner has made a record of this number and name, DBOS gives that one
-        # back and asks no further.
-        if there.get("by") != self._execution:
+        # If the run's new owner has made a record of this number and name, DBOS returns that one
+        # without asking who owns the run.
+        if stored.get("by") != self._execution:
             raise dbos_error.DBOSWorkflowConflictIDError(self.run_id)
 
     @asynccontextmanager
     async def calling(self) -> AsyncGenerator[None]:
         """Around each call to the outside."""
-        if self.questions:  # the run is being put away: nothing new begins
+        if self.questions:  # the run is being suspended: nothing new begins
             raise Suspended
-        async with self._process.calling(), self.unfinished():
+        async with self._process_gate.calling(), self.unfinished():
             yield
 
     def unfinished(self) -> AbstractAsyncContextManager[None]:
-        """Around what the run is not put away before."""
-        return self._own.calling()
+        """Around work that the run must finish before it is suspended."""
+        return self._gate.calling()
 
     async def answer(self, question: Question) -> Mapping[str, Any]:
-        """What somebody has answered; without an answer the run is put away.
+        """The answer to a question; without one, the run is suspended.
 
         Raises:
-            Suspended: once all that is under way beside this one has its records.
+            Suspended: After all parallel work has its records.
         """
-        async with self.unfinished():  # who asks beside this one is waited for, too
-            given: Mapping[str, Any] | None = (await self._read_answers()).get(question.place)
-            if given is not None:
+        async with self.unfinished():  # parallel questions are waited for, too
+            answer: Mapping[str, Any] | None = (await self._read_answers()).get(question.place)
+            if answer is not None:
                 self.has_waited = True
-                return given
+                return answer
             self.questions.append(question)
-        await self._own.idle()
+        await self._gate.idle()
         raise Suspended

@@ -1,9 +1,9 @@
 """Liveness: runs whose process has died are put back into their queues.
 
-Each process that runs runs holds a lock under its executor id from before its first run until its
-end (`beacon.py`); nothing is timed and nothing is renewed. `Liveness` looks for runs whose executor
-holds no lock and has DBOS put them back. Being wrong does no harm: a run has one owner, and whoever
-lost it is stopped by its next record.
+Each worker process holds a lock under its executor id from before its first run until its end
+(`beacon.py`); nothing is timed and nothing is renewed. `Liveness` puts back the runs whose executor
+holds no lock. A wrong guess does no harm: a run has one owner, and an execution that has lost its
+run is stopped by its next record.
 """
 
 from __future__ import annotations
@@ -11,12 +11,10 @@ from __future__ import annotations
 import sqlite3
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Collection
 from typing import TypeVar
 
 import psycopg
-from dbos._dbos import _get_dbos_instance  # pyright: ignore[reportPrivateUsage] - see _recover
-from sqlalchemy.exc import SQLAlchemyError
 
 from tinyagent.core.errors import ConfigurationError
 from tinyagent.core.logs import logger
@@ -30,18 +28,27 @@ K = TypeVar("K")
 
 
 class Liveness:
-    """Holds the lock of this process, and takes care of the runs of those that hold none.
+    """Holds the lock of this process, and puts back the runs of processes that hold none.
 
     Call `start` before DBOS is launched and `watch` after it; `stop` before it is destroyed, and
     `close` after that.
 
     Args:
-        url: the runs' database.
-        executor_id: what no other process has ever been called.
-        interval: seconds between two looks.
+        url: The runs' database.
+        executor_id: An id that no other process has ever had.
+        executing: Returns the runs that this process executes now.
+        interval: Seconds between two looks.
     """
 
-    def __init__(self, url: str, executor_id: str, *, interval: float = 1.0) -> None:
+    def __init__(
+        self,
+        url: str,
+        executor_id: str,
+        executing: Callable[[], Collection[str]] = tuple,
+        *,
+        interval: float = 1.0,
+    ) -> None:
+        self._executing = executing
         self._beacon = beacon(url, executor_id)
         self._executor_id = executor_id
         self._interval = interval
@@ -55,7 +62,7 @@ class Liveness:
         """Take the lock.
 
         Raises:
-            ConfigurationError: the database cannot be reached, or its folder not be written.
+            ConfigurationError: The database cannot be reached, or its folder cannot be written to.
         """
         try:
             self._beacon.hold()
@@ -66,17 +73,17 @@ class Liveness:
             ) from error
 
     def watch(self) -> None:
-        """Look after the dead until `close`, in a thread."""
+        """Look for dead workers until `stop`, in a thread."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Look no more; before DBOS, which it asks, is destroyed."""
+        """Stop looking."""
         self._stopped.set()
         if self._thread.ident is not None:
             self._thread.join()
 
     def close(self) -> None:
-        """Stop looking, and give the lock back."""
+        """Stop looking, and release the lock."""
         self.stop()
         self._beacon.close()
 
@@ -84,50 +91,57 @@ class Liveness:
         """Look once."""
         for executor in self._dead.lasting(self._beacon.dead()):
             logger.warning("executor %s has died; its runs go on elsewhere", executor)
-            _recover(executor)
+            self.put_back([run_id for run_id, _ in self._beacon.owned(executor)], executor)
         if time.monotonic() > self._looked_at_owned + _ORPHAN_LOOKS_SECONDS:
             self._looked_at_owned = time.monotonic()
             self._look_after_own()
+
+    def put_back(self, run_ids: Collection[str], executor_id: str | None = None) -> None:
+        """Put running runs back into their queues.
+
+        Args:
+            run_ids: The runs.
+            executor_id: Whose they are; by default, those of this process.
+
+        Raises:
+            psycopg.Error: The database does not answer.
+            sqlite3.Error: The database does not answer.
+        """
+        self._beacon.put_back(run_ids, executor_id or self._executor_id)
 
     def _look_after_own(self) -> None:
         """Put back what this process has claimed without learning of it.
 
         The server may have stopped between the commit of a claim and its answer.
         """
-        active = set(_get_dbos_instance()._active_workflows_set.activeList())  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
-        idle = {claim for claim in self._beacon.owned() if claim[0] not in active}
+        executing = self._executing()
+        claims = self._beacon.owned(self._executor_id)
+        idle = {claim for claim in claims if claim[0] not in executing}
         for run_id, _ in self._orphans.lasting(idle):
             logger.warning("run %s was claimed but is not running; it goes back", run_id)
-            put_back([run_id], self._executor_id)
+            self.put_back([run_id])
 
     def _watch(self) -> None:
         while not self._stopped.wait(self._interval):
             try:
                 self._beacon.hold()
                 self.look()
-            except (psycopg.Error, sqlite3.Error, SQLAlchemyError, OSError) as error:
+            except (psycopg.Error, sqlite3.Error, OSError) as error:
                 logger.warning("the runs' database does not answer (%s)", type(error).__name__)
-                # What was seen before may have changed unseen.
+                # What was seen before may have changed in the meantime.
                 self._dead.forget()
                 self._orphans.forget()
 
 
-def put_back(run_ids: Iterable[str], executor_id: str) -> None:
-    """Put runs that `executor_id` has under way back into their queues."""
-    database = _get_dbos_instance()._sys_db  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
-    for run_id in run_ids:
-        database.reenqueue_for_recovery(run_id, [executor_id], "_dbos_internal_queue")
-
-
 class _Sightings(dict[K, float]):
-    """Since when something has been seen without a break."""
+    """Since when each thing has been seen without interruption."""
 
     def __init__(self, grace_seconds: float) -> None:
         super().__init__()
         self._grace_seconds = grace_seconds
 
     def lasting(self, seen: set[K]) -> list[K]:
-        """What of it has lasted longer than the grace; it is told once."""
+        """What has lasted longer than the grace period; each is returned once."""
         now = time.monotonic()
         for gone in self.keys() - seen:
             del self[gone]
@@ -138,8 +152,3 @@ class _Sightings(dict[K, float]):
 
     def forget(self) -> None:
         self.clear()
-
-
-def _recover(executor_id: str) -> None:
-    # The open-source edition has recovery for its own server only, under this private name.
-    _get_dbos_instance()._recover_pending_workflows([executor_id])  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]

@@ -1,4 +1,4 @@
-"""The journal's JSON: model answers, tool results, blocks of code; written and strictly read."""
+"""The journal's JSON: model answers, tool results and blocks of code, read strictly."""
 
 from __future__ import annotations
 
@@ -37,20 +37,20 @@ T = TypeVar("T")
 
 
 class JSONSerializer(Serializer):
-    """All that is stored is JSON in ASCII, which takes any text of a model; nothing is pickled."""
+    """Stores everything as JSON in ASCII, which can hold any text of a model; pickles nothing."""
 
     def name(self) -> str:
-        """What each stored value is marked with."""
+        """The mark of each stored value."""
         return "tinyagent_json"
 
     def serialize(self, data: Any) -> str:
-        """Write it; of an exception, its kind and message."""
+        """Write a value; of an exception, its kind and message."""
         if isinstance(data, BaseException):
             data = {"$error": type(data).__name__, "message": str(data)}
         return json.dumps(data, separators=(",", ":"))
 
     def deserialize(self, serialized_data: str) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride] - DBOS names `self` otherwise
-        """Read it; an exception comes back as a `RuntimeError` that names its kind."""
+        """Read a value; an exception becomes a `RuntimeError` that names its kind."""
         data: Any = json.loads(serialized_data)
         match data:
             case {"$error": kind, "message": message}:
@@ -77,10 +77,10 @@ def response_to_dict(response: ModelResponse) -> Record:
 
 
 def response_from_dict(data: Mapping[str, Any]) -> ModelResponse:
-    """Read it back.
+    """Read the JSON form.
 
     Raises:
-        ValueError: it is not what `response_to_dict` writes.
+        ValueError: It is not what `response_to_dict` writes.
     """
     content = data.get("content")
     parts = reply_from_list(data.get("parts", []))
@@ -98,29 +98,29 @@ def response_from_dict(data: Mapping[str, Any]) -> ModelResponse:
 
 
 def usage_from_dict(data: Mapping[str, Any]) -> Usage:
-    """Read `Usage.to_dict` back; raises ValueError."""
+    """Read the JSON form of `Usage.to_dict`; raises ValueError."""
     optional = {"cache_write_tokens", "reasoning_tokens"} & data.keys()
     return Usage(**{name: take(data, name, int) for name in [*Usage().to_dict(), *optional]})
 
 
 def refusal_to_dict(refused: ModelRefused) -> Record | None:
-    """The JSON form of a refusal after which the agent asks otherwise; None for any other error."""
+    """The JSON form of a refusal after which the agent asks in another form; otherwise None."""
     kind = type(refused).__name__
     return {"refused": kind, "message": str(refused)} if kind in _REFUSALS else None
 
 
 def refusal_from_dict(data: Mapping[str, Any]) -> ModelRefused | None:
-    """Read it back; None where the record is an answer. Raises ValueError."""
+    """Read the JSON form; None if the record is an answer. Raises ValueError."""
     if "refused" not in data:
         return None
     kind = _REFUSALS.get(take(data, "refused", str))
     if kind is None:
-        raise ValueError(f"no such refusal: {data['refused']!r}")
+        raise ValueError(f"unknown refusal: {data['refused']!r}")
     return kind(take(data, "message", str))
 
 
 def value_to_dict(value: Any) -> Record:
-    """Any value that can cross to a sandbox, as JSON; of anything else, its repr."""
+    """A value as JSON if it can cross to a sandbox, otherwise its repr."""
     blobs = bytearray()
     encoded = encode(value, blobs)
     return (
@@ -129,15 +129,15 @@ def value_to_dict(value: Any) -> Record:
 
 
 def value_from_dict(data: Mapping[str, Any]) -> Any:
-    """Read it back; raises ValueError."""
+    """Read the JSON form; raises ValueError."""
     try:
         return decode(data["json"], _bytes(data.get("blob", "")))
     except (KeyError, WireError) as fault:
-        raise ValueError(f"no value: {fault}") from None
+        raise ValueError(f"not a value: {fault}") from None
 
 
 def value_or_text(value: Any, text: str = "<too large to be recorded>") -> Record:
-    """The value; the text in place of one that is too large to cross."""
+    """The value as JSON, or the text if the value is too large."""
     try:
         return value_to_dict(value)
     except WireError:
@@ -145,7 +145,7 @@ def value_or_text(value: Any, text: str = "<too large to be recorded>") -> Recor
 
 
 def tool_result_to_dict(result: ToolResult) -> Record:
-    """The JSON form of what came of a call; the call itself is not part of it."""
+    """The JSON form of the result of a call, without the call."""
     record: Record = {
         "content": result.content,
         "is_error": result.is_error,
@@ -161,7 +161,7 @@ def tool_result_to_dict(result: ToolResult) -> Record:
 
 
 def tool_result_from_dict(data: Mapping[str, Any], call: ToolCall) -> ToolResult:
-    """Read it back as the result of `call`; raises ValueError."""
+    """Read the JSON form as the result of `call`; raises ValueError."""
     error = data.get("error")
     return ToolResult(
         call,
@@ -176,7 +176,7 @@ def tool_result_from_dict(data: Mapping[str, Any], call: ToolCall) -> ToolResult
 
 
 def execution_to_dict(result: ExecutionResult) -> Record:
-    """The JSON form of what a block of code came to."""
+    """The JSON form of the result of a block of code."""
     return {
         "output": result.output,
         "error": result.error,
@@ -193,10 +193,10 @@ def execution_to_dict(result: ExecutionResult) -> Record:
 
 
 def execution_from_dict(data: Mapping[str, Any]) -> ExecutionResult:
-    """Read it back, without the last expression's `value`, of which there is the text.
+    """Read the JSON form, with the text of the last expression's `value` only.
 
     Raises:
-        ValueError: it is not what `execution_to_dict` writes.
+        ValueError: It is not what `execution_to_dict` writes.
     """
     error = data.get("error")
     metadata = value_from_dict(take_object(data, "final_metadata"))
@@ -214,10 +214,10 @@ def execution_from_dict(data: Mapping[str, Any]) -> ExecutionResult:
 
 
 def take(data: Mapping[str, Any], key: str, kind: type[T] | tuple[type, ...]) -> T:
-    """The part of a record, which must be there and of this kind.
+    """A part of a record, which must exist and have this type.
 
     Raises:
-        ValueError: it is not.
+        ValueError: It does not.
     """
     value = data.get(key)
     if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
@@ -226,12 +226,12 @@ def take(data: Mapping[str, Any], key: str, kind: type[T] | tuple[type, ...]) ->
 
 
 def take_object(data: Mapping[str, Any], key: str) -> Record:
-    """The part of a record that must be an object; raises ValueError."""
+    """A part of a record that must be an object; raises ValueError."""
     return cast("Record", take(data, key, dict))
 
 
 def take_list(data: Mapping[str, Any], key: str) -> list[Any]:
-    """The part of a record that must be a list; raises ValueError."""
+    """A part of a record that must be a list; raises ValueError."""
     match data.get(key):
         case [*items]:
             return items
@@ -253,14 +253,14 @@ def _three_texts(data: object) -> tuple[str, str, str]:
         case [str() as first, str() as second, str() as third]:
             return first, second, third
         case _:
-            raise ValueError("no three texts where there must be")
+            raise ValueError("not three texts")
 
 
 def _bytes(text: Any) -> bytes:
     try:
         return base64.b64decode(text, validate=True)
     except (TypeError, binascii.Error) as fault:
-        raise ValueError(f"no bytes: {fault}") from None
+        raise ValueError(f"not bytes: {fault}") from None
 
 
 def _error_to_dict(error: Exception) -> Record:
@@ -272,13 +272,13 @@ def _error_to_dict(error: Exception) -> Record:
 
 
 def _error_from_dict(data: Mapping[str, Any]) -> Exception:
-    """The error: of Python's or tinyagent's own kind, else of one that has only its name."""
+    """The error: of a class of Python or tinyagent, otherwise of a new class of that name."""
     name = take(data, "kind", str)
     args = value_from_dict(take_object(data, "args"))
-    found = getattr(builtins, name, None) or getattr(errors, name, None)
-    is_kind = isinstance(found, type) and issubclass(found, Exception)
-    kind = cast("type[Exception]", found if is_kind else type(name, (Exception,), {}))
+    known = getattr(builtins, name, None) or getattr(errors, name, None)
+    is_kind = isinstance(known, type) and issubclass(known, Exception)
+    kind = cast("type[Exception]", known if is_kind else type(name, (Exception,), {}))
     try:
         return kind(*args)
-    except TypeError:  # it takes other arguments than it keeps
+    except TypeError:  # its constructor takes other arguments than `args` holds
         return Exception(*args)

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, cast
 
+import psycopg
 from dbos import DBOS, DBOSClient, DBOSConfig
 from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
@@ -18,10 +19,9 @@ from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from tinyagent.core.errors import ConfigurationError
 from tinyagent.core.logs import logger
 from tinyagent.durable.database import is_sqlite, open_engine
-from tinyagent.durable.liveness import Liveness, put_back
-from tinyagent.durable.queues import QueueOptions
+from tinyagent.durable.liveness import Liveness
+from tinyagent.durable.queues import VERSION, QueueOptions
 from tinyagent.durable.records import JSONSerializer
-from tinyagent.durable.starting import VERSION
 from tinyagent.durable.store import NAME, RunStore
 from tinyagent.durable.workflow import AnyAgent, Executions, Listener, serve
 
@@ -29,21 +29,20 @@ from tinyagent.durable.workflow import AnyAgent, Executions, Listener, serve
 class DurableRuns(RunStore):
     """Runs of agents that survive the process they run in; an async context manager.
 
-    With `agents`, runs of these are executed here, on this event loop, beside any number of other
-    processes on the same database; a process that dies leaves its runs to those. Without, runs are
-    started, looked at and answered here, and executed elsewhere.
+    With `agents`, their runs are executed on this event loop, next to any number of other
+    processes on the same database; a process that dies leaves its runs to those. Without agents,
+    runs are started, read and answered here, and executed elsewhere.
 
     Args:
-        database: URL of an SQLite file (`sqlite:///runs.sqlite`) or of a PostgreSQL database.
-        agents: what runs are of, by name.
-        queues: where runs are taken from; a mapping says what holds for each of them.
-        listener: is told of the events of the runs executed here.
-        drain_seconds: how long, at the end, the calls under way are given to end.
-        dbos_options: more of DBOS's configuration, such as `sys_db_pool_size`.
+        database: URL of a SQLite file (`sqlite:///runs.sqlite`) or of a PostgreSQL database.
+        agents: The agents of the runs, by name.
+        queues: The queues to take runs from; a mapping holds the options of each.
+        listener: Called with the events of the runs executed here.
+        drain_seconds: How long, at the end, to wait for calls in progress.
+        dbos_options: More of DBOS's configuration, such as `sys_db_pool_size`.
 
     Raises:
-        ConfigurationError: the database cannot be opened, or runs are executed in this process
-            already.
+        ConfigurationError: The database cannot be opened, or this process executes runs already.
     """
 
     def __init__(
@@ -68,11 +67,11 @@ class DurableRuns(RunStore):
 
     @property
     def in_flight(self) -> int:
-        """How many calls of models and tools are under way here."""
-        return 0 if self._executions is None else self._executions.gate.under_way
+        """How many calls of models and tools are in progress in this process."""
+        return 0 if self._executions is None else self._executions.gate.in_progress
 
     async def __aenter__(self) -> Self:
-        """Open the database, making what it needs; take runs, where there are agents."""
+        """Open the database, with its tables; take runs, if there are agents."""
         _prepare_file(self._url)
         if self._agents is not None:
             await self._launch(self._agents)
@@ -87,32 +86,33 @@ class DurableRuns(RunStore):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Let the calls under way end, and leave the runs that are not over to others."""
+        """Let the calls in progress end, and leave the runs that are not over to others."""
         if self._executions is not None:
             try:
                 await asyncio.wait_for(self.drain(), self._drain_seconds)
             except TimeoutError:
-                logger.warning("calls are still under way after %g s", self._drain_seconds)
+                logger.warning("calls are still in progress after %g s", self._drain_seconds)
             await self._shut_down(self._executions)
         await asyncio.to_thread(self._client.destroy)
         if self._engine is not None:
             await asyncio.to_thread(self._engine.dispose)
 
     async def drain(self) -> None:
-        """Take no run any more, begin no call, and wait until those under way have ended."""
+        """Take no more runs, begin no call, and wait until the calls in progress have ended."""
         if self._executions is not None:
+            # Not documented by DBOS; tests/tinyagent/durable/test_dbos.py checks it.
             for stop in self._dbos.background_thread_stop_events:
                 stop.set()
             self._executions.gate.close()
             await self._executions.gate.idle()
 
     async def _launch(self, agents: Mapping[str, AnyAgent]) -> None:
-        self._liveness = Liveness(self._url, self.executor_id)
+        self._liveness = Liveness(self._url, self.executor_id, self._executing)
         await asyncio.to_thread(self._liveness.start)
         self._dbos = DBOS(config=self._config())
         DBOS.listen_queues(list(self._queues))
-        # On this thread, whose loop DBOS then runs the agents on; nothing is awaited before all is
-        # ready, as runs may be there to be taken.
+        # On this thread, so that DBOS runs the agents on its loop. Nothing is awaited before
+        # everything is ready, because runs may be waiting.
         DBOS.launch()
         self._connect()
         self._executions = Executions(agents, self._client, self._listener)
@@ -123,6 +123,9 @@ class DurableRuns(RunStore):
             else:
                 await QueueOptions().register(name, overwrite=False)
         self._liveness.watch()
+
+    def _executing(self) -> set[str]:
+        return set() if self._executions is None else self._executions.run_ids()
 
     def _config(self) -> DBOSConfig:
         config: DBOSConfig = {
@@ -139,13 +142,13 @@ class DurableRuns(RunStore):
     async def _shut_down(self, executions: Executions) -> None:
         left = await executions.stop()
         try:
-            await asyncio.to_thread(put_back, left, self.executor_id)
-        except SQLAlchemyError as fault:
-            logger.warning("runs are left to be found by others (%s)", type(fault).__name__)
+            await asyncio.to_thread(self._liveness.put_back, left)
+        except (psycopg.Error, sqlite3.Error, OSError) as fault:
+            logger.warning("runs are left for others to find (%s)", type(fault).__name__)
         serve(None)
         await asyncio.to_thread(self._liveness.stop)
         await asyncio.to_thread(DBOS.destroy)
-        # DBOS has made its own pool of threads this loop's, and has now shut it down.
+        # DBOS has made its own thread pool the default of this loop, and has now shut it down.
         asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor())
         await asyncio.to_thread(self._liveness.close)
 
@@ -176,7 +179,7 @@ def _checked(database: str) -> str:
         backend = ""
     if backend not in ("sqlite", "postgresql"):
         raise ConfigurationError(
-            "the database of durable runs is no URL of SQLite or PostgreSQL; write"
+            "the database of durable runs must be a URL of SQLite or PostgreSQL: write"
             " sqlite:///runs.sqlite or postgresql://user@host/name"
         )
     return database
@@ -188,7 +191,7 @@ def _file(url: str) -> Path | None:
 
 
 def _prepare_file(url: str) -> None:
-    """Have readers and the writer of an SQLite file not wait for each other."""
+    """Make readers and the writer of a SQLite file not wait for each other."""
     file = _file(url)
     if file is None:
         return

@@ -1,4 +1,4 @@
-"""What is told of a run, and of the records in its journal."""
+"""RunRecord and StepRecord: what callers see of a run and of its journal."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dbos import StepInfo, WorkflowStatus
 from tinyagent.core.errors import RunConflict
 from tinyagent.core.types import Usage
 from tinyagent.core.untrusted import as_array, as_object
-from tinyagent.durable.approval import Question
+from tinyagent.durable.questions import Question
 from tinyagent.durable.records import Record, take, take_list, take_object, usage_from_dict
 
 DurableState = Literal[
@@ -28,9 +28,9 @@ DurableState = Literal[
     "lost",
 ]
 WAITS = ("waiting", "needs_decision")
-"""The states of a run that is put away until somebody answers."""
+"""The states of a suspended run."""
 
-_UNDER_WAY: dict[str, DurableState] = {
+_STATE_OF: dict[str, DurableState] = {
     "DELAYED": "queued",
     "ENQUEUED": "queued",
     "PENDING": "running",
@@ -39,17 +39,16 @@ _UNDER_WAY: dict[str, DurableState] = {
     "MAX_RECOVERY_ATTEMPTS_EXCEEDED": "lost",
 }
 TAG = "tag:"
-"""What the attributes of a workflow that are tags of its run begin with."""
+"""How the names of workflow attributes begin that are tags of the run."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
-    """What a run is and has come to, as the database knows it.
+    """A run and its state in the database.
 
     `state` is `"queued"`, `"running"`, `"waiting"` (for an approval), `"needs_decision"` (about a
-    call in doubt), `"lost"` (it has taken its process with it 100 times), or how the run ended.
-    `output` is the answer as JSON, `error` what went wrong and `error_kind` its class. `questions`
-    are what it waits for.
+    call in doubt), `"lost"` (its process died 100 times), or how the run ended. `output` is the
+    answer as JSON, `error` a message and `error_kind` its class. `questions` are what it waits for.
     """
 
     run_id: str
@@ -71,7 +70,7 @@ class RunRecord:
 
     @property
     def has_ended(self) -> bool:
-        """Whether it is over; what waits or runs is not."""
+        """Whether it is over: neither queued, running nor suspended."""
         return self.state not in ("queued", "running", *WAITS)
 
     def to_dict(self) -> Record:
@@ -99,14 +98,14 @@ class StepRecord:
 
 
 def run_record(status: WorkflowStatus) -> RunRecord:
-    """What DBOS knows of the workflow, as a run."""
+    """A DBOS workflow as a run."""
     spec = spec_of(status)
     outcome = _outcome(status)
     attributes = status.attributes or {}
     return RunRecord(
         run_id=status.workflow_id,
         agent=str(spec.get("agent", "")),
-        task=_in_words(spec.get("task", "")),
+        task=_task_text(spec.get("task", "")),
         created=_time(status.created_at),
         updated=_time(status.updated_at),
         attempts=status.recovery_attempts or 0,
@@ -117,8 +116,8 @@ def run_record(status: WorkflowStatus) -> RunRecord:
     )
 
 
-def _in_words(task: object) -> str:
-    """The task; of images and documents only that they are there, as they may be large."""
+def _task_text(task: object) -> str:
+    """The text of a task; images and documents, which may be large, are only named."""
     parts = as_array(task)
     if parts is None:
         return str(task)
@@ -127,13 +126,13 @@ def _in_words(task: object) -> str:
 
 
 def spec_of(status: WorkflowStatus) -> Record:
-    """What the run was started with."""
+    """The input with which the run was started."""
     args = (status.input or {"args": ()})["args"]
     return cast("Record", args[0]) if args and isinstance(args[0], dict) else {}
 
 
 def step_record(step: StepInfo) -> StepRecord:
-    """One of DBOS's steps, as a record of the journal."""
+    """A DBOS step as a record of the journal."""
     return StepRecord(
         step["function_id"],
         step["function_name"],
@@ -143,24 +142,24 @@ def step_record(step: StepInfo) -> StepRecord:
 
 
 def only_question(record: RunRecord, kind: str, call: str) -> Question:
-    """The question that is answered; raises RunConflict."""
+    """The question that an answer is for; raises RunConflict."""
     of_kind = [question for question in record.questions if question.kind == kind]
-    asked = [question for question in of_kind if call in ("", question.place)]
-    if len(asked) == 1:
-        return asked[0]
-    what = "approval" if kind == "approval" else "decision"
+    matching = [question for question in of_kind if call in ("", question.place)]
+    if len(matching) == 1:
+        return matching[0]
+    what = "an approval" if kind == "approval" else "a decision"
     if not of_kind:
-        raise RunConflict(f"run {record.run_id!r} waits for no {what}: it is {record.state}")
+        raise RunConflict(f"run {record.run_id!r} does not wait for {what}: it is {record.state}")
     places = ", ".join(f"{question.place!r} ({question.tool})" for question in of_kind)
-    raise RunConflict(f"run {record.run_id!r} waits for these; name one with call: {places}")
+    raise RunConflict(f"run {record.run_id!r} waits for several; name one with call: {places}")
 
 
 def _outcome(status: WorkflowStatus) -> Record:
-    """The parts of a run's record that its end has settled."""
+    """The parts of a run's record that its last execution has set."""
     output = status.output
     if status.status != "SUCCESS" or not isinstance(output, dict):
         error = "" if status.error is None else str(status.error)
-        return {"state": _UNDER_WAY.get(status.status, "error"), "error": error}
+        return {"state": _STATE_OF.get(status.status, "error"), "error": error}
     outcome = cast("Record", output)
     return {
         "state": take(outcome, "state", str),

@@ -1,4 +1,4 @@
-"""Worker: a process that takes runs from queues until it is told to stop."""
+"""Worker: a process that takes runs from queues until it is stopped."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ _TEND_SECONDS = 5.0
 
 @dataclass(frozen=True)
 class Worker:
-    """Takes runs of `agents` from `queues`, beside any number of others on the same database.
+    """Takes runs of `agents` from `queues`, next to any number of others on the same database.
 
     Attributes:
-        database: URL of an SQLite file or a PostgreSQL database.
-        agents: what runs are of, by name.
-        queues: where runs are taken from.
-        options: what holds for these queues; None leaves what another worker has said.
-        drain_seconds: how long, once told to stop, the calls under way are given to end.
-        dbos_options: more of DBOS's configuration, such as `sys_db_pool_size`.
+        database: URL of a SQLite file or a PostgreSQL database.
+        agents: The agents of the runs, by name.
+        queues: The queues to take runs from.
+        options: The options of these queues; None leaves those that another worker has set.
+        drain_seconds: How long to wait for calls in progress when it stops.
+        dbos_options: More of DBOS's configuration, such as `sys_db_pool_size`.
     """
 
     database: str
@@ -44,12 +44,12 @@ class Worker:
     ) -> None:
         """Work until `stop` is set, then drain.
 
-        Drained means: nothing new is taken, the calls under way end and are recorded, and the runs
-        that are not over are there for the next worker to go on with.
+        To drain means: no run is taken, the calls in progress end and are recorded, and the runs
+        that are not over go back into their queues for the next worker.
 
         Args:
-            stop: set it to end.
-            ready: called when runs are being taken.
+            stop: Set it to end.
+            ready: Called when runs are being taken.
         """
         runs = DurableRuns(
             self.database,
@@ -70,7 +70,7 @@ async def _tend_until(stop: asyncio.Event, runs: DurableRuns) -> None:
     while not stop.is_set():
         try:
             await runs.tend()
-        except SQLAlchemyError as error:  # the database is away: what is under way waits for it
+        except SQLAlchemyError as error:  # the database is away: runs in progress wait for it
             logger.warning("the runs' database does not answer (%s)", type(error).__name__)
         with suppress(TimeoutError):
             await asyncio.wait_for(stop.wait(), _TEND_SECONDS)

@@ -1,7 +1,8 @@
 """One execution of a run: the body of its DBOS workflow.
 
-An execution goes through the agent's loop from the start; the journal answers what earlier
-executions have done. It ends with the run's outcome, or with the questions that the run waits for.
+An execution goes through the agent's loop from the start; the journal answers the calls that
+earlier executions have made. It ends with the run's outcome, or with the questions that the run
+waits for.
 """
 
 from __future__ import annotations
@@ -21,17 +22,16 @@ from tinyagent.core.events import Event, RunFinished
 from tinyagent.core.messages import task_from_json
 from tinyagent.core.results import RunResult
 from tinyagent.core.types import Usage
-from tinyagent.durable.approval import Suspended
-from tinyagent.durable.entries import Entry
-from tinyagent.durable.gate import Gate
-from tinyagent.durable.journal import Journal
+from tinyagent.durable.journal import CallGate, Entry, Journal
+from tinyagent.durable.questions import Suspended
+from tinyagent.durable.recorder import Recorder
 from tinyagent.durable.records import Record
 from tinyagent.memory.memory import Memory, MemoryManager
 from tinyagent.middleware.base import INNERMOST
 
 
 class AnyAgent(Protocol):
-    """What runs are of: `ReactAgent`, `TinyCodeAgent`, or whatever runs one of these."""
+    """An agent of runs: `ReactAgent`, `TinyCodeAgent`, or anything that runs one of these."""
 
     async def run(
         self, task: Any, *, max_steps: int | None, return_result: bool, memory: Any
@@ -47,35 +47,39 @@ class AnyAgent(Protocol):
 
 
 Listener = Callable[[str, Event, bool], None]
-"""Is told of a run's events: its id, the event, and whether it is told of it again."""
+"""Called with a run's id, an event, and whether it repeats one of an earlier execution."""
 
 ANSWER = "answer:"
-"""What the attributes of a workflow that hold answers to its run's questions begin with."""
+"""How the names of workflow attributes begin that hold answers to the run's questions."""
 
 
 class Executions:
     """The executions of this process.
 
     Args:
-        agents: what runs are of, by name.
-        client: to the runs' database.
-        listener: is told of the events.
+        agents: The agents of the runs, by name.
+        client: For the runs' database.
+        listener: Called with the events.
     """
 
     def __init__(
         self, agents: Mapping[str, AnyAgent], client: DBOSClient, listener: Listener | None
     ) -> None:
-        self.gate = Gate()
+        self.gate = CallGate()
         self._agents = agents
         self._client = client
         self._listener = listener
         self._tasks: dict[asyncio.Task[Any], str] = {}
 
+    def run_ids(self) -> set[str]:
+        """The runs that are being executed."""
+        return set(self._tasks.values())
+
     async def execute(self, run_id: str, spec: Record) -> Record:
-        """Run it to its end, or until it waits.
+        """Execute a run to its end, or until it is suspended.
 
         Raises:
-            ConfigurationError: this process has no such agent.
+            ConfigurationError: This process has no such agent.
         """
         agent = self._agents.get(spec["agent"])
         if agent is None:
@@ -92,18 +96,18 @@ class Executions:
             del self._tasks[task]
 
     async def stop(self) -> set[str]:
-        """Cancel the executions; gives the ids of their runs, which are not over."""
+        """Cancel the executions; returns the ids of their runs, which are not over."""
         tasks = dict(self._tasks)
         for task in tasks:
             task.cancel()
-        if waits_for := {*tasks, *self.gate.writes}:
-            await asyncio.wait(waits_for)
+        if pending := {*tasks, *self.gate.writes}:
+            await asyncio.wait(pending)
         return set(tasks.values())
 
     async def _execute(self, agent: AnyAgent, run_id: str, spec: Record) -> Record:
         while True:
             journal = await self._journal(run_id)
-            innermost = INNERMOST.set(journal)
+            innermost = INNERMOST.set(Recorder(journal))
             try:
                 return await self._go_through(agent, journal, spec)
             except Suspended:
@@ -112,15 +116,15 @@ class Executions:
                 INNERMOST.reset(innermost)
             asked = {question.place: question.kind for question in questions}
             await self._note(run_id, {"waits": True, "asked": asked})
-            # An answer may have come while calls beside the question were still under way.
-            given = await self._answers(run_id)
-            if not any(question.place in given for question in questions):
+            # An answer may have come while parallel calls were still in progress.
+            answers = await self._answers(run_id)
+            if not any(question.place in answers for question in questions):
                 kinds = {question.kind for question in questions}
                 state = "needs_decision" if "in_doubt" in kinds else "waiting"
                 return _outcome(state, questions=[one.to_dict() for one in questions])
 
     async def _journal(self, run_id: str) -> Journal:
-        # Outside of the workflow's context, or DBOS would make a step of the reading.
+        # Outside the workflow's context, because DBOS would make a step of reading.
         steps = await _apart(self._client.list_workflow_steps_async, run_id)
         return Journal(
             run_id,
@@ -151,14 +155,14 @@ class Executions:
         task = task_from_json(spec["task"])
         if self._listener is None:
             return await agent.run(task, return_result=True, **options)
-        last = cast("RunFinished", None)  # there always is one
+        last = cast("RunFinished", None)  # every run has one
         async with aclosing(agent.stream(task, **options)) as events:
             async for event in events:
-                if isinstance(event, RunFinished):  # told once it is no mere interruption
+                if isinstance(event, RunFinished):  # passed on once the run is not merely suspended
                     last = event
                     continue
-                self._listener(journal.run_id, event, journal.was_again(event))
-        self._listener(journal.run_id, last, journal.was_again(last))
+                self._listener(journal.run_id, event, journal.was_repeated(event))
+        self._listener(journal.run_id, last, journal.was_repeated(last))
         return last.result
 
     async def _answers(self, run_id: str) -> Mapping[str, Any]:
@@ -172,13 +176,13 @@ class Executions:
         }
 
     async def _note(self, run_id: str, attributes: Record) -> None:
-        """Let those who look for runs that wait find it, or not; what counts is the outcome."""
+        """Mark the run as suspended or not, for searches; the outcome is what counts."""
         update = self._client.update_workflow_attributes_async
         await _apart(update, run_id, attributes, merge=True)
 
 
 def memory_from_list(agent: AnyAgent, data: Any) -> Memory | MemoryManager | None:
-    """The memory that the agent goes on from; raises KeyError or ValueError."""
+    """The memory that the agent continues; raises KeyError or ValueError."""
     if data is None:
         return None
     kind = MemoryManager if isinstance(agent, TinyCodeAgent) else Memory
@@ -186,14 +190,14 @@ def memory_from_list(agent: AnyAgent, data: Any) -> Memory | MemoryManager | Non
 
 
 def as_json(value: Any) -> Any:
-    """An answer as JSON; what has no JSON form, as its text."""
+    """An answer as JSON; values without a JSON form become text."""
     from pydantic_core import to_jsonable_python  # noqa: PLC0415 - see `import tinyagent`
 
     return to_jsonable_python(value, fallback=str, inf_nan_mode="strings")
 
 
 async def _apart(call: Callable[..., Awaitable[Any]], *args: Any, **kwargs: Any) -> Any:
-    """Await a call in a context of its own, in which no workflow is under way."""
+    """Await a call in a new context, outside the workflow."""
     awaited = cast("Any", call(*args, **kwargs))
     return await asyncio.create_task(awaited, context=contextvars.Context())
 
@@ -215,8 +219,8 @@ _serving: Executions | None = None
 
 
 def serve(executions: Executions | None) -> None:
-    """Take the runs of this process's queues; None: no more."""
-    global _serving  # noqa: PLW0603 - DBOS knows one instance a process, and a workflow by its name
+    """Execute the runs of this process's queues; None to stop."""
+    global _serving  # noqa: PLW0603 - DBOS has one instance a process, and finds a workflow by its name
     _serving = executions
 
 

@@ -24,16 +24,16 @@ _SHOWN = 200
 
 def visible(text: str, max_chars: int) -> str:
     """The text without invisible characters, in at most `max_chars`."""
-    seen = _visible(text).strip()
-    return seen if len(seen) <= max_chars else f"{seen[: max_chars - 1]}…"
+    cleaned = _visible(text).strip()
+    return cleaned if len(cleaned) <= max_chars else f"{cleaned[: max_chars - 1]}…"
 
 
 def bounded_schema(schema: Mapping[str, Any]) -> dict[str, Any] | None:
     """The schema for the model, or None if it is too long."""
     if len(json.dumps(schema, ensure_ascii=False)) > MAX_SCHEMA_CHARS:
         return None
-    shown: dict[str, Any] = {"properties": {}} | _all_visible(schema)
-    return tidy_schema(shown)
+    visible_schema: dict[str, Any] = {"properties": {}} | _all_visible(schema)
+    return tidy_schema(visible_schema)
 
 
 def _visible(text: str) -> str:

@@ -100,9 +100,9 @@ async def serve_mcp(
         return
     with _listen(host, port) as listener:
         bound = listener.getsockname()[1]
-        shown = f"[{host}]" if ":" in host else host
+        url_host = f"[{host}]" if ":" in host else host
         if ready is not None:
-            ready(f"http://{shown}:{bound}/mcp")
+            ready(f"http://{url_host}:{bound}/mcp")
         await _serve_http(server, listener)
 
 

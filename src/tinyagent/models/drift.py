@@ -91,8 +91,8 @@ def _lines(request: ModelRequest) -> Iterator[str]:
     """A request as readable lines: each part has a heading and indented lines."""
     parts = _comparable(request)
     for message in parts.pop("messages"):
-        answered = message.get("tool_call_id")
-        yield f"[{message['role']}]" if answered is None else f"[result of {answered}]"
+        result_of = message.get("tool_call_id")
+        yield f"[{message['role']}]" if result_of is None else f"[result of {result_of}]"
         content = message["content"]
         texts = [content] if isinstance(content, str) else map(_part_line, content)
         for text in texts:

@@ -153,7 +153,7 @@ class HttpEndpoint:
         import aiohttp  # noqa: PLC0415 - 0.2 s of CPU that `import tinyagent` does not pay
 
         session = await sessions.get()
-        sent = time.monotonic()
+        started = time.monotonic()
         payload = _to_json(body).encode(errors="replace")
         try:
             async with session.post(
@@ -173,7 +173,7 @@ class HttpEndpoint:
         except TimeoutError:
             raise ModelTimeout(
                 f"{self.where} did not answer: no data for {self._timeout:g} s"
-                f" ({time.monotonic() - sent:.0f} s after the request)"
+                f" ({time.monotonic() - started:.0f} s after the request)"
             ) from None
         except aiohttp.ClientConnectorError as error:
             raise ModelConnectionError(

@@ -53,8 +53,8 @@ class FallbackModel:
     @property
     def sees_images(self) -> bool | None:
         """Whether all of the models are known to see images; None if that is unknown."""
-        seen = [sees_images(model) for model in self._models]
-        return True if all(seen) else False if False in seen else None
+        visions = [sees_images(model) for model in self._models]
+        return True if all(visions) else False if False in visions else None
 
     async def complete(self, request: ModelRequest) -> ModelResponse:
         """The whole answer of the first model that gives one.
@@ -79,15 +79,15 @@ class FallbackModel:
         before it is void.
         """
         failures = _Failures()
-        begun = False
+        started = False
         for model in self._models:
-            if begun:
+            if started:
                 yield ModelDelta("", "restart")
-                begun = False
+                started = False
             try:
                 async with aclosing(model.stream(request)) as items:
                     async for item in items:
-                        begun = True
+                        started = True
                         yield item
                         if isinstance(item, ModelResponse):
                             return

@@ -48,8 +48,8 @@ class RecordedModel:
         mode: RecordingMode = "auto",
     ) -> None:
         if mode not in get_args(RecordingMode):
-            known = ", ".join(get_args(RecordingMode))
-            raise ConfigurationError(f"unknown mode {mode!r}; use one of: {known}")
+            modes = ", ".join(get_args(RecordingMode))
+            raise ConfigurationError(f"unknown mode {mode!r}; use one of: {modes}")
         self._path = Path(path)
         replays = mode == "replay" or (mode == "auto" and self._path.exists())
         self._source: _Replay | _Recorder = (
@@ -166,14 +166,14 @@ class _Replay:
         if key in self._waiting:
             count = sum(digest(each.request) == key for each in self._exchanges)
             return f"this request was recorded {_times(count)}, and is made once more"
-        left = [exchange.request for queue in self._waiting.values() for exchange in queue]
-        if not left:
+        remaining = [exchange.request for queue in self._waiting.values() for exchange in queue]
+        if not remaining:
             count = len(self._exchanges)
             return f"all {count} answers of the recording are used; this request is one more"
         return (
             "the request differs from the recorded one; undo the change, or record it again (delete"
             " the file, or use mode='record'):\n"
-            + difference(left[nearest(request, left)], request)
+            + difference(remaining[nearest(request, remaining)], request)
         )
 
 

@@ -118,15 +118,15 @@ class RemoteModel(ABC):
         means that everything streamed before it is void.
         """
         body = self.body(self._with_reasoning(request), stream=True)
-        begun = False
+        started = False
         async for attempt in attempts(self._retries):
             with attempt, without_key(self._endpoint.key, self._endpoint.variables):
-                if begun:
+                if started:
                     yield ModelDelta("", "restart")
-                    begun = False
+                    started = False
                 async with aclosing(self._stream_once(body)) as items:
                     async for item in items:
-                        begun = True
+                        started = True
                         yield item
                 return
 

@@ -146,8 +146,8 @@ def _tool_use(call: RawToolCall) -> dict[str, Any]:
 
 def _message_sse(response: ModelResponse) -> bytes:
     whole = _message_json(response)
-    begun: dict[str, Any] = {**whole, "content": [], "stop_reason": None}
-    events: list[dict[str, Any]] = [{"type": "message_start", "message": begun}, {"type": "ping"}]
+    opening: dict[str, Any] = {**whole, "content": [], "stop_reason": None}
+    events: list[dict[str, Any]] = [{"type": "message_start", "message": opening}, {"type": "ping"}]
     written = iter(response.tool_calls)
     start: dict[str, Any]
     for index, block in enumerate(whole["content"]):

@@ -57,12 +57,12 @@ class MockServer(HttpServer):
 
 def one_after_the_other(answers: Iterable[_T]) -> Callable[[Any], _T]:
     """A script from a list: one answer for each request; after the end the last one is repeated."""
-    left = list(answers)
+    remaining = list(answers)
     position = -1
 
     def answer(_request: Any) -> _T:
         nonlocal position
-        position = min(position + 1, len(left) - 1)
-        return left[position]
+        position = min(position + 1, len(remaining) - 1)
+        return remaining[position]
 
     return answer

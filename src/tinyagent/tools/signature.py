@@ -45,11 +45,11 @@ def bind_arguments(
     names = list(_properties(tool.json_schema))
     if len(args) > len(names):
         raise ToolArgumentsError(f"{len(args)} arguments by place, at most {len(names)} are taken")
-    given = dict(zip(names, args, strict=False))
-    twice = sorted(given.keys() & kwargs.keys())
+    by_name = dict(zip(names, args, strict=False))
+    twice = sorted(by_name.keys() & kwargs.keys())
     if twice:
         raise ToolArgumentsError(f"{', '.join(twice)} is given both by place and by name")
-    return {**given, **kwargs}
+    return {**by_name, **kwargs}
 
 
 def _properties(schema: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -57,38 +57,38 @@ def _properties(schema: Mapping[str, Any]) -> Mapping[str, Any]:
     return properties
 
 
-def _parameters(schema: Mapping[str, Any], known: Mapping[str, Any]) -> list[str]:
+def _parameters(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> list[str]:
     required = schema.get("required", ())
-    shown: list[str] = []
+    declarations: list[str] = []
     for name, part in _properties(schema).items():
-        text = f"{name}: {_type(part, known)}"
+        text = f"{name}: {_type(part, definitions)}"
         if name not in required:
             text += f" = {part.get('default')!r}"
-        shown.append(text)
-    return shown
+        declarations.append(text)
+    return declarations
 
 
-def _named(schema: Mapping[str, Any], known: Mapping[str, Any]) -> Mapping[str, Any]:
+def _named(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Mapping[str, Any]:
     """The schema that a `$ref` names, or the schema itself."""
     reference = str(schema.get("$ref", ""))
-    target: Mapping[str, Any] = known.get(reference.rpartition("/")[2], schema)
+    target: Mapping[str, Any] = definitions.get(reference.rpartition("/")[2], schema)
     return target if reference else schema
 
 
-def _type(schema: Mapping[str, Any], known: Mapping[str, Any]) -> str:
+def _type(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> str:
     """The Python type of a JSON Schema, simplified to one line."""
-    schema = _named(schema, known)
+    schema = _named(schema, definitions)
     if "enum" in schema:
         return f"Literal[{', '.join(repr(value) for value in schema['enum'])}]"
     for key in ("anyOf", "oneOf"):
         if key in schema:
-            return " | ".join(dict.fromkeys(_type(option, known) for option in schema[key]))
+            return " | ".join(dict.fromkeys(_type(option, definitions) for option in schema[key]))
     kind = schema.get("type", "")
     several = as_array(kind)
     if several is not None:
         return " | ".join(_TYPES.get(str(name), "Any") for name in several)
     if kind == "array" and isinstance(schema.get("items"), Mapping):
-        return f"list[{_type(schema['items'], known)}]"
+        return f"list[{_type(schema['items'], definitions)}]"
     return _TYPES.get(str(kind), "Any")
 
 
@@ -104,21 +104,21 @@ def _result(tool: Tool) -> str:
 
 def _described(tool: Tool, doc: str) -> str:
     """The docstring, with a description of each parameter."""
-    known = tool.json_schema.get("$defs", {})
+    definitions = tool.json_schema.get("$defs", {})
     lines = [
         f"    {name}: {text}"
         for name, schema in _properties(tool.json_schema).items()
-        if (text := "; ".join(_remarks(schema, known)))
+        if (text := "; ".join(_remarks(schema, definitions)))
     ]
     return doc if not lines else "\n".join([doc, "", "Args:", *lines])
 
 
-def _remarks(schema: Mapping[str, Any], known: Mapping[str, Any]) -> Iterator[str]:
+def _remarks(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Iterator[str]:
     """The description of a parameter, and the fields of the objects that it holds."""
     if schema.get("description"):
         yield str(schema["description"])
     parts = [schema, schema.get("items", {}), *schema.get("anyOf", ())]
     for part in parts:
-        fields = _parameters(_named(part, known), known) if "$ref" in part else []
+        fields = _parameters(_named(part, definitions), definitions) if "$ref" in part else []
         if fields:
             yield f"a dict with {', '.join(fields)}"

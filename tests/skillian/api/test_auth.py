@@ -5,7 +5,7 @@ from pydantic import ValidationError
 from starlette.types import Message, Receive, Scope, Send
 from tests.skillian.api.conftest import KEYS, Client, Serve
 
-from skillian.api.auth import Gate, check_address, is_loopback
+from skillian.api.auth import Access, check_address, is_loopback
 from skillian.api.limits import MAX_BUCKETS, Buckets
 from skillian.errors import SkillianError
 from skillian.settings import Settings
@@ -117,7 +117,7 @@ async def test_a_websocket_needs_a_key_too() -> None:
 
     sent: list[Message] = []
     scope: Scope = {"type": "websocket", "path": "/ws", "headers": [], "extensions": {}}
-    await Gate(inside, Settings(api_keys=KEYS))(scope, receive, send)
+    await Access(inside, Settings(api_keys=KEYS))(scope, receive, send)
     assert (sent[0]["type"], sent[0]["status"]) == ("websocket.http.response.start", 401)
 
 
@@ -139,7 +139,7 @@ async def test_what_a_browser_fetches_for_another_site_is_refused(serve: Serve, 
 
 
 @pytest.mark.parametrize("origin", ["http://[", "http://[::1", "//]["])
-async def test_an_origin_that_is_no_url_is_refused(serve: Serve, origin: str) -> None:
+async def test_an_origin_that_is_not_a_url_is_refused(serve: Serve, origin: str) -> None:
     async with serve(api_keys=KEYS[0]) as client:
         for path in ("/ui/", "/ui/login", "/ui/_nicegui/x", "/sessions"):
             async with client.get(path, headers={"Origin": origin}) as answer:
@@ -150,7 +150,7 @@ async def through(scope: Scope, receive: Receive, send: Send) -> None:
     await send({"type": "http.response.start", "status": 200, "headers": []})
 
 
-async def status(gate: Gate, path: str, address: str, **headers: str) -> int:
+async def status(gate: Access, path: str, address: str, **headers: str) -> int:
     sent: list[Message] = []
 
     async def receive() -> Message:
@@ -172,7 +172,7 @@ async def status(gate: Gate, path: str, address: str, **headers: str) -> int:
 
 
 async def test_an_address_that_is_refused_often_locks_out_nobody_else() -> None:
-    gate = Gate(through, Settings(api_keys=",".join(KEYS), requests_per_minute=5))  # type: ignore[arg-type]
+    gate = Access(through, Settings(api_keys=",".join(KEYS), requests_per_minute=5))  # type: ignore[arg-type]
     bad, good = {"authorization": "Bearer no"}, {"authorization": f"Bearer {KEYS[0]}"}
     assert [await status(gate, "/sessions", "10.0.0.1", **bad) for _ in range(6)] == [401] * 5 + [
         429
@@ -186,7 +186,7 @@ async def test_an_address_that_is_refused_often_locks_out_nobody_else() -> None:
 
 
 async def test_what_needs_no_key_is_counted_for_its_address() -> None:
-    gate = Gate(through, Settings(api_keys=",".join(KEYS), requests_per_minute=5))  # type: ignore[arg-type]
+    gate = Access(through, Settings(api_keys=",".join(KEYS), requests_per_minute=5))  # type: ignore[arg-type]
     for path in ("/ready", "/openapi.json", "/ui/login", "/"):
         asked = [await status(gate, path, f"2001:db8:0:{len(path)}::{n}") for n in range(6)]
         assert asked == [200] * 5 + [429], path  # one network, one bucket

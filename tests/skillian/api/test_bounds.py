@@ -89,7 +89,7 @@ def test_looking_at_a_body_takes_time_in_its_proportion(part: bytes) -> None:
     assert seconds(8 * MIB) < 24 * seconds(MIB) + 0.05
 
 
-async def test_a_request_out_of_its_bounds_is_told_so(serve: Serve) -> None:
+async def test_a_request_out_of_its_bounds_is_refused(serve: Serve) -> None:
     body = b'{"filters": ' + b"[" * (MAX_DEPTH + 1)
     headers = {"Content-Type": "application/json"}
     async with serve() as client:

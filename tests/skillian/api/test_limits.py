@@ -8,7 +8,8 @@ import pytest
 from starlette.types import Message, Receive, Scope, Send
 from tests.skillian.api.conftest import KEYS, Client, Serve
 
-from skillian.api.limits import Bounded, Buckets
+from skillian.api.bounds import Bounded
+from skillian.api.limits import Buckets, Slots
 from skillian.api.problems import ProblemError, SlowClient
 
 LIMIT = 2000
@@ -51,7 +52,7 @@ async def test_a_body_that_is_not_declared_as_json_is_refused(client: Client, ki
 @pytest.mark.parametrize(
     "body", [b"{", b"\xff", b"[" * 100_000, b'{"message": ' + b"9" * 5000 + b"}", b"\x00", b"null"]
 )
-async def test_what_is_no_json_is_refused(client: Client, body: bytes) -> None:
+async def test_a_body_that_is_not_json_is_refused(client: Client, body: bytes) -> None:
     headers = {"Content-Type": "application/json; charset=utf-8"}
     async with client.post("/chat", data=body, headers=headers) as answer:
         assert answer.status in {400, 422}
@@ -94,7 +95,7 @@ def test_a_bucket_fills_again(monkeypatch: pytest.MonkeyPatch) -> None:
         buckets.take("a")
 
 
-def test_a_limit_of_0_is_none() -> None:
+def test_a_limit_of_0_means_no_limit() -> None:
     buckets = Buckets(0)
     for _ in range(10_000):
         buckets.take("a")
@@ -134,7 +135,7 @@ async def test_a_client_that_does_not_read_is_left() -> None:
         await Bounded(answers, LIMIT, send_seconds=0.01)(SCOPE, receive, send)
 
 
-async def test_of_a_client_that_goes_early_nothing_is_asked() -> None:
+async def test_a_client_that_disconnects_early_starts_nothing() -> None:
     async def receive() -> Message:
         return {"type": "http.disconnect"}
 
@@ -176,7 +177,7 @@ async def test_a_refused_body_that_was_read_is_not_waited_for() -> None:
 
 
 async def test_a_refused_body_without_an_end_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("skillian.api.limits.DISCARD_BYTES", 20 * LIMIT)
+    monkeypatch.setattr("skillian.api.bounds.DISCARD_BYTES", 20 * LIMIT)
     received = 0
 
     async def receive() -> Message:
@@ -189,3 +190,12 @@ async def test_a_refused_body_without_an_end_is_left(monkeypatch: pytest.MonkeyP
 
     await Bounded(answers, LIMIT)(SCOPE, receive, send)
     assert received == 22
+
+
+def test_slots_are_given_back() -> None:
+    slots = Slots(1)
+    with slots.taken(), pytest.raises(ProblemError, match="in progress"):
+        slots.check()
+    with pytest.raises(KeyError), slots.taken():
+        raise KeyError
+    assert slots.free == 1

@@ -55,7 +55,7 @@ async def test_a_request_is_logged_without_what_was_said(
         assert text not in everything
 
 
-async def test_what_nobody_has_foreseen_is_told_as_a_problem_and_logged(
+async def test_an_unexpected_error_is_a_problem_and_logged(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     async def fails(scope: Scope, receive: Receive, send: Send) -> None:
@@ -81,7 +81,7 @@ async def test_what_nobody_has_foreseen_is_told_as_a_problem_and_logged(
     assert "ZeroDivisionError" in caplog.text
 
 
-async def test_a_client_that_does_not_read_is_a_line_in_the_log(
+async def test_a_client_that_does_not_read_is_logged(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     async def slow(scope: Scope, receive: Receive, send: Send) -> None:

@@ -45,7 +45,7 @@ async def test_what_was_sent_is_not_repeated(client: Client) -> None:
     assert "another" not in text
 
 
-async def test_a_method_that_is_not_taken_is_told_with_those_that_are(client: Client) -> None:
+async def test_a_wrong_method_is_answered_with_the_allowed_ones(client: Client) -> None:
     async with client.request("PUT", "/chat") as answer:
         assert (answer.status, answer.headers["Allow"]) == (405, "POST")
         assert (await answer.json())["code"] == "method_not_allowed"

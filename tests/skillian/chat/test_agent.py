@@ -59,7 +59,7 @@ async def test_the_planted_faults_are_found(sources: Path) -> None:
     assert (first["key"]["period"], first["rows_a"], first["rows_b"]) == ("2024004", 40, 80)
 
 
-async def test_a_wrong_name_is_mended_on_the_way(skills: SkillRegistry) -> None:
+async def test_a_wrong_name_is_corrected(skills: SkillRegistry) -> None:
     wrong: dict[str, Any] = {
         "source_a": "fi_reports",
         "source_b": "bpc_reporting",

@@ -5,10 +5,10 @@ from typing import Any
 
 from pydantic import BaseModel
 from tests.skillian.chat.test_turns import all_of
+from tests.skillian.chat.turn_agents import local_turns
 
 from skillian.chat.agent import Agent
 from skillian.chat.approvals import ApprovalGiven, Approvals, ApprovalWanted
-from skillian.chat.turns import TurnRunner
 from skillian.skills.registry import SkillRegistry
 from skillian.skills.skill import Skill, SkillTool, in_session
 from skillian.storage import SessionStore, TurnEvent
@@ -42,9 +42,9 @@ async def answered(store: SessionStore, decision: Decision) -> tuple[Posting, li
     """A turn whose call is answered as soon as it is told of."""
     posting, approvals = Posting(), Approvals()
     session = (await store.create("me")).id
-    runner = TurnRunner(lambda: posting.agent(approvals), store, approvals=approvals)
+    turns = local_turns(lambda: posting.agent(approvals), store, approvals=approvals)
     events = list[TurnEvent]()
-    async for event in runner.run_turn(session, "me", "Post x"):
+    async for event in turns.run(session, "me", "Post x"):
         events.append(event)
         if event.type == "approval_wanted":
             assert posting.posted == []
@@ -53,7 +53,7 @@ async def answered(store: SessionStore, decision: Decision) -> tuple[Posting, li
     return posting, events
 
 
-async def test_a_call_waits_for_a_yes(store: SessionStore) -> None:
+async def test_a_call_waits_for_approval(store: SessionStore) -> None:
     posting, events = await answered(store, Decision(approved=True))
     assert posting.posted == ["x"]
     kinds = [event.type for event in events if event.type not in {"delta", "model_finished"}]
@@ -65,7 +65,7 @@ async def test_a_call_waits_for_a_yes(store: SessionStore) -> None:
     assert wanted == {"id": "c1", "tool": "post", "args": {"text": "x"}}
 
 
-async def test_a_no_and_its_reason_are_what_the_model_reads(store: SessionStore) -> None:
+async def test_the_model_reads_a_refusal_with_its_reason(store: SessionStore) -> None:
     posting, events = await answered(store, Decision(approved=False, reason="not today"))
     assert posting.posted == []
     told = {event.type: event.data for event in events}
@@ -74,20 +74,20 @@ async def test_a_no_and_its_reason_are_what_the_model_reads(store: SessionStore)
     assert told["tool_finished"]["is_error"]
 
 
-async def test_without_anybody_to_ask_the_answer_is_no(store: SessionStore) -> None:
+async def test_without_anybody_to_ask_a_call_is_refused(store: SessionStore) -> None:
     for approvals in (None, Approvals()):
         posting = Posting()
-        runner = TurnRunner(lambda made=posting, one=approvals: made.agent(one), store)  # type: ignore[misc]
+        turns = local_turns(lambda made=posting, one=approvals: made.agent(one), store)  # type: ignore[misc]
         session = (await store.create("me")).id
-        events = await all_of(runner.run_turn(session, "me", "Post x"))
+        events = await all_of(turns.run(session, "me", "Post x"))
         assert posting.posted == []
         assert "approval_wanted" not in {event.type for event in events}
 
 
-async def test_nobody_who_answers_in_time_is_a_no() -> None:
+async def test_an_approval_that_nobody_answers_is_refused() -> None:
     told = list[ApprovalWanted | ApprovalGiven]()
     approvals = Approvals(seconds=0.01)
-    with in_session("s"), approvals.heard("s"):
+    with in_session("s"), approvals.possible("s"):
         decision = await approvals.ask(CALL, told.append)
     assert (decision.approved, decision.reason) == (False, "nobody answered in time")
     assert told == [ApprovalWanted(CALL), ApprovalGiven(CALL, decision)]
@@ -96,7 +96,7 @@ async def test_nobody_who_answers_in_time_is_a_no() -> None:
 
 async def test_a_turn_that_is_cancelled_waits_no_more() -> None:
     approvals, is_asked = Approvals(), asyncio.Event()
-    with in_session("s"), approvals.heard("s"):
+    with in_session("s"), approvals.possible("s"):
         asking = asyncio.create_task(approvals.ask(CALL, lambda _: is_asked.set()))
         await is_asked.wait()
         asking.cancel()
@@ -104,13 +104,14 @@ async def test_a_turn_that_is_cancelled_waits_no_more() -> None:
     assert not approvals.answer("s", "c1", Decision(approved=True))
 
 
-def test_a_turn_that_ends_late_does_not_take_its_hearing_from_the_next() -> None:
-    approvals = Approvals()
-    first, second = approvals.heard("s"), approvals.heard("s", put_away=True)
-    first.__enter__()
-    assert not approvals.puts_away("s")
-    second.__enter__()
-    first.__exit__(None, None, None)
-    assert approvals.puts_away("s")
-    second.__exit__(None, None, None)
-    assert not approvals.puts_away("s")
+async def test_a_turn_that_ends_late_does_not_stop_the_next_from_asking() -> None:
+    approvals, is_asked = Approvals(), asyncio.Event()
+    with in_session("s"), approvals.possible("s"):
+        with approvals.possible("s"):
+            pass
+        asking = asyncio.create_task(approvals.ask(CALL, lambda _: is_asked.set()))
+        await is_asked.wait()
+        assert approvals.answer("s", "c1", Decision(approved=True))
+        assert (await asking).approved
+    with in_session("s"):
+        assert not (await approvals.ask(CALL, lambda _: None)).approved

@@ -45,7 +45,7 @@ async def test_long_text_does_not_wait_for_its_time() -> None:
     assert len(lengths) >= 3
 
 
-def test_pieces_of_one_text_are_joined_and_no_others() -> None:
+def test_only_pieces_of_one_text_are_joined() -> None:
     pieces: list[Event] = [
         TextDelta(1, "a"),
         TextDelta(1, "b"),
@@ -60,7 +60,7 @@ def test_pieces_of_one_text_are_joined_and_no_others() -> None:
     assert joined(pieces) == [TextDelta(1, "ab"), *pieces[2:]]
 
 
-async def test_what_is_no_text_comes_at_once_with_the_text_before_it() -> None:
+async def test_an_event_other_than_text_comes_at_once_with_the_text_before_it() -> None:
     released = asyncio.Event()
 
     async def stream() -> AsyncGenerator[Event, None]:
@@ -77,7 +77,7 @@ async def test_what_is_no_text_comes_at_once_with_the_text_before_it() -> None:
         assert await batches.next() == []
 
 
-async def test_a_failure_comes_after_what_came_before_it() -> None:
+async def test_an_error_comes_after_the_events_before_it() -> None:
     async def stream() -> AsyncGenerator[Event, None]:
         yield StepStarted(1)
         raise KeyError("x")

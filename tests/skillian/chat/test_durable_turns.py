@@ -13,17 +13,18 @@ import pytest
 from tests.skillian.chat.test_approvals import Posting
 from tests.skillian.chat.test_turns import all_of, said
 from tests.skillian.chat.turn_agents import ToolAgent, echo
+from tests.support.waits import soon
 
-from skillian.chat import durable_turns, durable_work
+from skillian.chat import durable_turns
 from skillian.chat.approvals import Approvals
-from skillian.chat.durable_turns import TURN, DurableTurns
-from skillian.chat.durable_work import DurableWork, runs_url
-from skillian.chat.sessions import follow
-from skillian.chat.turns import TurnRunner
+from skillian.chat.durable_turns import TURN, DurableTurns, runs_url
+from skillian.chat.turns import TurnWork, follow
+from skillian.errors import UnavailableError
 from skillian.storage import (
     CANCELLED,
     SessionNotFound,
     SessionStore,
+    StoreUnavailable,
     TooManyWaiting,
     TurnEvent,
     TurnLost,
@@ -46,8 +47,8 @@ Open = Callable[..., AbstractAsyncContextManager[DurableTurns]]
 
 @pytest.fixture(autouse=True)
 def _quickly(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(durable_work, "_TEND_SECONDS", 0.1)
-    monkeypatch.setattr(durable_work, "_DRAIN_SECONDS", 0.1)
+    monkeypatch.setattr(durable_turns, "_TEND_SECONDS", 0.1)
+    monkeypatch.setattr(durable_turns, "_DRAIN_SECONDS", 0.1)
 
 
 @pytest.fixture
@@ -58,10 +59,8 @@ def opened(store: SessionStore, url: str) -> Open:
     async def open_turns(
         agent: Any, approvals: Approvals | None = None
     ) -> AsyncGenerator[DurableTurns]:
-        runner = TurnRunner(lambda: agent, store, approvals=approvals)
-        work = DurableWork(url)
-        turns = DurableTurns(work, runner, store, 4)
-        async with work:
+        work = TurnWork(lambda: agent, store, approvals=approvals)
+        async with DurableTurns(work, url, 4) as turns:
             yield turns
 
     return open_turns
@@ -94,17 +93,17 @@ class Hanging:
         self.tool = wait
 
 
-async def test_a_turn_is_told_as_any_other(
+async def test_a_durable_turn_has_the_events_of_any_turn(
     store: SessionStore, opened: Open, tmp_path: Path
 ) -> None:
     session = (await store.create("me")).id
     async with opened(ToolAgent(echo)) as turns:
         for question in ("First", "Second"):
-            events = await all_of(turns.run_turn(session, "me", question))
+            events = await all_of(turns.run(session, "me", question))
             assert [event.type for event in events] == TOLD
             assert events[6].data["content"] == f"Re: {question}"
         with pytest.raises(SessionNotFound):
-            await all_of(turns.run_turn(session, "you", "Hello"))
+            await all_of(turns.run(session, "you", "Hello"))
     assert_private(tmp_path)
     stored = await store.events(session)
     assert [event.number for event in stored] == list(range(1, 17))
@@ -118,10 +117,10 @@ async def test_a_turn_is_told_as_any_other(
     ]
 
 
-async def test_who_leaves_leaves_the_turn_to_itself(store: SessionStore, opened: Open) -> None:
+async def test_leaving_a_durable_turn_leaves_it_running(store: SessionStore, opened: Open) -> None:
     session = (await store.create("me")).id
     async with opened(ToolAgent(echo)) as turns:
-        events = turns.run_turn(session, "me", "Hello")
+        events = turns.run(session, "me", "Hello")
         await anext(events)
         await events.aclose()
         told = await all_of(follow(store, session, "me"))
@@ -132,7 +131,7 @@ async def test_a_cancelled_turn_ends_and_its_tool_stops(store: SessionStore, ope
     session = (await store.create("me")).id
     hanging = Hanging(idempotent=True)
     async with opened(ToolAgent(hanging.tool)) as turns:
-        reading = asyncio.create_task(all_of(turns.run_turn(session, "me", "Hello")))
+        reading = asyncio.create_task(all_of(turns.run(session, "me", "Hello")))
         await asyncio.wait_for(hanging.at_work.wait(), SECONDS)
         await turns.cancel(session)
         events = await reading
@@ -140,7 +139,7 @@ async def test_a_cancelled_turn_ends_and_its_tool_stops(store: SessionStore, ope
         assert events[-2].data == {"type": "cancelled", "message": CANCELLED}
         await asyncio.wait_for(hanging.stopped.wait(), SECONDS)
         await turns.cancel(session)  # there is nothing any more
-        after = await all_of(turns.run_turn(session, "me", "Again"))
+        after = await all_of(turns.run(session, "me", "Again"))
     assert after[-2].data["content"] == "Re: Again"
     assert said(await store.messages(session)) == ["Hello", CANCELLED, "Again", "", "Re: Again"]
 
@@ -151,10 +150,10 @@ async def test_a_session_that_is_deleted_while_its_turn_waits_leaves_no_run(
     session = (await store.create("me")).id
     posting, approvals = Posting(), Approvals()
     async with opened(posting.agent(approvals), approvals) as turns:
-        async for event in turns.run_turn(session, "me", "Post x"):
+        async for event in turns.run(session, "me", "Post x"):
             if event.type == "approval_wanted":
                 break
-        runs = turns._work.runs
+        runs = turns.runs
         await runs.wait(f"{session}-1", timeout=SECONDS)
         await store.delete("me", session)
         async with asyncio.timeout(SECONDS):
@@ -163,7 +162,11 @@ async def test_a_session_that_is_deleted_while_its_turn_waits_leaves_no_run(
     assert posting.posted == []
 
 
-async def test_an_owner_cannot_have_more_waiting_than_there_is_room_for(
+async def queued(turns: DurableTurns) -> bool:
+    return bool(await turns.runs.list(state="queued", agent=TURN, tags={"owner": "me"}))
+
+
+async def test_an_owner_has_a_limit_of_queued_turns(
     store: SessionStore, opened: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(durable_turns, "MAX_WAITING", 1)
@@ -172,12 +175,12 @@ async def test_an_owner_cannot_have_more_waiting_than_there_is_room_for(
     hanging.calls = -10  # all of them stand still
     async with opened(ToolAgent(hanging.tool)) as turns:
         for session in sessions[:5]:  # four are worked on, and one waits
-            await anext(turns.run_turn(session, "me", "Hello"))
+            await anext(turns.run(session, "me", "Hello"))
             async with asyncio.timeout(SECONDS):
-                while session != sessions[4] and await turns._work.waiting(TURN, "me", 1):  # noqa: ASYNC110 - as above
+                while session != sessions[4] and await queued(turns):  # noqa: ASYNC110 - as above
                     await asyncio.sleep(0.02)
         with pytest.raises(TooManyWaiting, match="1 of your turns"):
-            await anext(turns.run_turn(sessions[5], "me", "Hello"))
+            await anext(turns.run(sessions[5], "me", "Hello"))
     assert await store.messages(sessions[5]) == []
 
 
@@ -191,10 +194,10 @@ async def test_a_turn_that_cannot_be_worked_on_does_not_hold_up_its_session(
 
     async with opened(ToolAgent(echo)) as turns:
         with monkeypatch.context() as broken:
-            broken.setattr(TurnRunner, "go_on", fail)
-            events = await asyncio.wait_for(all_of(turns.run_turn(session, "me", "Hi")), SECONDS)
+            broken.setattr(TurnWork, "go_on", fail)
+            events = await asyncio.wait_for(all_of(turns.run(session, "me", "Hi")), SECONDS)
         assert [event.type for event in events] == ["turn_started", "turn_failed", "turn_ended"]
-        after = await all_of(turns.run_turn(session, "me", "Again"))
+        after = await all_of(turns.run(session, "me", "Again"))
     assert after[-2].data["content"] == "Re: Again"
 
 
@@ -206,7 +209,7 @@ async def test_a_run_that_is_cancelled_from_outside_ends_its_turn(
     session = (await store.create("me")).id
     hanging = Hanging(idempotent=True)
     async with opened(ToolAgent(hanging.tool)) as turns:
-        reading = asyncio.create_task(all_of(turns.run_turn(session, "me", "Hello")))
+        reading = asyncio.create_task(all_of(turns.run(session, "me", "Hello")))
         await asyncio.wait_for(hanging.at_work.wait(), SECONDS)
         async with DurableRuns(runs_url(url)) as runs:
             [run] = await runs.list()
@@ -219,7 +222,7 @@ async def test_a_deleted_session_ends_its_turn(store: SessionStore, opened: Open
     session = (await store.create("me")).id
     hanging = Hanging(idempotent=True)
     async with opened(ToolAgent(hanging.tool)) as turns:
-        reading = asyncio.create_task(all_of(turns.run_turn(session, "me", "Hello")))
+        reading = asyncio.create_task(all_of(turns.run(session, "me", "Hello")))
         await asyncio.wait_for(hanging.at_work.wait(), SECONDS)
         await store.delete("me", session)
         with pytest.raises(TurnLost):
@@ -228,14 +231,14 @@ async def test_a_deleted_session_ends_its_turn(store: SessionStore, opened: Open
 
 
 @pytest.mark.parametrize("idempotent", [True, False])
-async def test_a_call_that_was_begun_is_made_again_only_where_it_may(
+async def test_a_call_that_was_begun_is_made_again_only_if_idempotent(
     store: SessionStore, opened: Open, *, idempotent: bool
 ) -> None:
     session = (await store.create("me")).id
     hanging = Hanging(idempotent=idempotent)
     agent = ToolAgent(hanging.tool)
     async with opened(agent) as turns:
-        reading = asyncio.create_task(all_of(turns.run_turn(session, "me", "Hello")))
+        reading = asyncio.create_task(all_of(turns.run(session, "me", "Hello")))
         await asyncio.wait_for(hanging.at_work.wait(), SECONDS)
     # The process ends in order, but the call does not: the turn is left.
     assert hanging.stopped.is_set()
@@ -248,13 +251,13 @@ async def test_a_call_that_was_begun_is_made_again_only_where_it_may(
         assert result == "Hello"
     else:
         assert result == (
-            "Error: wait was begun, and what came of it is not known; it was not called again"
+            "Error: wait was begun, and its result is not known; it was not called again"
         )
     assert len(agent.model.requests) == 2
 
 
 @pytest.mark.parametrize("approved", [True, False])
-async def test_a_turn_waits_for_a_yes_in_no_process(
+async def test_a_turn_waits_for_approval_in_no_process(
     store: SessionStore, opened: Open, *, approved: bool
 ) -> None:
     session = (await store.create("me")).id
@@ -262,7 +265,7 @@ async def test_a_turn_waits_for_a_yes_in_no_process(
     agent = posting.agent(approvals)
     told = list[TurnEvent]()
     async with opened(agent, approvals) as turns:
-        events = turns.run_turn(session, "me", "Post x")
+        events = turns.run(session, "me", "Post x")
         async for event in events:
             told.append(event)
             if event.type == "approval_wanted":
@@ -293,7 +296,7 @@ async def test_nobody_answers_in_time(
     session = (await store.create("me")).id
     posting, approvals = Posting(), Approvals()
     async with opened(posting.agent(approvals), approvals) as turns:
-        events = await asyncio.wait_for(all_of(turns.run_turn(session, "me", "Post x")), SECONDS)
+        events = await asyncio.wait_for(all_of(turns.run(session, "me", "Post x")), SECONDS)
     given = next(event.data for event in events if event.type == "approval_given")
     assert given == {"id": "c1", "approved": False, "reason": "nobody answered in time"}
     assert posting.posted == []
@@ -303,3 +306,50 @@ def assert_private(folder: Path) -> None:
     """What was said is nobody else's business."""
     files = [file for file in folder.glob("*-runs.db*") if file.is_file()]
     assert all(stat.S_IMODE(file.stat().st_mode) == 0o600 for file in files)
+
+
+@pytest.mark.parametrize(
+    ("store_url", "expected"),
+    [
+        ("sqlite:///skillian.db", "sqlite:///skillian-runs.db"),
+        ("sqlite:////a.b/sessions", "sqlite:////a.b/sessions-runs"),
+        ("postgresql+psycopg://me:p%40ss@host/db", "postgresql://me:p%40ss@host/db"),
+        ("postgres://host/db", "postgresql://host/db"),
+    ],
+)
+def test_the_runs_are_next_to_the_sessions(store_url: str, expected: str) -> None:
+    assert runs_url(store_url) == expected
+
+
+async def test_a_failure_does_not_end_what_is_done_every_few_seconds(
+    opened: Open, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(durable_turns, "_TEND_SECONDS", 0.01)
+    faults = [StoreUnavailable("away"), RuntimeError("strange")]
+    rounds = 0
+
+    async def fail(_: DurableTurns) -> None:
+        if faults:
+            raise faults.pop(0)
+
+    async def count(_: DurableTurns) -> None:
+        nonlocal rounds
+        rounds += 1
+
+    monkeypatch.setattr(DurableTurns, "_forget", fail)
+    monkeypatch.setattr(DurableTurns, "_settle", count)
+    async with opened(ToolAgent(echo)):
+        await soon(lambda: rounds >= 3, 60)
+    assert faults == []
+    messages = [record.getMessage() for record in caplog.records if record.name == "skillian"]
+    failed = "durable turns cannot be tended"
+    assert messages == [f"{failed}: StoreUnavailable", failed]
+
+
+def test_without_the_extra_the_error_names_it(
+    store: SessionStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(durable_turns, "find_spec", lambda _: None)
+    work = TurnWork(lambda: ToolAgent(echo), store)
+    with pytest.raises(UnavailableError, match=r"pip install '\.\[durable\]'"):
+        DurableTurns(work, "sqlite:///a.db", 1)

@@ -32,7 +32,7 @@ async def test_the_offline_planner_answers_each_of_them(tmp_path: Path) -> None:
             assert response.tool_calls_made, question
 
 
-async def test_one_source_is_compared_with_nothing(tmp_path: Path) -> None:
+async def test_a_single_source_has_no_comparison(tmp_path: Path) -> None:
     found = await described(write_demo(tmp_path))
     assert example_questions(found[:1]) == (
         "Which sources are there?",

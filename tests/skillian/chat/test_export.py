@@ -33,7 +33,7 @@ def test_a_session_reads_from_top_to_bottom() -> None:
     assert places == sorted(places)
 
 
-def test_what_was_said_cannot_leave_its_fence() -> None:
+def test_a_message_cannot_leave_its_fence() -> None:
     said = "```\n# Not a heading\n`````\n[link](http://example.com)"
     text = session_markdown(exported({"role": "user", "content": said}))
     assert f"``````text\n{said}\n``````" in text

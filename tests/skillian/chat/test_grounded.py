@@ -67,7 +67,7 @@ def properties(request: ModelRequest, tool: str) -> dict[str, Any]:
         (ASK, {"company": None}),
     ],
 )
-async def test_a_value_of_question_or_catalogue_is_asked_for(
+async def test_a_value_of_the_question_or_the_catalogue_is_allowed(
     opened: Opened, question: str, filters: dict[str, Any]
 ) -> None:
     result = await result_of(
@@ -85,7 +85,7 @@ async def test_a_value_of_question_or_catalogue_is_asked_for(
         {"period": {"ne": ["2024001", "2030001"]}},
     ],
 )
-async def test_a_value_from_nowhere_is_refused_with_the_reason(
+async def test_an_invented_value_is_refused_with_the_reason(
     opened: Opened, filters: dict[str, Any]
 ) -> None:
     call = scripted_call("compare_sources", **BOTH, filters=filters)
@@ -109,7 +109,7 @@ async def test_a_value_of_the_conversation_is_known_and_a_refused_one_is_not(
     assert "rows" in await result_of(opened, "Now show it", right, conversation)
 
 
-async def test_the_schemas_are_narrowed_to_what_the_question_is_plain_about(
+async def test_the_schemas_are_narrowed_to_the_names_in_the_question(
     opened: Opened,
 ) -> None:
     model = ScriptedModel(["Done."])
@@ -122,9 +122,7 @@ async def test_the_schemas_are_narrowed_to_what_the_question_is_plain_about(
 
 
 @pytest.mark.parametrize("question", ["Hello", "Compare fi_reports and bpc", f"{ASK} in Atlantis"])
-async def test_where_the_question_is_not_plain_the_schemas_stay(
-    opened: Opened, question: str
-) -> None:
+async def test_an_unclear_question_leaves_the_schemas(opened: Opened, question: str) -> None:
     model = ScriptedModel(["Done."])
     await Agent(model, *opened).process(question)
     assert "enum" not in properties(model.requests[0], "compare_sources")["source_a"]

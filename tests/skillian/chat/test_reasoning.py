@@ -6,10 +6,9 @@ import json
 from collections.abc import AsyncGenerator
 
 import pytest
-from tests.skillian.chat.turn_agents import echo
+from tests.skillian.chat.turn_agents import echo, local_turns
 
 from skillian.chat.conversation import MAX_PARTS_CHARACTERS, Conversation, as_stored
-from skillian.chat.turns import TurnRunner
 from skillian.storage import SessionStore
 from tinyagent import AnthropicModel, Event, Message, Model, OpenAIModel, ReactAgent, Text
 from tinyagent.core import Opaque, Reasoning
@@ -55,14 +54,14 @@ def _model(provider: str, server: StrictServer, patch: pytest.MonkeyPatch) -> Mo
 
 
 @pytest.mark.parametrize("provider", NAMES)
-async def test_the_next_turn_brings_the_reasoning_back(
+async def test_the_next_turn_has_the_reasoning(
     provider: str, store: SessionStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with StrictServer(provider, SCRIPT) as server:
         model = _model(provider, server, monkeypatch)
         session = (await store.create("me")).id
         for message in ("Hello", "Again"):
-            events = TurnRunner(lambda: Reasoner(model), store).run_turn(session, "me", message)
+            events = local_turns(lambda: Reasoner(model), store).run(session, "me", message)
             last = [event async for event in events if event.type == "answer"][-1]
             assert last.data["content"] == f"Re: {message}"
         assert (server.refusals, server.losses) == ([], [])
@@ -79,7 +78,7 @@ async def test_the_next_turn_brings_the_reasoning_back(
 THOUGHT = Reasoning("Hm.", Opaque("p", "m", {"signature": "s"}))
 
 
-def test_a_stored_message_has_its_text_and_gives_its_parts_back() -> None:
+def test_a_stored_message_has_its_text_and_its_parts() -> None:
     message = Message("assistant", (THOUGHT, Text("Yes.")))
     stored = json.loads(json.dumps(as_stored(message)))
     assert stored["content"] == "Yes."

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from skillian.chat.conversation import Conversation
-from skillian.chat.recall import Recall
+from skillian.chat.stateless import Recall
 
 SAID = [("user", "Compare"), ("assistant", "3 differ.")]
 
@@ -27,14 +27,14 @@ def roles(conversation: Conversation) -> list[str]:
     return [message.role for message in conversation.messages]
 
 
-def test_what_was_said_finds_the_results() -> None:
+def test_the_texts_find_the_results() -> None:
     recall = Recall()
     recall.remember("me", SAID, told())
     found = recall.find("me", [("user", "Compare "), ("assistant", "\n3 differ.")])
     assert roles(found) == ["user", "assistant", "tool", "assistant"]
 
 
-def test_other_words_and_other_owners_find_what_was_said() -> None:
+def test_other_texts_and_other_owners_find_only_the_texts() -> None:
     recall = Recall()
     recall.remember("me", SAID, told())
     for owner, said in (("you", SAID), ("me", [("user", "Compare"), ("assistant", "4 differ.")])):

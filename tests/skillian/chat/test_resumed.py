@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from skillian.chat.resumed import ResumedRecord
-from skillian.chat.turn_events import Told, TurnRecord
+from skillian.chat.turn_events import AgentEvent, TurnRecord
 from skillian.storage import Draft, TurnEvent
 from tinyagent import (
     CodeStarted,
@@ -23,9 +23,9 @@ def call(call_id: str, tool: str = "look") -> ToolCall:
     return ToolCall(call_id, tool, {"at": 1})
 
 
-def step_one(call_id: str = "a", *, remark: bool = False) -> list[Told]:
+def step_one(call_id: str = "a", *, remark: bool = False) -> list[AgentEvent]:
     """A remark, and a call with its result; from a journal the remark comes in no pieces."""
-    remarks: list[Told] = [TextDelta(1, "I "), TextDelta(1, "look.")] if remark else []
+    remarks: list[AgentEvent] = [TextDelta(1, "I "), TextDelta(1, "look.")] if remark else []
     return [
         *remarks,
         ModelResponded(1, ModelResponse("I look.")),
@@ -35,7 +35,7 @@ def step_one(call_id: str = "a", *, remark: bool = False) -> list[Told]:
     ]
 
 
-def stored(events: Sequence[Told], drafts: int) -> tuple[list[TurnEvent], int]:
+def stored(events: Sequence[AgentEvent], drafts: int) -> tuple[list[TurnEvent], int]:
     """The first events that a turn tells, as the store has them, and its messages."""
     record = TurnRecord("Why?")
     record.read(events)
@@ -46,23 +46,23 @@ def stored(events: Sequence[Told], drafts: int) -> tuple[list[TurnEvent], int]:
 
 
 def again(
-    known: tuple[list[TurnEvent], int], events: Sequence[Told]
+    known: tuple[list[TurnEvent], int], events: Sequence[AgentEvent]
 ) -> tuple[list[Draft], Sequence[dict[str, Any]], list[Draft]]:
     """What is told first, and the messages and events that are new."""
-    record = ResumedRecord("Why?", stored=known[0], kept=known[1])
+    record = ResumedRecord("Why?", stored=known[0], messages_stored=known[1])
     first = record.restarts()
     record.read(events)
     messages, drafts = record.taken()
     return first, messages, list(drafts)
 
 
-def test_what_is_stored_is_not_told_again() -> None:
+def test_stored_events_are_not_repeated() -> None:
     everything = step_one(remark=True)
     first, messages, drafts = again(stored(everything, 4), step_one())
     assert (first, messages, drafts) == ([], [], [])
 
 
-def test_what_came_after_is_told() -> None:
+def test_new_events_are_stored() -> None:
     for drafts in range(1, 5):
         first, messages, new = again(stored(step_one(remark=True), drafts), step_one())
         told = [one.type for one in new]
@@ -75,9 +75,9 @@ def test_what_came_after_is_told() -> None:
     assert text.data == {"step": 1, "kind": "text", "text": "I look."}
 
 
-def test_a_model_that_is_asked_again_is_told_as_it_speaks() -> None:
+def test_a_model_that_is_asked_again_is_streamed() -> None:
     known = stored([TextDelta(1, "I thi")], 1)
-    record = ResumedRecord("Why?", stored=known[0], kept=known[1])
+    record = ResumedRecord("Why?", stored=known[0], messages_stored=known[1])
     assert [one.data["kind"] for one in record.restarts()] == ["restart"]
     record.read([TextDelta(1, "You "), TextDelta(1, "see.")])
     record.read([ModelResponded(1, ModelResponse("You see."))])
@@ -91,7 +91,7 @@ def test_a_void_text_is_made_void_once() -> None:
     assert again((known, 0), [])[0] == []
 
 
-def test_a_call_keeps_the_id_that_it_was_told_by() -> None:
+def test_a_call_keeps_its_stored_id() -> None:
     known = stored(step_one("first"), 2)
     _, messages, drafts = again(known, step_one("second"))
     assert [(one.type, one.data["id"]) for one in drafts] == [("tool_finished", "first")]
@@ -99,8 +99,12 @@ def test_a_call_keeps_the_id_that_it_was_told_by() -> None:
 
 
 def test_printed_text_goes_on() -> None:
-    block: list[Told] = [CodeStarted(1, "print(1)"), OutputDelta(1, "ab")]
+    block: list[AgentEvent] = [CodeStarted(1, "print(1)"), OutputDelta(1, "ab")]
     known = stored(block, 2)
-    longer: list[Told] = [CodeStarted(1, "print(1)"), OutputDelta(1, "a"), OutputDelta(1, "bcd")]
+    longer: list[AgentEvent] = [
+        CodeStarted(1, "print(1)"),
+        OutputDelta(1, "a"),
+        OutputDelta(1, "bcd"),
+    ]
     drafts = again(known, longer)[2]
     assert [(one.type, one.data["text"]) for one in drafts] == [("code_output", "cd")]

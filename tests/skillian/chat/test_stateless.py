@@ -3,12 +3,12 @@ from __future__ import annotations
 import asyncio
 from contextlib import aclosing
 
-from tests.skillian.chat.turn_agents import ScriptedAgent, ToolAgent, echo, hang
+from tests.skillian.chat.turn_agents import ScriptedAgent, ToolAgent, echo, hang, local_turns
 from tests.support.waits import soon
 
 from skillian.chat.conversation import Conversation
 from skillian.chat.stateless import StatelessTurn
-from skillian.chat.turns import FAILED, TurnRunner
+from skillian.chat.turns import FAILED
 from skillian.storage import Draft, SessionStore
 from tinyagent import tool
 from tinyagent.core import ModelServerError
@@ -18,17 +18,17 @@ async def all_of(turn: StatelessTurn) -> list[Draft]:
     return [event async for event in turn.events()]
 
 
-async def test_its_events_are_those_of_a_turn_that_is_kept(store: SessionStore) -> None:
+async def test_its_events_are_those_of_a_stored_turn(store: SessionStore) -> None:
     session = (await store.create("me")).id
-    runner = TurnRunner(lambda: ToolAgent(echo), store)
-    kept = [event async for event in runner.run_turn(session, "me", "Hello 7")]
+    turns = local_turns(lambda: ToolAgent(echo), store)
+    kept = [event async for event in turns.run(session, "me", "Hello 7")]
     events = await all_of(StatelessTurn(ToolAgent(echo), "Hello 7"))
     assert [event.type for event in events] == [event.type for event in kept[1:-1]]
     assert events[-1].data["content"] == "Re: Hello 7"
     assert events[-1].data["references"][0]["number"] == "7"
 
 
-async def test_what_was_said_before_is_sent() -> None:
+async def test_the_conversation_so_far_is_sent() -> None:
     agent = ScriptedAgent(["Oslo."])
     before = Conversation()
     before.add_user("Norway?")
@@ -42,7 +42,7 @@ async def test_what_was_said_before_is_sent() -> None:
     assert len(before.messages) == 2
 
 
-async def test_a_number_of_the_question_is_not_made_up() -> None:
+async def test_a_number_of_the_question_is_verified() -> None:
     [*_, answer] = await all_of(StatelessTurn(ScriptedAgent(["1003 has 5 rows."]), "And 1003?"))
     assert answer.data["unverified"] == ["5"]
     assert answer.data["references"][0]["number"] == "1003"
@@ -57,7 +57,7 @@ async def test_a_failing_model_is_an_answer_with_its_reason() -> None:
     assert turn.result.state == "error"
 
 
-async def test_a_bug_is_told_without_its_inside() -> None:
+async def test_an_unexpected_error_shows_no_details() -> None:
     [failed] = await all_of(StatelessTurn(ScriptedAgent([LookupError("secret")]), "Hello"))
     assert (failed.type, failed.data["message"]) == ("turn_failed", FAILED)
 

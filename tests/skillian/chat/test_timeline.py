@@ -21,7 +21,7 @@ def tool(name: str, milliseconds: float, result: Any) -> tuple[tuple[str, dict[s
     return ("tool_started", {**head, "args": {"x": 1}}), ("tool_finished", {**head, **done})
 
 
-def test_calls_of_a_step_lie_side_by_side_and_steps_one_after_the_other() -> None:
+def test_calls_of_a_step_are_parallel_and_steps_are_in_order() -> None:
     told = events(
         ("turn_started", {"message": "Why?"}),
         ("delta", {"step": 1, "kind": "reasoning", "text": "Let me see"}),
@@ -60,6 +60,6 @@ def test_code_and_a_turn_that_ends_without_an_answer() -> None:
     assert timeline.state == "ended without an answer"
 
 
-def test_of_nothing_there_is_nothing() -> None:
+def test_without_sources_there_are_no_examples() -> None:
     timeline = timeline_of([], "gpt")
-    assert (timeline.total_ms, timeline.state) == (0, "under way")
+    assert (timeline.total_ms, timeline.state) == (0, "in progress")

@@ -48,7 +48,7 @@ def test_text_is_joined_within_a_step_and_a_kind() -> None:
     assert record.taken() == ([], [])
 
 
-def test_a_step_is_kept_with_a_result_for_each_call() -> None:
+def test_a_step_is_stored_with_a_result_for_each_call() -> None:
     other = ToolCall("2", "look", {})
     record = TurnRecord()
     response = ModelResponse("Let me see.", (RawToolCall("1", "look", "{}"),))
@@ -95,7 +95,7 @@ def test_a_long_result_is_cut_for_later_turns_and_whole_in_the_events() -> None:
     assert drafts[-1].data["result"] == f"a{text}b"
 
 
-def test_results_that_are_too_large_together_are_left_out_and_said_so() -> None:
+def test_results_that_are_too_large_together_are_left_out() -> None:
     record = TurnRecord()
     large = json.dumps({"rows": "x" * (MAX_RESULTS_BYTES - 100)})
     record.read([result(large), result(large), result('{"n": NaN}')])
@@ -109,7 +109,7 @@ def test_results_that_are_too_large_together_are_left_out_and_said_so() -> None:
     assert record.results[1] == json.loads(large)
 
 
-def test_code_and_signals_are_told() -> None:
+def test_code_and_signals_have_events() -> None:
     signal = Signal(SignalType.UNCERTAIN, "hm", datetime.now(UTC), 1)
     record = TurnRecord()
     record.read([CodeStarted(1, "print(1)"), OutputDelta(1, "1\n")])
@@ -122,7 +122,7 @@ def test_code_and_signals_are_told() -> None:
     ]
 
 
-def test_half_characters_are_replaced_wherever_they_stand() -> None:
+def test_lone_surrogates_are_replaced_everywhere() -> None:
     half = "half \ud83d"
     call = ToolCall("1", "look", {"a": half})
     finished = ToolResult(call, json.dumps({"found": half}))

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from pydantic import BaseModel
-from tests.skillian.chat.turn_agents import ScriptedAgent
+from tests.skillian.chat.turn_agents import ScriptedAgent, local_turns
 
 from skillian.chat.agent import Agent
-from skillian.chat.turns import TurnRunner
 from skillian.skills.registry import SkillRegistry
 from skillian.skills.skill import Skill, SkillTool, in_session, session_id
 from skillian.storage import SessionStore
@@ -40,7 +39,7 @@ def agent() -> Agent:
     return Agent(ScriptedModel(script), SkillRegistry([skill]))
 
 
-async def test_a_turn_of_no_session_is_one_of_its_own() -> None:
+async def test_a_turn_without_a_session_has_its_own() -> None:
     asked = agent()
     await asked.process("one")
     await asked.process("two")
@@ -73,6 +72,6 @@ async def test_a_stored_sessions_turns_are_in_it(store: SessionStore) -> None:
     SEEN.clear()
     session = await store.create("")
     scripted = ScriptedAgent([scripted_call("whose", text="a"), "Done."], whose)
-    async for _ in TurnRunner(lambda: scripted, store).run_turn(session.id, "", "Go"):
+    async for _ in local_turns(lambda: scripted, store).run(session.id, "", "Go"):
         assert session_id() == ""
     assert [session.id] == SEEN

@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.skillian.chat.turn_agents import ScriptedAgent, ToolAgent, echo, hang
+from tests.skillian.chat.turn_agents import ScriptedAgent, ToolAgent, echo, hang, local_turns
 
 from skillian.chat.conversation import Conversation
-from skillian.chat.sessions import follow
-from skillian.chat.turns import FAILED, TurnRunner
+from skillian.chat.turns import FAILED, LocalTurns, TurnWork, follow
 from skillian.storage import (
     CANCELLED,
     DIED,
@@ -50,10 +49,10 @@ def said(messages: list[dict[str, Any]]) -> list[str]:
     return [message["content"] for message in messages if message["role"] != "tool"]
 
 
-async def test_a_turn_is_told_as_it_happens_and_kept(store: SessionStore) -> None:
+async def test_a_turn_is_streamed_and_stored(store: SessionStore) -> None:
     session = (await store.create("me")).id
-    runner = TurnRunner(lambda: ToolAgent(echo), store)
-    events = await all_of(runner.run_turn(session, "me", "Hello"))
+    turns = local_turns(lambda: ToolAgent(echo), store)
+    events = await all_of(turns.run(session, "me", "Hello"))
     assert [event.type for event in events] == [
         "turn_started",
         "model_finished",
@@ -80,13 +79,11 @@ async def test_a_turn_is_told_as_it_happens_and_kept(store: SessionStore) -> Non
     assert messages[1]["tool_calls"][0]["id"] == messages[2]["tool_call_id"]
 
 
-async def test_the_next_turn_is_asked_with_what_was_said(
-    store: SessionStore, other: SessionStore
-) -> None:
+async def test_the_next_turn_has_the_conversation(store: SessionStore, other: SessionStore) -> None:
     session = (await store.create("me")).id
-    await all_of(TurnRunner(lambda: ToolAgent(echo), store).run_turn(session, "me", "First"))
+    await all_of(local_turns(lambda: ToolAgent(echo), store).run(session, "me", "First"))
     second = ToolAgent(echo)
-    await all_of(TurnRunner(lambda: second, other).run_turn(session, "me", "Second"))
+    await all_of(local_turns(lambda: second, other).run(session, "me", "Second"))
     asked = [
         (message.role, message.content)
         for message in second.model.requests[0].messages
@@ -102,7 +99,7 @@ async def test_the_next_turn_is_asked_with_what_was_said(
 
 
 @pytest.mark.parametrize("way", ["close", "cancel"])
-async def test_leaving_cancels_the_run_and_the_turn_says_so(
+async def test_leaving_cancels_the_run_and_breaks_the_turn_off(
     store: SessionStore, other: SessionStore, way: str
 ) -> None:
     session = (await store.create("me")).id
@@ -125,7 +122,7 @@ async def test_leaving_cancels_the_run_and_the_turn_says_so(
 
     async def run() -> None:
         async with aclosing(
-            TurnRunner(lambda: ToolAgent(wait), store).run_turn(session, "me", "Hello")
+            local_turns(lambda: ToolAgent(wait), store).run(session, "me", "Hello")
         ) as events:
             async for event in events:
                 if event.type == "tool_started":
@@ -146,14 +143,14 @@ async def test_leaving_cancels_the_run_and_the_turn_says_so(
     last = (await other.events(session))[-2:]
     assert [event.type for event in last] == ["turn_failed", "turn_ended"]
     assert last[0].data["type"] == "cancelled"
-    events = await all_of(TurnRunner(lambda: ToolAgent(echo), other).run_turn(session, "me", "On"))
+    events = await all_of(local_turns(lambda: ToolAgent(echo), other).run(session, "me", "On"))
     assert events[-2].data["content"] == "Re: On"
 
 
 async def test_a_failing_model_is_an_unfinished_answer(store: SessionStore) -> None:
     session = (await store.create("me")).id
     agent = ScriptedAgent([scripted_call("echo", text="a"), ModelServerError("down")], echo)
-    events = await all_of(TurnRunner(lambda: agent, store).run_turn(session, "me", "Hello"))
+    events = await all_of(local_turns(lambda: agent, store).run(session, "me", "Hello"))
     assert events[-2].type == "answer"
     assert not events[-2].data["finished"]
     assert "down" in events[-2].data["content"]
@@ -162,7 +159,7 @@ async def test_a_failing_model_is_an_unfinished_answer(store: SessionStore) -> N
 
 
 @pytest.mark.parametrize("where", ["factory", "run"])
-async def test_a_failure_of_ours_ends_the_turn_without_telling_why(
+async def test_an_unexpected_error_ends_the_turn_without_details(
     store: SessionStore, where: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     session = (await store.create("me")).id
@@ -172,7 +169,7 @@ async def test_a_failure_of_ours_ends_the_turn_without_telling_why(
             raise KeyError("/secret/path")
         return ScriptedAgent([KeyError("/secret/path")])
 
-    events = await all_of(TurnRunner(factory, store).run_turn(session, "me", "Hello"))
+    events = await all_of(local_turns(factory, store).run(session, "me", "Hello"))
     assert [event.type for event in events] == ["turn_started", "turn_failed", "turn_ended"]
     assert events[1].data == {"type": "runtime_error", "message": FAILED}
     assert said(await store.messages(session)) == ["Hello", FAILED]
@@ -190,29 +187,29 @@ async def test_an_agent_that_ends_without_a_result_is_a_failure(store: SessionSt
             yield
 
     session = (await store.create("me")).id
-    events = await all_of(TurnRunner(Empty, store).run_turn(session, "me", "Hello"))
+    events = await all_of(local_turns(Empty, store).run(session, "me", "Hello"))
     assert [event.type for event in events] == ["turn_started", "turn_failed", "turn_ended"]
 
 
-async def test_what_cannot_begin_raises_before_anything_is_stored(store: SessionStore) -> None:
+async def test_a_turn_that_cannot_begin_stores_nothing(store: SessionStore) -> None:
     session = (await store.create("me")).id
-    runner = TurnRunner(lambda: ToolAgent(echo), store, turn_seconds=0.05)
+    turns = local_turns(lambda: ToolAgent(echo), store, turn_seconds=0.05)
     with pytest.raises(SessionNotFound):
-        await all_of(runner.run_turn(session, "you", "Hello"))
+        await all_of(turns.run(session, "you", "Hello"))
     with pytest.raises(MessageTooLong):
-        await all_of(runner.run_turn(session, "me", "x" * MAX_BYTES))
+        await all_of(turns.run(session, "me", "x" * MAX_BYTES))
     assert await store.events(session) == []
     async with store.turn(session) as turn:
         with pytest.raises(SessionBusy):
-            await all_of(runner.run_turn(session, "me", "Hello"))
+            await all_of(turns.run(session, "me", "Hello"))
         await turn.finish()
     assert await store.messages(session) == []
 
 
 async def test_a_deleted_session_stops_the_run(store: SessionStore, other: SessionStore) -> None:
     session = (await store.create("me")).id
-    runner = TurnRunner(lambda: ToolAgent(echo), store)
-    async with aclosing(runner.run_turn(session, "me", "Hello")) as events:
+    turns = local_turns(lambda: ToolAgent(echo), store)
+    async with aclosing(turns.run(session, "me", "Hello")) as events:
         await anext(events)
         await other.delete("me", session)
         with pytest.raises(TurnLost):
@@ -222,8 +219,8 @@ async def test_a_deleted_session_stops_the_run(store: SessionStore, other: Sessi
 async def test_a_turn_that_was_taken_away_stops_its_tools(url: str, store: SessionStore) -> None:
     session = (await store.create("me")).id
     async with open_store(url, lease_seconds=0.5) as here:
-        runner = TurnRunner(lambda: ToolAgent(hang), here)
-        async with aclosing(runner.run_turn(session, "me", "Hello")) as events:
+        turns = local_turns(lambda: ToolAgent(hang), here)
+        async with aclosing(turns.run(session, "me", "Hello")) as events:
             while (await anext(events)).type != "tool_started":
                 pass
             await store.delete("me", session)
@@ -246,8 +243,8 @@ async def test_the_answers_numbers_are_checked_against_the_results(store: Sessio
         return Checked((Reference("12"),), ("13",))
 
     session = (await store.create("me")).id
-    runner = TurnRunner(lambda: ToolAgent(echo), store, check=check)
-    answer = (await all_of(runner.run_turn(session, "me", "12")))[-2].data
+    turns = local_turns(lambda: ToolAgent(echo), store, check=check)
+    answer = (await all_of(turns.run(session, "me", "12")))[-2].data
     assert (answer["references"], answer["unverified"]) == ([{"number": "12"}], ["13"])
 
 
@@ -255,8 +252,8 @@ async def test_a_killed_process_breaks_its_turn_and_loses_nothing(
     url: str, store: SessionStore
 ) -> None:
     session = (await store.create("me")).id
-    runner = TurnRunner(lambda: ToolAgent(echo), store)
-    await all_of(runner.run_turn(session, "me", "Before"))
+    turns = local_turns(lambda: ToolAgent(echo), store)
+    await all_of(turns.run(session, "me", "Before"))
     before = await store.messages(session)
     child = await start(url, session, "1.5", "hang")
     assert child.stdout is not None
@@ -277,7 +274,7 @@ async def test_a_killed_process_breaks_its_turn_and_loses_nothing(
         {"role": "assistant", "content": DIED, "broken": True},
     ]
     assert await store.messages(session) == before + broken
-    answer = (await all_of(runner.run_turn(session, "me", "After")))[-2]
+    answer = (await all_of(turns.run(session, "me", "After")))[-2]
     assert answer.data["content"] == "Re: After"
 
 
@@ -286,9 +283,9 @@ async def test_two_processes_take_turns_at_one_session(url: str, store: SessionS
     child = await start(url, session, "30", "say", "5")
     assert child.stdout is not None
     await child.stdout.readline()
-    runner = TurnRunner(lambda: ToolAgent(echo), store)
+    turns = local_turns(lambda: ToolAgent(echo), store)
     for number in range(5):
-        await all_of(runner.run_turn(session, "me", f"here {number}"))
+        await all_of(turns.run(session, "me", f"here {number}"))
     await child.communicate()
     assert child.returncode == 0
     messages = said(await store.messages(session))
@@ -304,8 +301,8 @@ async def test_two_processes_take_turns_at_one_session(url: str, store: SessionS
 @pytest.mark.campaign
 async def test_two_hundred_sessions_at_once(store: SessionStore) -> None:
     ids = [(await store.create("me")).id for _ in range(200)]
-    runner = TurnRunner(lambda: ToolAgent(echo), store)
-    await asyncio.gather(*(all_of(runner.run_turn(one, "me", one)) for one in ids))
+    turns = local_turns(lambda: ToolAgent(echo), store)
+    await asyncio.gather(*(all_of(turns.run(one, "me", one)) for one in ids))
     for one in ids:
         assert said(await store.messages(one)) == [one, "", f"Re: {one}"]
 
@@ -337,10 +334,30 @@ def _lease(connection: Any, session: str) -> str:
 
 async def test_a_turn_that_was_left_to_others_is_cancelled(store: SessionStore) -> None:
     session = (await store.create("me")).id
-    runner = TurnRunner(lambda: ToolAgent(echo), store)
-    async with runner.opened(session, "me", "Hello") as turn:
+    work = TurnWork(lambda: ToolAgent(echo), store)
+    turns = LocalTurns(work)
+    async with work.opened(session, "me", "Hello") as turn:
         await turn.hand_over(1000.0)
-    await runner.cancel(session)
-    events = await all_of(runner.run_turn(session, "me", "Again"))
+    await turns.cancel(session)
+    events = await all_of(turns.run(session, "me", "Again"))
     assert events[-2].data["content"] == "Re: Again"
     assert said(await store.messages(session))[:2] == ["Hello", CANCELLED]
+
+
+async def test_a_reader_sees_the_end_of_a_turn_that_was_cancelled(
+    store: SessionStore, other: SessionStore
+) -> None:
+    session = (await store.create("me")).id
+    for cancelling in (store, other):
+        turns = local_turns(lambda: ToolAgent(hang), store)
+        events = turns.run(session, "me", "Hello")
+        while (await anext(events)).type != "tool_started":
+            pass
+        assert [turn.number for turn in await turns.list("me", 10)] == [
+            await store.running_turn(session)
+        ]
+        await local_turns(lambda: ToolAgent(hang), cancelling).cancel(session)
+        last = await all_of(events)
+        assert [event.type for event in last] == ["turn_failed", "turn_ended"]
+        assert last[0].data["type"] == "cancelled"
+        assert await turns.list("me", 10) == []

@@ -7,6 +7,8 @@ from collections.abc import AsyncGenerator, Callable
 from typing import Any
 
 from skillian.chat.conversation import Conversation
+from skillian.chat.turns import LocalTurns, StreamingAgent, TurnWork
+from skillian.storage import SessionStore
 from tinyagent import Event, ReactAgent, ScriptedModel, scripted_call, tool
 from tinyagent.core import ModelRequest, RawToolCall
 
@@ -30,6 +32,13 @@ async def hang(text: str) -> str:
     """
     await asyncio.Event().wait()
     return text
+
+
+def local_turns(
+    agent_factory: Callable[[], StreamingAgent], store: SessionStore, **options: Any
+) -> LocalTurns:
+    """Turns in this process."""
+    return LocalTurns(TurnWork(agent_factory, store, **options))
 
 
 class ScriptedAgent:

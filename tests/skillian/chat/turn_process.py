@@ -8,17 +8,16 @@ from __future__ import annotations
 import asyncio
 import sys
 
-from tests.skillian.chat.turn_agents import ToolAgent, echo, hang
+from tests.skillian.chat.turn_agents import ToolAgent, echo, hang, local_turns
 
-from skillian.chat.turns import TurnRunner
 from skillian.storage import open_store
 
 
 async def main(url: str, session: str, lease: float, does: str, count: int = 1) -> None:
     async with open_store(url, lease_seconds=lease) as store:
-        runner = TurnRunner(lambda: ToolAgent(hang if does == "hang" else echo), store)
+        turns = local_turns(lambda: ToolAgent(hang if does == "hang" else echo), store)
         for number in range(count):
-            async for event in runner.run_turn(session, "me", f"{does} {number}"):
+            async for event in turns.run(session, "me", f"{does} {number}"):
                 if event.type == "tool_started":
                     sys.stdout.write("at work\n")
                     sys.stdout.flush()

@@ -48,14 +48,14 @@ def registry(tmp_path: Path) -> SourceRegistry:
     return SourceRegistry.load(path)
 
 
-def test_values_are_shown_where_nothing_else_is_said() -> None:
+def test_values_are_shown_by_default() -> None:
     assert Source.model_validate(PLAIN).values == "shown"
     assert Source.model_validate({**PLAIN, "values": "hidden"}).values == "hidden"
     with pytest.raises(ValidationError, match="'shown' or 'hidden'"):
         Source.model_validate({**PLAIN, "values": "secret"})
 
 
-def test_one_hidden_source_hides_what_is_said_of_both(registry: SourceRegistry) -> None:
+def test_one_hidden_source_hides_the_values_of_both(registry: SourceRegistry) -> None:
     assert hidden_among(registry, ["open"]) == ()
     assert hidden_among(registry, ["open", "shut"]) == ("shut",)
     refuse_hidden(registry, ["open"])
@@ -63,5 +63,5 @@ def test_one_hidden_source_hides_what_is_said_of_both(registry: SourceRegistry) 
         refuse_hidden(registry, ["open", "shut"])
 
 
-def test_a_name_that_is_no_source_is_for_others_to_refuse(registry: SourceRegistry) -> None:
+def test_an_unknown_source_is_not_refused_here(registry: SourceRegistry) -> None:
     assert hidden_among(registry, ["nobody"]) == ()

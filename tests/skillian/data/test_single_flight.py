@@ -46,7 +46,7 @@ async def test_other_keys_are_other_work() -> None:
     await asyncio.gather(*asking)
 
 
-async def test_a_failure_is_told_to_all_who_wait() -> None:
+async def test_all_waiting_callers_get_the_failure() -> None:
     go = asyncio.Event()
 
     async def fail() -> int:

@@ -53,7 +53,7 @@ async def test_the_flipped_sign_shows_by_account(engine: ComparisonEngine) -> No
     assert "period 2024009, account 400000" in sentence
 
 
-async def test_the_other_companies_have_the_faults_that_are_told(engine: ComparisonEngine) -> None:
+async def test_the_other_companies_have_the_documented_faults(engine: ComparisonEngine) -> None:
     result = await engine.compare(
         "fi_reporting", "bpc_reporting", ["amount"], filters={"company": {"ne": "1001"}}
     )

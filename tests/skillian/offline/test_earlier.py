@@ -62,5 +62,5 @@ def test_a_query_is_the_last_call_and_the_comparison_stays_known() -> None:
     assert earlier.comparison is not None
 
 
-def test_nothing_was_said() -> None:
+def test_an_empty_conversation() -> None:
     assert read_earlier([Message("user", "Hello")]) == Earlier()

@@ -47,7 +47,7 @@ def test_a_list_of_breakdowns() -> None:
     assert found.breakdown == ["period", "company"]
 
 
-def test_a_dimension_that_is_only_mentioned_is_no_breakdown() -> None:
+def test_a_mentioned_dimension_is_not_a_breakdown() -> None:
     assert ground("which company is best", VOCABULARY).breakdown == []
 
 
@@ -120,7 +120,7 @@ def test_several_values_of_a_dimension() -> None:
         assert ground(question, VOCABULARY).filters == {"company": ["1001", "1002"]}
 
 
-def test_an_everyday_word_is_no_value_unless_it_is_quoted() -> None:
+def test_a_common_word_is_not_a_value_unless_it_is_quoted() -> None:
     words = SourceWords({"v": ()}, {"k": DimensionWords((), ("in", "all"))})
     vocabulary = Vocabulary({"ta": words})
     assert ground("Is there a gap in all of ta", vocabulary).filters == {}

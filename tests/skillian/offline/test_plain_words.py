@@ -16,7 +16,7 @@ from skillian.offline.wording import word_plainly, word_result
         ({"a": ["x", "y"], "b": []}, "a:\n  - x\n  - y\nb: none"),
         ({"a": [{"b": 1}]}, "a:\n  -\n    b: 1"),
         ({"answer": 42}, "answer: 42"),
-        ({}, "There is nothing."),
+        ({}, "The result is empty."),
     ],
 )
 def test_any_result_is_worded(result: dict[str, Any], said: str) -> None:
@@ -34,7 +34,7 @@ def test_a_tool_that_the_planner_does_not_know_is_worded_plainly() -> None:
     assert word_result("booked", result, json.dumps(result)) == "company: 1001\namount: 5.00"
 
 
-def test_passages_are_told_with_their_place() -> None:
+def test_passages_have_their_source() -> None:
     passage = {"skill": "s", "file": "knowledge/a.md", "heading": "Gaps", "text": "Look."}
     assert word_result("search_knowledge", {"passages": [passage] * 3}, "{}").count("Look.") == 2
     found = word_result("search_knowledge", {"passages": [passage]}, "{}")

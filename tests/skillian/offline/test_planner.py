@@ -79,7 +79,7 @@ async def test_what_there_is(question: str) -> None:
 
 
 @pytest.mark.parametrize("question", ["What is the weather?", "compare", "", "amount"])
-async def test_what_is_not_understood_is_said_with_what_can_be_asked(question: str) -> None:
+async def test_an_unread_question_is_answered_with_possible_ones(question: str) -> None:
     response = await PLANNER.complete(asked(question))
     assert not response.tool_calls
     assert response.content is not None
@@ -107,7 +107,7 @@ async def test_a_source_that_is_not_found_is_replaced_by_the_nearest() -> None:
     assert mended == {**arguments, "source_a": "fi_reporting", "source_b": "bpc_reporting"}
 
 
-async def test_a_source_that_is_like_none_is_not_asked_for() -> None:
+async def test_a_source_unlike_all_others_is_not_requested() -> None:
     response = await PLANNER.complete(asked("Compare amounts between sales and inventory"))
     assert not response.tool_calls
     assert response.content is not None
@@ -125,7 +125,7 @@ async def test_a_source_that_is_like_none_is_not_asked_for() -> None:
         "Compare amounts by company and period with Berlin",
     ],
 )
-async def test_another_question_than_was_asked_is_never_answered(question: str) -> None:
+async def test_only_the_actual_question_is_answered(question: str) -> None:
     response = await PLANNER.complete(asked(question))
     assert not response.tool_calls
     assert response.content is not None
@@ -146,7 +146,7 @@ async def test_a_result_that_was_cut_is_not_shown_as_broken_json() -> None:
     assert "too long to put in words" in response.content
 
 
-async def test_mending_ends() -> None:
+async def test_correcting_sources_ends() -> None:
     not_found = {
         "error": True,
         "type": "not_found",

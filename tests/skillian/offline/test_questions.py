@@ -61,9 +61,7 @@ async def test_no_argument_comes_from_nowhere(question: Question) -> None:
     after=st.sampled_from(["", "compared", "queried"]),
     words=st.lists(st.sampled_from(WORDS) | st.text(max_size=12), max_size=12),
 )
-async def test_no_argument_comes_from_nowhere_whatever_is_asked(
-    catalogue: str, after: str, words: list[str]
-) -> None:
+async def test_no_argument_is_invented(catalogue: str, after: str, words: list[str]) -> None:
     question = " ".join(words)
     messages = [*before(catalogue, after), Message("user", question)]
     response = await OfflinePlanner(CATALOGUES[catalogue]).complete(ModelRequest(messages))

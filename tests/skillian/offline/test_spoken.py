@@ -9,7 +9,7 @@ import pytest
 from pydantic import BaseModel
 
 from skillian.offline.planner import OfflinePlanner
-from skillian.offline.plans import Call, NotUnderstood
+from skillian.offline.plans import NotUnderstood, PlannedCall
 from skillian.offline.spoken import plan_spoken
 from skillian.offline.vocabulary import DimensionWords, SourceWords, ToolWords, Vocabulary
 from tinyagent import Memory
@@ -56,7 +56,7 @@ VOCABULARY = Vocabulary(
 )
 
 
-def planned(question: str) -> Call | NotUnderstood | None:
+def planned(question: str) -> PlannedCall | NotUnderstood | None:
     return plan_spoken(question, VOCABULARY)
 
 
@@ -83,7 +83,7 @@ def planned(question: str) -> Call | NotUnderstood | None:
     ],
 )
 def test_a_phrase_calls_its_tool(question: str, tool: str, arguments: dict[str, Any]) -> None:
-    assert planned(question) == Call(tool, arguments)
+    assert planned(question) == PlannedCall(tool, arguments)
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_no_phrase_no_tool(question: str) -> None:
         ("exchange rate of currency USD, average, days many", "days"),
     ],
 )
-def test_what_is_missing_or_not_understood_is_said(question: str, reason: str) -> None:
+def test_missing_and_unread_words_are_reported(question: str, reason: str) -> None:
     found = planned(question)
     assert isinstance(found, NotUnderstood)
     assert reason in found.reason
@@ -120,14 +120,14 @@ async def answered(question: str) -> str:
     return response.content or ""
 
 
-async def test_the_planner_calls_it_unless_a_source_is_asked() -> None:
+async def test_the_planner_calls_it_unless_a_source_is_named() -> None:
     assert await answered("Which bank holidays are there?") == "holidays"
     assert await answered("Which sources are there?") == "list_sources"
     assert await answered("Which sources are registered?") == "registered"
     assert await answered("amount of ledger for company 1001") == "query_source"
 
 
-async def test_the_planner_says_what_can_be_asked() -> None:
+async def test_the_planner_lists_possible_questions() -> None:
     said = await answered("What is the weather?")
     assert "I did not understand: weather." in said
     assert "- bank holidays …" in said

@@ -35,7 +35,7 @@ def answer(value: str) -> str:
         "\\*",
     ],
 )
-def test_a_value_is_read_as_it_stands(value: str) -> None:
+def test_a_value_is_shown_literally(value: str) -> None:
     html = MarkdownIt("commonmark").enable("table").render(answer(value))
     shown = " ".join(value.split("\n"))
     [code] = [each.partition("</code>")[0] for each in html.split("<code>")[1:]]
@@ -47,5 +47,5 @@ def test_a_value_is_read_as_it_stands(value: str) -> None:
 
 
 @pytest.mark.parametrize("value", ["1001", "fi_reporting", "2024-01-31", "A & B GmbH", "-5.00"])
-def test_an_ordinary_value_stands_bare(value: str) -> None:
+def test_an_ordinary_value_is_not_quoted(value: str) -> None:
     assert answer(value) == f"ledger:\n- name: {value}"

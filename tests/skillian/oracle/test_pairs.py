@@ -30,7 +30,7 @@ def test_the_engine_equals_the_oracle(any_pair: Pair, data: st.DataObject) -> No
 
 @settings(max_examples=5, phases=PHASES)
 @given(data=st.data())
-def test_types_that_differ_are_refused_with_the_mend(one_pair: Pair, data: st.DataObject) -> None:
+def test_different_types_are_refused_with_the_fix(one_pair: Pair, data: st.DataObject) -> None:
     question = data.draw(refused_questions(one_pair.profile))
     with pytest.raises(QueryError, match="declare the same `type` for the dimension"):
         one_pair.compared(question)

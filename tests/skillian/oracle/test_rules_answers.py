@@ -32,12 +32,12 @@ def test_a_load_run_twice_names_itself(pair: Pair) -> None:
     assert any("as if a load had run twice" in text for text in result.interpretation)
 
 
-def test_twice_the_value_in_as_many_rows_is_no_load_run_twice(pair: Pair) -> None:
+def test_twice_the_value_in_as_many_rows_is_not_a_repeated_load(pair: Pair) -> None:
     [amount] = compared(pair, [("x", 10)], [("x", 20)]).summary.measures
     assert (amount.doubled_in_a, amount.doubled_in_b) == (0, 0)
 
 
-def test_rows_of_a_group_are_told_where_values_match(pair: Pair) -> None:
+def test_different_row_counts_are_reported_where_values_match(pair: Pair) -> None:
     result = compared(pair, [("x", 1), ("x", 2), ("y", 0)], [("x", 3), ("y", 0), ("y", 0)])
     assert statuses(result) == {"match": 2}
     assert result.summary.uneven_groups == 2
@@ -66,7 +66,7 @@ def test_a_load_of_zeros_run_twice_is_a_finding(one_pair: Pair) -> None:
     assert compared(one_pair, rows[:1] * 2, rows[:1]).summary.row_findings == 1
 
 
-def test_postings_against_their_totals_are_no_duplicates(one_pair: Pair) -> None:
+def test_postings_compared_with_their_totals_are_not_duplicates(one_pair: Pair) -> None:
     postings = [("x", 1), ("x", 2), ("y", 5), ("y", -5), ("y", 1), ("z", 4)]
     result = compared(one_pair, postings, [("x", 3), ("y", 1), ("z", 4)])
     assert statuses(result) == {"match": 3}
@@ -228,7 +228,7 @@ def only_key(told: Any) -> Any:
 def test_a_key_must_name_the_dimensions_compared(one_pair: Pair, key: dict[str, Any]) -> None:
     async def ask(services: DataServices) -> None:
         result = await services.comparison.compare("a", "b", ["amount"])
-        with pytest.raises(InvalidInputError, match="named by key"):
+        with pytest.raises(InvalidInputError, match="comparison has key, not"):
             await services.comparison.drill_down(result.cache_key, key)
 
     one_pair.asked(question([("x", 1)], []), ask)
@@ -244,7 +244,7 @@ def test_what_is_not_remembered_is_to_be_compared_again(one_pair: Pair) -> None:
     one_pair.asked(question([], []), ask)
 
 
-def test_a_class_asked_for_twice_counts_once(one_pair: Pair) -> None:
+def test_a_repeated_class_counts_once(one_pair: Pair) -> None:
     async def ask(services: DataServices) -> None:
         result = await services.comparison.compare("a", "b", ["amount"])
         page = await services.comparison.rows(result.cache_key, ["major_diff", "major_diff"])

@@ -198,7 +198,7 @@ def test_for_a_of_zero_the_absolute_limit_alone_decides(pair: Pair) -> None:
     assert only(result).percentage_diff is None
 
 
-def test_match_goes_before_minor_even_where_its_limits_are_wider(one_pair: Pair) -> None:
+def test_match_precedes_minor_even_if_its_limits_are_wider(one_pair: Pair) -> None:
     limits = {
         "match": {"absolute": 5, "percentage": 5},
         "minor_diff": {"absolute": 1, "percentage": 1},

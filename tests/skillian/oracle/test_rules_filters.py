@@ -220,13 +220,13 @@ WRONG: tuple[tuple[dict[str, Any], str], ...] = (
     ({"period": True}, "not True"),
     ({"period": []}, "empty list"),
     ({"period": {}}, "no operator"),
-    ({"period": {"like": 1}}, "no operator 'like'"),
+    ({"period": {"like": 1}}, "unknown operator 'like'"),
     ({"period": {"between": [1]}}, r"needs \[low, high\]"),
     ({"period": {"between": [2, 1]}}, "from low to high"),
     ({"period": {"gt": None}}, "no order"),
     ({"period": {"gt": [1]}}, "takes a whole number"),
     ({"key": ["x", 1.5]}, "not 1.5"),
-    ({"key": {"x": "y"}}, "no operator 'x'"),
+    ({"key": {"x": "y"}}, "unknown operator 'x'"),
     ({"amount": 5}, "measure"),
 )
 
@@ -246,6 +246,6 @@ def test_a_filter_on_an_unknown_dimension_names_the_nearest(one_pair: Pair) -> N
     assert told.value.to_dict()["available_dimensions"] == ["period", "key"]
 
 
-def test_what_is_no_text_is_refused(one_pair: Pair) -> None:
+def test_a_value_that_is_not_text_is_refused(one_pair: Pair) -> None:
     with pytest.raises(InvalidInputError, match=r"'key' .* takes a text"):
         one_pair.compared(two_dimensions(filters={"key": "\ud800"}))

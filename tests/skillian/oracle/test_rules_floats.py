@@ -33,7 +33,8 @@ def test_floats_count_as_the_decimals_they_print(pair: Pair) -> None:
     assert statuses(result) == {"match": 4}
     assert result.summary.measures[0].total_a == Decimal("123456789012.8000001")
     assert any(
-        "the shortest decimal that reads back as it" in text for text in result.interpretation
+        "the shortest decimal that reads back as the same float" in text
+        for text in result.interpretation
     )
 
 
@@ -87,7 +88,7 @@ def test_nan_in_a_decimal_of_postgres(postgres_place: Any) -> None:
     assert (str(amount.total_a), amount.total_b) == ("NaN", Decimal(3))
 
 
-def test_one_source_is_asked_alike(pair: Pair) -> None:
+def test_one_source_gives_the_same_answers(pair: Pair) -> None:
     rows = [("x", 0.1), ("x", 0.2), ("y", NAN), ("y", 1.0), ("z", LOW), (None, None)]
     asked = question(floats("a", rows, EACH), floats("b", rows, EACH), measures=[*EACH])
 

@@ -148,7 +148,7 @@ def test_a_map_sees_what_the_steps_made(pair: Pair) -> None:
         (TEXT, Column("k", "boolean"), "true", True),
     ],
 )
-def test_types_that_differ_undeclared_are_an_error_with_the_mend(
+def test_undeclared_different_types_are_an_error_with_the_fix(
     one_pair: Pair, one: Column, other: Column, value_a: Any, value_b: Any
 ) -> None:
     asked = question(keyed("a", ones(value_a), one), keyed("b", ones(value_b), other))
@@ -181,7 +181,7 @@ def test_text_of_a_number_has_no_leading_zeros_by_itself(pair: Pair) -> None:
 
 
 @pytest.mark.parametrize("bad", ["1.5", "1e3", " 7", "0x1F", "\u0667"])
-def test_a_text_that_is_no_whole_number_is_named(pair: Pair, bad: str) -> None:
+def test_a_text_that_is_not_a_whole_number_is_named(pair: Pair, bad: str) -> None:
     a = keyed("a", ones("7", bad), TEXT, type="integer")
     with pytest.raises(QueryError, match=r"(?i)bigint") as told:
         pair.compared(question(a, keyed("b", ones(7), INTEGER)))
@@ -227,7 +227,7 @@ def test_a_format_writes_dates_as_text(pair: Pair, pattern: str) -> None:
 
 
 @pytest.mark.parametrize("bad", ["2023-02-29", "yesterday", "2024-1-1"])
-def test_a_text_that_is_no_date_is_refused(pair: Pair, bad: str) -> None:
+def test_a_text_that_is_not_a_date_is_refused(pair: Pair, bad: str) -> None:
     asked = question(
         keyed("a", ones(bad), TEXT, type="date"), keyed("b", ones(date(2024, 1, 1)), DATE)
     )

@@ -115,7 +115,9 @@ def test_the_default_alignment_is_what_both_sources_have(pair: Pair) -> None:
 
 def test_no_alignment_at_all_lists_what_is_shared(one_pair: Pair) -> None:
     asked = question([("x", 1)], [("x", 1)], settings={"default_align_on": []})
-    with pytest.raises(InvalidInputError, match="name what to align a and b on; they share: key"):
+    with pytest.raises(
+        InvalidInputError, match="name the dimensions to align a and b on; they share: key"
+    ):
         one_pair.compared(asked)
 
 
@@ -141,7 +143,7 @@ def test_unknown_names_tell_what_there_is(
     ]
 
 
-def test_an_unknown_source_tells_the_nearest(one_pair: Pair) -> None:
+def test_an_unknown_source_is_reported_with_the_nearest(one_pair: Pair) -> None:
     asked = question([("x", 1)], [("x", 1)])
 
     with pytest.raises(SourceNotFoundError) as told:
@@ -168,7 +170,7 @@ def test_a_measure_may_be_given_without_a_list(one_pair: Pair) -> None:
     assert only(result).gap == 1
 
 
-def test_no_measure_is_no_question(one_pair: Pair) -> None:
+def test_a_question_needs_a_measure(one_pair: Pair) -> None:
     with pytest.raises(InvalidInputError, match="at least one measure"):
         one_pair.compared(question([("x", 1)], [("x", 1)], measures=()))
 
@@ -184,7 +186,7 @@ def test_wrong_thresholds_are_refused(one_pair: Pair) -> None:
             {"match": {"relative": 1}},
             {"match": 5},
         ):
-            with pytest.raises(InvalidInputError, match="thresholds are"):
+            with pytest.raises(InvalidInputError, match="thresholds have"):
                 await services.comparison.compare("a", "b", ["amount"], thresholds=thresholds)
 
     one_pair.asked(question([("x", 1)], [("x", 1)]), ask)

@@ -143,7 +143,7 @@ def test_a_whole_number_and_a_decimal_are_compared_by_value(pair: Pair) -> None:
     assert item.gap == Decimal("0.005")
 
 
-def test_texts_are_counted_and_told_apart_exactly(pair: Pair) -> None:
+def test_texts_are_counted_and_distinguished_exactly(pair: Pair) -> None:
     texts = ["a", "A", "a ", "é", "e\u0301", "", None, "a"]
     column = Column("v")
     a, b = (

@@ -12,7 +12,7 @@ from skillian.storage.comparisons import MAX_BYTES
 HOUR = timedelta(hours=1)
 
 
-async def test_a_comparison_is_found_by_all_until_it_expires(
+async def test_a_comparison_is_known_to_all_processes_until_it_expires(
     store: SessionStore, other: SessionStore
 ) -> None:
     await store.comparisons.put("key", {"net": "1.10"}, HOUR)

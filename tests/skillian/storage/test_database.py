@@ -20,14 +20,14 @@ async def test_another_url_is_refused_without_being_shown(url: str) -> None:
     assert "secret" not in str(refused.value)
 
 
-async def test_a_file_that_cannot_be_made_is_named_by_its_reason_only(tmp_path: Path) -> None:
+async def test_a_file_that_cannot_be_created_is_reported_without_its_path(tmp_path: Path) -> None:
     with pytest.raises(StoreUnavailable, match="No such file or directory") as refused:
         async with open_store(f"sqlite:///{tmp_path}/nowhere/sessions.db"):
             pass
     assert str(tmp_path) not in str(refused.value)
 
 
-async def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
+async def test_a_file_that_is_not_a_database_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "notes.txt"
     file.write_text("Dear diary, " * 500)
     with pytest.raises(StoreUnavailable):

@@ -21,14 +21,14 @@ from hypothesis.stateful import (
 
 from skillian.storage import DIED, Draft, SessionNotFound, SessionStore, TurnLost, open_store
 from skillian.storage.turn_rows import Change
-from skillian.storage.turns import Turn
+from skillian.storage.turns import HeldTurn
 
 STORES = st.sampled_from([0, 1])
 TEXTS = st.text(st.characters(codec=None), max_size=8)
 SAID = st.lists(TEXTS, max_size=3)
 TOLD = st.lists(st.sampled_from(["delta", "tool_started", "signal"]), max_size=3)
 
-Held = tuple[str, int, Turn]  # the session, which of its turns, or 0 where none was had
+Held = tuple[str, int, HeldTurn]  # the session, which of its turns, or 0 where none was had
 
 
 @dataclass
@@ -77,7 +77,7 @@ class Machine(RuleBasedStateMachine):
 
     @rule(target=held, session=sessions, store=STORES, said=TEXTS, told=TOLD, dies=st.booleans())
     def take(self, session: str, store: int, said: str, told: list[str], *, dies: bool) -> Held:
-        turn = Turn(self.stores[store]._database, session, f"{store}", -1 if dies else 3600)
+        turn = HeldTurn(self.stores[store]._database, session, f"{store}", -1 if dies else 3600)
         asked = {"role": "user", "content": said}
         opening = Change([asked], [Draft(one, {}) for one in told])
         expected = self.expected.get(session)
@@ -158,7 +158,7 @@ class Machine(RuleBasedStateMachine):
         return expected if expected is not None and expected.running == number != 0 else None
 
 
-def test_whatever_is_done_both_stores_hold_the_same(url: str) -> None:
+def test_both_stores_always_hold_the_same(url: str) -> None:
     # Each example opens two stores: few examples, of many steps.
     few = settings(max_examples=6, stateful_step_count=30, suppress_health_check=list(HealthCheck))
     run_state_machine_as_test(type("Here", (Machine,), {"url": url}), settings=few)

@@ -9,10 +9,9 @@ import pytest
 from sqlalchemy import Connection, inspect, text
 
 from skillian.storage import StoreUrlError, open_store
-from skillian.storage.connect import connect
 from skillian.storage.errors import StoreUnavailable
-from skillian.storage.migrations import MIGRATIONS, migrate
-from skillian.storage.schema import metadata
+from skillian.storage.schema import MIGRATIONS, metadata, migrate
+from skillian.storage.store import connect
 
 _OPEN = """
 import asyncio, sys
@@ -25,7 +24,7 @@ asyncio.run(main())
 """
 
 
-async def test_the_steps_make_the_tables_that_statements_name(url: str) -> None:
+async def test_the_migrations_make_the_tables_that_statements_use(url: str) -> None:
     def columns(connection: Connection) -> dict[str, set[str]]:
         seen = inspect(connection)
         return {
@@ -60,7 +59,7 @@ async def _count(url: str) -> int:
         return await store.count("me")
 
 
-async def test_a_step_that_fails_leaves_nothing_and_can_be_mended(url: str) -> None:
+async def test_a_failing_migration_leaves_nothing_and_can_be_fixed(url: str) -> None:
     def applied(connection: Connection) -> object:
         return connection.scalar(text("SELECT max(number) FROM skillian_migrations"))
 
@@ -75,12 +74,12 @@ async def test_a_step_that_fails_leaves_nothing_and_can_be_mended(url: str) -> N
     await migrate(database, mended)
     assert await database.read(applied) == len(mended)
     await database.aclose()
-    with pytest.raises(StoreUrlError, match="newer skillian"):
+    with pytest.raises(StoreUrlError, match="newer version of skillian"):
         async with open_store(url):
             pass
 
 
-async def test_the_files_are_their_owners_alone(tmp_path: Path) -> None:
+async def test_the_files_are_private(tmp_path: Path) -> None:
     async with open_store(f"sqlite:///{tmp_path}/sessions.db") as store:
         await store.create("me")
         modes = _modes(tmp_path)

@@ -7,7 +7,7 @@ import pytest
 from skillian.storage import SessionNotFound, SessionStore, TooManySessions
 
 
-async def test_a_session_is_its_owners_alone(store: SessionStore) -> None:
+async def test_a_session_belongs_to_its_owner(store: SessionStore) -> None:
     mine = await store.create("me")
     assert await store.get("me", mine.id) == mine
     for act in (
@@ -22,13 +22,13 @@ async def test_a_session_is_its_owners_alone(store: SessionStore) -> None:
 
 
 @pytest.mark.parametrize("odd", ["", "nothing", "\0", "\ud800", "../..", "' OR 1=1 --", "A" * 32])
-async def test_what_cannot_be_an_id_is_not_found(store: SessionStore, odd: str) -> None:
+async def test_a_text_that_cannot_be_an_id_is_not_found(store: SessionStore, odd: str) -> None:
     await store.create("me")
     with pytest.raises(SessionNotFound):
         await store.get("me", odd)
 
 
-async def test_sessions_are_paged_the_last_used_first(store: SessionStore) -> None:
+async def test_sessions_are_paged_most_recently_used_first(store: SessionStore) -> None:
     made = [await store.create("me", f"No. {number}") for number in range(5)]
     async with store.turn(made[1].id, [{"role": "user", "content": "Hello"}]) as turn:
         await turn.finish()
@@ -45,7 +45,7 @@ async def test_sessions_are_found_by_a_part_of_their_title(store: SessionStore) 
         assert len(await store.list("me", search=search)) == found, search
 
 
-async def test_the_first_message_is_the_title_until_there_is_another(store: SessionStore) -> None:
+async def test_the_first_message_is_the_title_until_it_is_renamed(store: SessionStore) -> None:
     session = await store.create("me")
     said = "Compare\n\0\ud800 the  books " + "of all years " * 20
     async with store.turn(session.id, [{"role": "user", "content": said}]) as turn:
@@ -70,7 +70,7 @@ async def test_a_deleted_session_leaves_nothing(store: SessionStore) -> None:
         await store.export(session.id)
 
 
-async def test_purge_deletes_what_was_not_used_and_keeps_what_is(store: SessionStore) -> None:
+async def test_purge_deletes_unused_sessions_only(store: SessionStore) -> None:
     for _ in range(101):  # more than go at once
         await store.create("me")
     kept = await store.create("me")
@@ -81,12 +81,12 @@ async def test_purge_deletes_what_was_not_used_and_keeps_what_is(store: SessionS
     assert await store.purge(timedelta(0)) == 1
 
 
-async def test_an_owner_has_so_many_sessions_at_most(
+async def test_an_owner_has_a_limit_of_sessions(
     store: SessionStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("skillian.storage.sessions.MAX_SESSIONS", 3)
     made = [await store.create("a") for _ in range(3)]
-    with pytest.raises(TooManySessions, match="there are 3 sessions of this key"):
+    with pytest.raises(TooManySessions, match="this key has 3 sessions"):
         await store.create("a")
     assert await store.count("a") == 3
     await store.create("b")
@@ -94,7 +94,7 @@ async def test_an_owner_has_so_many_sessions_at_most(
     await store.create("a")
 
 
-async def test_a_ping_writes_and_leaves_nothing_to_be_found(store: SessionStore) -> None:
+async def test_a_ping_writes_and_leaves_nothing(store: SessionStore) -> None:
     await store.ping()
     await store.ping()
     assert await store.comparisons.purge() == 1

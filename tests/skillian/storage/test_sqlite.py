@@ -51,7 +51,7 @@ async def test_many_writes_take_few_transactions(database: SqliteDatabase) -> No
     assert len(commits) <= 3  # and one of the reading
 
 
-async def test_one_that_must_last_makes_all_of_its_transaction_last(
+async def test_a_lasting_write_makes_its_whole_transaction_lasting(
     database: SqliteDatabase,
 ) -> None:
     said: list[str] = []
@@ -63,7 +63,7 @@ async def test_one_that_must_last_makes_all_of_its_transaction_last(
     assert pragmas[-1] == "PRAGMA synchronous = FULL"
 
 
-async def test_what_fails_fails_alone(database: SqliteDatabase) -> None:
+async def test_a_failing_write_fails_alone(database: SqliteDatabase) -> None:
     writes = [added(database, number) for number in (1, 2, -3, 4, 4, 5)]
     told = await asyncio.gather(*writes, return_exceptions=True)
     assert [one for one in told if isinstance(one, int)] == [1, 2, 4, 5]
@@ -72,7 +72,7 @@ async def test_what_fails_fails_alone(database: SqliteDatabase) -> None:
     assert await numbers(database) == [1, 2, 4, 5]
 
 
-async def test_a_cancelled_caller_holds_nobody_up(database: SqliteDatabase) -> None:
+async def test_a_cancelled_caller_delays_no_other(database: SqliteDatabase) -> None:
     tasks = [asyncio.create_task(added(database, number)) for number in range(5)]
     await asyncio.sleep(0)
     tasks[2].cancel()
@@ -81,7 +81,7 @@ async def test_a_cancelled_caller_holds_nobody_up(database: SqliteDatabase) -> N
     assert [one for one in told if isinstance(one, int)] == [0, 1, 3, 4]
 
 
-async def test_closing_waits_for_what_is_to_be_written(tmp_path: Path) -> None:
+async def test_closing_waits_for_pending_writes(tmp_path: Path) -> None:
     url = make_url(f"sqlite:///{tmp_path / 's.db'}")
     first = SqliteDatabase(url)
     await first.open()
@@ -106,7 +106,7 @@ async def refused(work: Awaitable[object]) -> StoreUnavailable:
 
 
 @pytest.mark.parametrize("change", ["deleted", "replaced"])
-async def test_a_file_that_goes_is_noticed_before_anything_is_lost(
+async def test_a_deleted_file_is_noticed_before_anything_is_lost(
     database: SqliteDatabase, tmp_path: Path, change: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     assert await added(database, 1) == 1
@@ -121,7 +121,7 @@ async def test_a_file_that_goes_is_noticed_before_anything_is_lost(
 
 
 @pytest.mark.parametrize("name", ["s.db", "s.db-wal"])
-async def test_a_file_that_goes_while_it_is_written_is_noticed(
+async def test_a_file_deleted_during_a_write_is_noticed(
     database: SqliteDatabase, tmp_path: Path, name: str
 ) -> None:
     def work(connection: Connection) -> None:

@@ -17,21 +17,21 @@ from skillian.storage import (
 )
 from skillian.storage.records import MAX_BYTES
 from skillian.storage.turn_rows import Change
-from skillian.storage.turns import Turn
+from skillian.storage.turns import HeldTurn
 
 ASKED = {"role": "user", "content": "Why? \0 \ud800 ß"}
 CALLED = {"role": "assistant", "content": "", "tool_calls": [{"id": "1"}]}
 ANSWERED = {"role": "assistant", "content": "So."}
 
 
-async def dead_turn(store: SessionStore, session_id: str) -> Turn:
+async def dead_turn(store: SessionStore, session_id: str) -> HeldTurn:
     """A turn whose holder is not heard of any more."""
-    turn = Turn(store._database, session_id, "dead", -1)
+    turn = HeldTurn(store._database, session_id, "dead", -1)
     assert await turn.take(Change([ASKED], [Draft("turn_started", {})]))
     return turn
 
 
-async def test_a_turn_is_shown_when_it_is_done_and_before_only_what_was_asked(
+async def test_a_running_turn_shows_only_its_question(
     store: SessionStore, other: SessionStore
 ) -> None:
     session = await store.create("me")
@@ -51,7 +51,9 @@ async def test_a_turn_is_shown_when_it_is_done_and_before_only_what_was_asked(
     assert not (await other.progress(session.id)).is_running
 
 
-async def test_the_next_turn_knows_what_was_said(store: SessionStore, other: SessionStore) -> None:
+async def test_the_next_turn_knows_the_conversation(
+    store: SessionStore, other: SessionStore
+) -> None:
     session = await store.create("me")
     async with store.turn(session.id, [ASKED]) as turn:
         assert (turn.number, turn.history) == (1, [])
@@ -82,7 +84,7 @@ async def test_turns_wait_for_each_other_in_one_process_in_their_order(
 
 
 @pytest.mark.parametrize("here", [True, False])
-async def test_who_waits_too_long_is_told_and_nothing_is_stored(
+async def test_waiting_too_long_raises_and_stores_nothing(
     store: SessionStore, other: SessionStore, *, here: bool
 ) -> None:
     session = await store.create("me")
@@ -95,7 +97,7 @@ async def test_who_waits_too_long_is_told_and_nothing_is_stored(
 
 
 @pytest.mark.parametrize("here", [True, False])
-async def test_who_stops_waiting_leaves_nothing(
+async def test_a_reader_that_stops_waiting_leaves_nothing(
     store: SessionStore, other: SessionStore, *, here: bool
 ) -> None:
     session = await store.create("me")
@@ -124,7 +126,7 @@ async def test_a_block_that_ends_early_was_cancelled(store: SessionStore) -> Non
 
 
 @pytest.mark.parametrize("first", ["messages", "events", "turn"])
-async def test_a_dead_turn_is_marked_by_whoever_comes_first(
+async def test_the_first_process_that_sees_a_dead_turn_marks_it(
     store: SessionStore, other: SessionStore, first: str
 ) -> None:
     session = await store.create("me")
@@ -159,7 +161,7 @@ async def test_a_turn_that_writes_in_time_is_not_taken(
     store: SessionStore, other: SessionStore
 ) -> None:
     session = await store.create("me")
-    turn = Turn(store._database, session.id, "slow", -1)
+    turn = HeldTurn(store._database, session.id, "slow", -1)
     assert await turn.take(Change([ASKED]))
     turn._lease = -turn._lease * 60  # heard of again
     await turn.write()
@@ -193,7 +195,7 @@ async def test_a_text_over_the_limit_is_refused_and_the_turn_goes_on(store: Sess
     assert [event.number for event in await store.events(session.id)] == [1]
 
 
-async def test_an_export_holds_what_is_shown_and_not_whose_it_is(store: SessionStore) -> None:
+async def test_an_export_holds_the_messages_and_not_the_owner(store: SessionStore) -> None:
     session = await store.create("digest of a key", "Books")
     async with store.turn(session.id, [ASKED]) as turn:
         await turn.finish([ANSWERED])

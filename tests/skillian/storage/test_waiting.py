@@ -24,7 +24,7 @@ async def test_first_come_first_served_and_nothing_is_left() -> None:
     assert len(waiting._locks) == 0
 
 
-async def test_who_waits_too_long_is_told_and_others_go_on() -> None:
+async def test_waiting_too_long_raises_and_others_go_on() -> None:
     waiting = Waiting()
     async with waiting.in_line("a", 10):
         with pytest.raises(SessionBusy):
@@ -36,13 +36,13 @@ async def test_who_waits_too_long_is_told_and_others_go_on() -> None:
         pass
 
 
-async def test_an_alarm_rings_once_for_all_who_hold_it() -> None:
+async def test_an_alarm_is_set_once_for_all_its_holders() -> None:
     waiting = Waiting()
     alarm = waiting.alarm("a")
     assert waiting.alarm("a") is alarm
-    waiting.tell("b")
+    waiting.notify("b")
     assert not alarm.is_set()
-    waiting.tell("a")
+    waiting.notify("a")
     assert alarm.is_set()
     assert not waiting.alarm("a").is_set()
     gc.collect()

@@ -53,7 +53,7 @@ def payer(pay: Tool, *replies: Reply, **options: Any) -> ReactAgent[str]:
     return ReactAgent(turns(*replies), [pay], **options)
 
 
-async def test_a_yes_has_the_call_made_once(database: str, pay: Tool, paid: list[int]) -> None:
+async def test_an_approved_call_is_made_once(database: str, pay: Tool, paid: list[int]) -> None:
     async with opened(database, {"payer": payer(pay, wish(5), "done")}) as runs:
         waiting = await runs.run("payer", "pay", run_id="run")
         assert waiting.state == "waiting"
@@ -69,7 +69,7 @@ async def test_a_yes_has_the_call_made_once(database: str, pay: Tool, paid: list
     assert paid == [5]
 
 
-async def test_a_no_and_its_reason_go_to_the_model(
+async def test_a_refusal_and_its_reason_go_to_the_model(
     database: str, pay: Tool, paid: list[int]
 ) -> None:
     agent = payer(pay, wish(5), "so be it")
@@ -83,7 +83,7 @@ async def test_a_no_and_its_reason_go_to_the_model(
     assert "not approved: too much" in memory[3]["content"]
 
 
-async def test_calls_beside_one_that_waits_are_finished_first(
+async def test_parallel_calls_are_finished_before_the_run_is_suspended(
     database: str, pay: Tool, paid: list[int]
 ) -> None:
     looked: list[int] = []
@@ -101,7 +101,7 @@ async def test_calls_beside_one_that_waits_are_finished_first(
         assert sorted(q.arguments["amount"] for q in waiting.questions) == [5, 7]
         with pytest.raises(RunConflict, match="name one with call"):
             await runs.approve("run")
-        with pytest.raises(RunConflict, match="no decision"):
+        with pytest.raises(RunConflict, match="does not wait for a decision"):
             await runs.decide("run", "skip")
         five, seven = sorted(waiting.questions, key=lambda q: q.arguments["amount"])
         await runs.approve("run", call=seven.place)
@@ -123,7 +123,7 @@ async def test_the_same_call_twice_is_asked_for_twice(
     assert paid == [5, 5]
 
 
-async def test_an_answer_is_on_record_before_the_run_is_put_away_for_another(
+async def test_an_answer_is_recorded_before_the_run_is_suspended_for_another(
     database: str, pay: Tool, paid: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with opened(database, {"payer": payer(pay, [wish(5), wish(6)], "done")}) as runs:
@@ -147,7 +147,7 @@ async def test_an_answer_is_on_record_before_the_run_is_put_away_for_another(
     assert paid == [6]
 
 
-async def test_who_is_asked_in_person_is_asked_once(
+async def test_an_approval_callback_is_asked_once(
     database: str, pay: Tool, paid: list[int]
 ) -> None:
     asked: list[ToolCall] = []
@@ -224,7 +224,7 @@ async def test_an_agent_as_a_tool_waits_with_its_whole_run(
     assert record.usage.requests == 6
 
 
-async def test_an_answer_that_came_while_the_run_was_put_away_wakes_it(
+async def test_an_answer_that_came_during_suspension_wakes_the_run(
     database: str, pay: Tool, paid: list[int]
 ) -> None:
     async with opened(database, {"payer": payer(pay, wish(5), "done")}) as runs:
@@ -238,7 +238,7 @@ async def test_an_answer_that_came_while_the_run_was_put_away_wakes_it(
 
 
 @pytest.mark.parametrize("ended", ["cancelled", "completed"])
-async def test_only_what_waits_can_be_answered(
+async def test_only_a_waiting_run_can_be_answered(
     database: str, pay: Tool, paid: list[int], ended: str
 ) -> None:
     async with opened(database, {"payer": payer(pay, wish(5), "done")}) as runs:
@@ -246,7 +246,7 @@ async def test_only_what_waits_can_be_answered(
         end: Callable[[str], Any] = runs.cancel if ended == "cancelled" else runs.approve
         await end("run")
         assert (await runs.wait("run")).state == ended
-        with pytest.raises(RunConflict, match=f"waits for no approval: it is {ended}"):
+        with pytest.raises(RunConflict, match=f"does not wait for an approval: it is {ended}"):
             await runs.approve("run")
         with pytest.raises(UnknownRun):
             await runs.approve("none")
@@ -254,7 +254,7 @@ async def test_only_what_waits_can_be_answered(
 
 
 @pytest.mark.parametrize("choice", ["retry", "skip", "abort"])
-async def test_a_call_in_doubt_is_settled_as_was_decided(database: str, choice: Any) -> None:
+async def test_a_decision_settles_a_call_in_doubt(database: str, choice: Any) -> None:
     begun = asyncio.Event()
     calls: list[int] = []
 
@@ -284,7 +284,7 @@ async def test_a_call_in_doubt_is_settled_as_was_decided(database: str, choice: 
     else:
         assert record.output == "done"
         assert memory is not None
-        told = "sent" if choice == "retry" else "what came of it is not known"
+        told = "sent" if choice == "retry" else "its result is not known"
         assert told in memory[3]["content"]
 
 

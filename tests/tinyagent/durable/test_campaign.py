@@ -23,7 +23,7 @@ KILLS = os.environ.get("CAMPAIGN_KILLS", "8")
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("database", ["sqlite", "postgresql"])
-def test_workers_are_killed_and_every_run_ends_right(database: str) -> None:
+def test_workers_are_killed_and_every_run_ends_correctly(database: str) -> None:
     options = ["--runs", RUNS, "--kills", KILLS, "--limit", "240"]
     done = subprocess.run(
         [sys.executable, str(PROGRAM), database, *options],
@@ -58,12 +58,12 @@ def test_a_campaign_in_which_all_was_right_has_no_faults() -> None:
     [
         ({"answers": {"r": "1"}}, "r answered '1'"),
         ({"answers": {"r": None}}, "r answered None"),
-        ({"recorded": {**GOOD.recorded, ("model", "r", 1): 8.9}}, "though it was recorded"),
-        ({"recorded": {**GOOD.recorded, ("deposit", "r", 1): 7.0}}, "though it was recorded"),
+        ({"recorded": {**GOOD.recorded, ("model", "r", 1): 8.9}}, "although it was recorded"),
+        ({"recorded": {**GOOD.recorded, ("deposit", "r", 1): 7.0}}, "although it was recorded"),
         ({"recorded": {("model", "r", 0): 1.2}}, "is not in the journal"),
-        ({"killed": {}, "reported": [("r", 1, 9.5)]}, "went from a to b, which lived"),
-        ({"reported": [], "decided": []}, "was caught and not reported"),
-        ({"decided": ["skip"]}, "was made again unasked"),
+        ({"killed": {}, "reported": [("r", 1, 9.5)]}, "went from a to b, which was alive"),
+        ({"reported": [], "decided": []}, "was interrupted and not reported"),
+        ({"decided": ["skip"]}, "was made again without a decision"),
     ],
 )
 def test_each_kind_of_fault_is_seen(changes: dict[str, Any], fault: str) -> None:

@@ -41,7 +41,7 @@ def test_an_old_sqlite_learns_the_time_in_milliseconds(
     assert settings == [30_000, 1]
 
 
-def test_options_of_the_url_stay_beside_ours(postgres_database: Database) -> None:
+def test_options_of_the_url_are_kept(postgres_database: Database) -> None:
     url = f"{postgres_database.url}&options=-c%20search_path%3Dmine"
     engine = open_engine(url)
     assert engine is not None
@@ -63,7 +63,7 @@ def test_a_server_that_is_away_is_a_lost_connection() -> None:
     assert caught.value.connection_invalidated
 
 
-def test_a_statement_that_fails_is_none(postgres_database: Database) -> None:
+def test_a_failing_statement_is_reported(postgres_database: Database) -> None:
     engine = open_engine(postgres_database.url)
     assert engine is not None
     with engine.connect() as connection:

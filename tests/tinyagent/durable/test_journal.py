@@ -17,9 +17,8 @@ from tinyagent.core.context import RunControl
 from tinyagent.core.errors import RunConflict
 from tinyagent.core.messages import Task
 from tinyagent.core.types import RawToolCall
-from tinyagent.durable.bound import BoundJournal, digest
-from tinyagent.durable.entries import Entry
-from tinyagent.durable.liveness import put_back
+from tinyagent.durable.cursor import Cursor, digest
+from tinyagent.durable.journal import Entry
 
 
 @pytest.fixture
@@ -54,7 +53,7 @@ async def test_a_task_with_an_image_is_stored_and_reaches_the_model(
     assert Image(PNG) in seen
 
 
-async def test_who_has_lost_the_run_records_nothing_and_calls_nothing_more(database: str) -> None:
+async def test_an_execution_that_has_lost_its_run_records_and_calls_nothing(database: str) -> None:
     begun, go_on = asyncio.Event(), asyncio.Event()
     sent: list[int] = []
 
@@ -75,7 +74,7 @@ async def test_who_has_lost_the_run_records_nothing_and_calls_nothing_more(datab
         await runs.start("sender", "send", run_id="run")
         await begun.wait()
         # As if this process had been taken for dead: another execution takes the run up.
-        await asyncio.to_thread(put_back, ["run"], runs.executor_id)
+        await asyncio.to_thread(runs._liveness.put_back, ["run"])
         doubtful = await runs.wait("run", timeout=40)
         assert [question.tool for question in doubtful.questions] == ["send"]
         go_on.set()  # the first execution goes on, and finds that it has lost the run
@@ -87,7 +86,7 @@ async def test_who_has_lost_the_run_records_nothing_and_calls_nothing_more(datab
     assert sent == [1, 2]
 
 
-async def test_who_comes_back_to_a_run_that_another_has_ended_stops_at_once(database: str) -> None:
+async def test_an_execution_whose_run_another_has_ended_stops_at_once(database: str) -> None:
     begun, go_on = asyncio.Event(), asyncio.Event()
     looked: list[int] = []
 
@@ -109,7 +108,7 @@ async def test_who_comes_back_to_a_run_that_another_has_ended_stops_at_once(data
     async with opened(database, {"looker": agent}) as runs:
         await runs.start("looker", "look", run_id="run")
         await begun.wait()
-        await asyncio.to_thread(put_back, ["run"], runs.executor_id)
+        await asyncio.to_thread(runs._liveness.put_back, ["run"])
         assert (await runs.wait("run", timeout=40)).output == "all seen"
         assert (looked, len(model.requests)) == ([1, 1, 2], 3)
         # Its next record has the number and the name of one that is there.
@@ -119,7 +118,7 @@ async def test_who_comes_back_to_a_run_that_another_has_ended_stops_at_once(data
     assert (looked, len(model.requests)) == ([1, 1, 2], 3)
 
 
-async def test_calls_side_by_side_find_their_results_in_any_order(database: str) -> None:
+async def test_parallel_calls_find_their_results_in_any_order(database: str) -> None:
     order: list[list[int]] = [[]]
     turn = {1: asyncio.Event(), 2: asyncio.Event(), 3: asyncio.Event()}
 
@@ -149,7 +148,7 @@ async def test_calls_side_by_side_find_their_results_in_any_order(database: str)
     assert results == ["seen 1", "seen 2", "seen 3", "go on"]
 
 
-async def test_a_long_result_can_be_read_on_after_the_run_was_put_away(database: str) -> None:
+async def test_a_long_result_can_be_paged_after_the_run_was_suspended(database: str) -> None:
     def answer(request: ModelRequest) -> str | RawToolCall:
         results = [m.text for m in request.messages if m.role == "tool"]
         if not results:
@@ -219,7 +218,7 @@ async def test_a_run_that_a_tool_starts_for_itself_is_part_of_its_call(database:
     assert names.count("model") == 3
 
 
-async def test_what_cannot_be_read_ends_the_run_and_names_the_record(database: str) -> None:
+async def test_a_record_that_cannot_be_read_ends_the_run(database: str) -> None:
     model = turns(scripted_call("wait", call_id="w"), "done")
     async with opened(database, {"agent": ReactAgent(model, [WAIT])}) as runs:
         await runs.run("agent", "go", run_id="run")
@@ -246,10 +245,10 @@ async def test_files_that_the_code_made_are_kept_with_the_run(database: str) -> 
 
 def test_the_clock_of_a_run_goes_on_from_its_last_record() -> None:
     run = RunControl("task", 1, {})
-    bound = BoundJournal(cast("Any", None), run, "")
-    bound.go_on_from({"at": 100.0})
+    cursor = Cursor(cast("Any", None), run, "")
+    cursor.go_on_from({"at": 100.0})
     assert 100 <= run.seconds < 160
-    bound.go_on_from({"at": 50.0})
+    cursor.go_on_from({"at": 50.0})
     assert 100 <= run.seconds < 160
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.support.durable import EVERYWHERE, Ledger, Program
 
-from tinyagent.durable.bound import digest
+from tinyagent.durable.cursor import digest
 
 BILLS = int(os.environ.get("KILLED_BILLS", "1"))  # each is 5 more deaths, of a second or three
 

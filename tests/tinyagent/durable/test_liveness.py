@@ -100,10 +100,10 @@ def test_its_own_runs_are_not_taken_for_a_dead_ones(url: str) -> None:
     with holder(url, "two"), lit(url, "one") as mine:
         mine.hold()
         assert mine.dead() == set()
-        assert mine.owned() == {("r1", "x1")}
+        assert mine.owned("one") == {("r1", "x1")}
 
 
-def test_one_worker_looks_for_all_until_it_ends(postgres_database: Database) -> None:
+def test_one_worker_looks_for_dead_ones_until_it_ends(postgres_database: Database) -> None:
     postgres_database.execute(
         f"CREATE SCHEMA dbos; CREATE TABLE dbos.{TABLE}; INSERT INTO dbos.workflow_status {ROWS}"
     )
@@ -115,7 +115,7 @@ def test_one_worker_looks_for_all_until_it_ends(postgres_database: Database) -> 
         until(lambda: second.dead() == {"one", "two"}, 30)
 
 
-def test_a_lock_is_taken_anew_after_the_server_was_away(tmp_path: Path) -> None:
+def test_a_lock_is_taken_again_after_the_server_was_away(tmp_path: Path) -> None:
     with running_postgres() as server:
         first, second = (
             SessionBeacon(make_url(server.url()), name) for name in ("first", "second")
@@ -153,7 +153,7 @@ def test_an_id_is_never_taken_for_a_path(tmp_path: Path, name: str) -> None:
     assert file.exists()
 
 
-def test_what_is_seen_lasts_or_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sighting_lasts_or_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 100.0
     monkeypatch.setattr("tinyagent.durable.liveness.time.monotonic", lambda: now)
     seen: _Sightings[str] = _Sightings(5.0)
@@ -169,7 +169,7 @@ def test_what_is_seen_lasts_or_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.timeout(120)
-async def test_a_run_that_was_claimed_in_vain_goes_back(
+async def test_a_run_whose_claim_was_lost_goes_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("_ORPHAN_SECONDS", "_ORPHAN_LOOKS_SECONDS"):
@@ -189,7 +189,7 @@ async def test_a_run_that_was_claimed_in_vain_goes_back(
         assert (await runs.get("r")).state == "queued"
 
 
-def test_a_database_that_cannot_be_reached_is_said_without_its_address() -> None:
+def test_an_unreachable_database_is_reported_without_its_address() -> None:
     with pytest.raises(ConfigurationError) as caught:
         Liveness("postgresql://me:secret@127.0.0.1:1/runs", "one").start()
     assert "secret" not in str(caught.value)

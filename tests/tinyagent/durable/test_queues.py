@@ -25,8 +25,8 @@ def test_a_rate_is_read(text: str, rate: Rate) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "60", "60/", "m/60", "0/s", "5/0s", "-5/s", "5/d", "5/s "])
-def test_what_is_no_rate_is_refused(text: str) -> None:
-    with pytest.raises(ConfigurationError, match="is no rate; write starts/time: 60/m"):
+def test_an_invalid_rate_is_refused(text: str) -> None:
+    with pytest.raises(ConfigurationError, match="is not a rate; write starts/time: 60/m"):
         Rate.parse(text)
 
 

@@ -95,7 +95,7 @@ def test_a_models_answer_comes_back(response: ModelResponse) -> None:
 
 
 @given(executions)
-def test_what_a_block_came_to_comes_back(result: ExecutionResult) -> None:
+def test_the_result_of_a_block_comes_back(result: ExecutionResult) -> None:
     assert execution_from_dict(stored(execution_to_dict(result))) == result
 
 
@@ -147,7 +147,7 @@ def test_an_error_comes_back_by_its_name_and_text(error: Exception) -> None:
         assert type(again).__name__ == "OwnError"
 
 
-def test_only_refusals_after_which_the_agent_asks_otherwise_are_recorded() -> None:
+def test_only_refusals_that_change_the_form_of_requests_are_recorded() -> None:
     for refused in (ModelContextTooLong("long"), ModelFormatRefused("no tools")):
         again = refusal_from_dict(stored(refusal_to_dict(refused)))
         assert (type(again), str(again)) == (type(refused), str(refused))
@@ -155,7 +155,7 @@ def test_only_refusals_after_which_the_agent_asks_otherwise_are_recorded() -> No
     assert refusal_from_dict(response_to_dict(ModelResponse("x"))) is None
 
 
-def test_what_is_too_large_to_cross_leaves_a_text() -> None:
+def test_a_value_that_is_too_large_becomes_a_text() -> None:
     many = list(range(1_000_001))
     assert value_from_dict(value_or_text(many)) == "<too large to be recorded>"
     assert value_from_dict(value_or_text(Decimal("1.50"))) == Decimal("1.50")
@@ -178,7 +178,7 @@ def test_an_exception_of_the_workflow_comes_back_as_a_text() -> None:
         ),
     ],
 )
-def test_a_record_that_is_not_whole_is_not_read(read: Any, written: dict[str, Any]) -> None:
+def test_an_incomplete_record_is_refused(read: Any, written: dict[str, Any]) -> None:
     read(json.loads(json.dumps(written)))
     for name in written.keys() - {"content", "error"}:
         others: list[Any] = [{}, [1], "text", None, 7, True]

@@ -53,7 +53,7 @@ def adder() -> ReactAgent[str]:
     return ReactAgent(turns(scripted_call("add", call_id="1", a=1, b=2), "it is 3"), [add])
 
 
-async def test_a_run_is_executed_and_told(database: str) -> None:
+async def test_a_run_is_executed_and_reported(database: str) -> None:
     async with opened(database, {"adder": adder()}) as runs:
         record = await runs.run("adder", "1 + 2?", run_id="sum", tags={"of": "two"})
         names = [step.name.partition(" ")[2] for step in await runs.steps("sum")]
@@ -78,7 +78,7 @@ async def test_the_same_id_is_the_same_run(database: str) -> None:
     assert first == again
 
 
-async def test_who_has_no_agents_asks_and_others_execute(database: str) -> None:
+async def test_runs_without_agents_are_executed_elsewhere(database: str) -> None:
     async with opened(database) as asking:
         run_id = await asking.start("adder", "1 + 2?")
         assert (await asking.get(run_id)).state == "queued"
@@ -170,7 +170,7 @@ async def test_a_cancelled_run_makes_no_more_calls_and_can_be_resumed(database: 
     assert len(model.requests) == 1
 
 
-async def test_ended_runs_are_forgotten_and_waiting_ones_kept(either_database: str) -> None:
+async def test_ended_runs_are_deleted_and_suspended_ones_kept(either_database: str) -> None:
     async def pay() -> str:
         """Pay."""
         return "paid"
@@ -193,7 +193,7 @@ async def test_ended_runs_are_forgotten_and_waiting_ones_kept(either_database: s
             await runs.steps("sum")
 
 
-async def test_a_listener_is_told_what_happens(database: str) -> None:
+async def test_a_listener_gets_the_events(database: str) -> None:
     told: list[tuple[str, Event, bool]] = []
     listener = lambda run_id, event, again: told.append((run_id, event, again))  # noqa: E731
     async with opened(database, {"adder": adder()}, listener=listener) as runs:
@@ -256,12 +256,12 @@ async def test_draining_lets_calls_end_and_begins_none(database: str) -> None:
 
 
 @pytest.mark.parametrize("url", ["runs.sqlite", "mysql://host/runs", ""])
-def test_a_database_that_it_cannot_be_is_refused(url: str) -> None:
-    with pytest.raises(ConfigurationError, match="no URL of SQLite or PostgreSQL"):
+def test_an_unsupported_database_is_refused(url: str) -> None:
+    with pytest.raises(ConfigurationError, match="must be a URL of SQLite or PostgreSQL"):
         DurableRuns(url)
 
 
-async def test_a_database_that_is_away_is_named_without_its_url(tmp_path: Path) -> None:
+async def test_a_database_that_is_away_is_reported_without_its_url(tmp_path: Path) -> None:
     url = f"postgresql://user:secret@/runs?host={tmp_path}"
     for agents in (None, {"adder": adder()}):
         with pytest.raises(ConfigurationError, match="cannot be opened") as raised:

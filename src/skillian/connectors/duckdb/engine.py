@@ -1,5 +1,8 @@
 """The DuckDB inside a connector: private, locked down, its statements in threads."""
 
+# Evaluated annotations would keep DuckDB's types alive at exit, which nanobind reports as a leak.
+from __future__ import annotations
+
 import asyncio
 import tempfile
 from collections.abc import AsyncGenerator, Callable, Mapping
@@ -63,7 +66,7 @@ class Setup:
     use: str = "USE memory"
 
 
-class Statement:
+class RunningStatement:
     """A statement on its own cursor; leaving `with` closes both.
 
     Args:
@@ -154,7 +157,7 @@ class DuckDBEngine:
         self._lock = Lock()
         self._connection: Cursor | None = None
         self._calls = BlockingCalls()
-        self._streams: set[Statement] = set()
+        self._streams: set[RunningStatement] = set()
 
     async def call(
         self,
@@ -167,7 +170,7 @@ class DuckDBEngine:
         `stop` stops what `work` does outside DuckDB. Raises `QueryError` for what DuckDB refuses,
         and after `seconds`.
         """
-        with Statement(stop) as statement:
+        with RunningStatement(stop) as statement:
             return await self._in_thread(
                 lambda: work(statement.on(self._cursor())), statement, seconds or self._timeout
             )
@@ -185,12 +188,12 @@ class DuckDBEngine:
     async def run(self, statement: str, parameters: Mapping[str, object]) -> ArrowTable:
         """Return the rows of one SELECT, within the budget."""
 
-        def read(running: Statement) -> ArrowTable:
+        def read(running: RunningStatement) -> ArrowTable:
             relation = select(running.on(self._cursor()), statement, parameters)
             schema = running.read(relation, _BATCH_ROWS)
             return table_within_budget(iter(running.next_batch, None), schema)
 
-        with Statement() as running:
+        with RunningStatement() as running:
             return await self._in_thread(lambda: read(running), running, self._timeout)
 
     async def stream(
@@ -199,7 +202,7 @@ class DuckDBEngine:
         """Yield the rows of one SELECT in batches; DuckDB continues as they are consumed."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + STREAM_TIMEOUT_SECONDS
-        with Statement() as running:
+        with RunningStatement() as running:
 
             def start() -> None:
                 relation = select(running.on(self._cursor()), statement, parameters)
@@ -227,7 +230,9 @@ class DuckDBEngine:
         if connection is not None:
             connection.close()
 
-    async def _in_thread(self, work: Callable[[], T], statement: Statement, seconds: float) -> T:
+    async def _in_thread(
+        self, work: Callable[[], T], statement: RunningStatement, seconds: float
+    ) -> T:
         try:
             return await self._calls.run(work, statement.interrupt, seconds)
         except duckdb.Error as error:

@@ -50,22 +50,22 @@ class FilesConnector(EngineConnector):
     Each statement reads CSV and Parquet from their files; Excel is read once, until it changes.
 
     Args:
-        place: The folder, or the file.
+        root: The folder, or the file.
         name: The connection's name in the configuration; messages use it in place of the path.
         timeout: How many seconds a statement may run.
     """
 
     keeps_catalog = True
 
-    def __init__(self, place: Path, name: str, timeout: float = TIMEOUT_SECONDS) -> None:
-        self._place = place.absolute()
+    def __init__(self, root: Path, name: str, timeout: float = TIMEOUT_SECONDS) -> None:
+        self._root = root.absolute()
         self._name = name
-        self._is_file = place.suffix.lower() in SUFFIXES and not place.is_dir()
+        self._is_file = root.suffix.lower() in SUFFIXES and not root.is_dir()
         setting = "allowed_paths" if self._is_file else "allowed_directories"
         # DuckDB checks both the path and the pattern of what it reads.
-        real = exp.Literal.string(os.path.realpath(place))
-        listed = exp.Array(expressions=[real, file_pattern(place)])
-        setup = Setup(self._place, _UNREADABLE, f"SET {setting} = {listed.sql('duckdb')}")
+        real = exp.Literal.string(os.path.realpath(root))
+        listed = exp.Array(expressions=[real, file_pattern(root)])
+        setup = Setup(self._root, _UNREADABLE, f"SET {setting} = {listed.sql('duckdb')}")
         self._engine = DuckDBEngine(name, setup, timeout)
         self._files: dict[Path, _File] = {}
         self._looking = asyncio.Lock()
@@ -86,13 +86,15 @@ class FilesConnector(EngineConnector):
         await self._look(statement)
         yield self._engine
 
-    async def place_of(self, table: str, column: str, value: str) -> str:
+    async def locate(self, table: str, column: str, value: str) -> str:
         """Return where a column first has this text, such as `line 3`; empty if unknown."""
         path = next(
             (path for path, file in self._files.items() if table in {t.name for t in file.tables}),
             None,
         )
-        return "" if path is None else await asyncio.to_thread(_place, path, table, column, value)
+        return (
+            "" if path is None else await asyncio.to_thread(_location, path, table, column, value)
+        )
 
     async def aclose(self) -> None:
         """Interrupt running statements and close the files; the next statement reads them again."""
@@ -113,7 +115,7 @@ class FilesConnector(EngineConnector):
                     table.columns.refuse()
 
     def _renew(self, cursor: Cursor) -> None:
-        stamps = {self._place: _stamp(self._place)} if self._is_file else _table_files(self._place)
+        stamps = {self._root: _stamp(self._root)} if self._is_file else _table_files(self._root)
         for path, file in tuple(self._files.items()):
             if stamps.get(path) != file.stamp:
                 _drop(cursor, path, self._files.pop(path).tables)
@@ -133,7 +135,7 @@ class FilesConnector(EngineConnector):
         return (Table(_SCHEMA, path.name, columns),)
 
     def _check(self, path: Path) -> None:
-        if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(self._place)):
+        if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(self._root)):
             raise QueryError(f"{path.name}: it is a link that leads out of its folder")
         if not S_ISREG(path.stat().st_mode):
             raise QueryError(f"{path.name}: it is not a file")
@@ -164,7 +166,7 @@ def _stamp(path: Path) -> tuple[int, int, int]:
     return status.st_mtime_ns, status.st_size, status.st_ino
 
 
-def _place(path: Path, table: str, column: str, value: str) -> str:
+def _location(path: Path, table: str, column: str, value: str) -> str:
     suffix = path.suffix.lower()
     if suffix == ".parquet":
         return ""

@@ -15,7 +15,7 @@ from skillian.connectors.limits import (
     table_within_budget,
 )
 from skillian.connectors.mysql.errors import CannotConnectError, connect_error, statement_error
-from skillian.connectors.mysql.session import Rows, Session
+from skillian.connectors.mysql.session import MySQLRows, MySQLSession
 from skillian.connectors.mysql.types import arrow_schema, column_type
 from skillian.connectors.threads import BlockingCalls
 from skillian.errors import UnavailableError
@@ -55,8 +55,8 @@ class MySQLConnector:
         self._timeout = timeout
         self._free = asyncio.Semaphore(MAX_CONNECTIONS)
         self._calls = BlockingCalls()
-        self._idle: list[Session] = []
-        self._streaming: set[Session] = set()
+        self._idle: list[MySQLSession] = []
+        self._streaming: set[MySQLSession] = set()
 
     @classmethod
     def from_url(cls, name: str, url: str, folder: Path) -> Self:
@@ -101,7 +101,7 @@ class MySQLConnector:
     ) -> AsyncGenerator[ArrowBatch]:
         """Run one SELECT and yield its rows in batches, without a limit on their number."""
         async with self._free:
-            session = Session(self._login, STREAM_TIMEOUT_SECONDS)
+            session = MySQLSession(self._login, STREAM_TIMEOUT_SECONDS)
             self._streaming.add(session)
             try:
                 rows = await self._work(session, lambda: session.rows(statement, parameters))
@@ -119,17 +119,17 @@ class MySQLConnector:
         self._idle.clear()
 
     async def _read(
-        self, statement: str, parameters: Mapping[str, object], read: Callable[[Rows], T]
+        self, statement: str, parameters: Mapping[str, object], read: Callable[[MySQLRows], T]
     ) -> T:
         async with self._free:
-            session = self._idle.pop() if self._idle else Session(self._login, self._timeout)
+            session = self._idle.pop() if self._idle else MySQLSession(self._login, self._timeout)
             try:
                 return await self._work(session, lambda: session.read(statement, parameters, read))
             finally:
                 if session.usable:
                     self._idle.append(session)
 
-    async def _work(self, session: Session, work: Callable[[], T]) -> T:
+    async def _work(self, session: MySQLSession, work: Callable[[], T]) -> T:
         # The server enforces the time limit.
         try:
             return await self._calls.run(work, session.interrupt)
@@ -139,7 +139,7 @@ class MySQLConnector:
             raise statement_error(self._name, error, session.seconds) from None
 
 
-def _table(rows: Rows) -> ArrowTable:
+def _table(rows: MySQLRows) -> ArrowTable:
     return table_within_budget(iter(rows.batch, None), arrow_schema(rows.columns))
 
 

@@ -67,7 +67,7 @@ def _datetime(value: datetime, _: object = None) -> str:
 _CONVERSIONS: dict[Any, Any] = {**encoders, date: _date, datetime: _datetime}
 
 
-class Session:
+class MySQLSession:
     """A connection that runs one statement at a time; the first one connects.
 
     Its methods block and must run in a thread; `interrupt` may be called from any thread.
@@ -81,7 +81,7 @@ class Session:
         self._login = login
         self.seconds = seconds
         self._connection: Any = None
-        self._rows: Rows | None = None
+        self._rows: MySQLRows | None = None
         self._interrupted = False
         self._killer: Thread | None = None
 
@@ -92,17 +92,17 @@ class Session:
         connected = self._connection is not None and self._connection.open
         return connected and free and not self._interrupted
 
-    def rows(self, statement: str, parameters: Mapping[str, object]) -> "Rows":
+    def rows(self, statement: str, parameters: Mapping[str, object]) -> "MySQLRows":
         """Start a SELECT; raises `QueryError` for any other statement, and the driver's errors."""
         text = for_driver(statement)
         connection = self._connected()
         if self._interrupted:
             raise pymysql.OperationalError(ER.QUERY_INTERRUPTED, "interrupted before it started")
-        self._rows = Rows(connection, text, parameters)
+        self._rows = MySQLRows(connection, text, parameters)
         return self._rows
 
     def read(
-        self, statement: str, parameters: Mapping[str, object], read: Callable[["Rows"], T]
+        self, statement: str, parameters: Mapping[str, object], read: Callable[["MySQLRows"], T]
     ) -> T:
         """Return what `read` returns for the rows; those that it leaves are never fetched."""
         try:
@@ -169,7 +169,7 @@ class Session:
                 cursor.execute("KILL QUERY %s", (self._connection.thread_id(),))
 
 
-class Rows:
+class MySQLRows:
     """The rows of a running statement, fetched on demand."""
 
     def __init__(self, connection: Any, text: str, parameters: Mapping[str, object]) -> None:

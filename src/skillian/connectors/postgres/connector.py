@@ -13,7 +13,7 @@ import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
 from psycopg.conninfo import conninfo_to_dict
 
 from skillian.connectors.base import ArrowBatch, ArrowTable, ColumnType, Table, tables_of
-from skillian.connectors.limits import STREAM_TIMEOUT_SECONDS, TIMEOUT_SECONDS, Budget
+from skillian.connectors.limits import STREAM_TIMEOUT_SECONDS, TIMEOUT_SECONDS, ResultBudget
 from skillian.connectors.postgres.copy_rows import batches, described, for_driver
 from skillian.connectors.postgres.errors import statement_error
 from skillian.connectors.postgres.pool import Connection, Pool
@@ -83,7 +83,7 @@ class PostgresConnector:
 
     async def run(self, statement: str, parameters: Mapping[str, object]) -> ArrowTable:
         """Run one SELECT with named parameters and return its rows, within the budget."""
-        budget, kept = Budget(), list[Any]()
+        budget, kept = ResultBudget(), list[Any]()
         async with aclosing(self._batches(statement, parameters, self._timeout)) as arriving:
             async for batch in arriving:
                 budget.spend(batch)

@@ -39,7 +39,7 @@ def output_scales(statement: str, tables: Sequence[Table]) -> list[Scale]:
         _name_schemas(tree, [*known])
         schema = MappingSchema(names, dialect="postgres", normalize=False)
         tree = qualify(tree, schema=schema, dialect="postgres", validate_qualify_columns=False)
-        return [scale for _, scale in _Query(tree, known, {}).outputs()]
+        return [scale for _, scale in _ScaledQuery(tree, known, {}).outputs()]
     except (SqlglotError, RecursionError):
         return []
 
@@ -67,7 +67,7 @@ def _name_schemas(tree: exp.Expr, tables: Iterable[tuple[str, str]]) -> None:
             table.set("db", exp.to_identifier(schemas[table.name], quoted=True))
 
 
-class _Query:
+class _ScaledQuery:
     """One SELECT, or a set operation, with the relations it names."""
 
     def __init__(
@@ -86,7 +86,7 @@ class _Query:
         """Return the columns in their order."""
         if isinstance(self._tree, exp.SetOperation):
             sides = (self._tree.left, self._tree.right)
-            left, right = (_Query(side, self._tables, self._ctes).outputs() for side in sides)
+            left, right = (_ScaledQuery(side, self._tables, self._ctes).outputs() for side in sides)
             return [
                 (name, _largest((one, other)))
                 for (name, one), (_, other) in zip(left, right, strict=False)
@@ -97,7 +97,7 @@ class _Query:
         return [(item.alias_or_name, _scale(item, sources)) for item in self._tree.expressions]
 
     def _inner(self, tree: exp.Expr) -> Relation:
-        return dict(_Query(tree, self._tables, self._ctes).outputs())
+        return dict(_ScaledQuery(tree, self._tables, self._ctes).outputs())
 
     def _sources(self, select: exp.Select) -> Iterable[tuple[str, Relation]]:
         first = select.args.get("from_")

@@ -16,7 +16,14 @@ from pyspark.errors import PySparkException
 
 from skillian.connectors import limits
 from skillian.connectors.base import ArrowBatch, ArrowTable, ColumnType, Table
-from skillian.connectors.spark.rows import TIMEOUT_SECONDS, Rows, columns, plain, renamed, select
+from skillian.connectors.spark.rows import (
+    TIMEOUT_SECONDS,
+    SparkRows,
+    columns,
+    plain,
+    renamed,
+    select,
+)
 from skillian.connectors.threads import BlockingCalls
 from skillian.errors import QueryError, UnavailableError, how_to_install
 
@@ -173,10 +180,10 @@ class SparkConnectConnector:
                 session.interruptTag(tag)
 
 
-def _rows(frame: Any) -> Rows:
+def _rows(frame: Any) -> SparkRows:
     """Return the rows of a data frame, as they arrive."""
     kinds, numbered = renamed(frame)
-    return Rows(kinds, _batches(numbered))
+    return SparkRows(kinds, _batches(numbered))
 
 
 def _batches(frame: Any) -> Iterator[Any]:

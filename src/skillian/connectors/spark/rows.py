@@ -85,14 +85,14 @@ def column_type(written: str) -> ColumnType:
     return ColumnType(kind, written, int(match["scale"] or 0) if match else 0)
 
 
-def written(frame: Any, folder: Path) -> "Rows":
+def written(frame: Any, folder: Path) -> "SparkRows":
     """Run a data frame to its end, into files of a folder, and return its rows from there.
 
     Spark's own exports hold a whole partition in memory, which may be the whole result.
     """
     kinds, numbered = renamed(frame)
     numbered.write.parquet(str(folder / "rows"))
-    return Rows(kinds, _read(sorted((folder / "rows").glob("part-*.parquet"))))
+    return SparkRows(kinds, _read(sorted((folder / "rows").glob("part-*.parquet"))))
 
 
 def renamed(frame: Any) -> tuple[dict[str, ColumnType], Any]:
@@ -113,7 +113,7 @@ def plain(error: Exception) -> str:
     return _PATH.sub("…", match["text"]) if match else ""
 
 
-class Rows:
+class SparkRows:
     """The rows of a result, in their order.
 
     Args:

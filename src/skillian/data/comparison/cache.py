@@ -1,4 +1,4 @@
-"""Comparisons that were made a while ago: bounded by bytes and by age."""
+"""Recent comparisons, bounded by bytes and by age."""
 
 import json
 from dataclasses import dataclass, field
@@ -6,98 +6,99 @@ from time import monotonic
 
 from cachetools import TTLCache
 
-from skillian.data.comparison.place import Ground
-from skillian.data.comparison.plan import ComparisonPlan, Question
+from skillian.data.comparison.place import Place
+from skillian.data.comparison.plan import ComparisonPlan, ComparisonQuestion
 from skillian.data.comparison.results import ComparisonResult
 from skillian.errors import InvalidInputError, quoted
 
 MAX_BYTES = 64 * 1024 * 1024
-BESIDE_BYTES = 16 * 1024  # question, plan and ground; measured by benchmarks/comparison_memory.py
+EXTRA_BYTES = 16 * 1024  # question, plan and place, as measured by benchmarks/comparison_memory.py
 
 
 @dataclass(slots=True)
-class Remembered:
-    """A comparison that was made: its result, and what its groups can be asked for by.
+class CachedComparison:
+    """A comparison's result, and what is needed to query its groups.
 
-    `differences` is the workspace's table of the groups that differ, once it was wanted.
+    `differences` is the workspace's table of the groups that differ, once it has been staged.
     """
 
-    question: Question
+    question: ComparisonQuestion
     plan: ComparisonPlan
-    ground: Ground
+    place: Place
     result: ComparisonResult
     differences: str | None = None
     size: int = field(init=False)
 
     def __post_init__(self) -> None:
-        self.size = len(json.dumps(self.result.to_dict())) + BESIDE_BYTES
+        self.size = len(json.dumps(self.result.to_dict())) + EXTRA_BYTES
 
     @property
     def tables(self) -> tuple[str, ...]:
-        """What it holds in the workspace."""
+        """Its tables in the workspace."""
         own = () if self.differences is None else (self.differences,)
-        return (*self.ground.tables, *own)
+        return (*self.place.tables, *own)
 
 
 class ComparisonCache:
     """Holds comparisons by cache key.
 
     Args:
-        seconds: How long one is kept; 0 keeps none.
+        seconds: How long a comparison is kept; 0 keeps none.
     """
 
     def __init__(self, seconds: float) -> None:
-        self._kept = _Evicting(seconds)
+        self._entries = _Evicting(seconds)
 
-    def find(self, key: str) -> Remembered | None:
-        """Return the comparison of this key, if it is still known."""
-        self._kept.expire()
-        return self._kept.get(key)
+    def find(self, key: str) -> CachedComparison | None:
+        """Return the comparison of this key, or None if it has expired."""
+        self._entries.expire()
+        return self._entries.get(key)
 
-    def get(self, key: str) -> Remembered:
-        """Return the comparison of this key; raises `InvalidInputError` when it is not known."""
-        found = self.find(key)
-        if found is None:
+    def get(self, key: str) -> CachedComparison:
+        """Return the comparison of this key; raises `InvalidInputError` for an unknown one."""
+        comparison = self.find(key)
+        if comparison is None:
             raise InvalidInputError(
-                f"there is no comparison {quoted(key[:12])} (any more); compare the sources again"
+                f"the comparison {quoted(key[:12])} is unknown or has expired; compare the sources"
+                " again"
             )
-        return found
+        return comparison
 
-    def keep(self, key: str, comparison: Remembered) -> None:
-        """Keep a comparison; the ones used longest ago go where there is no room."""
-        self._kept.expire()
+    def store(self, key: str, comparison: CachedComparison) -> None:
+        """Add a comparison; the least recently used ones are evicted if memory is short."""
+        self._entries.expire()
         try:
-            self._kept[key] = comparison
-        except ValueError:  # larger than all there is room for
-            self._kept.forgotten += comparison.tables
+            self._entries[key] = comparison
+        except ValueError:  # larger than the whole cache
+            self._entries.evicted += comparison.tables
 
-    def forgotten(self) -> tuple[str, ...]:
-        """Return the workspace's tables of what was forgotten since this was last asked."""
-        self._kept.expire()
-        tables, self._kept.forgotten = tuple(self._kept.forgotten), []
+    def evicted(self) -> tuple[str, ...]:
+        """Return the tables in the workspace of comparisons evicted since the last call."""
+        self._entries.expire()
+        tables, self._entries.evicted = tuple(self._entries.evicted), []
         return tables
 
     def clear(self) -> None:
-        """Forget all."""
-        self._kept.clear()
+        """Remove all."""
+        self._entries.clear()
 
 
-class _Evicting(TTLCache[str, Remembered]):
+class _Evicting(TTLCache[str, CachedComparison]):
     def __init__(self, seconds: float) -> None:
-        super().__init__(MAX_BYTES, seconds, timer=monotonic, getsizeof=lambda kept: kept.size)
-        self.forgotten: list[str] = []
+        super().__init__(MAX_BYTES, seconds, timer=monotonic, getsizeof=lambda entry: entry.size)
+        self.evicted: list[str] = []
 
     def clear(self) -> None:
         while self:
             self.popitem()
 
-    def popitem(self) -> tuple[str, Remembered]:
+    def popitem(self) -> tuple[str, CachedComparison]:
         key, comparison = super().popitem()
-        self.forgotten += comparison.tables
+        self.evicted += comparison.tables
         return key, comparison
 
-    def expire(self, time: float | None = None) -> list[tuple[str, Remembered]]:
-        gone: list[tuple[str, Remembered]] = super().expire(time)
-        for _, comparison in gone:
-            self.forgotten += comparison.tables
-        return gone
+    def expire(self, time: float | None = None) -> list[tuple[str, CachedComparison]]:
+        expired: list[tuple[str, CachedComparison]] = super().expire(time)
+        for _, comparison in expired:
+            self.evicted += comparison.tables
+        return expired

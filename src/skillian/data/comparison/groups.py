@@ -19,11 +19,11 @@ from skillian.data.comparison.statement import key_columns
 from skillian.data.query.filters import filtered_rows
 from skillian.data.query.measures import COUNTS, code_of, finite
 
-LANDED_A, LANDED_B = "side_a", "side_b"
+STAGED_A, STAGED_B = "side_a", "side_b"
 
 
 def groups_of_rows(plan: ComparisonPlan) -> dict[str, exp.Query]:
-    """Return the relations up to `groups` for sides that are in one database: one aggregation."""
+    """Return the relations up to `groups` for sides in one database, by a single aggregation."""
     return {"both": rows_of_both(plan), "groups": aggregated(plan)}
 
 
@@ -52,9 +52,9 @@ def aggregated(plan: ComparisonPlan) -> exp.Select:
             name, term = f"{letter}_{index}", side.measures[index]
             code = None if term.code is None else sql.bare(f"code_{name}")
             total = finite(term, sql.bare(name), code, measure.scale)
-            if measure.aggregation in COUNTS:  # of a side without rows there is none, not 0
-                there = exp.GT(this=rows[f"rows_{letter}"].copy(), expression=sql.zero())
-                total = sql.decimal(exp.case().when(there, total, copy=False), 0)
+            if measure.aggregation in COUNTS:  # a side without rows has no count, not 0
+                present = exp.GT(this=rows[f"rows_{letter}"].copy(), expression=sql.zero())
+                total = sql.decimal(exp.case().when(present, total, copy=False), 0)
             columns.append(sql.named(total, name))
             if measure.has_code:
                 special = code_of(term, sql.bare(name), code, measure.scale)
@@ -64,7 +64,7 @@ def aggregated(plan: ComparisonPlan) -> exp.Select:
 
 
 def side_select(plan: ComparisonPlan, side: Side) -> exp.Select:
-    """Return one side aggregated at home: the keys, row_count, and per measure total_<n>."""
+    """Return one side aggregated: the keys, row_count, and per measure total_<n>."""
     values = {f"key_{index}": term.value for index, term in enumerate(side.keys)}
     keys = [sql.bare(name) for name in values]
     columns: list[exp.Expr] = [*keys, sql.named(exp.Count(this=exp.Star()), "row_count")]
@@ -85,27 +85,27 @@ def side_select(plan: ComparisonPlan, side: Side) -> exp.Select:
 
 
 def rows_of_both(plan: ComparisonPlan) -> exp.Query:
-    """Return the rows of both sides, one under the other; columns of the other side are NULL."""
+    """Return the rows of both sides by UNION ALL; the columns of the other side are NULL."""
     halves = [_rows(plan, plan.a, is_a=True), _rows(plan, plan.b, is_a=False)]
     return exp.union(*halves, distinct=False, copy=False)
 
 
-def groups_of_landed(plan: ComparisonPlan, tables: Mapping[str, str]) -> dict[str, exp.Query]:
-    """Return the relations up to `groups` for sides that were aggregated at home.
+def groups_of_staged(plan: ComparisonPlan, tables: Mapping[str, str]) -> dict[str, exp.Query]:
+    """Return the relations up to `groups` for sides that are staged in the workspace.
 
-    `tables` are the names that `side_select` of both was stored under, by LANDED_A and LANDED_B.
+    `tables` are the tables with the rows of `side_select`, by STAGED_A and STAGED_B.
     """
     halves = [
-        _landed(plan, tables[LANDED_A], is_a=True),
-        _landed(plan, tables[LANDED_B], is_a=False),
+        _staged(plan, tables[STAGED_A], is_a=True),
+        _staged(plan, tables[STAGED_B], is_a=False),
     ]
     names = ["rows_a", "rows_b"]
     for index, measure in enumerate(plan.measures):
         names += [f"a_{index}", f"b_{index}"]
         names += [f"xa_{index}", f"xb_{index}"] if measure.has_code else []
-    # At most one value on each side: MAX only passes it on.
-    passed = [sql.named(exp.Max(this=sql.bare(name)), name) for name in names]
-    groups = exp.Select(expressions=[*key_columns(plan), *passed])
+    # There is at most one value on each side, which MAX returns.
+    columns = [sql.named(exp.Max(this=sql.bare(name)), name) for name in names]
+    groups = exp.Select(expressions=[*key_columns(plan), *columns])
     groups.from_(sql.table("both"), copy=False).group_by(*key_columns(plan), copy=False)
     return {"both": exp.union(*halves, distinct=False, copy=False), "groups": groups}
 
@@ -114,7 +114,7 @@ def _as_code(code: exp.Expr | None) -> exp.Expr:
     return exp.cast(exp.Null() if code is None else code, "BIGINT")
 
 
-def _landed(plan: ComparisonPlan, table: str, *, is_a: bool) -> exp.Select:
+def _staged(plan: ComparisonPlan, table: str, *, is_a: bool) -> exp.Select:
     count, none = sql.bare("row_count"), sql.zero()
     columns: list[exp.Expr] = [
         *key_columns(plan),
@@ -136,9 +136,9 @@ DIALECTS = frozenset({"postgres"})
 
 
 def pieces_joined(plan: ComparisonPlan) -> dict[str, exp.Query]:
-    """Return the relations up to `groups`, where a key with a NULL stands once for each side.
+    """Return the relations up to `groups`, in which a key with a NULL has a row for each side.
 
-    To put these together takes reading both sides again, unless the groups are collapsed anyway.
+    Combining these rows takes reading both sides again, unless the groups are collapsed anyway.
     """
     sides = {"side_a": side_select(plan, plan.a), "side_b": side_select(plan, plan.b)}
     return {**sides, "groups": _joined(plan)}
@@ -177,7 +177,7 @@ def _joined(plan: ComparisonPlan) -> exp.Select:
     for side in "ab":
         count = exp.Coalesce(this=sql.column("row_count", f"side_{side}"), expressions=[sql.zero()])
         columns.append(sql.named(count, f"rows_{side}"))
-    for index, measure in enumerate(plan.measures):  # in the order of `aggregated`: they are united
+    for index, measure in enumerate(plan.measures):  # in the order of `aggregated`, for the UNION
         columns += [
             sql.named(sql.column(f"{x}total_{index}", f"side_{side}"), f"{x}{side}_{index}")
             for side in "ab"

@@ -1,4 +1,4 @@
-"""Sentences about a comparison, each true because it only repeats numbers of the result."""
+"""Sentences about a comparison; each only restates numbers of the result."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -22,9 +22,9 @@ def interpret(
     top: Sequence[Difference],
     limits: Mapping[str, Thresholds],
 ) -> tuple[str, ...]:
-    """Return what the numbers say, the overall picture first; `limits` are by measure.
+    """Return the findings in sentences, the overall picture first; `limits` are by measure.
 
-    In `top` a match is a group whose sides differ in their number of rows alone.
+    A match in `top` is a group whose sides differ only in their number of rows.
     """
     return tuple(_Interpreter(source_a, source_b, summary, top, limits).sentences())
 
@@ -82,18 +82,18 @@ class _Interpreter:
         return f"{', '.join(parts)}."
 
     def _limits_used(self) -> Iterator[str]:
-        """Say which limits decided, once for all measures that share them."""
+        """Yield the limits that applied, once for all measures that share them."""
         named: dict[str, list[str]] = {}
         for measure in self._summary.measures:
-            found = self._limits.get(measure.name)
-            if found is not None and not (found.match.is_exact and found.minor_diff.is_exact):
-                match = _within(found.match, measure.unit)
-                minor = _within(found.minor_diff, measure.unit)
-                told = f"a match is {match}"
-                told += "" if found.minor_diff.is_exact else f", a minor difference {minor}"
-                named.setdefault(told, []).append(measure.name)
-        for told, measures in named.items():
-            yield f"Limits of {', '.join(measures)}: {told}."
+            limits = self._limits.get(measure.name)
+            if limits is not None and not (limits.match.is_exact and limits.minor_diff.is_exact):
+                match = _within(limits.match, measure.unit)
+                minor = _within(limits.minor_diff, measure.unit)
+                text = f"a match is {match}"
+                text += "" if limits.minor_diff.is_exact else f", a minor difference {minor}"
+                named.setdefault(text, []).append(measure.name)
+        for text, measures in named.items():
+            yield f"Limits of {', '.join(measures)}: {text}."
 
     def _totals(self, measure: MeasureSummary) -> Iterator[str]:
         if measure.note:
@@ -125,8 +125,8 @@ class _Interpreter:
         summary = self._summary
         if summary.uneven_groups:
             yield (
-                f"Of the groups in both sources, {summary.uneven_groups} rest on a"
-                " different number of rows."
+                f"Of the groups in both sources, {summary.uneven_groups} have a"
+                " different number of rows on each side."
             )
         if summary.row_findings:
             named = "; ".join(
@@ -181,7 +181,7 @@ class _Interpreter:
                 reasons = {f"nan{side}", f"infinite{side}"}
                 where = _counted(special, (item for item in named if item.reason in reasons))
                 yield (
-                    f"{measure.name} is NaN or infinite in {source} alone, or in another way, in"
+                    f"{measure.name} is NaN or infinite only in {source}, or differently there, in"
                     f" {where}; there it counts as 0 in the differences."
                 )
 
@@ -213,7 +213,7 @@ def _within(limits: Limits, unit: str | None) -> str:
 
 
 def _counted(count: int, differences: Iterable[Difference]) -> str:
-    """Return how many groups there are, and the first of those that are known."""
+    """Return the number of groups, and the keys of the first known ones."""
     groups = "1 group" if count == 1 else f"{count} groups"
     keys = list(dict.fromkeys(_key(item) for item in differences))[:_NAMED]
     some = "such as " if len(keys) < count else ""

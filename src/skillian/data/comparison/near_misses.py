@@ -1,4 +1,4 @@
-"""Keys that would meet if they were written alike: counted, never made equal by themselves."""
+"""Keys that would match if they were written alike: counted, but never treated as equal."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from skillian.data.comparison.plan import ComparisonPlan
 
 def _composed(value: exp.Expr) -> exp.Expr:
     normal = exp.Normalize(this=value, form=exp.var("NFC"))
-    normal.meta["lenient"] = True  # where a database has no such function: the value as it is
+    normal.meta["lenient"] = True  # a database without this function leaves the value unchanged
     return normal
 
 
@@ -27,10 +27,10 @@ _FOLDS: dict[str, Callable[[exp.Expr], exp.Expr]] = {
 
 @dataclass(frozen=True, slots=True)
 class NearMisses:
-    """How many keys are missing on each side only for the way they are written.
+    """The number of keys that are missing on each side only because they are written differently.
 
-    Each counts the keys of both sides that become one when spaces at the ends, case, leading
-    zeros, or the Unicode form (NFC) of their texts is left out.
+    Each counts the keys of both sides that become one when leading and trailing spaces, case,
+    leading zeros, or the Unicode form (NFC) of their text is ignored.
     """
 
     spaces: int = 0
@@ -44,12 +44,12 @@ class NearMisses:
 
 
 def has_texts(plan: ComparisonPlan) -> bool:
-    """Return whether a key is a text: others are written in one way only."""
+    """Return whether a key is text: other types have only one form."""
     return any(term.type.kind == "text" for term in plan.a.keys)
 
 
 def near_miss_columns(plan: ComparisonPlan) -> list[exp.Expr]:
-    """Return one scalar column for each way of writing, over the relation `missing`."""
+    """Return one scalar column for each kind of near miss, over the relation `missing`."""
     if not has_texts(plan):
         return []
     kinds = [term.type.kind for term in plan.a.keys]
@@ -64,7 +64,7 @@ def missing_select() -> exp.Select:
 
 
 def read_near_misses(row: Mapping[str, object]) -> NearMisses:
-    """Return what the columns said; nothing is near where no key is a text."""
+    """Return the counts from a row of the statement; all are 0 if no key is text."""
     return NearMisses(**{name: int(str(row.get(f"near_{name}", 0))) for name in _FOLDS})
 
 
@@ -74,8 +74,10 @@ def _count(kinds: Sequence[str], fold: Callable[[exp.Expr], exp.Expr]) -> exp.Ex
     both = [
         exp.GT(this=exp.Sum(this=sql.bare(f"rows_{side}")), expression=sql.zero()) for side in "ab"
     ]
-    met = exp.Select(expressions=[sql.named(sql.one(), "one")])
-    met.from_(sql.table("missing"), copy=False).group_by(*folded, copy=False)
-    met.having(sql.all_of(both), copy=False)
+    matching = exp.Select(expressions=[sql.named(sql.one(), "one")])
+    matching.from_(sql.table("missing"), copy=False).group_by(*folded, copy=False)
+    matching.having(sql.all_of(both), copy=False)
     count = exp.Select(expressions=[exp.Count(this=exp.Star())])
-    return count.from_(met.subquery(sql.name("met"), copy=False), copy=False).subquery(copy=False)
+    return count.from_(matching.subquery(sql.name("matching"), copy=False), copy=False).subquery(
+        copy=False
+    )

@@ -1,4 +1,4 @@
-"""Which groups of a comparison are wanted, and in which order."""
+"""A page of a comparison's groups: which classes and values, and in which order."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,30 +17,30 @@ from skillian.data.sql.values import MAX_TEXT
 from skillian.errors import InvalidInputError, UnknownNameError
 
 Column = Literal["key", "a", "b", "gap", "size", "status", "rows_a", "rows_b"]
-"""A column of the groups: `size` is |b - a|; `key` is of a dimension, the amounts of a measure."""
+"""A column of the groups: `size` is |b - a|; `key` refers to a dimension, amounts to a measure."""
 
 _OF_MEASURE = ("a", "b", "gap", "size")
 _COUNT = ColumnType("integer", "BIGINT")
 _CONTAINS = "contains"
 
 
-class _Asked(BaseModel):
+class _ColumnChoice(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     column: Column
     of: str = ""
 
 
-class Order(_Asked):
-    """Order by a column; groups without a value in it come last."""
+class Order(_ColumnChoice):
+    """Order by a column; groups without a value in it are last."""
 
     descending: bool = False
 
 
-class ColumnFilter(_Asked):
-    """What a column's value must be, in the filter language.
+class ColumnFilter(_ColumnChoice):
+    """The condition for a column's value, in the filter language.
 
-    A key may also be tested by `{"contains": text}`, in capitals or not as its database has it.
+    A key may also be filtered by `{"contains": text}`, which ignores case.
     """
 
     filter: Any
@@ -48,9 +48,9 @@ class ColumnFilter(_Asked):
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Which groups are wanted; without an order the largest difference comes first.
+    """A selection of groups; without an order the largest difference is first.
 
-    A limit of None wants all of them.
+    A limit of None means all of them.
     """
 
     statuses: tuple[Status, ...]
@@ -60,24 +60,24 @@ class Page:
     where: tuple[ColumnFilter, ...] = ()
 
     def of(
-        self, select: exp.Select, plan: ComparisonPlan, parameters: sql.Parameters
+        self, select: exp.Select, plan: ComparisonPlan, parameters: sql.BoundValues
     ) -> exp.Select:
-        """Return the select of this page alone; the values of its tests are bound.
+        """Restrict a SELECT of all groups to this page; the values of its conditions are bound.
 
-        Raises `InvalidInputError` or `UnknownNameError` for an order or a test that cannot be.
+        Raises `InvalidInputError` or `UnknownNameError` for an invalid order or condition.
         """
         check_size(test.filter for test in self.where)
-        wanted = [sql.any_of(sql.is_text(sql.bare("status"), each) for each in self.statuses)]
-        wanted += [_tested(test, plan, parameters) for test in self.where]
-        select.where(*wanted, copy=False).order_by(*_ordered(self.order, plan), copy=False)
+        conditions = [sql.any_of(sql.is_text(sql.bare("status"), each) for each in self.statuses)]
+        conditions += [_tested(test, plan, parameters) for test in self.where]
+        select.where(*conditions, copy=False).order_by(*_ordered(self.order, plan), copy=False)
         if self.limit is not None:
             select.limit(self.limit, copy=False).offset(self.offset, copy=False)
         return select
 
     def counted(
-        self, select: exp.Select, plan: ComparisonPlan, parameters: sql.Parameters
+        self, select: exp.Select, plan: ComparisonPlan, parameters: sql.BoundValues
     ) -> exp.Select:
-        """Return the select of how many groups there are on all such pages; raises as `of`."""
+        """Return the SELECT that counts the groups on all pages of this kind; raises as `of`."""
         everything = replace(self, offset=0, limit=None).of(select, plan, parameters)
         everything.set("order", None)
         everything.set("expressions", [sql.named(exp.Count(this=exp.Star()), "total")])
@@ -100,19 +100,19 @@ def _rank() -> exp.Expr:
     return case
 
 
-def _value(asked: _Asked, plan: ComparisonPlan) -> exp.Expr:
-    if asked.column == "key":
-        return key_columns(plan)[_key(asked, plan)]
-    if asked.column not in _OF_MEASURE:
-        return sql.bare(asked.column)
-    index = _position("measure", asked.of, [measure.name for measure in plan.measures])
-    if asked.column == "size":
+def _value(choice: _ColumnChoice, plan: ComparisonPlan) -> exp.Expr:
+    if choice.column == "key":
+        return key_columns(plan)[_key(choice, plan)]
+    if choice.column not in _OF_MEASURE:
+        return sql.bare(choice.column)
+    index = _position("measure", choice.of, [measure.name for measure in plan.measures])
+    if choice.column == "size":
         return exp.Abs(this=sql.bare(f"gap_{index}"))
-    return sql.bare(f"{asked.column}_{index}")
+    return sql.bare(f"{choice.column}_{index}")
 
 
-def _key(asked: _Asked, plan: ComparisonPlan) -> int:
-    return _position("dimension", asked.of, plan.align_on)
+def _key(choice: _ColumnChoice, plan: ComparisonPlan) -> int:
+    return _position("dimension", choice.of, plan.align_on)
 
 
 def _position(kind: str, name: str, names: Sequence[str]) -> int:
@@ -121,10 +121,10 @@ def _position(kind: str, name: str, names: Sequence[str]) -> int:
     return names.index(name)
 
 
-def _tested(test: ColumnFilter, plan: ComparisonPlan, parameters: sql.Parameters) -> exp.Expr:
+def _tested(test: ColumnFilter, plan: ComparisonPlan, parameters: sql.BoundValues) -> exp.Expr:
     value = _value(test, plan)
     if test.column == "status":
-        raise InvalidInputError("classes are chosen by `status`, not by a filter")
+        raise InvalidInputError("use `status`, not a filter, to select classes")
     if test.column == "key":
         part = _contained(test.filter)
         if part is not None:
@@ -142,11 +142,10 @@ def _tested(test: ColumnFilter, plan: ComparisonPlan, parameters: sql.Parameters
     return sql.all_of(condition_sql(each, value, kind, parameters) for each in conditions)
 
 
-def _contained(given: object) -> str | None:
-    """The text of `{"contains": text}`; None for all else."""
-    if not isinstance(given, Mapping):
+def _contained(test: object) -> str | None:
+    """Return the text of `{"contains": text}`; None for other filters."""
+    if not isinstance(test, Mapping):
         return None
-    part = cast("Mapping[object, object]", given).get(_CONTAINS)
-    return (
-        part if isinstance(part, str) and len(cast("Mapping[object, object]", given)) == 1 else None
-    )
+    operators = cast("Mapping[object, object]", test)
+    part = operators.get(_CONTAINS)
+    return part if isinstance(part, str) and len(operators) == 1 else None

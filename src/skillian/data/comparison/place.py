@@ -1,4 +1,4 @@
-"""Where the groups of a comparison can be asked for: at home, or where both sides have landed."""
+"""Where a comparison is computed: in the database of both sides, or in the workspace."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
@@ -13,11 +13,11 @@ from skillian.connectors.base import ArrowBatch
 from skillian.connectors.duckdb.workspace import Workspace, stored_type
 from skillian.data.comparison.groups import (
     DIALECTS,
-    LANDED_A,
-    LANDED_B,
+    STAGED_A,
+    STAGED_B,
     groups_joined,
-    groups_of_landed,
     groups_of_rows,
+    groups_of_staged,
     pieces_joined,
     side_select,
 )
@@ -30,64 +30,68 @@ from skillian.errors import ToolError
 T = TypeVar("T")
 
 Progress = Callable[[str, int], None]
-"""Told the source whose rows come in, and how many there are so far."""
+"""Called with the name of a source and the number of its rows that have arrived."""
 
 
-class Home(Protocol):
-    """What a statement over the groups is run by."""
+class StatementEngine(Protocol):
+    """Runs the statements over the groups of a comparison."""
 
     @property
     def dialect(self) -> str:
-        """The sqlglot dialect that it reads."""
+        """The sqlglot dialect of its statements."""
         ...
 
     def stream(
         self, statement: str, parameters: Mapping[str, object]
     ) -> AsyncGenerator[ArrowBatch]:
-        """Run one SELECT and give its rows in batches."""
+        """Run one SELECT and yield its rows in batches."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
-    """A comparison's groups as relations of one place.
+class Place:
+    """A comparison's groups as relations of one engine.
 
-    `pieces` are the groups too, though one may come in several rows, to be added up. Both are made
-    when they are asked for: their trees are large, and a ground is remembered with its comparison.
-    `queries` are the statements that brought the sides there, by source; none where the groups are
-    made at home. `tables` are those of the workspace, to be dropped when it is forgotten.
+    Attributes:
+        engine: Runs statements over the groups.
+        groups: Returns the relations, one row for each group. They are built on demand: their
+            trees are large, and a place is cached with its comparison.
+        pieces: Returns the relations with a group in one or several rows, to be added up.
+        queries: The statements that fetched the sides, by source; empty if both are in one
+            database.
+        tables: The tables of the workspace, to be dropped with the comparison.
     """
 
-    home: Home
+    engine: StatementEngine
     groups: Callable[[], Relations]
     pieces: Callable[[], Relations]
     queries: Mapping[str, Statement]
     tables: tuple[str, ...]
 
     def statement(self, tree: exp.Expr, plan: ComparisonPlan) -> Statement:
-        """Return a statement over the groups as this place runs it."""
-        return prepare(tree, self.home.dialect, plan.parameters.values)
+        """Return a statement over the groups in the engine's dialect."""
+        return prepare(tree, self.engine.dialect, plan.parameters.values)
 
-    async def ask(self, statement: Statement) -> list[dict[str, Any]]:
-        """Run it, however long it takes, and return its few rows."""
-        found: list[dict[str, Any]] = []
-        async with aclosing(self.home.stream(statement.text, statement.parameters)) as batches:
+    async def fetch(self, statement: Statement) -> list[dict[str, Any]]:
+        """Run a statement, without the time limit of a query, and return its few rows."""
+        rows: list[dict[str, Any]] = []
+        async with aclosing(self.engine.stream(statement.text, statement.parameters)) as batches:
             async for batch in batches:
-                found += python_rows(batch)
-        return found
+                rows += python_rows(batch)
+        return rows
 
 
-async def ground_of(
+async def choose_place(
     plan: ComparisonPlan, workspace: Workspace, progress: Progress | None = None
-) -> Ground:
-    """Return the place: the common connection, or the workspace once both sides have landed."""
+) -> Place:
+    """Return the place: the common connection, or the workspace after both sides are staged."""
     if plan.a.source.connector is plan.b.source.connector:
-        home = plan.a.source.connector
-        if home.dialect in DIALECTS:
-            return Ground(home, partial(groups_joined, plan), partial(pieces_joined, plan), {}, ())
+        engine = plan.a.source.connector
+        if engine.dialect in DIALECTS:
+            return Place(engine, partial(groups_joined, plan), partial(pieces_joined, plan), {}, ())
         groups = partial(groups_of_rows, plan)
-        return Ground(home, groups, groups, {}, ())
-    sides = {LANDED_A: plan.a, LANDED_B: plan.b}
+        return Place(engine, groups, groups, {}, ())
+    sides = {STAGED_A: plan.a, STAGED_B: plan.b}
     queries = await asyncio.to_thread(
         lambda: {
             name: prepare(
@@ -96,16 +100,16 @@ async def ground_of(
             for name, side in sides.items()
         }
     )
-    landed = await together(
-        *(_land(plan, side, queries[name], workspace, progress) for name, side in sides.items())
+    staged = await together(
+        *(_stage(plan, side, queries[name], workspace, progress) for name, side in sides.items())
     )
-    tables = dict(zip(sides, landed, strict=True))
-    told = {side.source.name: queries[name] for name, side in sides.items()}
-    groups = partial(groups_of_landed, plan, tables)
-    return Ground(workspace, groups, groups, told, tuple(landed))
+    tables = dict(zip(sides, staged, strict=True))
+    by_source = {side.source.name: queries[name] for name, side in sides.items()}
+    groups = partial(groups_of_staged, plan, tables)
+    return Place(workspace, groups, groups, by_source, tuple(staged))
 
 
-async def _land(
+async def _stage(
     plan: ComparisonPlan,
     side: Side,
     query: Statement,
@@ -122,12 +126,12 @@ async def _land(
         if measure.has_code:
             columns[f"xtotal_{index}"] = "BIGINT"
     batches = side.source.connector.stream(query.text, query.parameters)
-    told = None if progress is None else partial(progress, side.source.name)
-    return await workspace.stage(columns, batches, told)
+    report = None if progress is None else partial(progress, side.source.name)
+    return await workspace.stage(columns, batches, report)
 
 
 async def together(*work: Coroutine[Any, Any, T]) -> list[T]:
-    """Return what all of them return, started together; the first failure stops the others."""
+    """Run all at once and return their results; the first failure cancels the others."""
     try:
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(one) for one in work]

@@ -16,7 +16,7 @@ from skillian.data.declare.sources import SourceRegistry
 from skillian.data.query.binding import Binder, BoundSource, MeasureTerm, Term
 from skillian.data.query.filters import Condition, Filters, conditions
 from skillian.data.query.measures import exact_measures, result_scale
-from skillian.data.query.unfit import is_empty, misfits, shown
+from skillian.data.query.unfit import described, is_empty, misfits
 from skillian.errors import InvalidInputError, QueryError
 
 
@@ -32,9 +32,9 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class MeasurePlan:
-    """What both sides share about one measure; values have `scale` digits after the point.
+    """The common properties of a measure on both sides; values have `scale` decimal places.
 
-    With `has_code` a value may be NaN or infinite; `note` says how binary floats were taken.
+    With `has_code` a value may be NaN or infinite; `note` says how binary floats are read.
     """
 
     name: str
@@ -48,13 +48,13 @@ class MeasurePlan:
 
 @dataclass(frozen=True, slots=True)
 class ComparisonPlan:
-    """Everything that decides the answer; `parameters` holds the values the keys have bound."""
+    """Everything that determines the result; `parameters` holds the bound values of the keys."""
 
     a: Side
     b: Side
     align_on: tuple[str, ...]
     measures: tuple[MeasurePlan, ...]
-    parameters: sql.Parameters
+    parameters: sql.BoundValues
 
 
 async def bound_side(
@@ -62,7 +62,7 @@ async def bound_side(
     align_on: Sequence[str],
     measures: Sequence[str],
     filters: Filters | None,
-    parameters: sql.Parameters,
+    parameters: sql.BoundValues,
 ) -> Side:
     """Return one side; raises as `BoundSource`, `exact_measures` and `conditions` do."""
     where = conditions(source, filters)
@@ -75,11 +75,11 @@ async def bound_side(
 
 
 def plan_comparison(
-    a: Side, b: Side, thresholds: Sequence[Thresholds], parameters: sql.Parameters
+    a: Side, b: Side, thresholds: Sequence[Thresholds], parameters: sql.BoundValues
 ) -> ComparisonPlan:
     """Return the plan for two sides with the same keys and measures.
 
-    Raises `QueryError`, with the mend, where keys or measures cannot be compared.
+    Raises `QueryError`, with the fix, if keys or measures cannot be compared.
     """
     keys = [_common_key(one, a, other, b) for one, other in zip(a.keys, b.keys, strict=True)]
     measures = tuple(
@@ -96,17 +96,18 @@ def plan_comparison(
 
 
 def shared_keys(
-    a: BoundSource, b: BoundSource, asked: Sequence[str] | None, default: Sequence[str]
+    a: BoundSource, b: BoundSource, names: Sequence[str] | None, default: Sequence[str]
 ) -> tuple[str, ...]:
-    """Return what to align on: what was asked, else those defaults that both sources have."""
+    """Return the dimensions of the key: `names`, or the defaults that both sources have."""
     both = common_names(a, b)
-    if asked is None:
-        asked = [name for name in default if name in both]
-    if not asked:
+    if names is None:
+        names = [name for name in default if name in both]
+    if not names:
         raise InvalidInputError(
-            f"name what to align {a.name} and {b.name} on; they share: {', '.join(both) or 'none'}"
+            f"name the dimensions to align {a.name} and {b.name} on; they share:"
+            f" {', '.join(both) or 'none'}"
         )
-    return tuple(dict.fromkeys(asked))
+    return tuple(dict.fromkeys(names))
 
 
 def common_names(a: BoundSource, b: BoundSource) -> tuple[str, ...]:
@@ -119,14 +120,14 @@ def _common_key(one: Term, a: Side, other: Term, b: Side) -> tuple[Term, Term]:
         raise QueryError(
             f"{one.name!r} is {one.type.sql} in {a.source.name} and {other.type.sql} in"
             f" {b.source.name}; declare the same `type` for the dimension {one.name!r} of both,"
-            " such as `type: text`, and `normalise` or `values` where they are written differently"
+            " such as `type: text`, and `normalise` or `values` if they are written differently"
         )
     scale = max(one.type.scale, other.type.scale)
     return _widened(one, other.type, scale), _widened(other, one.type, scale)
 
 
 def _widened(term: Term, other: ColumnType, scale: int) -> Term:
-    """Return the term in a type that holds both sides' numbers; whole ones meet as they are."""
+    """Return the term in a type that holds the decimals of both sides."""
     if term.type.kind != "decimal" or term.type == other:
         return term
     return Term(term.name, sql.decimal(term.value, scale), ColumnType(term.type.kind, "", scale))
@@ -163,7 +164,7 @@ def _note(sides: Sequence[tuple[MeasureTerm, Side]]) -> str:
         return ""
     return (
         f"{sides[0][0].name} is a binary float ({', '.join(floats)}): each value counts as the"
-        " shortest decimal that reads back as it, and these are added up exactly."
+        " shortest decimal that reads back as the same float, and these are added exactly."
     )
 
 
@@ -184,10 +185,10 @@ _GOALS: dict[Kind, str] = {
 
 
 async def with_same_types(a: Side, b: Side) -> tuple[Side, Side]:
-    """Return both sides, a text key without any value in the type of the other side.
+    """Return both sides; a text key without any value gets the type of the other side.
 
-    So a file that has only its header can be compared. Raises `QueryError` naming the values that
-    keep a text from being of the other side's type.
+    This allows comparing a file that has only a header. In a file, a key is often text because of
+    one bad value: raises `QueryError` with the values that cannot be read in the other type.
     """
     pairs = list(zip(a.keys, b.keys, strict=True))
     keys_a = [await _typed(a, one, b, other) for one, other in pairs]
@@ -205,11 +206,11 @@ async def _typed(side: Side, term: Term, other: Side, like: Term) -> Term:
         return Term(term.name, exp.cast(term.value.copy(), kind), goal)
     values = await misfits(source, term.value, goal)
     if values:
+        examples = await described(source, term.value, values)
         raise QueryError(
             f"{term.name!r} is {like.type.sql} in {other.source.name}, but in {source.name} it also"
-            f" holds {await shown(source, term.value, values)}. Correct these values, or declare in"
-            f" a sources.yaml the same `type` for the dimension {term.name!r} of both, such as"
-            " `type: text`"
+            f" holds {examples}. Correct these values, or declare in a sources.yaml the same"
+            f" `type` for the dimension {term.name!r} of both, such as `type: text`"
         )
     return term
 
@@ -221,13 +222,13 @@ def _goal(like: ColumnType) -> ColumnType | None:
     return None if sql is None else ColumnType(like.kind, sql)
 
 
-# Part of every cache key: raise it whenever the same question could get another answer.
+# Part of every cache key: increase it when the same question could get another answer.
 ENGINE_VERSION = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """What to compare; `align_on` None means the declared default."""
+class ComparisonQuestion:
+    """What to compare; an `align_on` of None means the declared default."""
 
     source_a: str
     source_b: str
@@ -237,22 +238,22 @@ class Question:
     thresholds: Thresholds
 
     @classmethod
-    def asked(
+    def from_request(
         cls,
         sources: tuple[str, str],
         measures: Sequence[str],
         align_on: Sequence[str] | None,
         filters: Filters | None,
         thresholds: Thresholds | Mapping[str, Any] | None,
-    ) -> "Question":
-        """Return a question from what a caller gives; raises `InvalidInputError`."""
-        wanted = [measures] if isinstance(measures, str) else list(dict.fromkeys(measures))
-        if not wanted:
+    ) -> "ComparisonQuestion":
+        """Return a question from the arguments of a request; raises `InvalidInputError`."""
+        named = [measures] if isinstance(measures, str) else list(dict.fromkeys(measures))
+        if not named:
             raise InvalidInputError("name at least one measure to compare")
         aligned = None if align_on is None else tuple(dict.fromkeys(align_on))
-        return cls(*sources, tuple(wanted), aligned, filters, _thresholds(thresholds))
+        return cls(*sources, tuple(named), aligned, filters, _thresholds(thresholds))
 
-    def aligned_on(self, names: Sequence[str]) -> "Question":
+    def aligned_on(self, names: Sequence[str]) -> "ComparisonQuestion":
         """Return the same question at another grain."""
         return replace(self, align_on=tuple(names))
 
@@ -261,7 +262,7 @@ class Planner:
     """Turns questions into plans.
 
     Args:
-        registry: The sources there are, and the defaults of a comparison.
+        registry: The declared sources, and the defaults of a comparison.
         binder: Binds them to their databases.
     """
 
@@ -269,7 +270,7 @@ class Planner:
         self._registry = registry
         self._binder = binder
 
-    async def plan(self, question: Question) -> ComparisonPlan:
+    async def plan(self, question: ComparisonQuestion) -> ComparisonPlan:
         """Return the plan; raises as `ComparisonEngine.compare` does."""
         a = await self._binder.bind(question.source_a)
         b = await self._binder.bind(question.source_b)
@@ -280,7 +281,7 @@ class Planner:
             question.thresholds.over(settings.thresholds_for(pair, name)).settled()
             for name in question.measures
         ]
-        parameters = sql.Parameters()
+        parameters = sql.BoundValues()
         sides = await with_same_types(
             await bound_side(a, keys, question.measures, question.filters, parameters),
             await bound_side(b, keys, question.measures, question.filters, parameters),
@@ -288,7 +289,7 @@ class Planner:
         return plan_comparison(*sides, limits, parameters)
 
     def cache_key(self, plan: ComparisonPlan, top: int) -> str:
-        """Return a digest of everything that decides the answer."""
+        """Return a digest of everything that determines the result."""
         sides = [
             {
                 "name": side.source.name,
@@ -313,18 +314,18 @@ class Planner:
 
 
 def unused_dimensions(plan: ComparisonPlan) -> tuple[str, ...]:
-    """Return the dimensions that both sources have and the plan does not align on."""
+    """Return the dimensions that both sources have and the key does not contain."""
     shared = common_names(plan.a.source, plan.b.source)
     return tuple(name for name in shared if name not in plan.align_on)
 
 
-def _thresholds(given: Thresholds | Mapping[str, Any] | None) -> Thresholds:
+def _thresholds(value: Thresholds | Mapping[str, Any] | None) -> Thresholds:
     try:
-        return Thresholds.model_validate(given or {})
+        return Thresholds.model_validate(value or {})
     except ValidationError as error:
         faults = "; ".join(
             f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors()
         )
         raise InvalidInputError(
-            f"thresholds are {{match, minor_diff: {{absolute, percentage}}}}; {faults}"
+            f"thresholds have the form {{match, minor_diff: {{absolute, percentage}}}}; {faults}"
         ) from None

@@ -1,4 +1,4 @@
-"""The answer to a comparison: numbers, the differences that matter, and the proof."""
+"""The result of a comparison: numbers, the largest differences, and the proof."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,19 +23,19 @@ STATUSES: tuple[Status, ...] = (
 )
 
 _PERCENT_STEP = Decimal("0.0001")
-# Python's own context rounds every operation, even abs(), to 28 digits.
+# Python's default context rounds every operation, even abs(), to 28 digits.
 EXACT = Context(prec=100, rounding=ROUND_HALF_UP)
-"""What exact arithmetic on the numbers of a result is done in."""
+"""The context for exact arithmetic on the numbers of a result."""
 
 
 def finite(value: Decimal | None) -> Decimal | None:
-    """Return the value where it is a number, None for NULL, NaN and the infinities."""
+    """Return a finite value, or None for NULL, NaN and the infinities."""
     return value if value is not None and value.is_finite() else None
 
 
 @dataclass(frozen=True, slots=True)
 class Classes:
-    """How many groups are in each of the five classes; every group is in exactly one."""
+    """The number of groups in each of the five classes; every group is in exactly one."""
 
     match: int
     minor_diff: int
@@ -45,12 +45,12 @@ class Classes:
 
     @property
     def groups(self) -> int:
-        """How many groups there are."""
+        """The number of groups."""
         return sum(self.to_dict().values())
 
     @property
     def match_rate(self) -> str | None:
-        """The share of matches, rounded down, so that 100.0 % means all; None without groups."""
+        """The share of matches, rounded down so that 100.0 % means all; None without groups."""
         if not self.groups:
             return None
         tenths = self.match * 1000 // self.groups
@@ -71,13 +71,20 @@ class Classes:
 class MeasureSummary:
     """One measure over all groups.
 
-    Totals are those of sums and counts; of an average, a minimum or a maximum there is none.
-    The net difference adds up b - a over the groups, the gross difference |b - a|, a missing or
-    NULL side as 0. `doubled_in_b` counts groups where b has exactly twice the rows and twice the
-    sum of a (0 for what is no sum), `opposite_sign` groups where b = -a; `null_in_a` and
-    `null_in_b` groups that are on both sides, where only that side has no value; `not_finite_in_a`
-    and `not_finite_in_b` such groups with a major difference where that side is NaN or infinite,
-    which counts as 0 in differences. `note` says how binary floats were taken.
+    Only sums and counts have totals. The net difference is the sum of b - a over the groups, the
+    gross difference that of |b - a|; a missing or NULL side counts as 0.
+
+    Attributes:
+        doubled_in_a: Groups where a has exactly twice the rows and twice the sum of b; 0 for
+            aggregations other than sums.
+        doubled_in_b: Groups where b has exactly twice the rows and twice the sum of a.
+        opposite_sign: Groups where b = -a.
+        null_in_a: Groups on both sides where only a has no value.
+        null_in_b: Groups on both sides where only b has no value.
+        not_finite_in_a: Groups on both sides with a major difference where a is NaN or infinite,
+            which counts as 0 in differences.
+        not_finite_in_b: The same for b.
+        note: How binary floats were read.
     """
 
     name: str
@@ -118,12 +125,16 @@ class MeasureSummary:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """All groups: a group's class is the worst of its measures'.
+    """All groups; the class of a group is the worst of its measures' classes.
 
-    `rows_a` and `rows_b` count the rows behind the groups; `uneven_groups` the groups that are on
-    both sides with a different number of rows; `repeated_a` and `repeated_b` the groups of more
-    than one row on that side; `near_misses` keys that only their writing keeps apart;
-    `uneven_matches` the uneven groups in which all measures match.
+    Attributes:
+        rows_a: Rows of a in all groups.
+        rows_b: Rows of b in all groups.
+        uneven_groups: Groups on both sides with different numbers of rows.
+        repeated_a: Groups of more than one row in a.
+        repeated_b: Groups of more than one row in b.
+        near_misses: Keys that differ only in how they are written.
+        uneven_matches: The uneven groups in which all measures match.
     """
 
     classes: Classes
@@ -138,27 +149,27 @@ class Summary:
 
     @property
     def groups_a(self) -> int:
-        """How many groups a has."""
+        """The number of groups in a."""
         return self.classes.groups - self.classes.missing_in_a
 
     @property
     def groups_b(self) -> int:
-        """How many groups b has."""
+        """The number of groups in b."""
         return self.classes.groups - self.classes.missing_in_b
 
     @property
     def key_names_rows(self) -> bool:
-        """Whether the key is there to name single rows, rather than to add up many.
+        """Whether the key identifies single rows, rather than groups of many.
 
-        It is where at most half of the groups of each side hold more than one row, and where one
-        side has a single row for each group and the other one exactly two.
+        It does if at most half of the groups of each side have more than one row, or if one side
+        has a single row for each group and the other exactly two.
         """
         few = 2 * self.repeated_a <= self.groups_a and 2 * self.repeated_b <= self.groups_b
         return few or self._is_doubled
 
     @property
     def row_findings(self) -> int:
-        """How many groups differ in nothing but their rows, where the key names rows."""
+        """The groups that differ only in their number of rows, if the key identifies rows."""
         return self.uneven_matches if self.key_names_rows else 0
 
     @property
@@ -200,7 +211,7 @@ class Difference:
 
     @property
     def gap(self) -> Decimal:
-        """The signed b - a, by whose size differences are ordered.
+        """The signed b - a; differences are ordered by its size.
 
         A side that is missing, NULL, NaN or infinite counts as 0.
         """
@@ -208,7 +219,7 @@ class Difference:
 
     @property
     def absolute_diff(self) -> Decimal | None:
-        """|b - a|; None where a side has no finite value."""
+        """|b - a|; None if a side has no finite value."""
         return None if finite(self.a) is None or finite(self.b) is None else self.gap.copy_abs()
 
     @property
@@ -238,7 +249,7 @@ class Difference:
 
     @property
     def reason(self) -> Reason | None:
-        """Why a group on both sides is a major difference without two numbers."""
+        """Why a group on both sides is a major difference if it does not have two numbers."""
         if self.status != "major_diff":
             return None
         if self.a is None:
@@ -270,10 +281,10 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """How the answer was found: enough to run it again. `snapshot` is when, in UTC.
+    """How the result was computed: enough to reproduce it. `snapshot` is the time in UTC.
 
-    `queries` are the statements that aggregated the sides at home, by source, where these are in
-    two databases; `sql` then ran over what they gave.
+    For sides in two databases, `queries` are the statements that aggregated each side, by source,
+    and `sql` ran over their results.
     """
 
     sql: str
@@ -308,10 +319,10 @@ def _jsonable(values: Mapping[str, object]) -> dict[str, object]:
 
 @dataclass(frozen=True, slots=True)
 class ComparisonResult:
-    """Two sources compared; a is the first, b the second.
+    """Two compared sources; a is the first, b the second.
 
-    `top_differences` are the largest by |b - a|, of each measure in turn; `interpretation` is
-    sentences made from the numbers in `summary` and `top_differences` alone.
+    `top_differences` are the largest by |b - a|, of each measure in turn; `interpretation` has
+    sentences made only from the numbers in `summary` and `top_differences`.
     """
 
     source_a: str

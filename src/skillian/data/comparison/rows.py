@@ -1,4 +1,4 @@
-"""What is behind a comparison: its groups by pages, and the rows of one group."""
+"""The groups of a comparison, by pages, and the rows of one group in both sources."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping
@@ -11,7 +11,7 @@ from sqlglot import exp
 from skillian.connectors.duckdb.workspace import Workspace, stored_type
 from skillian.data import sql
 from skillian.data.comparison.page import Page
-from skillian.data.comparison.place import Ground, Home, together
+from skillian.data.comparison.place import Place, StatementEngine, together
 from skillian.data.comparison.plan import ComparisonPlan, Side
 from skillian.data.comparison.results import Difference, Status
 from skillian.data.comparison.statement import rated, with_relations
@@ -25,12 +25,12 @@ from skillian.errors import InvalidInputError
 _MATCH = "match"
 _AT_ONCE = 500
 
-_Paged = Callable[[exp.Select, ComparisonPlan, sql.Parameters], exp.Select]
+_Paged = Callable[[exp.Select, ComparisonPlan, sql.BoundValues], exp.Select]
 
 
 @dataclass(frozen=True, slots=True)
 class GroupRow:
-    """One group with all of its measures, and its class: the worst of theirs."""
+    """One group with all of its measures; its class is the worst of its measures' classes."""
 
     key: Mapping[str, object]
     status: Status
@@ -42,10 +42,10 @@ class GroupRow:
         """Return the group for JSON; numbers with a fraction are strings."""
         shared = {"measure", "key", "rows_a", "rows_b"}
         values = {
-            found.measure: {
-                name: value for name, value in found.to_dict().items() if name not in shared
+            measure.measure: {
+                name: value for name, value in measure.to_dict().items() if name not in shared
             }
-            for found in self.measures
+            for measure in self.measures
         }
         return {
             "key": {name: jsonable(value) for name, value in self.key.items()},
@@ -58,7 +58,7 @@ class GroupRow:
 
 @dataclass(frozen=True, slots=True)
 class ComparisonRows:
-    """A page of groups: `total` is how many there are of these classes."""
+    """A page of groups; `total` is the number of groups on all pages."""
 
     cache_key: str
     statuses: tuple[Status, ...]
@@ -77,75 +77,75 @@ class ComparisonRows:
         }
 
 
-async def keep_differences(ground: Ground, plan: ComparisonPlan, workspace: Workspace) -> str:
-    """Store every group that is no match, or has a gap within the limits; return the table."""
+async def stage_differences(place: Place, plan: ComparisonPlan, workspace: Workspace) -> str:
+    """Stage the groups that do not match or have a gap within the limits; return the table."""
     gaps = [
         sql.negated(sql.equals(sql.bare(f"gap_{index}"), 0)) for index in range(len(plan.measures))
     ]
     different = sql.any_of([sql.negated(sql.is_text(sql.bare("status"), _MATCH)), *gaps])
-    statement = ground.statement(_groups(plan, ground).where(different, copy=False), plan)
-    batches = ground.home.stream(statement.text, statement.parameters)
+    statement = place.statement(_groups(plan, place).where(different, copy=False), plan)
+    batches = place.engine.stream(statement.text, statement.parameters)
     return await workspace.stage(_columns(plan), batches)
 
 
 class Groups:
-    """The groups of a comparison, by pages: those kept in a table, or all where they are.
+    """The groups of a comparison, by pages: from a staged table, or from where all of them are.
 
     Args:
-        plan: The comparison's.
-        ground: Where its groups can be asked for.
-        kept: The workspace and its table that `keep_differences` stored; it holds no match.
+        plan: The plan of the comparison.
+        place: Where the comparison is computed.
+        staged: The workspace and its table from `stage_differences`, which has no exact matches.
     """
 
     def __init__(
-        self, plan: ComparisonPlan, ground: Ground, kept: tuple[Workspace, str] | None
+        self, plan: ComparisonPlan, place: Place, staged: tuple[Workspace, str] | None
     ) -> None:
         self._plan = plan
-        self._ground = ground
-        self._kept = kept
+        self._place = place
+        self._staged = staged
 
-    async def page(self, wanted: Page) -> tuple[GroupRow, ...]:
+    async def page(self, page: Page) -> tuple[GroupRow, ...]:
         """Return the groups of a page; raises as `Page.of`, and `QueryError`."""
-        found: list[GroupRow] = []
-        async with aclosing(self.batches(wanted)) as batches:
+        groups: list[GroupRow] = []
+        async with aclosing(self.batches(page)) as batches:
             async for batch in batches:
-                found += batch
-        return tuple(found)
+                groups += batch
+        return tuple(groups)
 
-    async def batches(self, wanted: Page) -> AsyncGenerator[tuple[GroupRow, ...]]:
-        """Give the groups of a page as they come, some at a time; raises as `page`."""
-        statement = await asyncio.to_thread(self._statement, wanted.of)
-        async with aclosing(self._home.stream(statement.text, statement.parameters)) as batches:
+    async def batches(self, page: Page) -> AsyncGenerator[tuple[GroupRow, ...]]:
+        """Yield the groups of a page in batches, as they arrive; raises as `page`."""
+        statement = await asyncio.to_thread(self._statement, page.of)
+        async with aclosing(self._engine.stream(statement.text, statement.parameters)) as batches:
             async for batch in batches:
                 rows = await asyncio.to_thread(python_rows, batch)
                 for start in range(0, len(rows), _AT_ONCE):
                     yield tuple(_group(row, self._plan) for row in rows[start : start + _AT_ONCE])
-                    await asyncio.sleep(0)  # a batch is long, and others wait
+                    await asyncio.sleep(0)  # let other tasks run: a batch takes long
 
-    async def count(self, wanted: Page) -> int:
-        """Return how many groups there are on all such pages; raises as `page`."""
-        statement = await asyncio.to_thread(self._statement, wanted.counted)
-        async with aclosing(self._home.stream(statement.text, statement.parameters)) as batches:
+    async def count(self, page: Page) -> int:
+        """Return the number of groups on all pages of this kind; raises as `page`."""
+        statement = await asyncio.to_thread(self._statement, page.counted)
+        async with aclosing(self._engine.stream(statement.text, statement.parameters)) as batches:
             return sum([int(row["total"]) async for batch in batches for row in python_rows(batch)])
 
     @property
-    def _home(self) -> Home:
-        return self._ground.home if self._kept is None else self._kept[0]
+    def _engine(self) -> StatementEngine:
+        return self._place.engine if self._staged is None else self._staged[0]
 
     def _statement(self, paged: _Paged) -> Statement:
-        parameters = sql.Parameters()
-        if self._kept is None:
-            tree = _groups(self._plan, self._ground)  # which binds the plan's own limits
+        parameters = sql.BoundValues()
+        if self._staged is None:
+            tree = _groups(self._plan, self._place)  # which binds the limits of the plan
             parameters.values |= self._plan.parameters.values
         else:
-            tree = exp.Select(expressions=[exp.Star()]).from_(sql.table(self._kept[1]))
-        return prepare(paged(tree, self._plan, parameters), self._home.dialect, parameters.values)
+            tree = exp.Select(expressions=[exp.Star()]).from_(sql.table(self._staged[1]))
+        return prepare(paged(tree, self._plan, parameters), self._engine.dialect, parameters.values)
 
 
-def _groups(plan: ComparisonPlan, ground: Ground) -> exp.Select:
+def _groups(plan: ComparisonPlan, place: Place) -> exp.Select:
     columns = [sql.bare(name) for name in _columns(plan)]
     select = exp.Select(expressions=columns).from_(sql.table("rated"), copy=False)
-    return with_relations(select, rated(plan, ground.groups()))
+    return with_relations(select, rated(plan, place.groups()))
 
 
 def _columns(plan: ComparisonPlan) -> dict[str, str]:
@@ -175,7 +175,7 @@ def _group(row: Mapping[str, Any], plan: ComparisonPlan) -> GroupRow:
 
 @dataclass(frozen=True, slots=True)
 class DrillDown:
-    """The rows of both sides that make up one group, as their tables hold them."""
+    """The rows of one group in both sources, as stored in their tables."""
 
     key: Mapping[str, object]
     a: QueryResult
@@ -190,11 +190,11 @@ class DrillDown:
 async def drill_down(plan: ComparisonPlan, key: Mapping[str, object], limit: int) -> DrillDown:
     """Return at most `limit` rows of each side; `key` has a value, or None, for each dimension.
 
-    Raises `InvalidInputError` for a key that is not one of this comparison.
+    Raises `InvalidInputError` for a key with other dimensions.
     """
     if set(key) != set(plan.align_on):
         raise InvalidInputError(
-            f"a group of this comparison is named by {', '.join(plan.align_on)}, not by"
+            f"the key of a group of this comparison has {', '.join(plan.align_on)}, not"
             f" {', '.join(key) or 'nothing'}"
         )
     typed = {
@@ -209,6 +209,6 @@ async def _rows(side: Side, key: Mapping[str, object], limit: int) -> QueryResul
     source = side.source
     where: list[Condition] = list(side.where)
     for name, value in key.items():
-        term = source.dimension(name, sql.Parameters())
+        term = source.dimension(name, sql.BoundValues())
         where += parse_filter(name, [value], term.type)
     return await raw_rows(source, where, limit, in_order=True)

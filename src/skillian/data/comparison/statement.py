@@ -1,11 +1,11 @@
 """A comparison as one SELECT: one statement sees one snapshot of both sides.
 
 groups           one row per key: rows_a, rows_b, and per measure a_<n> and b_<n>
-collapsed        those that differ, and one row for all that are the same on both sides: most
-equal            counts and sums of the latter, as one row
-classified       of the others per measure status_<n> and gap_<n> (b - a, an absent side as 0)
-different        and the row's status: the worst of its measures'
-summary, top     their counts and sums in one row; the largest differences of each measure
+collapsed        the groups that differ, and one row for all that are equal on both sides
+equal            counts and sums of the equal groups, as one row
+classified       the others with status_<n> and gap_<n> (b - a, an absent side as 0) per measure
+different        with the status of the group: the worst of its measures
+summary, top     counts and sums of these in one row; the largest differences of each measure
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,8 +27,8 @@ Relations = Mapping[str, exp.Query]
 def comparison_statement(plan: ComparisonPlan, pieces: Relations, top: int) -> exp.Select:
     """Return the statement; each of its rows holds the summary and one of the top differences.
 
-    With nothing different there is one row, whose top columns are NULL. A group may come in
-    pieces: one row for each side.
+    Without differences there is one row, whose top columns are NULL. A group may have one row for
+    each side.
     """
     equal, summary, ranked = equal_select(plan), summary_select(plan), top_select(plan, top)
     columns = [
@@ -55,12 +55,12 @@ def comparison_statement(plan: ComparisonPlan, pieces: Relations, top: int) -> e
 
 
 def rated(plan: ComparisonPlan, groups: Relations) -> Relations:
-    """Return the relations up to `rated`: every group with its class."""
+    """Return the relations up to `rated`: all groups with their classes."""
     return {**groups, "classified": _classified(plan, "groups"), "rated": _rated(plan)}
 
 
 def with_relations(statement: exp.Select, relations: Relations) -> exp.Select:
-    """Return the statement with these steps before it."""
+    """Return the statement with these relations as its WITH clause."""
     for name, query in relations.items():
         statement.with_(sql.name(name), as_=query, copy=False)
     return statement
@@ -76,11 +76,11 @@ def _classified(plan: ComparisonPlan, relation: str) -> exp.Select:
     return exp.Select(expressions=columns).from_(sql.table(relation), copy=False)
 
 
-def _status(index: int, measure: MeasurePlan, parameters: sql.Parameters) -> exp.Expr:
+def _status(index: int, measure: MeasurePlan, parameters: sql.BoundValues) -> exp.Expr:
     a, b = sql.bare(f"a_{index}"), sql.bare(f"b_{index}")
     none_a, none_b = absent(index, measure, "a"), absent(index, measure, "b")
     case = _missing(exp.case())
-    # Most groups are equal: they need no further test.
+    # Most groups are equal and need no further test.
     same = exp.EQ(this=a.copy(), expression=b.copy())
     case = case.when(same, sql.text(_MATCH), copy=False)
     case = case.when(sql.all_of([none_a, none_b]), sql.text(_MATCH), copy=False)
@@ -97,11 +97,11 @@ def _status(index: int, measure: MeasurePlan, parameters: sql.Parameters) -> exp
     return case.else_(sql.text(_MAJOR), copy=False)
 
 
-def _within(a: exp.Expr, b: exp.Expr, limits: Limits, parameters: sql.Parameters) -> exp.Expr:
-    """Return whether each stated limit is kept.
+def _within(a: exp.Expr, b: exp.Expr, limits: Limits, parameters: sql.BoundValues) -> exp.Expr:
+    """Return the test that each stated limit is met.
 
-    Multiplied across, since a quotient would be a binary float. Of a = 0 there is no percentage: a
-    stated absolute limit alone decides, and without one no other value is near enough.
+    The terms are cross-multiplied, since a quotient would be a binary float. For a = 0 there is no
+    percentage: a stated absolute limit decides alone, and without one only 0 is within the limits.
     """
     difference = exp.Abs(this=exp.Sub(this=b.copy(), expression=a.copy()))
     tests: list[exp.Expr] = []
@@ -143,21 +143,21 @@ def _or_zero(value: exp.Expr) -> exp.Expr:
 
 
 UNEVEN = -1
-"""Stands for no measure in the rows of `top_select`."""
+"""In the rows of `top_select`: the group differs only in its number of rows."""
 SHOWN = 3
-"""How many groups are named that differ in their rows alone."""
+"""The number of groups to name that differ only in their number of rows."""
 
 
 def key_columns(plan: ComparisonPlan) -> list[exp.Expr]:
-    """Return the keys, as every relation of the statement names them."""
+    """Return the key columns, which have the same names in all relations."""
     return [sql.bare(f"key_{index}") for index in range(len(plan.align_on))]
 
 
 def collapsed_select(plan: ComparisonPlan) -> exp.Select:
-    """Return the groups that differ, and in one row all that are the same on both sides.
+    """Return the groups that differ, and in one row all that are equal on both sides.
 
-    So the groups are gone through once, and no database stores those that are the same. A group
-    that comes in pieces, one for each side, is put together.
+    The groups are scanned once, and no database has to store the equal ones. A group with one row
+    for each side becomes a single row.
     """
     same, rows_a = sql.bare("same"), sql.bare("rows_a")
     differs = sql.equals(same, 0)
@@ -189,7 +189,7 @@ def collapsed_select(plan: ComparisonPlan) -> exp.Select:
 
 
 def _marked(plan: ComparisonPlan) -> exp.Select:
-    """Return the groups, each with `same`: whether all its numbers are the same on both sides."""
+    """Return the groups with `same`: whether all numbers are equal on both sides."""
     tests: list[exp.Expr] = [exp.EQ(this=sql.bare("rows_a"), expression=sql.bare("rows_b"))]
     for index, measure in enumerate(plan.measures):
         if measure.has_code:
@@ -204,12 +204,12 @@ def _marked(plan: ComparisonPlan) -> exp.Select:
     same = exp.case().when(sql.all_of(tests), sql.one(), copy=False).else_(sql.zero(), copy=False)
     columns = [exp.Star(), sql.named(same, "same")]
     select = exp.Select(expressions=columns).from_(sql.table("groups"), copy=False)
-    select.meta["apart"] = True  # few groups come of it, which a planner may need to be led to
+    select.meta["apart"] = True  # the result is small, which a query planner may not expect
     return select
 
 
 def equal_select(plan: ComparisonPlan) -> exp.Select:
-    """Return counts and sums over the groups that are the same on both sides, as one row."""
+    """Return counts and sums over the groups that are equal on both sides, as one row."""
     sums = {"equal_groups": "together", "equal_rows": "rows_a", "equal_repeated": "repeated"}
     columns = [
         sql.named(sql.decimal(exp.Sum(this=sql.bare(of)), 0), name) for name, of in sums.items()
@@ -251,7 +251,7 @@ def _measure_summary(index: int, measure: MeasurePlan) -> list[exp.Expr]:
     a, b, gap = sql.bare(f"a_{index}"), sql.bare(f"b_{index}"), sql.bare(f"gap_{index}")
     status = sql.bare(f"status_{index}")
     sums = {"total_a": a, "total_b": b, "net": gap, "gross": exp.Abs(this=gap.copy())}
-    present = [sql.negated(sql.is_text(status, gone)) for gone in (_MISSING_IN_A, _MISSING_IN_B)]
+    present = [sql.negated(sql.is_text(status, each)) for each in (_MISSING_IN_A, _MISSING_IN_B)]
     minus_a = exp.EQ(this=b.copy(), expression=exp.Neg(this=a.copy()))
     absent_a, absent_b = absent(index, measure, "a"), absent(index, measure, "b")
     counts = {
@@ -260,7 +260,7 @@ def _measure_summary(index: int, measure: MeasurePlan) -> list[exp.Expr]:
         "opposite": sql.all_of([sql.negated(sql.equals(a, 0)), minus_a]),
     }
     if measure.aggregation == "sum":
-        # Twice the rows make twice a count by themselves, and nothing of an average.
+        # Twice the rows always double a count, and never change an average.
         counts |= {
             "doubled_in_a": sql.all_of([_twice("rows_a", "rows_b"), _twice(a.name, b.name)]),
             "doubled_in_b": sql.all_of([_twice("rows_b", "rows_a"), _twice(b.name, a.name)]),
@@ -286,7 +286,7 @@ def _measure_summary(index: int, measure: MeasurePlan) -> list[exp.Expr]:
 
 
 def absent(index: int, measure: MeasurePlan, side: str) -> exp.Expr:
-    """Return whether one side of a measure has no value: neither a number nor NaN."""
+    """Return the test that one side of a measure has no value: neither a number nor NaN."""
     tests = [sql.is_null(sql.bare(f"{side}_{index}"))]
     tests += [sql.is_null(sql.bare(f"x{side}_{index}"))] if measure.has_code else []
     return exp.Paren(this=sql.all_of(tests))
@@ -295,7 +295,7 @@ def absent(index: int, measure: MeasurePlan, side: str) -> exp.Expr:
 def top_select(plan: ComparisonPlan, top: int) -> exp.Query:
     """Return the `top` largest differences of each measure that are not a match.
 
-    With `UNEVEN` in place of a measure: the first groups that differ in their rows alone.
+    Rows with the measure `UNEVEN` are the first groups that differ only in their number of rows.
     """
     measures = range(len(plan.measures))
     names = ["rows_a", "rows_b"]
@@ -303,8 +303,9 @@ def top_select(plan: ComparisonPlan, top: int) -> exp.Query:
         names += [f"a_{index}", f"b_{index}", f"status_{index}"]
         names += [f"xa_{index}", f"xb_{index}"] if measure.has_code else []
     parts: list[exp.Query] = []
-    found = {index: _largest(plan, index, top) for index in measures} | {UNEVEN: _uneven(plan)}
-    for index, rows in found.items():
+    selects = {index: _largest(plan, index, top) for index in measures}
+    selects[UNEVEN] = _uneven(plan)
+    for index, rows in selects.items():
         number = sql.named(exp.Literal.number(index), "measure")
         columns = [number, *key_columns(plan), *(sql.bare(name) for name in names)]
         largest = rows.subquery(sql.name("largest"), copy=False)
@@ -313,7 +314,7 @@ def top_select(plan: ComparisonPlan, top: int) -> exp.Query:
 
 
 def _uneven_match() -> exp.Expr:
-    """Whether a group is on both sides with all measures alike, and with other numbers of rows."""
+    """The test that all measures of a group match and its numbers of rows differ."""
     differ = exp.NEQ(this=sql.bare("rows_a"), expression=sql.bare("rows_b"))
     return sql.all_of([sql.is_text(sql.bare("status"), _MATCH), differ])
 
@@ -332,7 +333,7 @@ def _largest(plan: ComparisonPlan, index: int, top: int) -> exp.Select:
 
 
 def largest_first(plan: ComparisonPlan, index: int) -> list[exp.Expr]:
-    """Return the order by the size of one measure's gap; ties are in the order of their keys."""
+    """Return the order by the size of one measure's gap; ties are ordered by key."""
     size = exp.Ordered(this=exp.Abs(this=sql.bare(f"gap_{index}")), desc=True)
     return [size, *(exp.Ordered(this=key, nulls_first=False) for key in key_columns(plan))]
 

@@ -24,12 +24,10 @@ _ADDITIVE = frozenset({"sum", "count"})
 def read_rows(
     rows: Sequence[Mapping[str, Any]], plan: ComparisonPlan
 ) -> tuple[Summary, tuple[Difference, ...]]:
-    """Return what the statement found: the summary is the same in every row.
+    """Return the summary, which is the same in every row, and the top differences.
 
-    The differences are those of each measure in turn, the largest first, then those groups, each a
-    match, that differ in their rows alone.
-
-    Groups that are the same on both sides come counted by themselves: each is a match.
+    The differences are those of each measure in turn, the largest first, then the groups that match
+    and differ only in their number of rows. The equal groups are counted apart: each is a match.
     """
     first = rows[0]
     equal_rows, equal_repeated = (
@@ -48,9 +46,9 @@ def read_rows(
         ),
         uneven_matches=int(first["uneven_matches"]),
     )
-    found = [(int(row["measure"]), row) for row in rows if row["measure"] is not None]
-    differences = [difference(row, plan, index) for index, row in found if index != UNEVEN]
-    uneven = [difference(row, plan, 0) for index, row in found if index == UNEVEN]
+    top = [(int(row["measure"]), row) for row in rows if row["measure"] is not None]
+    differences = [difference(row, plan, index) for index, row in top if index != UNEVEN]
+    uneven = [difference(row, plan, 0) for index, row in top if index == UNEVEN]
     uneven.sort(key=lambda item: _key_order(item.key))
     order = {measure.name: index for index, measure in enumerate(plan.measures)}
     differences.sort(
@@ -93,7 +91,7 @@ def _measure(row: Mapping[str, Any], index: int, measure: MeasurePlan) -> Measur
 
 
 def _total(row: Mapping[str, Any], index: int, measure: MeasurePlan, side: str) -> Decimal | None:
-    """Return the sum over all groups: NaN with a NaN in it, or with both infinities."""
+    """Return the sum over all groups: NaN if one is NaN, or if both infinities occur."""
     finite = _sum(row[f"total_{side}_{index}"], row[f"equal_total_{index}"])
     if not measure.has_code:
         return finite
@@ -111,7 +109,7 @@ def _classes(row: Mapping[str, Any], measure: str = "") -> Classes:
 
 
 def _sum(one: Decimal | None, other: Decimal | None) -> Decimal | None:
-    """The sum as SQL has it: what is NULL adds nothing, and only NULLs make NULL."""
+    """Return the sum as SQL defines it: NULL is ignored, and the sum of NULLs is NULL."""
     if one is None or other is None:
         return other if one is None else one
     return EXACT.add(one, other)

@@ -1,4 +1,4 @@
-"""Proves declared sources against their data: every fault at once, with counts and examples."""
+"""Checks declared sources against their data: all faults at once, with counts and examples."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
@@ -13,9 +13,9 @@ from skillian.data.declare.sources import Connections, SourceRegistry
 from skillian.data.query.binding import Binder, BoundSource
 from skillian.data.query.filters import filtered_rows
 from skillian.data.query.measures import (
-    ask_one,
     code_of,
     exact_measures,
+    fetch_one,
     finite,
     number_of,
     result_scale,
@@ -29,8 +29,8 @@ MAX_SECONDS = 300
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """What was found about one part of a source; only a fault has to be mended."""
+class SourceFinding:
+    """The result for one part of a source; only a fault needs fixing."""
 
     source: str
     part: str
@@ -40,11 +40,11 @@ class Finding:
 
 async def check_sources(
     registry: SourceRegistry, starting: Callable[[str], None] | None = None
-) -> AsyncGenerator[Finding]:
-    """Give what is found about all sources, in file order; nothing but the findings is raised.
+) -> AsyncGenerator[SourceFinding]:
+    """Yield the findings of all sources, in file order; failures are findings, too.
 
-    Of a source with more than `MAX_ROWS` rows, only so many are looked at, and a source is given
-    up after `MAX_SECONDS`; the findings say so. `starting` is called with the name of each source.
+    At most `MAX_ROWS` rows of a source are checked, for at most `MAX_SECONDS`; the findings say so.
+    `starting` is called with the name of each source.
     """
     loop = asyncio.get_running_loop()
     async with Connections(registry) as connections:
@@ -52,7 +52,7 @@ async def check_sources(
         for name in registry.names:
             if starting is not None:
                 starting(name)
-            left = _parts(registry, name)
+            remaining = _parts(registry, name)
             deadline = loop.time() + MAX_SECONDS
             async with aclosing(_checked(registry, binder, name)) as findings:
                 while True:
@@ -60,11 +60,11 @@ async def check_sources(
                         async with asyncio.timeout_at(deadline):
                             finding = await anext(findings, None)
                     except TimeoutError:
-                        yield Finding(name, "source", _unfinished(left), is_fault=True)
+                        yield SourceFinding(name, "source", _unfinished(remaining), is_fault=True)
                         break
                     if finding is None:
                         break
-                    left = [part for part in left if part != finding.part]
+                    remaining = [part for part in remaining if part != finding.part]
                     yield finding
 
 
@@ -79,25 +79,27 @@ def _parts(registry: SourceRegistry, name: str) -> list[str]:
     ]
 
 
-def _unfinished(left: Sequence[str]) -> str:
+def _unfinished(parts: Sequence[str]) -> str:
     return (
-        f"stopped after {MAX_SECONDS} s, with these not checked: {', '.join(left)}; declare a"
-        " `query` of fewer rows in place of the table to check them"
+        f"stopped after {MAX_SECONDS} s, with these not checked: {', '.join(parts)}; declare a"
+        " `query` of fewer rows instead of the table to check them"
     )
 
 
-async def _checked(registry: SourceRegistry, binder: Binder, name: str) -> AsyncGenerator[Finding]:
+async def _checked(
+    registry: SourceRegistry, binder: Binder, name: str
+) -> AsyncGenerator[SourceFinding]:
     try:
         source = await binder.bind(name)
         rows = await _row_count(source)
     except ToolError as error:
-        yield Finding(name, "source", str(error), is_fault=True)
+        yield SourceFinding(name, "source", str(error), is_fault=True)
         return
-    told = f"{rows} rows"
+    text = f"{rows} rows"
     if rows > MAX_ROWS:
-        told += f", of which {MAX_ROWS} are looked at below"
+        text += f", of which {MAX_ROWS} are checked below"
         source, rows = replace(source, first_rows=MAX_ROWS), MAX_ROWS
-    yield Finding(name, "source", told)
+    yield SourceFinding(name, "source", text)
     sound: list[str] = []
     async for finding in _columns(source, rows):
         yield finding
@@ -110,101 +112,103 @@ async def _checked(registry: SourceRegistry, binder: Binder, name: str) -> Async
 
 
 async def _row_count(source: BoundSource) -> int:
-    row = await _ask(source, {"row_count": exp.Count(this=exp.Star())}, sql.Parameters())
+    row = await _ask(source, {"row_count": exp.Count(this=exp.Star())}, sql.BoundValues())
     return int(row["row_count"])
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """What to ask about one dimension or measure, and how its answer reads."""
+    """The columns to query for one dimension or measure, and the text for their values."""
 
     name: str
     value: exp.Expr
-    wanted: Mapping[str, exp.Expr]
-    told: Callable[[Mapping[str, Any]], str]
+    columns: Mapping[str, exp.Expr]
+    describe: Callable[[Mapping[str, Any]], str]
 
 
-async def _columns(source: BoundSource, rows: int) -> AsyncGenerator[Finding]:
-    """Give a finding for each dimension and measure: asked together, and alone if that fails."""
-    definition, parameters = source.definition, sql.Parameters()
-    parts: list[_Part | Finding] = [
+async def _columns(source: BoundSource, rows: int) -> AsyncGenerator[SourceFinding]:
+    """Yield a finding for each dimension and measure, by one query, or one for each if it fails."""
+    definition, parameters = source.definition, sql.BoundValues()
+    parts: list[_Part | SourceFinding] = [
         *(_dimension(source, name, rows, parameters) for name in definition.dimensions),
         *[await _measure(source, name) for name in definition.measures],
     ]
     whole = [part for part in parts if isinstance(part, _Part)]
-    wanted = {
+    columns = {
         f"{name}_{index}": value.copy()
         for index, part in enumerate(whole)
-        for name, value in part.wanted.items()
+        for name, value in part.columns.items()
     }
     try:
-        row: Mapping[str, Any] = await _ask(source, wanted, parameters) if wanted else {}
+        row: Mapping[str, Any] = await _ask(source, columns, parameters) if columns else {}
     except ToolError:
         for part in parts:
             yield (
-                part if isinstance(part, Finding) else await _alone(source, part, parameters, rows)
+                part
+                if isinstance(part, SourceFinding)
+                else await _alone(source, part, parameters, rows)
             )
         return
     for part in parts:
-        if isinstance(part, Finding):
+        if isinstance(part, SourceFinding):
             yield part
             continue
         index = whole.index(part)
-        found = {name: row[f"{name}_{index}"] for name in part.wanted}
-        yield Finding(source.name, part.name, part.told(found))
+        values = {name: row[f"{name}_{index}"] for name in part.columns}
+        yield SourceFinding(source.name, part.name, part.describe(values))
 
 
 async def _alone(
-    source: BoundSource, part: _Part, parameters: sql.Parameters, rows: int
-) -> Finding:
+    source: BoundSource, part: _Part, parameters: sql.BoundValues, rows: int
+) -> SourceFinding:
     try:
-        row = await _ask(source, part.wanted, parameters)
+        row = await _ask(source, part.columns, parameters)
     except ToolError as error:
-        why = await _unfit(source, part.value, parameters, rows) or str(error)
-        return Finding(source.name, part.name, why, is_fault=True)
-    return Finding(source.name, part.name, part.told(row))
+        reason = await _unfit(source, part.value, parameters, rows) or str(error)
+        return SourceFinding(source.name, part.name, reason, is_fault=True)
+    return SourceFinding(source.name, part.name, part.describe(row))
 
 
 def _dimension(
-    source: BoundSource, name: str, rows: int, parameters: sql.Parameters
-) -> _Part | Finding:
+    source: BoundSource, name: str, rows: int, parameters: sql.BoundValues
+) -> _Part | SourceFinding:
     part = f"dimension {name}"
     try:
         term = source.dimension(name, parameters)
     except ToolError as error:
-        return Finding(source.name, part, str(error), is_fault=True)
-    # As text, so that the database has to make every value: it may count them without.
+        return SourceFinding(source.name, part, str(error), is_fault=True)
+    # As text, so that the database has to compute every value, which counting might not require.
     last = exp.Max(this=exp.cast(term.value.copy(), "TEXT"))
-    wanted = {"filled": exp.Count(this=term.value.copy()), "last": last}
+    columns = {"filled": exp.Count(this=term.value.copy()), "last": last}
 
-    def told(row: Mapping[str, Any]) -> str:
+    def describe(row: Mapping[str, Any]) -> str:
         missing = rows - int(row["filled"])
         kind = term.type.kind
-        return f"{kind}; {missing} of {rows} rows have none" if missing else kind
+        return f"{kind}; {missing} of {rows} rows have no value" if missing else kind
 
-    return _Part(part, term.value, wanted, told)
+    return _Part(part, term.value, columns, describe)
 
 
-async def _measure(source: BoundSource, name: str) -> _Part | Finding:
+async def _measure(source: BoundSource, name: str) -> _Part | SourceFinding:
     part = f"measure {name}"
     try:
         (term,) = await exact_measures(source, [name])
         scale = result_scale(term)
-        wanted = {"total": finite(term, term.value.copy(), term.code, scale)}
+        columns = {"total": finite(term, term.value.copy(), term.code, scale)}
         code = code_of(term, term.value.copy(), term.code, scale)
-        wanted |= {} if code is None else {"code": code}
+        columns |= {} if code is None else {"code": code}
     except ToolError as error:
-        return Finding(source.name, part, str(error), is_fault=True)
+        return SourceFinding(source.name, part, str(error), is_fault=True)
 
-    def told(row: Mapping[str, Any]) -> str:
+    def describe(row: Mapping[str, Any]) -> str:
         total = number_of(row["total"], row.get("code"))
         return f"{term.definition.aggregation} {jsonable(total)}"
 
-    return _Part(part, term.value, wanted, told)
+    return _Part(part, term.value, columns, describe)
 
 
-async def _keys(source: BoundSource, keys: Sequence[str]) -> Finding:
-    parameters = sql.Parameters()
+async def _keys(source: BoundSource, keys: Sequence[str]) -> SourceFinding:
+    parameters = sql.BoundValues()
     values = {
         f"key_{index}": source.dimension(key, parameters).value for index, key in enumerate(keys)
     }
@@ -221,30 +225,30 @@ async def _keys(source: BoundSource, keys: Sequence[str]) -> Finding:
     outer.from_(groups.subquery(sql.name("groups"), copy=False), copy=False)
     part = f"by {', '.join(keys)}"
     try:
-        row = await ask_one(source, outer, parameters)
+        row = await fetch_one(source, outer, parameters)
     except ToolError as error:
-        return Finding(source.name, part, str(error), is_fault=True)
+        return SourceFinding(source.name, part, str(error), is_fault=True)
     most = int(row["most"] or 0)
-    told = f"up to {most} rows each" if most > 1 else "one row each"
-    return Finding(source.name, part, f"{row['group_count']} groups, {told}")
+    size = f"up to {most} rows each" if most > 1 else "one row each"
+    return SourceFinding(source.name, part, f"{row['group_count']} groups, {size}")
 
 
 async def _unfit(
-    source: BoundSource, value: exp.Expr, parameters: sql.Parameters, rows: int
+    source: BoundSource, value: exp.Expr, parameters: sql.BoundValues, rows: int
 ) -> str | None:
-    """Return how many values cannot be converted, with one of them, where the database tells."""
+    """Return how many values cannot be converted, with an example, if the database can test it."""
     test = unfit_test(value, source.connector.dialect)
     column = value.find(exp.Column)
     if test is None or column is None:
         return None
-    wanted = {
+    columns = {
         "unfit": exp.Count(this=exp.case().when(test, sql.one(), copy=False)),
         "example": exp.Min(
             this=exp.case().when(test.copy(), exp.cast(column.copy(), "TEXT"), copy=False)
         ),
     }
     try:
-        row = await _ask(source, wanted, parameters)
+        row = await _ask(source, columns, parameters)
     except ToolError:
         return None
     if not row["unfit"]:
@@ -253,7 +257,7 @@ async def _unfit(
 
 
 async def _ask(
-    source: BoundSource, columns: Mapping[str, exp.Expr], parameters: sql.Parameters
+    source: BoundSource, columns: Mapping[str, exp.Expr], parameters: sql.BoundValues
 ) -> Mapping[str, Any]:
     select = exp.Select(expressions=[sql.named(value, name) for name, value in columns.items()])
-    return await ask_one(source, source.rows(select), parameters)
+    return await fetch_one(source, source.rows(select), parameters)

@@ -1,4 +1,4 @@
-"""What `sources.yaml` may say: the models of connections, sources and comparison settings."""
+"""The format of `sources.yaml`: connections, sources and comparison settings."""
 
 import re
 from decimal import Decimal
@@ -44,7 +44,7 @@ Limit = Annotated[Decimal, Field(ge=0, max_digits=27, decimal_places=9)]
 
 
 class Definition(BaseModel):
-    """The rules all parts of the file share: unknown keys are faults, nothing changes later."""
+    """The base of all parts of the file: unknown keys are faults, and values are immutable."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -52,9 +52,8 @@ class Definition(BaseModel):
 class Dimension(Definition):
     """A column to group, align and filter by.
 
-    The value is the column's, taken through `normalise` and the `values` map as text (both make
-    it text), then turned into `type`; `format` (strftime codes) reads a date or timestamp from
-    text, or writes one as text.
+    `normalise` and the `values` map convert the column's value as text; then it is converted to
+    `type`. `format` (strftime codes) parses a date or timestamp from text, or formats one as text.
     """
 
     column: Name
@@ -90,9 +89,9 @@ class Measure(Definition):
 
 
 class Source(Definition):
-    """A table, or a hand-written query, of one connection, under logical names.
+    """A table, or a hand-written query, of one connection, with logical names.
 
-    `values: hidden` keeps the values of its rows from language models: these get counts and shares.
+    `values: hidden` hides row values from language models, which get counts and shares.
     """
 
     connection: Name
@@ -112,34 +111,34 @@ class Source(Definition):
 
 
 class Limits(Definition):
-    """How far apart two numbers may be, inclusive.
+    """The largest permitted difference of two numbers, inclusive.
 
-    Where both limits are given both must be kept; where only one is given, it alone decides.
+    If both limits are set, both must be met; if only one is set, it decides alone.
     """
 
     absolute: Limit | None = None
     percentage: Limit | None = None
 
     def over(self, wider: "Limits") -> "Limits":
-        """Return these limits, and those of `wider` where this level says nothing."""
+        """Return these limits, completed by those of `wider`."""
         return Limits(
             absolute=wider.absolute if self.absolute is None else self.absolute,
             percentage=wider.percentage if self.percentage is None else self.percentage,
         )
 
     def settled(self) -> "Limits":
-        """Return the limits that decide: where neither is given both are 0."""
+        """Return the effective limits: both are 0 if neither is set."""
         if self.absolute is None and self.percentage is None:
             return Limits(absolute=Decimal(0), percentage=Decimal(0))
         return self
 
     @property
     def is_exact(self) -> bool:
-        """Whether only equal numbers keep these limits."""
+        """Whether only equal numbers are within these limits."""
         return not self.absolute if self.absolute is not None else not self.percentage
 
     def words(self, unit: str | None = None) -> str:
-        """Return the limits that decide in words, such as `10 EUR and 1 %`."""
+        """Return the limits in words, such as `10 EUR and 1 %`."""
         amount = f" {unit}" if unit else ""
         parts = [f"{self.absolute:f}{amount}"] if self.absolute is not None else []
         parts += [f"{self.percentage:f} %"] if self.percentage is not None else []
@@ -147,37 +146,37 @@ class Limits(Definition):
 
 
 class Thresholds(Definition):
-    """The limits of the classes `match` and `minor_diff`; what keeps neither is `major_diff`."""
+    """The limits of the classes `match` and `minor_diff`; larger differences are `major_diff`."""
 
     match: Limits = Limits()
     minor_diff: Limits = Limits()
 
     def over(self, wider: "Thresholds") -> "Thresholds":
-        """Return these thresholds, and those of `wider` where this level says nothing."""
+        """Return these thresholds, completed by those of `wider`."""
         return Thresholds(
             match=self.match.over(wider.match), minor_diff=self.minor_diff.over(wider.minor_diff)
         )
 
     def settled(self) -> "Thresholds":
-        """Return the limits that decide."""
+        """Return the effective limits."""
         return Thresholds(match=self.match.settled(), minor_diff=self.minor_diff.settled())
 
 
 class MeasureSettings(Definition):
-    """What holds whenever one measure is compared."""
+    """Settings for all comparisons of one measure."""
 
     thresholds: Thresholds
 
 
 class PairSettings(Definition):
-    """What holds whenever two sources are compared, in either direction."""
+    """Settings for all comparisons of two sources, in either direction."""
 
     sources: Annotated[tuple[Name, ...], Field(min_length=2, max_length=2)]
     thresholds: Thresholds
 
 
 class ComparisonSettings(Definition):
-    """Defaults of every comparison; narrower levels go first: measure, then pair, then these."""
+    """Defaults of every comparison; settings of a measure or a pair have precedence."""
 
     default_align_on: tuple[Name, ...] = ()
     thresholds: Thresholds = Thresholds()
@@ -186,18 +185,18 @@ class ComparisonSettings(Definition):
     cache_ttl_seconds: Annotated[int, Field(ge=0)] = 3600
 
     def thresholds_for(self, pair: frozenset[str], measure: str) -> Thresholds:
-        """Return the limits that are set for one measure of two sources."""
-        found = self.thresholds
+        """Return the configured limits for one measure of two sources."""
+        thresholds = self.thresholds
         for settings in self.pairs:
             if frozenset(settings.sources) == pair:
-                found = settings.thresholds.over(found)
+                thresholds = settings.thresholds.over(thresholds)
         if measure in self.measures:
-            found = self.measures[measure].thresholds.over(found)
-        return found
+            thresholds = self.measures[measure].thresholds.over(thresholds)
+        return thresholds
 
 
 class SourcesFile(Definition):
-    """The whole file. Connection URLs may hold secrets and are never printed."""
+    """The whole file. Connection URLs may contain secrets and are never printed."""
 
     connections: Annotated[dict[Name, SecretStr], Field(min_length=1)]
     sources: Annotated[dict[Name, Source], Field(min_length=1)]

@@ -29,28 +29,28 @@ _READ = frozenset(
 
 
 @dataclass(slots=True)
-class Document:
-    """A file's data, the line each path of it starts on (from 1), and the faults found."""
+class YamlDocument:
+    """A file's data, the line on which each path starts (from 1), and its faults."""
 
     file: str
     data: Data = None
     lines: dict[Path, int] = field(default_factory=dict[Path, int])
     faults: list[Fault] = field(default_factory=list[Fault])
 
-    def fault(self, line: int, message: str, mend: str = "") -> None:
-        """Note one fault."""
-        self.faults.append(Fault(self.file, line, message, mend))
+    def fault(self, line: int, message: str, fix: str = "") -> None:
+        """Add a fault."""
+        self.faults.append(Fault(self.file, line, message, fix))
 
     def line_of(self, path: Path) -> int:
-        """Return the line of the nearest part of the file that holds `path`."""
+        """Return the line of `path`, or of the nearest parent that has one."""
         while path not in self.lines and path:
             path = path[:-1]
         return self.lines.get(path, 1)
 
 
-def read_yaml(text: str, file: str) -> Document:
-    """Read one YAML document; `file` only names it in faults, which never raise."""
-    document = Document(file)
+def read_yaml(text: str, file: str) -> YamlDocument:
+    """Read one YAML document; faults are collected, and name `file`."""
+    document = YamlDocument(file)
     try:
         _refuse_aliases(text, document)
         node = yaml.compose(text, yaml.SafeLoader)
@@ -61,12 +61,12 @@ def read_yaml(text: str, file: str) -> Document:
         document.fault(1, f"this is not YAML: {error}")
     else:
         if node is not None:
-            document.data = _Reader(document).plain(node, ())
+            document.data = _NodeReader(document).plain(node, ())
     return document
 
 
-def _refuse_aliases(text: str, document: Document) -> None:
-    """Note every alias and anchor: through them a small file can be endless."""
+def _refuse_aliases(text: str, document: YamlDocument) -> None:
+    """Add a fault for every alias and anchor, with which a small file can expand without limit."""
     depth = 0
     events: Iterator[yaml.Event] = yaml.parse(text, yaml.SafeLoader)
     for event in events:
@@ -74,17 +74,17 @@ def _refuse_aliases(text: str, document: Document) -> None:
         depth += isinstance(event, yaml.CollectionStartEvent)
         depth -= isinstance(event, yaml.CollectionEndEvent)
         if depth > _MAX_DEPTH:
-            raise yaml.YAMLError(f"line {line} is nested deeper than {_MAX_DEPTH} levels")
+            raise yaml.YAMLError(f"line {line} is nested more than {_MAX_DEPTH} levels")
         name = event.anchor if isinstance(event, yaml.NodeEvent) else None
         if name is not None:
             kind = "alias" if isinstance(event, yaml.AliasEvent) else "anchor"
             document.fault(line, f"`{name}` is a YAML {kind}", "write the value out in each place")
 
 
-class _Reader:
-    """Turns nodes into plain data and notes lines and faults in the document."""
+class _NodeReader:
+    """Turns nodes into plain data, and adds lines and faults to the document."""
 
-    def __init__(self, document: Document) -> None:
+    def __init__(self, document: YamlDocument) -> None:
         self._document = document
         self._seen: set[int] = set()
 
@@ -92,10 +92,12 @@ class _Reader:
         line = node.start_mark.line + 1
         self._document.lines.setdefault(path, line)
         if id(node) in self._seen:
-            return None  # an alias, noted before
+            return None  # an alias, already a fault
         self._seen.add(id(node))
         if node.tag not in _READ:
-            self._document.fault(line, f"the tag `{node.tag}` is not read", "write a plain value")
+            self._document.fault(
+                line, f"the tag `{node.tag}` is not supported", "write a plain value"
+            )
             return None
         if isinstance(node, MappingNode):
             return self._mapping(node, path)
@@ -112,7 +114,7 @@ class _Reader:
                 self._document.fault(line, "a key must be a name", "write `name: value`")
             elif key in result:
                 first = self._document.lines[*path, key]
-                message = f"the key `{key}` was given before, on line {first}"
+                message = f"the key `{key}` is repeated from line {first}"
                 self._document.fault(line, message, "keep one of them")
             else:
                 self._document.lines[*path, key] = line
@@ -137,30 +139,32 @@ M = TypeVar("M", bound=BaseModel)
 _SHOWN = 60
 
 
-def validated(model: type[M], document: Document, secret: str | None = None) -> M | None:
-    """Return the document's data as this model; None where it does not fit, and why is noted.
+def validated(model: type[M], document: YamlDocument, secret: str | None = None) -> M | None:
+    """Return the document's data as this model; None, with faults in the document, if invalid.
 
-    What stands under the key `secret` is never repeated in a fault.
+    Values under the key `secret` never appear in a fault.
     """
     try:
         return model.model_validate(document.data)
     except ValidationError as error:
-        # A line with a fault of YAML already may only look wrong because of it.
+        # On a line with a YAML fault, other faults may only be its consequences.
         known = {fault.line for fault in document.faults}
         for details in error.errors(include_url=False):
             line = document.line_of(details["loc"])
             if line not in known:
-                document.fault(line, *_told(model, details, secret))
+                document.fault(line, *_explained(model, details, secret))
     return None
 
 
 def shown(text: str) -> str:
-    """Return a text for a message; of a URL only its scheme, the rest may hold a password."""
+    """Return a text for a message; of a URL only its scheme, since it may contain a password."""
     return f"{scheme(text)}://…" if scheme(text) else text
 
 
-def _told(model: type[BaseModel], details: ErrorDetails, secret: str | None) -> tuple[str, str]:
-    """Return the message and the mend for one fault."""
+def _explained(
+    model: type[BaseModel], details: ErrorDetails, secret: str | None
+) -> tuple[str, str]:
+    """Return the message and the fix for one fault."""
     location = details["loc"]
     key = str(location[-1]) if location else "the file"
     if details["type"] == "extra_forbidden":
@@ -174,9 +178,9 @@ def _told(model: type[BaseModel], details: ErrorDetails, secret: str | None) -> 
 
 
 def _got(details: ErrorDetails) -> str:
-    """What stands there, where it is short."""
-    given = details.get("input")
-    return f", got '{shown(given)}'" if isinstance(given, str) and len(given) <= _SHOWN else ""
+    """Return the invalid value, if it is short."""
+    value = details.get("input")
+    return f", got '{shown(value)}'" if isinstance(value, str) and len(value) <= _SHOWN else ""
 
 
 def _place(location: tuple[int | str, ...]) -> str:

@@ -28,7 +28,7 @@ from skillian.errors import InvalidInputError, QueryError, UnknownNameError
 _REPEATED = 20
 _PLAIN = frozenset({"text", "boolean", "date", "timestamp", "timestamptz"})
 _UNSCALED = ("NUMERIC", "DECIMAL", "NUMBER")
-# What whole numbers are, by the last word of their column's name that is one of these.
+# The meaning of whole numbers, by the last word of their column's name that is in a list.
 _AMOUNTS = frozenset(
     {
         *("amount", "balance", "cost", "costs", "count", "credit", "debit", "gross", "hours"),
@@ -48,8 +48,8 @@ _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
-    """The first rows of a table: how many there are, and how many values a column has there."""
+class ColumnSample:
+    """The first rows of a table: their number, and the number of distinct values of a column."""
 
     rows: int
     distinct: int
@@ -57,23 +57,23 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """What a column is taken for (None: nothing), and what to check about that."""
+    """The inferred definition of a column, or None, and a remark on what to check."""
 
     definition: Dimension | Measure | None
     remark: str = ""
 
 
 def is_whole(kind: ColumnType) -> bool:
-    """Whether values are whole numbers, which may be amounts as well as keys."""
+    """Whether values are whole numbers, which may be amounts or keys."""
     return kind.kind == "integer" or (kind.kind == "decimal" and kind.scale == 0)
 
 
-def role_of(column: str, kind: ColumnType, look: Look, dialect: str) -> Role:
-    """Return what a column is taken for."""
+def role_of(column: str, kind: ColumnType, sample: ColumnSample, dialect: str) -> Role:
+    """Return the role of a column that nobody has declared."""
     if kind.kind in _PLAIN:
         return Role(Dimension(column=column))
     if is_whole(kind):
-        return _whole_number(column, look)
+        return _whole_number(column, sample)
     if kind.kind == "decimal":
         return Role(Measure(column=column, aggregation="sum"))
     if kind.kind == "float" or kind.sql.upper().startswith(_UNSCALED):
@@ -83,37 +83,37 @@ def role_of(column: str, kind: ColumnType, look: Look, dialect: str) -> Role:
     return Role(None, f"left out: {column} is {kind.sql}")
 
 
-def _whole_number(column: str, look: Look) -> Role:
-    """A key is a dimension; where the name does not tell, the values do."""
+def _whole_number(column: str, sample: ColumnSample) -> Role:
+    """Return the role of whole numbers: by the column's name, or else by its values."""
     telling = _telling(column)
     key, amount = Role(Dimension(column=column)), Role(Measure(column=column, aggregation="sum"))
     if telling:
         return key if telling in _KEYS else amount
-    if look.distinct == look.rows:
-        return Role(key.definition, "check: taken for a key, as no value repeats")
-    if look.distinct * _REPEATED <= look.rows:
-        return Role(key.definition, "check: taken for a key, as its values repeat")
-    return Role(amount.definition, "check: taken for an amount; a key is a dimension")
+    if sample.distinct == sample.rows:
+        return Role(key.definition, "check: read as a key, since no value repeats")
+    if sample.distinct * _REPEATED <= sample.rows:
+        return Role(key.definition, "check: read as a key, since its values repeat")
+    return Role(amount.definition, "check: read as an amount; declare a key as a dimension")
 
 
 def looks_like_key(column: str, kind: ColumnType) -> bool:
-    """Whether whole numbers are rather codes than amounts, by their column's name."""
+    """Whether whole numbers are codes rather than amounts, by their column's name."""
     return is_whole(kind) and _telling(column) in _KEYS
 
 
 def _telling(column: str) -> str:
-    """The last word of a name that says what the column holds; empty where none does."""
+    """Return the last word of a name that indicates its content; empty if none does."""
     words = [word.lower() for word in _WORD.findall(column)]
     return next((word for word in reversed(words) if word in _AMOUNTS | _KEYS), "")
 
 
-_LOOKED_AT = 10_000
+_SAMPLED_ROWS = 10_000
 _MAX_NAME = 200
 
 
 @dataclass(frozen=True, slots=True)
 class InferredSource:
-    """One table as a source; `remarks` tell what to check about its columns."""
+    """One table as a source; `remarks` say what to check about its columns."""
 
     name: str
     definition: Source
@@ -122,25 +122,25 @@ class InferredSource:
 
 @dataclass(frozen=True, slots=True)
 class Inferred:
-    """A connection's tables as sources, and those that can be none with the reason.
+    """A connection's tables as sources; `omitted` has the reason for each other table.
 
     `align_on` are the dimensions that at least two of the sources have.
     """
 
     connection: str
     sources: tuple[InferredSource, ...]
-    left_out: Mapping[str, str]
+    omitted: Mapping[str, str]
     align_on: tuple[str, ...]
 
 
 async def infer_sources(url: str, folder: Path) -> Inferred:
     """Return sources for all tables of a database; a path in `url` is relative to `folder`.
 
-    Raises `UnavailableError` or `QueryError` for a database that cannot be looked into.
+    Raises `UnavailableError` or `QueryError` for a database that cannot be read.
     """
     connection = connection_name(url)
     sources: dict[str, InferredSource] = {}
-    left_out: dict[str, str] = {}
+    omitted: dict[str, str] = {}
     async with Connections(_registry({connection: url}, {}, folder)) as opened:
         connector = opened.get(connection)
         for table in await connector.catalog():
@@ -148,29 +148,30 @@ async def infer_sources(url: str, folder: Path) -> Inferred:
                 name = _free(table.name, sources)
                 sources[name] = await _source(name, connection, table, connector)
             except QueryError as error:
-                left_out[f"{table.schema}.{table.name}"] = str(error)
-    found = tuple(sources.values())
-    return Inferred(connection, found, left_out, _shared([one.definition for one in found]))
+                omitted[f"{table.schema}.{table.name}"] = str(error)
+    inferred = tuple(sources.values())
+    shared = _shared([source.definition for source in inferred])
+    return Inferred(connection, inferred, omitted, shared)
 
 
 async def tables_of(names: Sequence[str]) -> dict[str, Table]:
-    """Return the table that each of these files holds.
+    """Return the table of each of these files.
 
-    A sheet of a workbook is written `book.xlsx#Sheet`. Raises `QueryError` for what cannot be
-    read and `UnknownNameError` for a sheet that is not there.
+    A sheet of a workbook is named `book.xlsx#Sheet`. Raises `QueryError` for an unreadable file
+    and `UnknownNameError` for a sheet that does not exist.
     """
-    found: dict[str, Table] = {}
+    by_name: dict[str, Table] = {}
     async with Connections(_registry(_urls(names), {}, Path())) as opened:
         for name in dict.fromkeys(names):
             tables = {table.name: table for table in await opened.get(name).catalog()}
             if Path(name).name not in tables:
                 raise UnknownNameError("sheet", name, tables)
-            found[name] = tables[Path(name).name]
-    return found
+            by_name[name] = tables[Path(name).name]
+    return by_name
 
 
 def declared_files(names: Collection[str], declared: SourceRegistry | None) -> dict[str, Source]:
-    """Return the files among these that are sources of `declared`, by name or by place."""
+    """Return the files among these that are sources of `declared`, by name or by path."""
     if declared is None:
         return {}
     known = {name: _declared(name, declared) for name in names}
@@ -188,11 +189,12 @@ def sources_of(
 
     Columns named in `measures`, and those with fractions that are not named in `dimensions`, are
     summed; all others are dimensions. `known` are sources of `declared`, whose defaults
-    comparisons then have. Raises `InvalidInputError` for a file without a dimension or a measure.
+    then apply to comparisons. Raises `InvalidInputError` for a file without a dimension or a
+    measure.
     """
-    asked = {measure.casefold() for measure in measures}
+    sums = {measure.casefold() for measure in measures}
     keys = {dimension.casefold() for dimension in dimensions}
-    sources = {name: _file_source(name, table, asked, keys) for name, table in tables.items()}
+    sources = {name: _file_source(name, table, sums, keys) for name, table in tables.items()}
     sources |= known or {}
     urls = _urls(tables)
     if declared is None:
@@ -203,7 +205,7 @@ def sources_of(
 
 
 def _declared(name: str, declared: SourceRegistry) -> Source | None:
-    """Return the source that is declared by this name, or over this file."""
+    """Return the source that is declared with this name, or for this file."""
     path = Path(name).absolute()
     for each in declared.names:
         source = declared.get(each)
@@ -211,8 +213,8 @@ def _declared(name: str, declared: SourceRegistry) -> Source | None:
             return source
         url = declared.url(source.connection)
         if scheme(url) == "files" and source.table is not None:
-            place = path_of(url, declared.folder)
-            if path.resolve() in {place.resolve(), (place / source.table).resolve()}:
+            root = path_of(url, declared.folder)
+            if path.resolve() in {root.resolve(), (root / source.table).resolve()}:
                 return source
     return None
 
@@ -232,7 +234,7 @@ def _registry(
     folder: Path,
     comparison: ComparisonSettings | None = None,
 ) -> SourceRegistry:
-    # Not validated: for a look at the catalogue there are no sources yet.
+    # Not validated, since there are no sources before the catalogue has been read.
     definitions = SourcesFile.model_construct(
         connections={name: SecretStr(url) for name, url in urls.items()},
         sources=dict(sources),
@@ -252,34 +254,34 @@ def _file(name: str) -> Path:
     return path if path.exists() or not book else path.with_name(book)
 
 
-def _file_source(name: str, table: Table, asked: AbstractSet[str], keys: Collection[str]) -> Source:
+def _file_source(name: str, table: Table, sums: AbstractSet[str], keys: Collection[str]) -> Source:
     dimensions: dict[str, Dimension] = {}
     measures: dict[str, Measure] = {}
     for column, kind in _usable(table):
         amount = kind.kind in {"decimal", "float"} and not is_whole(kind)
-        if column.casefold() in asked or (amount and column.casefold() not in keys):
+        if column.casefold() in sums or (amount and column.casefold() not in keys):
             measures[column] = Measure(column=column, aggregation="sum")
         else:
             as_text = "text" if kind.kind == "other" else None
             dimensions[column] = Dimension(column=column, type=as_text)
-    missing = sorted(asked - {column.casefold() for column in table.columns})
+    missing = sorted(sums - {column.casefold() for column in table.columns})
     if missing:
         raise UnknownNameError("column", missing[0], table.columns, name)
     if not dimensions or not measures:
         lacking = "to sum" if dimensions else "to align on"
         known = ", ".join(table.columns) or "none"
-        raise InvalidInputError(f"{name}: there is no column {lacking}; its columns: {known}")
+        raise InvalidInputError(f"{name}: it has no column {lacking}; its columns: {known}")
     return Source(connection=name, table=table.name, dimensions=dimensions, measures=measures)
 
 
 async def _source(name: str, connection: str, table: Table, connector: Connector) -> InferredSource:
-    """Return a table as a source; raises `QueryError` for one that can be none."""
-    looks = await _look(table, connector)
+    """Return a table as a source; raises `QueryError` for an unsuitable table."""
+    samples = await _sample(table, connector)
     dimensions: dict[str, Dimension] = {}
     measures: dict[str, Measure] = {}
     remarks: list[str] = []
     for column, kind in _usable(table):
-        role = role_of(column, kind, looks.get(column, Look(0, 0)), connector.dialect)
+        role = role_of(column, kind, samples.get(column, ColumnSample(0, 0)), connector.dialect)
         logical = _free(column, (*dimensions, *measures))
         if isinstance(role.definition, Dimension):
             dimensions[logical] = role.definition
@@ -294,7 +296,7 @@ async def _source(name: str, connection: str, table: Table, connector: Connector
         measures[_free("rows", dimensions)] = Measure(column=column, aggregation="count")
     source = Source(
         connection=connection,
-        # The short name is that of the table found first, in the default schema.
+        # The short name belongs to the first table of that name, in the default schema.
         table=table.name if name == table.name else f"{table.schema}.{table.name}",
         dimensions=dimensions,
         measures=measures,
@@ -302,8 +304,8 @@ async def _source(name: str, connection: str, table: Table, connector: Connector
     return InferredSource(name, source, tuple(remarks))
 
 
-async def _look(table: Table, connector: Connector) -> dict[str, Look]:
-    """Return how many values the columns of whole numbers have in the first rows."""
+async def _sample(table: Table, connector: Connector) -> dict[str, ColumnSample]:
+    """Return the number of distinct values in columns of whole numbers, in the first rows."""
     columns = [column for column, kind in _usable(table) if is_whole(kind)]
     if not columns:
         return {}
@@ -313,25 +315,25 @@ async def _look(table: Table, connector: Connector) -> dict[str, Look]:
     for index, column in enumerate(columns):
         distinct = exp.Count(this=exp.Distinct(expressions=[sql.bare(column)]))
         counts.append(sql.named(distinct, f"distinct_{index}"))
-    looked = exp.Select(expressions=counts)
-    looked.from_(first.limit(_LOOKED_AT).subquery(sql.name("first")), copy=False)
-    found = await connector.run(compile_sql(looked, connector.dialect), {})
-    (row,) = python_rows(found)
+    counted = exp.Select(expressions=counts)
+    counted.from_(first.limit(_SAMPLED_ROWS).subquery(sql.name("first")), copy=False)
+    result = await connector.run(compile_sql(counted, connector.dialect), {})
+    (row,) = python_rows(result)
     return {
-        column: Look(int(row["row_count"]), int(row[f"distinct_{index}"]))
+        column: ColumnSample(int(row["row_count"]), int(row[f"distinct_{index}"]))
         for index, column in enumerate(columns)
     }
 
 
 def _usable(table: Table) -> Iterator[tuple[str, ColumnType]]:
-    """Yield the columns whose names a `sources.yaml` can hold."""
+    """Yield the columns whose names are valid in a `sources.yaml`."""
     for name, kind in table.columns.items():
         if name.isprintable() and 0 < len(name) <= _MAX_NAME:
             yield name, kind
 
 
 def _free(name: str, taken: Collection[str]) -> str:
-    """Return the name, or one like it, that differs from those taken in more than case."""
+    """Return the name, with a number if one of `taken` differs from it only in case."""
     known = {other.casefold() for other in taken}
     others = (f"{name}_{number}" for number in range(2, len(known) + 3))
     return next(free for free in (name, *others) if free.casefold() not in known)

@@ -1,4 +1,4 @@
-"""Comparisons saved in a file: read once with all faults, run as often as wanted."""
+"""Comparisons saved in a file, checked with all of their faults at once."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from skillian.data.declare.definitions import Definition, Name, Thresholds
-from skillian.data.declare.document import Document, read_yaml, validated
-from skillian.data.declare.document import Path as Place
+from skillian.data.declare.document import Path as KeyPath
+from skillian.data.declare.document import YamlDocument, read_yaml, validated
 from skillian.data.declare.sources import SourceRegistry
 from skillian.errors import ConfigurationError, Fault, SourceNotFoundError, UnknownNameError
 
@@ -19,9 +19,9 @@ _Names = Annotated[tuple[Name, ...], Field(min_length=1)]
 
 
 class SavedComparison(Definition):
-    """One comparison: what to compare, and from which class on a difference is a finding.
+    """One comparison: what to compare, and which class of differences is a finding.
 
-    `filters` are in the filter language; `thresholds` go before those of the sources' file.
+    `filters` are in the filter language; `thresholds` have precedence over those of the sources.
     """
 
     name: Name
@@ -43,7 +43,7 @@ class SavedFile(Definition):
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """The comparisons of a file, and the sources they are over."""
+    """The comparisons of a file, and their sources."""
 
     registry: SourceRegistry
     comparisons: tuple[SavedComparison, ...]
@@ -52,28 +52,30 @@ class Saved:
 def read_saved(path: Path) -> Saved:
     """Read a saved file and its sources; raises `ConfigurationError` with the faults of both."""
     document = _document(path)
-    found = validated(SavedFile, document)
-    if found is None:
+    content = validated(SavedFile, document)
+    if content is None:
         raise ConfigurationError(document.faults)
-    sources = path.parent / found.sources
+    sources = path.parent / content.sources
     if not sources.is_file():
         line = document.line_of(("sources",))
-        document.fault(line, f"there is no file `{found.sources}`", "its path is relative to here")
+        document.fault(
+            line, f"there is no file `{content.sources}`", "its path is relative to this file"
+        )
         raise ConfigurationError(document.faults)
     try:
         registry = SourceRegistry.load(sources)
     except ConfigurationError as failure:
         raise ConfigurationError([*document.faults, *failure.faults]) from None
-    if not found.compare:
-        document.fault(document.line_of(("compare",)), "`compare` names no comparison")
-    for place, message in (*_repeated_names(found), *_unknown_names(found, registry)):
-        document.fault(document.line_of(("compare", *place)), message)
+    if not content.compare:
+        document.fault(document.line_of(("compare",)), "`compare` has no comparisons")
+    for key_path, message in (*_repeated_names(content), *_unknown_names(content, registry)):
+        document.fault(document.line_of(("compare", *key_path)), message)
     if document.faults:
         raise ConfigurationError(document.faults)
-    return Saved(registry, found.compare)
+    return Saved(registry, content.compare)
 
 
-def _document(path: Path) -> Document:
+def _document(path: Path) -> YamlDocument:
     try:
         return read_yaml(path.read_text(encoding="utf-8"), str(path))
     except OSError as error:
@@ -82,29 +84,32 @@ def _document(path: Path) -> Document:
         raise ConfigurationError([Fault(str(path), 1, "this is not UTF-8 text")]) from None
 
 
-def _repeated_names(found: SavedFile) -> Iterator[tuple[Place, str]]:
+def _repeated_names(content: SavedFile) -> Iterator[tuple[KeyPath, str]]:
     seen: set[str] = set()
-    for index, comparison in enumerate(found.compare):
+    for index, comparison in enumerate(content.compare):
         if comparison.name in seen:
-            yield (index, "name"), f"`{comparison.name}` was given before; each needs its own name"
+            yield (
+                (index, "name"),
+                f"`{comparison.name}` is repeated; names must be unique",
+            )
         seen.add(comparison.name)
 
 
-def _unknown_names(found: SavedFile, registry: SourceRegistry) -> Iterator[tuple[Place, str]]:
-    """Yield each place where a name stands that the sources do not have, and what is wrong."""
-    for index, comparison in enumerate(found.compare):
+def _unknown_names(content: SavedFile, registry: SourceRegistry) -> Iterator[tuple[KeyPath, str]]:
+    """Yield the path and the fault of each name that the sources do not declare."""
+    for index, comparison in enumerate(content.compare):
         for key, name in (("a", comparison.a), ("b", comparison.b)):
             if name not in registry.names:
                 yield (index, key), str(SourceNotFoundError(name, registry.names))
                 continue
             source = registry.get(name)
-            for kind, place, asked in _asked_of(comparison):
+            for kind, part, logical in _names_in(comparison):
                 known = source.measures if kind == "measure" else source.dimensions
-                if asked not in known:
-                    yield (index, *place), str(UnknownNameError(kind, asked, known, name))
+                if logical not in known:
+                    yield (index, *part), str(UnknownNameError(kind, logical, known, name))
 
 
-def _asked_of(comparison: SavedComparison) -> Iterator[tuple[str, Place, str]]:
+def _names_in(comparison: SavedComparison) -> Iterator[tuple[str, KeyPath, str]]:
     for position, name in enumerate(comparison.measures):
         yield "measure", ("measures", position), name
     for position, name in enumerate(comparison.align_on or ()):

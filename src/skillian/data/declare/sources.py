@@ -10,7 +10,7 @@ from typing import Self
 
 from skillian.connectors import Connector, connect, dialect_of, scheme, schemes
 from skillian.data.declare.definitions import ComparisonSettings, Measure, Source, SourcesFile
-from skillian.data.declare.document import Data, Document, read_yaml, shown, validated
+from skillian.data.declare.document import Data, YamlDocument, read_yaml, shown, validated
 from skillian.data.sql.admission import admit_expression, admit_query
 from skillian.errors import (
     ConfigurationError,
@@ -22,7 +22,7 @@ from skillian.errors import (
 )
 
 VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
-"""How a secret stands in a connection's URL."""
+"""A reference to an environment variable in a connection's URL."""
 
 
 def read_definitions(text: str, file: str) -> SourcesFile:
@@ -39,8 +39,8 @@ def read_definitions(text: str, file: str) -> SourcesFile:
     return definitions
 
 
-def _check_connections(document: Document) -> None:
-    """Note sources without their connection in a file whose other faults hide the rest of it."""
+def _check_connections(document: YamlDocument) -> None:
+    """Report undeclared connections in a file with faults that prevent the other checks."""
     data = _mapping(document.data)
     known = _mapping(data.get("connections"))
     for name, source in _mapping(data.get("sources")).items():
@@ -49,8 +49,8 @@ def _check_connections(document: Document) -> None:
             _unknown(document, ("sources", name, "connection"), connection, known)
 
 
-def _check_variables(document: Document) -> None:
-    """Note variables of connections that the environment does not have."""
+def _check_variables(document: YamlDocument) -> None:
+    """Report variables of connections that are not set in the environment."""
     for name, url in _mapping(_mapping(document.data).get("connections")).items():
         for variable in VARIABLE.findall(url) if isinstance(url, str) else ():
             if variable not in os.environ:
@@ -63,8 +63,8 @@ def _mapping(data: Data) -> Mapping[str, Data]:
     return data if isinstance(data, Mapping) else {}
 
 
-def _check(definitions: SourcesFile, document: Document) -> None:
-    """Note what the models cannot see: names that lead nowhere, and SQL that is refused."""
+def _check(definitions: SourcesFile, document: YamlDocument) -> None:
+    """Report faults between parts of the file: undeclared names, and SQL that is not allowed."""
     for name, url in definitions.connections.items():
         kind = scheme(url.get_secret_value())
         if kind not in schemes() and not url.get_secret_value().startswith("${"):
@@ -76,7 +76,9 @@ def _check(definitions: SourcesFile, document: Document) -> None:
     _check_comparison(definitions, document)
 
 
-def _check_source(name: str, source: Source, definitions: SourcesFile, document: Document) -> None:
+def _check_source(
+    name: str, source: Source, definitions: SourcesFile, document: YamlDocument
+) -> None:
     path = ("sources", name)
     if source.connection not in definitions.connections:
         _unknown(document, (*path, "connection"), source.connection, definitions.connections)
@@ -86,16 +88,16 @@ def _check_source(name: str, source: Source, definitions: SourcesFile, document:
     for kind, logical in _logical_names(source):
         other = taken.setdefault(logical.casefold(), logical)
         if other is not logical:
-            # Databases do not tell apart output columns that differ in case alone.
+            # Databases do not distinguish output columns that differ only in case.
             line = document.line_of((*path, kind, logical))
-            document.fault(line, f"`{logical}` is taken by `{other}`", "give it another name")
+            document.fault(line, f"`{logical}` has the same name as `{other}`", "rename one")
     url = definitions.connections.get(source.connection)
     dialect = dialect_of(scheme(url.get_secret_value())) if url else None
     if dialect is not None:
         _check_sql(path, source, dialect, document)
 
 
-def _check_sql(path: tuple[str, ...], source: Source, dialect: str, document: Document) -> None:
+def _check_sql(path: tuple[str, ...], source: Source, dialect: str, document: YamlDocument) -> None:
     if source.query is not None:
         try:
             admit_query(source.query, dialect)
@@ -120,7 +122,7 @@ def _expressions(measures: dict[str, Measure]) -> Iterator[tuple[str, str]]:
             yield name, measure.expression
 
 
-def _check_comparison(definitions: SourcesFile, document: Document) -> None:
+def _check_comparison(definitions: SourcesFile, document: YamlDocument) -> None:
     comparison, sources = definitions.comparison, definitions.sources.values()
     dimensions = {name for source in sources for name in source.dimensions}
     measures = {name for source in sources for name in source.measures}
@@ -137,16 +139,16 @@ def _check_comparison(definitions: SourcesFile, document: Document) -> None:
 
 
 def _unknown(
-    document: Document, path: tuple[str | int, ...], name: str, known: Iterable[str]
+    document: YamlDocument, path: tuple[str | int, ...], name: str, known: Iterable[str]
 ) -> None:
     choices = nearest(name, known)
-    mend = f"did you mean `{choices[0]}`? known: {', '.join(choices)}" if choices else "declare it"
-    document.fault(document.line_of(path), f"there is no `{shown(name)}`", mend)
+    fix = f"did you mean `{choices[0]}`? known: {', '.join(choices)}" if choices else "declare it"
+    document.fault(document.line_of(path), f"there is no `{shown(name)}`", fix)
 
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """What two sources can be compared by; `align_on` are the dimensions taken by default."""
+    """The common names of two sources; `align_on` are the default dimensions of the key."""
 
     dimensions: tuple[str, ...]
     measures: tuple[str, ...]
@@ -158,7 +160,7 @@ class SourceRegistry:
 
     Args:
         definitions: The checked content of the file.
-        folder: What relative database paths are relative to.
+        folder: The base of relative database paths.
     """
 
     def __init__(self, definitions: SourcesFile, folder: Path) -> None:
@@ -171,8 +173,8 @@ class SourceRegistry:
         try:
             text = path.read_text(encoding="utf-8")
         except OSError as error:
-            mend = "write it, or name another file in SKILLIAN_SOURCES"
-            raise ConfigurationError([Fault(str(path), 1, f"{error.strerror}", mend)]) from None
+            fix = "create it, or name another file in SKILLIAN_SOURCES"
+            raise ConfigurationError([Fault(str(path), 1, f"{error.strerror}", fix)]) from None
         except UnicodeDecodeError:
             raise ConfigurationError([Fault(str(path), 1, "this is not UTF-8 text")]) from None
         return cls(read_definitions(text, str(path)), path.resolve().parent)
@@ -194,7 +196,7 @@ class SourceRegistry:
         return self._definitions.sources[name]
 
     def shared(self, a: str, b: str) -> Shared:
-        """Return the names that two sources have in common; raises as `get`."""
+        """Return the common names of two sources; raises as `get`."""
         one, other = self.get(a), self.get(b)
         dimensions = tuple(name for name in one.dimensions if name in other.dimensions)
         return Shared(
@@ -204,13 +206,13 @@ class SourceRegistry:
         )
 
     def declared_url(self, connection: str) -> str:
-        """Return a connection's URL as it is written, without its secrets: never print it."""
+        """Return a connection's URL as declared, with references to secrets: never print it."""
         return self._definitions.connections[connection].get_secret_value()
 
     def url(self, connection: str) -> str:
-        """Return a connection's URL with its secrets filled in: never print it.
+        """Return a connection's URL with its secrets: never print it.
 
-        Raises `UnavailableError` for a variable that the environment does not have.
+        Raises `UnavailableError` for a variable that is not set.
         """
 
         def value(match: re.Match[str]) -> str:
@@ -225,10 +227,10 @@ class SourceRegistry:
 
 
 class Connections:
-    """Opens each declared connection once, when it is first needed; close it or use `async with`.
+    """Opens each declared connection once, when first needed; close it or use `async with`.
 
     Args:
-        registry: Where the connections are declared.
+        registry: The declared connections.
     """
 
     def __init__(self, registry: SourceRegistry) -> None:
@@ -236,14 +238,14 @@ class Connections:
         self._open: dict[str, Connector] = {}
 
     def get(self, name: str) -> Connector:
-        """Return the connector of a connection; raises `UnavailableError` if it cannot be made."""
+        """Return the connector of a connection; raises `UnavailableError` as `connect` does."""
         if name not in self._open:
             url = self._registry.url(name)
             self._open[name] = connect(name, url, self._registry.folder)
         return self._open[name]
 
     async def aclose(self) -> None:
-        """Close all of them."""
+        """Close all connections."""
         while self._open:
             _, connector = self._open.popitem()
             await connector.aclose()

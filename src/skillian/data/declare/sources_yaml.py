@@ -1,4 +1,4 @@
-"""Writes inferred sources as a `sources.yaml` for a person to go on with."""
+"""Writes inferred sources as a `sources.yaml` that a user can edit."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -11,7 +11,7 @@ from skillian.connectors import scheme
 from skillian.data.declare.definitions import Definition
 from skillian.data.declare.infer import Inferred, InferredSource
 
-# Their URLs hold a path and nothing else.
+# Schemes whose URLs contain only a path.
 _PATHS = frozenset({"duckdb", "files", "sqlite"})
 _VARIABLE = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_]*\}")
 _ENDLESS = 1_000_000
@@ -23,7 +23,7 @@ def written(inferred: Inferred, url: str) -> str:
 
 
 def secret_variable(connection: str, url: str) -> str | None:
-    """Return the environment variable that stands for a URL with a secret, if it has one."""
+    """Return the name of an environment variable for a URL with a secret, otherwise None."""
     if scheme(url) in _PATHS:
         return None
     if _is_plain(url):
@@ -33,7 +33,7 @@ def secret_variable(connection: str, url: str) -> str | None:
 
 
 def _is_plain(url: str) -> bool:
-    """Whether a URL has no secret: no password but one from the environment, and no options."""
+    """Whether a URL has no secret: no literal password and no options."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -44,21 +44,21 @@ def _is_plain(url: str) -> bool:
 
 def _lines(inferred: Inferred, url: str) -> Iterator[str]:
     variable = secret_variable(inferred.connection, url)
-    yield "# Written from what is there: check what is marked, and give names that people use."
+    yield "# Inferred from the database: check the marked lines, and choose names that people use."
     yield "connections:"
     if variable is not None:
-        yield f"  # the environment variable {variable} holds the URL with its password"
-    place = url if variable is None else f"${{{variable}}}"
-    yield f"  {_flow(inferred.connection)}: {_flow(place)}"
+        yield f"  # the environment variable {variable} contains the URL with its password"
+    reference = url if variable is None else f"${{{variable}}}"
+    yield f"  {_flow(inferred.connection)}: {_flow(reference)}"
     yield ""
     yield "sources:"
     for source in inferred.sources:
         yield from _source(source)
-    for table, why in inferred.left_out.items():
-        yield f"  # left out: {_comment(f'{table}: {why}')}"
+    for table, reason in inferred.omitted.items():
+        yield f"  # omitted: {_comment(f'{table}: {reason}')}"
     if inferred.align_on:
         yield "comparison:"
-        yield "  # check: by these, as far as both sources have them, groups of rows are compared"
+        yield "  # check: the key of a comparison, as far as both sources have these dimensions"
         yield f"  default_align_on: {_flow(list(inferred.align_on))}"
 
 

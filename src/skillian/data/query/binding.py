@@ -1,4 +1,4 @@
-"""A source bound to its database: logical names turned into SQL over columns that exist."""
+"""A source bound to its database: logical names as SQL over columns that exist."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -18,11 +18,11 @@ from skillian.data.sql.admission import admit_expression, admit_query
 from skillian.errors import QueryError, UnknownNameError, nearest
 
 Tables = Mapping[str, Table]
-"""By `schema.name`, those of the default schema first."""
+"""Tables by `schema.name`; those of the default schema first."""
 
 _ROWS = "source"
 _CONNECTIONS = 1000
-_KNOWN_SECONDS = 60
+_CATALOGUE_SECONDS = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +38,11 @@ class Term:
 class MeasureTerm(Term):
     """A measure's value in one row, and how it is aggregated.
 
-    `code` is the row's NaN or infinity, where the value cannot hold it; `may_be_nan` says that the
-    value holds its NaN itself; `float_type` names the binary float that the value is exact for.
+    Attributes:
+        definition: The declared measure.
+        code: The row's NaN or infinity as a number, if the type of the value cannot hold it.
+        may_be_nan: Whether the value itself may be NaN.
+        float_type: The type of the binary float that the value represents exactly, or empty.
     """
 
     definition: Measure
@@ -57,7 +60,7 @@ class MeasureTerm(Term):
 class BoundSource:
     """A source whose table or query and columns are known to exist.
 
-    With `first_rows`, statements see only that many of its rows, whichever the database gives.
+    With `first_rows`, statements read at most that many of its rows, in no particular order.
     """
 
     name: str
@@ -67,11 +70,11 @@ class BoundSource:
     columns: Mapping[str, ColumnType]
     first_rows: int | None = None
 
-    def dimension(self, name: str, parameters: sql.Parameters) -> Term:
+    def dimension(self, name: str, parameters: sql.BoundValues) -> Term:
         """Return the value of a dimension.
 
-        Raises `UnknownNameError` for a name that is not declared, and `QueryError` for a
-        declaration that does not fit the column.
+        Raises `UnknownNameError` for an undeclared name, and `QueryError` for a declaration that
+        does not fit the column.
         """
         definition = self.definition.dimensions.get(name)
         if definition is None:
@@ -85,14 +88,14 @@ class BoundSource:
         return Term(name, value, kind)
 
     async def measures(self, names: Iterable[str]) -> tuple[MeasureTerm, ...]:
-        """Return the values of measures; the database tells the types of expressions.
+        """Return the values of measures; the database determines the types of expressions.
 
         Raises as `dimension` does.
         """
         values = {name: self._measure_value(name) for name in names}
         if not values:
             return ()
-        # Numbered: a database may cut longer names.
+        # Numbered, since a database may cut long names.
         numbered = [
             sql.named(value.copy(), f"v{index}") for index, value in enumerate(values.values())
         ]
@@ -132,18 +135,18 @@ class BoundSource:
         return replaced(tree, quoted)
 
     def _column(self, name: str, what: str) -> str:
-        found = _match(name, self.columns)
-        if found is None:
+        column = _match(name, self.columns)
+        if column is None:
             near = ", ".join(nearest(name, self.columns)[:5])
             raise QueryError(f"{what} of {self.name}: there is no column {name!r}; nearest: {near}")
-        return found
+        return column
 
 
 class Binder:
-    """Binds the sources of a registry; what a database holds is looked up once a minute.
+    """Binds the sources of a registry; catalogues of databases are cached for a minute.
 
     Args:
-        registry: The sources there are.
+        registry: The declared sources.
         connections: Their databases.
     """
 
@@ -151,40 +154,40 @@ class Binder:
         self._registry = registry
         self._connections = connections
         self._tables: TTLCache[str, Tables] = TTLCache(
-            _CONNECTIONS, _KNOWN_SECONDS, timer=monotonic
+            _CONNECTIONS, _CATALOGUE_SECONDS, timer=monotonic
         )
-        self._looking: SingleFlight[Tables] = SingleFlight()
+        self._loading: SingleFlight[Tables] = SingleFlight()
 
     async def bind(self, name: str) -> BoundSource:
         """Return a source bound to its database.
 
-        Raises `SourceNotFoundError` for an undeclared name, and `QueryError` where the declared
-        table, or a table of the declared query, does not exist.
+        Raises `SourceNotFoundError` for an undeclared name, and `QueryError` if the declared table,
+        or a table of the declared query, does not exist.
         """
         definition = self._registry.get(name)
         connector = self._connections.get(definition.connection)
         try:
             return await _bound(
-                name, definition, connector, await self._known(definition.connection)
+                name, definition, connector, await self._catalogue(definition.connection)
             )
-        except QueryError:  # it may have been made a moment ago
+        except QueryError:  # the table may be newer than the cached catalogue
             self._tables.pop(definition.connection, None)
             return await _bound(
-                name, definition, connector, await self._known(definition.connection)
+                name, definition, connector, await self._catalogue(definition.connection)
             )
 
-    async def _known(self, connection: str) -> Tables:
+    async def _catalogue(self, connection: str) -> Tables:
         if self._connections.get(connection).keeps_catalog:
-            return await self._looking.run(connection, lambda: self._look(connection))
+            return await self._loading.run(connection, lambda: self._load(connection))
         tables = self._tables.get(connection)
         if tables is None:
-            tables = await self._looking.run(connection, lambda: self._look(connection))
+            tables = await self._loading.run(connection, lambda: self._load(connection))
             self._tables[connection] = tables
         return tables
 
-    async def _look(self, connection: str) -> Tables:
-        found = await self._connections.get(connection).catalog()
-        return {_full_name(table): table for table in found}
+    async def _load(self, connection: str) -> Tables:
+        tables = await self._connections.get(connection).catalog()
+        return {_full_name(table): table for table in tables}
 
 
 async def _bound(
@@ -206,14 +209,14 @@ def _full_name(table: Table) -> str:
 
 
 def _table(source: str, name: str, tables: Tables) -> Table:
-    """Return the table `name` or `schema.name`; the default schema goes first."""
+    """Return the table `name` or `schema.name`; the default schema has precedence."""
     short: dict[str, Table] = {}
     for table in tables.values():
         short.setdefault(table.name, table)
     for known in (short, tables):
-        found = _match(name, known)
-        if found is not None:
-            return known[found]
+        match = _match(name, known)
+        if match is not None:
+            return known[match]
     near = ", ".join(nearest(name, {*short})[:5]) or "none"
     raise QueryError(
         f"source {source}: there is no table {name!r} in its database; nearest: {near}"
@@ -229,7 +232,7 @@ def _check_tables(source: str, query: exp.Select, tables: Tables) -> None:
 
 
 def _match(name: str, known: Iterable[str]) -> str | None:
-    """Return the name as it is known: exactly, else the only one that differs in case alone."""
+    """Return the same known name, or the only one that differs just in case."""
     names = tuple(known)
     if name in names:
         return name

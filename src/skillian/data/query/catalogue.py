@@ -1,4 +1,4 @@
-"""What there is to ask about: every source with its dimensions, their values, and its measures."""
+"""The catalogue of sources: their dimensions with values, and their measures."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,12 +19,12 @@ from skillian.data.sql.values import jsonable, python_rows, python_value
 
 MAX_VALUES = 50
 
-_REMEMBERED_SECONDS = 300
+_CACHE_SECONDS = 300
 
 
 @dataclass(frozen=True, slots=True)
 class DimensionInfo:
-    """A dimension: `values` are all of its values, or None where there are more than 50."""
+    """A dimension; `values` are all of its values, or None if there are more than 50."""
 
     name: str
     type: str
@@ -45,7 +45,7 @@ class DimensionInfo:
 
 @dataclass(frozen=True, slots=True)
 class SourceInfo:
-    """A source: `freshness` is the largest value of the dimension declared for it, or None."""
+    """A source; `freshness` is the largest value of its declared freshness dimension, or None."""
 
     name: str
     description: str
@@ -68,17 +68,17 @@ class SourceInfo:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Some rows of a source as its table holds them; `types` are the columns' in its database."""
+    """Some rows of a source as stored in its table; `types` are the types of its columns."""
 
     types: tuple[str, ...]
     rows: QueryResult
 
 
 class Catalogue:
-    """Describes the sources of a registry; a description is kept for five minutes.
+    """Describes the sources of a registry; descriptions are cached for five minutes.
 
     Args:
-        registry: The sources there are.
+        registry: The declared sources.
         binder: Binds them to their databases.
     """
 
@@ -86,7 +86,7 @@ class Catalogue:
         self._registry = registry
         self._binder = binder
         self._described: TTLCache[str, SourceInfo] = TTLCache(
-            len(registry.names), _REMEMBERED_SECONDS, timer=monotonic
+            len(registry.names), _CACHE_SECONDS, timer=monotonic
         )
 
     async def sources(self) -> tuple[SourceInfo, ...]:
@@ -94,12 +94,12 @@ class Catalogue:
         return tuple([await self.source(name) for name in self._registry.names])
 
     async def source(self, name: str) -> SourceInfo:
-        """Return one source; raises `SourceNotFoundError` too."""
-        found = self._described.get(name)
-        if found is None:
+        """Return one source; also raises `SourceNotFoundError`."""
+        source = self._described.get(name)
+        if source is None:
             bound = await self._binder.bind(name)
-            found = self._described[name] = await _describe(bound)
-        return found
+            source = self._described[name] = await _describe(bound)
+        return source
 
     async def sample(self, name: str, limit: int) -> Sample:
         """Return at most `limit` rows of a source; raises as `source`."""
@@ -122,7 +122,7 @@ async def _describe(source: BoundSource) -> SourceInfo:
 
 async def _extent(source: BoundSource) -> tuple[int, object]:
     """Return the number of rows and the freshness."""
-    parameters = sql.Parameters()
+    parameters = sql.BoundValues()
     columns: list[exp.Expr] = [sql.named(exp.Count(this=exp.Star()), "row_count")]
     if source.definition.freshness is not None:
         newest = source.dimension(source.definition.freshness, parameters).value
@@ -133,7 +133,7 @@ async def _extent(source: BoundSource) -> tuple[int, object]:
 
 
 async def _dimension(source: BoundSource, name: str) -> DimensionInfo:
-    parameters = sql.Parameters()
+    parameters = sql.BoundValues()
     term = source.dimension(name, parameters)
     definition = source.definition.dimensions[name]
     rows = filtered_rows(source, {"value": term.value}, (), parameters).distinct()

@@ -1,7 +1,7 @@
 """From a declared dimension to the SQL of its value.
 
-No step may make two different values one by accident: a cast that would round or cut is refused,
-at once where the types show it, else by the statement for the first value that shows it.
+No step makes two different values equal by accident. A cast that would round or cut is refused: at
+once if the types show it, otherwise by the statement for the first such value.
 """
 
 from sqlglot import exp
@@ -21,7 +21,7 @@ _TARGETS: dict[str, tuple[Kind, str]] = {
     "date": ("date", "DATE"),
     "timestamp": ("timestamp", "TIMESTAMP"),
 }
-# Types of DuckDB that hold more, or fewer, digits of a second than Python and Arrow's default.
+# Types of DuckDB with other fractions of a second than microseconds.
 _FINER: dict[str, str] = {
     "TIMESTAMP_S": "TIMESTAMP",
     "TIMESTAMP_MS": "TIMESTAMP",
@@ -34,16 +34,16 @@ class DimensionBuilder:
     """Builds the value of one dimension.
 
     Args:
-        definition: What `sources.yaml` declares.
-        parameters: Takes the values that are bound.
+        definition: The declared dimension.
+        parameters: The bound values of the statement.
     """
 
-    def __init__(self, definition: Dimension, parameters: sql.Parameters) -> None:
+    def __init__(self, definition: Dimension, parameters: sql.BoundValues) -> None:
         self._definition = definition
         self._parameters = parameters
 
     def build(self, column: exp.Expr, kind: ColumnType) -> tuple[exp.Expr, ColumnType]:
-        """Return the value's SQL and type; raises `QueryError` for a type that cannot be meant."""
+        """Return the SQL and type of the value; raises `QueryError` for an impossible type."""
         value = column
         if kind.sql in _FINER and self._definition.type not in {"text", "date"}:
             value, kind = _microseconds(value, kind)
@@ -55,10 +55,8 @@ class DimensionBuilder:
         if self._definition.type is not None:
             return self._typed(value, kind, self._definition.type)
         if kind.kind in {"float", "other"}:
-            mend = "decimal(18,2)" if kind.kind == "float" else "text"
-            raise QueryError(
-                f"its column is {kind.sql}, which is not exact; declare `type: {mend}`"
-            )
+            fix = "decimal(18,2)" if kind.kind == "float" else "text"
+            raise QueryError(f"its column is {kind.sql}, which is not exact; declare `type: {fix}`")
         return (_text(value, kind) if kind.kind == "text" else value), kind
 
     def _normalise(self, value: exp.Expr, step: str) -> exp.Expr:
@@ -76,7 +74,7 @@ class DimensionBuilder:
             fill_pattern=exp.Literal.string(padding["fill"]),
             is_left=True,
         )
-        # LPAD cuts what is longer, which would make different keys equal.
+        # LPAD cuts longer texts, which would make different keys equal.
         longer = exp.GTE(this=exp.Length(this=value.copy()), expression=width.copy())
         return exp.case().when(longer, value).else_(padded)
 
@@ -84,8 +82,8 @@ class DimensionBuilder:
         if not self._definition.values:
             return value
         case = exp.Case(this=value)
-        for written, meant in self._definition.values.items():
-            case = case.when(self._parameters.bind(written), self._parameters.bind(meant))
+        for stored, logical in self._definition.values.items():
+            case = case.when(self._parameters.bind(stored), self._parameters.bind(logical))
         return case.else_(value.copy())
 
     def _typed(self, value: exp.Expr, kind: ColumnType, target: str) -> tuple[exp.Expr, ColumnType]:
@@ -110,25 +108,31 @@ class DimensionBuilder:
     def _to_time(self, value: exp.Expr, kind: ColumnType, goal: ColumnType) -> exp.Expr:
         if kind.kind == goal.kind:
             return value
-        if kind.kind in {"date", "timestamp", "timestamptz"}:  # of a time with a zone, that in UTC
+        if kind.kind in {
+            "date",
+            "timestamp",
+            "timestamptz",
+        }:  # a time with a zone is converted to UTC
             moment = value.copy()
-            moment.type = exp.DataType.build(kind.kind)  # so that no text is looked for in it
+            moment.type = exp.DataType.build(
+                kind.kind
+            )  # so that the dialect does not parse it as text
             return exp.cast(moment, goal.sql)
         if self._definition.format and kind.kind in {"text", "integer"}:
             pattern = exp.Literal.string(self._definition.format)
             return exp.cast(exp.StrToTime(this=_text(value, kind), format=pattern), goal.sql)
         if kind.kind != "text":
-            raise QueryError(f"its column is {kind.sql}; declare a `format` to read it by")
+            raise QueryError(f"its column is {kind.sql}; declare a `format` to read it")
         return _guarded(value, _DAY if goal.kind == "date" else _MOMENT, goal.sql)
 
 
 def _microseconds(value: exp.Expr, kind: ColumnType) -> tuple[exp.Expr, ColumnType]:
-    """Return a time in microseconds; one that is finer fails, naming the value."""
+    """Return a time in microseconds; the statement fails with a value that is finer."""
     goal = _FINER[kind.sql]
     cut = exp.cast(value.copy(), goal)
     again = exp.cast(cut.copy(), exp.DataType.build(kind.sql, dialect="duckdb", udt=True))
-    told = exp.Literal.string(" is finer than microseconds; declare `type: text`")
-    failing = exp.DPipe(this=exp.cast(value.copy(), "TEXT"), expression=told)
+    message = exp.Literal.string(" is finer than microseconds; declare `type: text`")
+    failing = exp.DPipe(this=exp.cast(value.copy(), "TEXT"), expression=message)
     case = exp.case().when(exp.EQ(this=again, expression=value.copy()), cut)
     written = "TIMESTAMP" if goal == "TIMESTAMP" else "TIMESTAMP WITH TIME ZONE"
     return case.else_(exp.cast(failing, goal)), ColumnType(kind.kind, written)
@@ -139,7 +143,7 @@ def _text(value: exp.Expr, kind: ColumnType) -> exp.Expr:
         raise QueryError(f"its column is {kind.sql}; declare `type: decimal(18,2)` and no steps")
     if kind.kind in {"timestamp", "timestamptz"}:
         value = value.copy()
-        value.type = exp.DataType.build(kind.kind)  # databases write them in ways of their own
+        value.type = exp.DataType.build(kind.kind)  # each dialect writes them in the same form
     return value if kind.sql in {"VARCHAR", "TEXT"} else exp.cast(value, "TEXT")
 
 
@@ -168,8 +172,8 @@ def _to_decimal(value: exp.Expr, kind: ColumnType, goal: ColumnType) -> exp.Expr
 
 
 def _guarded(value: exp.Expr, pattern: str, target: str) -> exp.Expr:
-    """Return a cast of text that fails, naming the value, where it would round or cut."""
+    """Return a cast of text; the statement fails with a value that does not match the pattern."""
     goal = exp.DataType.build(target)
     fits = exp.RegexpLike(this=value, expression=exp.Literal.string(pattern))
-    told = exp.DPipe(this=value.copy(), expression=exp.Literal.string(f" is not {target}"))
-    return exp.case().when(fits, exp.cast(value.copy(), goal)).else_(exp.cast(told, goal))
+    message = exp.DPipe(this=value.copy(), expression=exp.Literal.string(f" is not {target}"))
+    return exp.case().when(fits, exp.cast(value.copy(), goal)).else_(exp.cast(message, goal))

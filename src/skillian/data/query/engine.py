@@ -28,9 +28,9 @@ _CODE = "code of measure "  # no source has such a name: it holds what no decima
 
 @dataclass(frozen=True, slots=True)
 class QueryResult:
-    """The answer to one question about one source.
+    """The result of one query of one source.
 
-    `rows` are in the order of `columns`; measures are `Decimal` or None. `truncated` says that
+    `rows` are in the order of `columns`; measures are `Decimal` or None. `truncated` means that
     there were more rows than the limit.
     """
 
@@ -44,7 +44,7 @@ class QueryResult:
 
     @property
     def row_count(self) -> int:
-        """How many rows are held here."""
+        """The number of rows in this result."""
         return len(self.rows)
 
     def to_dict(self) -> dict[str, object]:
@@ -62,8 +62,8 @@ class QueryResult:
 
 
 @dataclass(frozen=True, slots=True)
-class _Question:
-    """A checked question: what to group by, what to add up, which rows, in which order."""
+class _CheckedQuery:
+    """A checked query: what to group by, what to aggregate, which rows, in which order."""
 
     dimensions: tuple[Term, ...]
     measures: tuple[MeasureTerm, ...]
@@ -72,10 +72,10 @@ class _Question:
 
 
 class QueryEngine:
-    """Answers questions about single sources, each by one SELECT.
+    """Queries single sources, each by one SELECT.
 
     Args:
-        binder: Binds the sources there are to their databases.
+        binder: Binds the declared sources to their databases.
     """
 
     def __init__(self, binder: Binder) -> None:
@@ -91,21 +91,21 @@ class QueryEngine:
         order: Sequence[str] | None = None,
         limit: int = DEFAULT_LIMIT,
     ) -> QueryResult:
-        """Return the measures per combination of the dimensions, or those combinations alone.
+        """Return the measures for each combination of the dimensions, or only the combinations.
 
-        `order` names columns of the result, each with a leading `-` for descending; without it
-        rows are ordered by the dimensions. `limit` goes up to `MAX_LIMIT` rows.
-        Raises `InvalidInputError`, `UnknownNameError` (the nearest names with it) or `QueryError`.
+        `order` names columns of the result, with a leading `-` for descending; by default rows are
+        ordered by the dimensions. `limit` is at most `MAX_LIMIT` rows. Raises `InvalidInputError`,
+        `UnknownNameError` (with the nearest names) or `QueryError`.
         """
         names = tuple(dict.fromkeys(dimensions or ())), tuple(dict.fromkeys(measures or ()))
         if not 1 <= limit <= MAX_LIMIT:
-            raise InvalidInputError(f"limit is from 1 to {MAX_LIMIT}, not {limit}")
+            raise InvalidInputError(f"limit must be from 1 to {MAX_LIMIT}, not {limit}")
         bound = await self._binder.bind(source)
         if not any(names):
             raise InvalidInputError(f"name dimensions or measures of {source}; {_offer(bound)}")
-        parameters = sql.Parameters()
+        parameters = sql.BoundValues()
         where = conditions(bound, filters)
-        question = _Question(
+        checked = _CheckedQuery(
             dimensions=tuple(bound.dimension(name, parameters) for name in names[0]),
             measures=await exact_measures(bound, names[1], where),
             where=where,
@@ -113,18 +113,18 @@ class QueryEngine:
         )
         statement = await asyncio.to_thread(
             lambda: compile_sql(
-                _statement(bound, question, limit, parameters), bound.connector.dialect
+                _statement(bound, checked, limit, parameters), bound.connector.dialect
             )
         )
         table = await bound.connector.run(statement, parameters.values)
-        kinds: list[Kind] = [term.type.kind for term in question.dimensions]
-        rows = tuple(_row(row, kinds, question.measures) for row in python_rows(table))
+        kinds: list[Kind] = [term.type.kind for term in checked.dimensions]
+        rows = tuple(_row(row, kinds, checked.measures) for row in python_rows(table))
         return QueryResult(
             source=source,
             columns=(*names[0], *names[1]),
             rows=rows[:limit],
             truncated=len(rows) > limit,
-            filters=question.where,
+            filters=checked.where,
             sql=statement,
             parameters=parameters.values,
         )
@@ -133,13 +133,13 @@ class QueryEngine:
 def _row(
     row: Mapping[str, object], kinds: Sequence[Kind], measures: Sequence[MeasureTerm]
 ) -> tuple[object, ...]:
-    """A row of the result: dimensions of these kinds, then measures."""
+    """Return a row of the result: dimensions of these kinds, then measures."""
     values = tuple(row.values())
-    found = [python_value(value, kind) for value, kind in zip(values, kinds, strict=False)]
+    result = [python_value(value, kind) for value, kind in zip(values, kinds, strict=False)]
     for index, value in enumerate(values[len(kinds) : len(kinds) + len(measures)]):
         number = cast("Decimal | None", value)
-        found.append(number_of(number, row.get(f"{_CODE}{index}")))
-    return tuple(found)
+        result.append(number_of(number, row.get(f"{_CODE}{index}")))
+    return tuple(result)
 
 
 def _offer(bound: BoundSource) -> str:
@@ -149,31 +149,31 @@ def _offer(bound: BoundSource) -> str:
 
 def _order(order: Sequence[str] | None, columns: Sequence[str]) -> tuple[tuple[str, bool], ...]:
     """Return the columns to order by, each with whether it descends."""
-    found: list[tuple[str, bool]] = []
+    ordered: list[tuple[str, bool]] = []
     for name in order or ():
         if name in columns:
-            found.append((name, False))
+            ordered.append((name, False))
         elif name.startswith("-") and name[1:] in columns:
-            found.append((name[1:], True))
+            ordered.append((name[1:], True))
         else:
             raise UnknownNameError("column", name.removeprefix("-"), columns, "the result")
-    return tuple(found)
+    return tuple(ordered)
 
 
 def _statement(
-    bound: BoundSource, question: _Question, limit: int, parameters: sql.Parameters
+    bound: BoundSource, query: _CheckedQuery, limit: int, parameters: sql.BoundValues
 ) -> exp.Select:
-    terms = (*question.dimensions, *question.measures)
+    terms = (*query.dimensions, *query.measures)
     aliases = {term.name: _alias(index, term.name) for index, term in enumerate(terms)}
     values = {aliases[term.name]: term.value for term in terms}
-    for index, measure in enumerate(question.measures):
+    for index, measure in enumerate(query.measures):
         if measure.code is not None:
             values[f"{_CODE}{index}"] = measure.code
-    rows = filtered_rows(bound, values, question.where, parameters)
-    keys = [sql.column(aliases[term.name], _ROWS) for term in question.dimensions]
+    rows = filtered_rows(bound, values, query.where, parameters)
+    keys = [sql.column(aliases[term.name], _ROWS) for term in query.dimensions]
     totals: list[exp.Expr] = []
     codes: list[exp.Expr] = []
-    for index, term in enumerate(question.measures):
+    for index, term in enumerate(query.measures):
         value, scale = sql.column(aliases[term.name], _ROWS), result_scale(term)
         row_code = None if term.code is None else sql.column(f"{_CODE}{index}", _ROWS)
         totals.append(sql.named(finite(term, value, row_code, scale), aliases[term.name]))
@@ -182,38 +182,38 @@ def _statement(
     select = exp.Select(expressions=[*keys, *totals, *codes]).from_(rows.subquery(sql.name(_ROWS)))
     if keys:
         select = select.group_by(*(key.copy() for key in keys))
-    named = {name for name, _ in question.order}
-    ties = [(term.name, False) for term in question.dimensions if term.name not in named]
+    named = {name for name, _ in query.order}
+    ties = [(term.name, False) for term in query.dimensions if term.name not in named]
     ordered = [
         exp.Ordered(this=exp.column(sql.name(aliases[name])), desc=down, nulls_first=False)
-        for name, down in (*question.order, *ties)
+        for name, down in (*query.order, *ties)
     ]
     if ordered:
         select = select.order_by(*ordered)
-    # One row more than asked for shows whether there are more.
+    # One row more than the limit shows whether there are more.
     return select.limit(limit + 1)
 
 
 def _alias(index: int, name: str) -> str:
-    """A column's name in the statement: its own, unless a database might cut it."""
+    """Return a column's alias in the statement: its name, unless a database might cut it."""
     return name if len(name.encode()) <= _SHORTEST_CUT else f"c{index}"
 
 
 async def raw_rows(
     source: BoundSource, where: Sequence[Condition], limit: int, *, in_order: bool
 ) -> QueryResult:
-    """Return at most `limit` rows that keep the conditions, all of their columns.
+    """Return at most `limit` rows that meet the conditions, with all of their columns.
 
-    Without `in_order` the database gives those that it comes upon first.
+    Without `in_order` the database may return any of them.
     """
     statement = await asyncio.to_thread(_raw_statement, source, where, limit, in_order)
     table = await source.connector.run(statement.text, statement.parameters)
-    found = [tuple(row.values()) for row in python_rows(table)]
+    rows = [tuple(row.values()) for row in python_rows(table)]
     return QueryResult(
         source=source.name,
         columns=tuple(source.columns),
-        rows=tuple(found[:limit]),
-        truncated=len(found) > limit,
+        rows=tuple(rows[:limit]),
+        truncated=len(rows) > limit,
         filters=tuple(where),
         sql=statement.text,
         parameters=statement.parameters,
@@ -224,9 +224,9 @@ def _raw_statement(
     source: BoundSource,
     where: Sequence[Condition],
     limit: int,
-    in_order: bool,  # noqa: FBT001 - as above
+    in_order: bool,  # noqa: FBT001 - passed on from above
 ) -> Statement:
-    parameters = sql.Parameters()
+    parameters = sql.BoundValues()
     columns = {name: _shown(name, kind) for name, kind in source.columns.items()}
     select = filtered_rows(source, columns, where, parameters).limit(limit + 1, copy=False)
     if in_order:
@@ -236,6 +236,6 @@ def _raw_statement(
 
 
 def _shown(name: str, kind: ColumnType) -> exp.Expr:
-    """A column as it is; texts, binary floats and types unknown here as plain text."""
+    """Return a column unchanged, or as text for texts, binary floats and other types."""
     value = sql.column(name, "source")
     return exp.cast(value, "TEXT") if kind.kind in {"text", "float", "other"} else value

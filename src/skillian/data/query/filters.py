@@ -1,11 +1,11 @@
-"""The filter language: which rows take part, as typed conditions on dimensions.
+"""The filter language: which rows a question covers, as typed conditions on dimensions.
 
-value                                   equal to it
-[value, …]                              one of them; null among them is meant too
-null                                    no value
-{"ne": value | null | [value, …]}       the opposite of the above; keeps rows without a value
-{"gte" | "gt" | "lte" | "lt": value}    in order; several may be given, all must hold
-{"between": [low, high]}                from low to high, both included
+value                                   equal to the value
+[value, …]                              one of the values; null in the list matches NULL
+null                                    NULL
+{"ne": value | null | [value, …]}       the opposite of the above; keeps rows with NULL
+{"gte" | "gt" | "lte" | "lt": value}    ordered; several operators must all hold
+{"between": [low, high]}                from low to high, both inclusive
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -32,7 +32,7 @@ _ORDER: dict[Operator, type[exp.Binary]] = {
 _OPERATORS = ("ne", *_ORDER, "between")
 
 MAX_VALUES = 1000
-"""How many values all filters of a question may hold together."""
+"""The largest number of values in all filters of a question."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,16 +44,16 @@ class Condition:
     values: tuple[Value, ...]
 
     def to_dict(self) -> dict[str, object]:
-        """Return the condition as it was understood, for JSON."""
+        """Return the condition for JSON, with its typed values."""
         values = [jsonable(value) for value in self.values]
         return {"dimension": self.dimension, "operator": self.operator, "values": values}
 
 
 def written_filter(operator: str, text: str) -> object:
-    """Return the filter that a person wrote as an operator and a text.
+    """Return the filter for an operator and the text that a user entered.
 
-    `in` and `not_in` take values with commas between them, `between` two with `..`; `empty` and
-    `not_empty` take nothing, the others one value. Raises `InvalidInputError` for no such operator.
+    `in` and `not_in` take values separated by commas, `between` two separated by `..`; `empty` and
+    `not_empty` take no value, the others one. Raises `InvalidInputError` for an unknown operator.
     """
     values = [part.strip() for part in text.split(",") if part.strip()]
     if operator in {"empty", "not_empty"}:
@@ -66,49 +66,49 @@ def written_filter(operator: str, text: str) -> object:
         return {"between": [part.strip() for part in text.split("..")]}
     if operator in _ORDER:
         return {operator: text.strip()}
-    raise InvalidInputError(f"no operator {quoted(operator)}")
+    raise InvalidInputError(f"unknown operator {quoted(operator)}")
 
 
 def check_size(filters: Iterable[object]) -> None:
-    """Raise `InvalidInputError` where filters hold more than `MAX_VALUES` values."""
+    """Raise `InvalidInputError` if filters hold more than `MAX_VALUES` values."""
     values = sum(map(_size, filters))
     if values > MAX_VALUES:
         raise InvalidInputError(
-            f"the filters hold {values} values; {MAX_VALUES} are the limit, so filter by a range"
+            f"the filters hold {values} values; the limit is {MAX_VALUES}, so filter by a range"
             ' such as {"between": [low, high]}, or by another dimension'
         )
 
 
-def _size(given: object) -> int:
-    if isinstance(given, Mapping):
-        return sum(map(_length, cast("Mapping[object, object]", given).values()))
-    return _length(given)
+def _size(test: object) -> int:
+    if isinstance(test, Mapping):
+        return sum(map(_length, cast("Mapping[object, object]", test).values()))
+    return _length(test)
 
 
-def _length(given: object) -> int:
-    return len(_list(given)) if _is_list(given) else 1
+def _length(value: object) -> int:
+    return len(_list(value)) if _is_list(value) else 1
 
 
-def parse_filter(dimension: str, given: object, kind: ColumnType) -> tuple[Condition, ...]:
-    """Return the conditions that one entry of `filters` stands for.
+def parse_filter(dimension: str, test: object, kind: ColumnType) -> tuple[Condition, ...]:
+    """Return the conditions of one entry of `filters`.
 
-    Raises `InvalidInputError` naming the dimension, the value and what would be right.
+    Raises `InvalidInputError` with the dimension, the value and the fix.
     """
-    if not isinstance(given, Mapping):
-        return (_membership(dimension, "in", given, kind),)
-    operators = cast("Mapping[object, object]", given)
+    if not isinstance(test, Mapping):
+        return (_membership(dimension, "in", test, kind),)
+    operators = cast("Mapping[object, object]", test)
     if not operators:
-        raise InvalidInputError(f"filter on {dimension!r}: {{}} names no operator; {_known()}")
+        raise InvalidInputError(f"filter on {dimension!r}: {{}} has no operator; {_known()}")
     return tuple(_conditions(dimension, operators, kind))
 
 
 def condition_sql(
-    condition: Condition, value: exp.Expr, kind: ColumnType, parameters: sql.Parameters
+    condition: Condition, value: exp.Expr, kind: ColumnType, parameters: sql.BoundValues
 ) -> exp.Expr:
     """Return a condition as SQL over the dimension's value, its values bound."""
 
     def bound(item: Value) -> exp.Expr:
-        # Texts are typed for engines that do not guess a parameter's type.
+        # Texts are cast for engines that do not infer the type of a parameter.
         placeholder = parameters.bind(item)
         return sql.as_text(placeholder) if kind.kind == "text" else placeholder
 
@@ -124,16 +124,16 @@ def condition_sql(
     if condition.operator == "in":
         return exp.Paren(this=sql.any_of(tests))
     if len(present) == len(condition.values):
-        # NOT IN alone drops the rows without a value.
+        # NOT IN alone drops rows with NULL.
         missing = exp.Is(this=value.copy(), expression=exp.Null())
         return exp.Paren(this=sql.any_of([exp.Not(this=tests[0]), missing]))
     return exp.Not(this=exp.Paren(this=sql.any_of(tests)))
 
 
 def _conditions(
-    dimension: str, given: Mapping[object, object], kind: ColumnType
+    dimension: str, operators: Mapping[object, object], kind: ColumnType
 ) -> Iterator[Condition]:
-    for operator, value in given.items():
+    for operator, value in operators.items():
         if operator == "ne":
             yield _membership(dimension, "not_in", value, kind)
         elif operator == "between":
@@ -142,30 +142,30 @@ def _conditions(
             yield _order(dimension, operator, value, kind)
         else:
             raise InvalidInputError(
-                f"filter on {dimension!r}: no operator {quoted(operator)}; {_known()}"
+                f"filter on {dimension!r}: unknown operator {quoted(operator)}; {_known()}"
             )
 
 
-def _membership(dimension: str, operator: Operator, given: object, kind: ColumnType) -> Condition:
-    values = _list(given) if _is_list(given) else [given]
+def _membership(dimension: str, operator: Operator, value: object, kind: ColumnType) -> Condition:
+    values = _list(value) if _is_list(value) else [value]
     if not values:
         raise InvalidInputError(
-            f"filter on {dimension!r}: an empty list keeps no row; leave it out"
+            f"filter on {dimension!r}: an empty list matches no row; omit the filter"
         )
-    typed = (None if value is None else coerce(dimension, value, kind) for value in values)
+    typed = (None if each is None else coerce(dimension, each, kind) for each in values)
     return Condition(dimension, operator, tuple(dict.fromkeys(typed)))
 
 
-def _order(dimension: str, operator: Operator, given: object, kind: ColumnType) -> Condition:
-    if given is None or kind.kind == "boolean":
+def _order(dimension: str, operator: Operator, value: object, kind: ColumnType) -> Condition:
+    if value is None or kind.kind == "boolean":
         raise InvalidInputError(
-            f"filter on {dimension!r}: {quoted(given)} has no order for {operator!r}"
+            f"filter on {dimension!r}: {quoted(value)} has no order for {operator!r}"
         )
-    return Condition(dimension, operator, (coerce(dimension, given, kind),))
+    return Condition(dimension, operator, (coerce(dimension, value, kind),))
 
 
-def _between(dimension: str, given: object, kind: ColumnType) -> Iterator[Condition]:
-    bounds = _list(given) if _is_list(given) else []
+def _between(dimension: str, value: object, kind: ColumnType) -> Iterator[Condition]:
+    bounds = _list(value) if _is_list(value) else []
     if len(bounds) != 2:  # noqa: PLR2004 - a range has two ends
         raise InvalidInputError(f"filter on {dimension!r}: 'between' needs [low, high]")
     low = _order(dimension, "gte", bounds[0], kind)
@@ -178,12 +178,12 @@ def _between(dimension: str, given: object, kind: ColumnType) -> Iterator[Condit
     yield from (low, high)
 
 
-def _is_list(given: object) -> bool:
-    return isinstance(given, Sequence) and not isinstance(given, str | bytes)
+def _is_list(value: object) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str | bytes)
 
 
-def _list(given: object) -> list[object]:
-    return list(cast("Sequence[object]", given))
+def _list(value: object) -> list[object]:
+    return list(cast("Sequence[object]", value))
 
 
 def _known() -> str:
@@ -193,26 +193,26 @@ def _known() -> str:
 def conditions(source: BoundSource, filters: Filters | None) -> tuple[Condition, ...]:
     """Return the filters as typed conditions on the source's dimensions.
 
-    Raises `InvalidInputError` for a value that does not fit, too many values, or a filter on a
-    measure, and `UnknownNameError` for a dimension that is not declared.
+    Raises `InvalidInputError` for a value of the wrong type, too many values, or a filter on a
+    measure, and `UnknownNameError` for an undeclared dimension.
     """
     check_size((filters or {}).values())
-    found: list[Condition] = []
-    for name, given in (filters or {}).items():
+    parsed: list[Condition] = []
+    for name, test in (filters or {}).items():
         if name in source.definition.measures:
             raise InvalidInputError(
                 f"filter on {name!r}: it is a measure of {source.name}; filters take dimensions"
             )
-        kind = source.dimension(name, sql.Parameters()).type
-        found.extend(parse_filter(name, given, kind))
-    return tuple(found)
+        kind = source.dimension(name, sql.BoundValues()).type
+        parsed.extend(parse_filter(name, test, kind))
+    return tuple(parsed)
 
 
 def filtered_rows(
     source: BoundSource,
     values: Mapping[str, exp.Expr],
     where: Sequence[Condition],
-    parameters: sql.Parameters,
+    parameters: sql.BoundValues,
 ) -> exp.Select:
     """Return `SELECT value AS "name", … FROM source WHERE conditions`."""
     columns = [sql.named(value.copy(), name) for name, value in values.items()]

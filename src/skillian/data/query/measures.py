@@ -26,7 +26,7 @@ from skillian.errors import QueryError
 AVERAGE_DIGITS = 6
 
 NAN = 2
-"""The code of NaN; those of the infinities are 1 and -1."""
+"""The code of NaN; the codes of the infinities are 1 and -1."""
 
 COUNTS = frozenset({"count", "count_distinct"})
 _NUMBERS = frozenset({"integer", "decimal"})
@@ -36,9 +36,9 @@ _INEXACT_SUMS = frozenset({"UHUGEINT"})
 
 
 def result_scale(term: MeasureTerm) -> int:
-    """Return how many digits after the point the aggregate needs.
+    """Return the number of decimal places of the aggregate.
 
-    Raises `QueryError` where the value is not an exact number.
+    Raises `QueryError` if the value is not an exact number.
     """
     if term.definition.aggregation in COUNTS:
         return 0
@@ -72,14 +72,14 @@ def aggregate(term: MeasureTerm, value: exp.Expr, scale: int) -> exp.Expr:
         case "count":
             result = exp.Count(this=value)
         case _:
-            # As plain text: a column's collation may take two texts for one.
+            # As plain text, since two texts may be equal in a column's collation.
             text = exp.cast(value, "TEXT") if term.type.kind == "text" else value
             result = exp.Count(this=exp.Distinct(expressions=[text]))
     return sql.decimal(result, scale)
 
 
 def finite(term: MeasureTerm, value: exp.Expr, code: exp.Expr | None, scale: int) -> exp.Expr:
-    """Return the aggregate where it is a finite number, else NULL; `code` is that of a row."""
+    """Return the aggregate, or NULL if it is not finite; `code` is the code of a row."""
     total = aggregate(term, value, scale)
     special = code_of(term, value, code, scale)
     if special is None:
@@ -90,7 +90,7 @@ def finite(term: MeasureTerm, value: exp.Expr, code: exp.Expr | None, scale: int
 def code_of(
     term: MeasureTerm, value: exp.Expr, code: exp.Expr | None, scale: int
 ) -> exp.Expr | None:
-    """Return the code of the aggregate: as databases order them, NaN is above all numbers."""
+    """Return the code of the aggregate; as in databases, NaN is larger than all numbers."""
     if term.may_be_nan:
         nan = exp.EQ(this=aggregate(term, value, scale), expression=_nan())
         return exp.Paren(this=exp.case().when(nan, exp.Literal.number(NAN), copy=False))
@@ -157,23 +157,23 @@ def _fraction(scale: int) -> exp.DataType:
 _CODES = {"nan": NAN, "inf": 1, "infinity": 1, "-inf": -1, "-infinity": -1}
 _SPECIAL_NUMBERS = {NAN: Decimal("NaN"), 1: Decimal("Infinity"), -1: Decimal("-Infinity")}
 _DIALECTS = frozenset({"duckdb", "postgres", "spark"})
-"""Where a float prints all of the digits that tell it from others."""
+"""Dialects whose statements print a float so that it reads back as the same float."""
 _NARROW = frozenset({"float", "real"})
-"""What databases call a float of 32 bits."""
+"""Names of 32-bit floats in databases."""
 
 
 def number_of(value: Decimal | None, code: object) -> Decimal | None:
-    """Return the number that a decimal and a code stand for."""
+    """Return the number that a decimal and a code represent."""
     return value if code is None else _SPECIAL_NUMBERS[int(str(code))]
 
 
 async def exact_measures(
     source: BoundSource, names: Iterable[str], where: Sequence[Condition] = ()
 ) -> tuple[MeasureTerm, ...]:
-    """Return measures whose values are exact, with `where` the only rows that are asked for.
+    """Return measures with exact values; `where` restricts the rows that are considered.
 
-    Raises as `BoundSource.measures`, and `QueryError` for floats of too many digits and for what
-    is not a number.
+    Raises as `BoundSource.measures`, and `QueryError` for floats with too many digits and for
+    values that are not numbers.
     """
     return tuple([await _exact(source, term, where) for term in await source.measures(names)])
 
@@ -198,11 +198,11 @@ async def _exact(source: BoundSource, term: MeasureTerm, where: Sequence[Conditi
 async def _decimal_of(
     source: BoundSource, term: MeasureTerm, where: Sequence[Condition]
 ) -> MeasureTerm:
-    parameters = sql.Parameters()
+    parameters = sql.BoundValues()
     rows = filtered_rows(source, {"value": term.value}, where, parameters)
     value = sql.bare("value")
     finite = sql.is_null(_code(value))
-    found = exp.Select(
+    largest = exp.Select(
         expressions=[
             sql.named(exp.Max(this=exp.case().when(finite, part, copy=False)), name)
             for name, part in (
@@ -211,8 +211,8 @@ async def _decimal_of(
             )
         ]
     )
-    row = await ask_one(
-        source, found.from_(rows.subquery(sql.name("rows"), copy=False)), parameters
+    row = await fetch_one(
+        source, largest.from_(rows.subquery(sql.name("rows"), copy=False)), parameters
     )
     fraction = max(int(row["fraction"] or 0), 0)
     whole = len(str(int(row["size"] or 0)))
@@ -236,7 +236,7 @@ async def _decimal_of(
 
 
 def _printed(value: exp.Expr, kind: ColumnType) -> exp.Expr:
-    """Return the shortest text that reads back as a float; its type tells dialects the width."""
+    """Return the shortest text that reads back as a float; its type gives dialects the width."""
     value = value.copy()
     value.type = exp.DataType.build("FLOAT" if kind.sql.lower() in _NARROW else "DOUBLE")
     return exp.cast(value, "TEXT")
@@ -251,7 +251,7 @@ def _code(value: exp.Expr) -> exp.Expr:
 
 
 def _fraction_digits(value: exp.Expr, kind: ColumnType) -> exp.Expr:
-    """Return how many digits after the point a float prints, its exponent counted in."""
+    """Return the number of decimal places of a printed float, exponent included."""
     text = exp.Lower(this=_printed(value, kind))
     fraction = exp.Trim(
         this=_part(_part(text, "e", 1), ".", 2),
@@ -264,18 +264,18 @@ def _fraction_digits(value: exp.Expr, kind: ColumnType) -> exp.Expr:
 
 
 def _part(text: exp.Expr, delimiter: str, place: int) -> exp.Expr:
-    given = [text.copy(), exp.Literal.string(delimiter), exp.Literal.number(place)]
-    return exp.Anonymous(this="SPLIT_PART", expressions=given)
+    arguments = [text.copy(), exp.Literal.string(delimiter), exp.Literal.number(place)]
+    return exp.Anonymous(this="SPLIT_PART", expressions=arguments)
 
 
-async def ask_one(
-    source: BoundSource, select: exp.Select, parameters: sql.Parameters
+async def fetch_one(
+    source: BoundSource, select: exp.Select, parameters: sql.BoundValues
 ) -> Mapping[str, Any]:
-    """Return the only row of a statement, however long it takes."""
+    """Return the only row of a statement, without the time limit of a query."""
     connector = source.connector
     statement = prepare(select, connector.dialect, parameters.values)
-    found: list[dict[str, Any]] = []
+    rows: list[dict[str, Any]] = []
     async with aclosing(connector.stream(statement.text, statement.parameters)) as batches:
         async for batch in batches:
-            found += python_rows(batch)
-    return found[0]
+            rows += python_rows(batch)
+    return rows[0]

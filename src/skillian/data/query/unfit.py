@@ -1,4 +1,4 @@
-"""Which values a conversion does not take, as SQL that does not fail at them."""
+"""Which values cannot be converted, by SQL that does not fail for them."""
 
 import re
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from skillian.errors import QueryError
 _SHOWN = 5
 _LONGEST = 40
 _SIGNS = "€$£%"
-# Of a narrower one a value would lose digits without a word.
+# A narrower type would silently drop digits of a value.
 _FRACTION = 10
 _NUMBER = f"DECIMAL({sql.MAX_DIGITS},{_FRACTION})"
 _PLAIN = r"^-?(0|[1-9][0-9]*)(\.[0-9]+)?$"
@@ -25,14 +25,14 @@ _THOUSANDS = re.compile(r"[+-]?[0-9,]*[0-9](\.[0-9]*)?")
 
 
 def unfit_test(value: exp.Expr, dialect: str) -> exp.Expr | None:
-    """Return the test for rows in which `value` cannot be made; None where that cannot be asked.
+    """Return the test for rows whose `value` cannot be converted; None if there is no such test.
 
-    DuckDB can try a conversion; elsewhere only those can be tested that stand in a CASE of
-    their own, with the pattern of what fits.
+    DuckDB can try a conversion. Other databases can only test conversions inside a CASE with a
+    pattern of valid texts.
     """
     if dialect == "duckdb":
-        there = [sql.negated(sql.is_null(column)) for column in value.find_all(exp.Column)]
-        return sql.all_of([*there, sql.is_null(_tried(value))])
+        present = [sql.negated(sql.is_null(column)) for column in value.find_all(exp.Column)]
+        return sql.all_of([*present, sql.is_null(_tried(value))])
     for case in value.find_all(exp.Case):
         fits = case.args["ifs"][0].this
         if isinstance(fits, exp.RegexpLike):
@@ -41,35 +41,36 @@ def unfit_test(value: exp.Expr, dialect: str) -> exp.Expr | None:
 
 
 async def not_numbers(source: BoundSource, term: MeasureTerm) -> str:
-    """Return why a text is no measure: which values are not numbers, and what to do."""
-    told = f"measure {term.name!r} is {term.type.sql}, which is not a number"
+    """Return why text cannot be a measure: which values are not numbers, and the fix."""
+    problem = f"measure {term.name!r} is {term.type.sql}, which is not a number"
     column = term.definition.column
     if source.connector.dialect != "duckdb" or column is None:
-        return told
+        return problem
     goal = ColumnType("decimal", _NUMBER, _FRACTION)
     values = await misfits(source, term.value, goal)
     remedy = " or declare in a sources.yaml what they mean, such as `expression: "
     if values:
+        examples = await described(source, term.value, values)
         return (
-            f"{told}: it holds {await shown(source, term.value, values)}. Correct these values,"
-            f" leave the place of one that is not known empty,{remedy}{_meant(column, values)}"
+            f"{problem}: it holds {examples}. Correct these values,"
+            f" leave unknown ones empty,{remedy}{_suggestion(column, values)}"
         )
     plain = exp.RegexpLike(this=sql.bare("value"), expression=exp.Literal.string(_PLAIN))
     values = await _tried_values(source, term.value, sql.negated(plain))
-    holds = f": it holds {await shown(source, term.value, values)}" if values else ""
+    holds = f": it holds {await described(source, term.value, values)}" if values else ""
     return (
-        f"{told}{holds}. Write these values as plain numbers,{remedy}"
+        f"{problem}{holds}. Write these values as plain numbers,{remedy}"
         f"CAST({_written(column)} AS {_NUMBER})`, which rounds to {_FRACTION} digits after the"
         " point"
     )
 
 
 async def is_empty(source: BoundSource, value: exp.Expr) -> bool:
-    """Return whether it is text for want of any value, as where a file has only its header.
+    """Return whether a file's column is text only because it has no value, such as below a header.
 
-    In a database the declared type counts, whether there are rows or not.
+    In a database the declared type counts, with or without rows.
     """
-    from skillian.connectors.files.connector import FilesConnector  # noqa: PLC0415 - only where it is used
+    from skillian.connectors.files.connector import FilesConnector  # noqa: PLC0415 - loads its libraries
 
     if not isinstance(source.connector, FilesConnector):
         return False
@@ -77,20 +78,22 @@ async def is_empty(source: BoundSource, value: exp.Expr) -> bool:
 
 
 async def misfits(source: BoundSource, value: exp.Expr, goal: ColumnType) -> list[str]:
-    """Return the first values that cannot be converted; none where looking takes too long."""
-    made = exp.TryCast(this=sql.bare("value"), to=exp.DataType.build(goal.sql, dialect="duckdb"))
-    test = sql.all_of([sql.negated(sql.is_null(sql.bare("value"))), sql.is_null(made)])
+    """Return the first values that cannot be converted; empty if the search takes too long."""
+    converted = exp.TryCast(
+        this=sql.bare("value"), to=exp.DataType.build(goal.sql, dialect="duckdb")
+    )
+    test = sql.all_of([sql.negated(sql.is_null(sql.bare("value"))), sql.is_null(converted)])
     return await _tried_values(source, value, test)
 
 
-async def shown(source: BoundSource, value: exp.Expr, values: Sequence[str]) -> str:
+async def described(source: BoundSource, value: exp.Expr, values: Sequence[str]) -> str:
     """Return the values for a message, the first one with its line or cell in a file."""
-    from skillian.connectors.files.connector import FilesConnector  # noqa: PLC0415 - only where it is used
+    from skillian.connectors.files.connector import FilesConnector  # noqa: PLC0415 - loads its libraries
 
     place = ""
     column, table = value.find(exp.Column), source.relation
     if isinstance(source.connector, FilesConnector) and column and isinstance(table, exp.Table):
-        place = await source.connector.place_of(table.name, column.name, values[0])
+        place = await source.connector.locate(table.name, column.name, values[0])
     named = [repr(each[:_LONGEST]) for each in dict.fromkeys(values)]
     named[0] += f" ({place})" if place else ""
     return ", ".join(named)
@@ -115,31 +118,31 @@ def _written(column: str) -> str:
     return exp.column(column, quoted=not column.isidentifier()).sql("duckdb")
 
 
-def _meant(column: str, values: Sequence[str]) -> str:
-    """Return an expression that reads values such as these, and how it takes them."""
+def _suggestion(column: str, values: Sequence[str]) -> str:
+    """Return an expression that reads values such as these, and how it reads them."""
     if all(each.strip().lstrip("+-").lower() in _SPECIAL for each in values):
         return (
             f"CAST({_written(column)} AS DOUBLE)`, which keeps NaN and the infinities as they are"
         )
-    found = f"TRIM({_written(column)})"
-    told = f"rounds to {_FRACTION} digits after the point"
+    expression = f"TRIM({_written(column)})"
+    effect = f"rounds to {_FRACTION} digits after the point"
     stripped = [each.strip(f" {_SIGNS}") for each in values]
     numbers = [each for each in stripped if any(sign.isdigit() for sign in each)]
     if numbers and all(_COMMA.fullmatch(each) for each in numbers):
-        found = f"REPLACE(REPLACE({found}, '.', ''), ',', '.')"
-        told += " and takes each comma for the decimal sign and no point for one"
+        expression = f"REPLACE(REPLACE({expression}, '.', ''), ',', '.')"
+        effect += " and reads commas, not points, as decimal signs"
     elif numbers and all(_THOUSANDS.fullmatch(each) for each in numbers):
-        found = f"REPLACE({found}, ',', '')"
-        told += " and takes no comma for the decimal sign"
+        expression = f"REPLACE({expression}, ',', '')"
+        effect += " and removes commas"
     for sign in sorted({sign for each in values for sign in each if sign in _SIGNS}):
-        found = f"TRIM(REPLACE({found}, '{sign}', ''))"
+        expression = f"TRIM(REPLACE({expression}, '{sign}', ''))"
     for word in sorted({*stripped} - {*numbers}):
-        found = f"NULLIF({found}, {exp.Literal.string(word).sql('duckdb')})"
-    return f"CAST({found} AS {_NUMBER})`, which {told}"
+        expression = f"NULLIF({expression}, {exp.Literal.string(word).sql('duckdb')})"
+    return f"CAST({expression} AS {_NUMBER})`, which {effect}"
 
 
 def _tried(value: exp.Expr) -> exp.Expr:
-    """Return the value with every conversion in it giving NULL in place of an error."""
+    """Return the value with each of its conversions returning NULL instead of an error."""
     root = exp.Paren(this=value.copy())
     for read in [*root.find_all(exp.StrToTime)]:
         read.replace(exp.func("TRY_STRPTIME", read.this, read.args["format"]))

@@ -10,21 +10,21 @@ from skillian.connectors.dialects import compile_sql
 MAX_DIGITS = 38
 
 
-class Parameters:
-    """The bound values of one statement, by placeholder name."""
+class BoundValues:
+    """The bound values of one statement, by placeholder."""
 
     def __init__(self) -> None:
         self.values: dict[str, object] = {}
 
     def bind(self, value: object) -> exp.Placeholder:
-        """Add a value and return the placeholder that stands for it."""
+        """Add a value and return its placeholder."""
         name = f"p{len(self.values)}"
         self.values[name] = value
         return exp.Placeholder(this=name)
 
 
 def name(text: str) -> exp.Identifier:
-    """Return a quoted identifier; quotes in it are doubled when it is written out."""
+    """Return a quoted identifier; quotes in it are doubled in the statement."""
     return exp.to_identifier(text, quoted=True)
 
 
@@ -39,14 +39,14 @@ def named(expression: exp.Expr, alias: str) -> exp.Alias:
 
 
 def decimal(expression: exp.Expr, scale: int) -> exp.Expr:
-    """Return the expression as the widest decimal with this scale; too large a value fails."""
-    # `exp.cast` leaves an expression alone that is a cast to any decimal, of whatever scale.
+    """Return a cast to the widest decimal of this scale; the statement fails for larger values."""
+    # `exp.cast` does not change an expression that is a cast to a decimal of any scale.
     kind = exp.DataType.build(f"DECIMAL({MAX_DIGITS}, {scale})")
     return exp.Cast(this=exp.maybe_copy(expression), to=kind)
 
 
 def as_text(value: exp.Expr) -> exp.Expr:
-    """Return `CAST(value AS TEXT)`. `exp.cast` would parse the type's name, once per value."""
+    """Return `CAST(value AS TEXT)`. `exp.cast` would parse the name of the type for each value."""
     return exp.Cast(this=value, to=exp.DataType(this=exp.DataType.Type.TEXT))
 
 
@@ -61,7 +61,7 @@ def any_of(conditions: Iterable[exp.Expr]) -> exp.Expr:
 
 
 def bare(text: str) -> exp.Column:
-    """Return a column of the only relation there is."""
+    """Return a column of the only relation of a SELECT."""
     return exp.Column(this=name(text))
 
 
@@ -71,7 +71,7 @@ def table(text: str) -> exp.Table:
 
 
 def text(value: str) -> exp.Literal:
-    """Return a text that is part of the statement, never one that was given."""
+    """Return a text literal; values from users are bound instead."""
     return exp.Literal.string(value)
 
 
@@ -86,12 +86,12 @@ def one() -> exp.Expr:
 
 
 def trimmed(value: exp.Expr) -> exp.Expr:
-    """Return the text without the spaces at its ends: no other white space is taken for one."""
+    """Return the text without leading and trailing spaces; other white space is kept."""
     return exp.Trim(this=value, expression=exp.Literal.string(" "))
 
 
 def uppered(value: exp.Expr) -> exp.Expr:
-    """Return the text in capitals; of the German sharp s, the letter that all databases have."""
+    """Return the text in upper case; the German sharp s stays `ß`, as all databases have it."""
     capitals = exp.Upper(this=value)
     sharp, plain = (exp.Literal.string(letter) for letter in "\u1e9e\u00df")
     return exp.Replace(this=capitals, expression=sharp, replacement=plain)
@@ -118,14 +118,14 @@ def negated(test: exp.Expr) -> exp.Expr:
 
 
 class Statement(NamedTuple):
-    """A statement as a database runs it, and the values bound in it."""
+    """A statement in a database's dialect, and its bound values."""
 
     text: str
     parameters: Mapping[str, object]
 
 
 def prepare(tree: exp.Expr, dialect: str, parameters: Mapping[str, object]) -> Statement:
-    """Return the statement in a sqlglot dialect, with those of the parameters that stand in it."""
+    """Return the statement in a sqlglot dialect, with the parameters that it uses."""
     used = {str(node.this) for node in tree.find_all(exp.Placeholder)}
     bound = {name: value for name, value in parameters.items() if name in used}
     return Statement(compile_sql(tree, dialect), bound)

@@ -1,6 +1,6 @@
-"""Which hand-written SQL is let in: parsed, and every node of its tree on a list.
+"""Which hand-written SQL is allowed: every node of its tree must be on a list.
 
-A list of what is allowed cannot be got round by a function nobody thought of.
+An allowlist also refuses functions that nobody thought of.
 """
 
 from sqlglot import exp, parse
@@ -27,9 +27,9 @@ _QUERY: frozenset[type[exp.Expr]] = _VALUES | {
 
 
 def admit_expression(text: str, dialect: str) -> exp.Expr:
-    """Return the tree of an expression over one row's columns; `QueryError` says what is refused.
+    """Return the tree of an expression over one row's columns; raises `QueryError` for others.
 
-    Admitted are columns (without a table), literals, arithmetic without `/` (which would make
+    Allowed are columns (without a table), literals, arithmetic without `/` (which would return
     binary floats), comparison, CASE, CAST and a few functions of text and numbers.
     """
     tree = _parse_one(text, dialect)
@@ -41,14 +41,14 @@ def admit_expression(text: str, dialect: str) -> exp.Expr:
 
 
 def admit_query(text: str, dialect: str) -> exp.Select:
-    """Return the tree of one SELECT over plain tables; `QueryError` says what is refused."""
+    """Return the tree of one SELECT over plain tables; raises `QueryError` for others."""
     tree = _parse_one(text, dialect)
     if not isinstance(tree, exp.Select):
         raise QueryError("a source's query must be a single SELECT")
     _admit(tree, _QUERY, dialect)
     for table in tree.find_all(exp.Table):
         if not isinstance(table.this, exp.Identifier):
-            raise QueryError(f"{table.sql(dialect)}: table functions are not admitted")
+            raise QueryError(f"{table.sql(dialect)}: table functions are not allowed")
     return tree
 
 
@@ -58,7 +58,7 @@ def _parse_one(text: str, dialect: str) -> exp.Expr:
     except (SqlglotError, RecursionError):
         trees = []
     if len(trees) != 1 or trees[0] is None:
-        raise QueryError("this does not parse as one piece of SQL")
+        raise QueryError("this is not a single SQL expression or statement")
     return trees[0]
 
 
@@ -66,8 +66,8 @@ def _admit(tree: exp.Expr, allowed: frozenset[type[exp.Expr]], dialect: str) -> 
     for node in tree.walk():
         if isinstance(node, exp.Div):
             raise QueryError(
-                f"{node.sql(dialect)}: `/` makes binary floats; multiply instead, as in x * 0.01"
+                f"{node.sql(dialect)}: `/` returns binary floats; multiply instead, as in x * 0.01"
             )
         if type(node) not in allowed:
             what = type(node).__name__ if not isinstance(node, exp.Anonymous) else node.name
-            raise QueryError(f"{what} is not admitted in hand-written SQL")
+            raise QueryError(f"{what} is not allowed in hand-written SQL")

@@ -12,11 +12,11 @@ from skillian.errors import InvalidInputError, QueryError, quoted
 Value = str | int | Decimal | bool | date | datetime | None
 
 MAX_TEXT = 1000
-"""Characters of a text to filter by."""
+"""The longest text of a filter, in characters."""
 
 _SAFE_INTEGER = 2**53
 _BOOLEANS = {"true": True, "false": False}
-_WANTED: dict[Kind, str] = {
+_EXPECTED: dict[Kind, str] = {
     "integer": "a whole number",
     "decimal": "a number such as 1234.50",
     "boolean": "true or false",
@@ -28,16 +28,16 @@ _WANTED: dict[Kind, str] = {
 
 
 def coerce(name: str, value: object, kind: ColumnType) -> Value:
-    """Return `value` in the type of the dimension `name`, unchanged in meaning.
+    """Return `value` in the type of the dimension `name`, without changing its meaning.
 
-    Raises `InvalidInputError` naming the dimension, the value and what it takes.
+    Raises `InvalidInputError` with the dimension, the value and what the dimension accepts.
     """
     try:
         return _COERCIONS[kind.kind](value)
     except (ValueError, OverflowError, TypeError, KeyError, InvalidOperation):
-        wanted = _WANTED.get(kind.kind, "no value")
+        expected = _EXPECTED.get(kind.kind, "no value")
         raise InvalidInputError(
-            f"{name!r} ({kind.sql}) takes {wanted}, not {quoted(value)}"
+            f"{name!r} ({kind.sql}) takes {expected}, not {quoted(value)}"
         ) from None
 
 
@@ -53,12 +53,12 @@ def jsonable(value: object) -> object:
 
 
 def python_value(value: Any, kind: Kind) -> object:
-    """Return a value of this kind as Python has it, whichever way its database gave it."""
+    """Return a value of this kind in its Python type, whatever its database returned."""
     if value is None:
         return None
-    if kind == "integer":  # those of two widths meet as decimals without a fraction
+    if kind == "integer":  # integers of two widths are compared as decimals without a fraction
         return int(value)
-    return bool(value) if kind == "boolean" else value  # MySQL has only numbers for it
+    return bool(value) if kind == "boolean" else value  # MySQL returns numbers for it
 
 
 def _text(value: object) -> str:
@@ -67,7 +67,7 @@ def _text(value: object) -> str:
     text = value.isoformat() if isinstance(value, date) else str(value)
     if len(text) > MAX_TEXT:
         raise ValueError
-    text.encode()  # a lone surrogate is no text
+    text.encode()  # fails for a lone surrogate
     return text
 
 
@@ -81,10 +81,10 @@ def _integer(value: object) -> int:
 def _decimal(value: object) -> Decimal:
     if isinstance(value, bool) or not isinstance(value, str | int | float | Decimal):
         raise TypeError
-    # The text of a float is the number that was written in the JSON it came from.
+    # The text of a float is the number as it was written in JSON.
     number = Decimal(str(value).strip()) if isinstance(value, str | float) else Decimal(value)
-    # 38 digits are what a decimal of a database holds, before and after the point together.
-    # The exponent goes first: written out, 1e-999999999 fills the memory.
+    # A database's decimal holds 38 digits, before and after the point together. The exponent is
+    # checked first: 1e-999999999 without an exponent would fill the memory.
     fits = number.is_finite() and -MAX_DIGITS <= number.adjusted() < MAX_DIGITS
     if not fits or len(format(number, "f").strip("-").replace(".", "")) > MAX_DIGITS:
         raise ValueError

@@ -1,4 +1,4 @@
-"""The runs view: durable turns and comparisons in progress, waiting, or recently ended."""
+"""The runs view: comparisons and turns in progress, waiting, or recently ended."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 
 from nicegui import ui
 
-from skillian.api.durable_runs import Durable
 from skillian.api.problems import ProblemError, problem_of
+from skillian.api.runs import Runs
 from skillian.storage import StorageError
 from skillian.web.shell.elements import Heading
 from skillian.web.shell.frame import Visit
@@ -31,6 +31,7 @@ _STATES = {
     "cancelled": "✕ cancelled",
     "error": "✕ failed",
     "lost": "✕ lost",
+    "interrupted": "✕ interrupted",
 }
 
 
@@ -38,16 +39,11 @@ async def runs_view(visit: Visit) -> None:
     """Show the visitor's runs, and keep the list up to date."""
     with ui.element("div").classes("stack"):
         Heading("Runs", 1)
-        durable = visit.service.durable
-        if durable is None:
-            ui.label("This server keeps no runs. To keep them, set SKILLIAN_DURABLE=true.")
-            return
         ui.label(
-            "Turns and comparisons that are in progress or ended within the last hour. They"
-            " continue when you close this page, and when a server fails."
+            "Turns and comparisons that are in progress or ended within the last hour."
         ).classes("soft")
         room = ui.element("ul").classes("run-list").props('aria-label="Runs"')
-        runs = _RunList(durable, visit.owner, room)
+        runs = _RunList(visit.service.runs, visit.owner, room)
         await runs.update()
         ui.timer(POLL_SECONDS, runs.update, immediate=False)
 
@@ -55,15 +51,15 @@ async def runs_view(visit: Visit) -> None:
 class _RunList:
     """The rows, which are built again when something has changed."""
 
-    def __init__(self, durable: Durable, owner: str, room: ui.element) -> None:
-        self._durable = durable
+    def __init__(self, runs: Runs, owner: str, room: ui.element) -> None:
+        self._runs = runs
         self._owner = owner
         self._room = room
         self._shown: Sequence[dict[str, Any]] | None = None
 
     async def update(self) -> None:
         try:
-            runs = await self._durable.list(self._owner, 0, LIMIT)
+            runs = await self._runs.list(self._owner, 0, LIMIT)
         except StorageError as error:
             ui.notify(problem_of(error).detail, type="negative", position="top")
             return
@@ -97,7 +93,7 @@ class _RunList:
 
     async def _stop(self, run_id: str) -> None:
         try:
-            await self._durable.cancel(self._owner, run_id)
+            await self._runs.cancel(self._owner, run_id)
         except (ProblemError, StorageError) as error:
             ui.notify(problem_of(error).detail, position="top")
         await self.update()

@@ -117,7 +117,7 @@ class SessionList:
 
     async def _delete(self, session_id: str) -> None:
         await self._store.delete(self._visit.owner, session_id)
-        self._visit.service.runs.cancel(session_id)
+        self._visit.service.turns.cancel(session_id)
         if session_id == self._current:
             ui.navigate.to("/")
 

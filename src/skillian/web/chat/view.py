@@ -11,7 +11,7 @@ from nicegui import ui
 
 from skillian.api.problems import ProblemError, problem_of
 from skillian.chat.examples import example_questions
-from skillian.chat.sessions import follow
+from skillian.chat.turns import follow
 from skillian.errors import SkillianError
 from skillian.storage import MAX_EVENTS, SessionNotFound, TurnEvent
 from skillian.web.chat.composer import Composer
@@ -104,13 +104,13 @@ class ChatView:
 
     async def _run(self, question: str) -> None:
         """Run a turn until it ends, or until this page has been closed for a while."""
-        run = self._service.runs.start(self._session(), self._visit.owner, question)
+        run = self._service.turns.start(self._session(), self._visit.owner, question)
         with run.read(UNWATCHED_SECONDS):
             await run.first()
             await asyncio.wait([run.task])
 
     def _stop(self) -> None:
-        self._service.runs.cancel(self._session())
+        self._service.turns.cancel(self._session())
 
     def _edit(self, question: str) -> None:
         self._composer.set_text(question)
@@ -120,7 +120,7 @@ class ChatView:
 
     async def _decide(self, call_id: str, decision: Decision) -> None:
         try:
-            await self._service.runs.answer(self._session(), call_id, decision)
+            await self._service.turns.answer(self._session(), call_id, decision)
         except (SkillianError, ProblemError) as error:
             self._notify(problem_of(error).detail)
 
@@ -130,7 +130,7 @@ class ChatView:
         while True:
             alarm = self._service.store.alarm(session)
             try:
-                with self._service.runs.read(session, UNWATCHED_SECONDS):
+                with self._service.turns.read(session, UNWATCHED_SECONDS):
                     events = follow(
                         self._service.store, session, self._visit.owner, self._last_event
                     )

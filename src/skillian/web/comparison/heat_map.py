@@ -7,7 +7,7 @@ from typing import Any
 from nicegui import ui
 from nicegui.events import EChartPointClickEventArguments
 
-from skillian.data.comparison.explain.heat_map import Cell, HeatMap
+from skillian.data.comparison.explain.heat_map import HeatMap, HeatMapCell
 from skillian.data.sql.values import jsonable
 from skillian.reports.charts import WIDTH, shades
 from skillian.reports.words import text
@@ -169,7 +169,7 @@ def _options(heat_map: HeatMap) -> dict[str, Any]:
     }
 
 
-def _cell(heat_map: HeatMap, cell: Cell, strength: int) -> dict[str, Any]:
+def _cell(heat_map: HeatMap, cell: HeatMapCell, strength: int) -> dict[str, Any]:
     alpha = _FAINT + (_STRONG - _FAINT) * strength / WIDTH
     return {
         "value": [cell.column, cell.row, 1],

@@ -1,4 +1,4 @@
-"""One comparison that the form started, in this process or as a durable run in any process."""
+"""One comparison that the form started, as a job in the background."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from skillian.api.durable_runs import Durable
 from skillian.api.problems import ProblemError
 from skillian.data.declare.saved import SavedComparison
 from skillian.errors import ToolError
@@ -44,48 +43,36 @@ class ComparisonJob:
         Raises:
             CancelledError: The reader stopped it or left the page.
             ToolError: The sources cannot be compared.
-            ProblemError: The server is busy, or the durable run failed.
+            ProblemError: The job failed.
+            TooManyWaiting: Too many comparisons of this visitor are queued.
         """
-        durable = self._visit.service.durable
-        work = self._compare_here() if durable is None else self._compare_durably(durable)
-        self._task = asyncio.create_task(work)
+        self._task = asyncio.create_task(self._compare())
         return await self._task
 
     def leave(self) -> None:
-        """Stop waiting: a comparison in this process ends, a durable run goes on."""
+        """Stop waiting; the job goes on."""
         if self._task is not None:
             self._task.cancel()
 
     def stop(self) -> None:
-        """End the comparison, also if it is a durable run."""
+        """End the comparison."""
         self.leave()
-        durable = self._visit.service.durable
-        if durable is not None and self._starting is not None:
-            start_task(self._cancel(durable, self._starting), "cancel a run")
+        if self._starting is not None:
+            start_task(self._cancel(self._starting), "cancel a run")
 
-    async def _compare_here(self) -> str:
-        groups: dict[str, int] = {}
-
-        def progress(source: str, count: int) -> None:
-            groups[source] = count
-            self._report("; ".join(f"{name}: {n} groups" for name, n in groups.items()))
-
-        with self._visit.service.slots.taken():
-            result = await self._visit.service.comparisons.compare(self._comparison, progress)
-        return str(result["cache_key"])
-
-    async def _compare_durably(self, durable: Durable) -> str:
-        self._starting = asyncio.create_task(durable.compare(self._visit.owner, self._comparison))
+    async def _compare(self) -> str:
+        runs = self._visit.service.runs
+        self._starting = asyncio.create_task(runs.compare(self._visit.owner, self._comparison))
         run = await asyncio.shield(self._starting)
         while run["state"] in ("queued", "running"):
             default = "Waiting in the queue …" if run["state"] == "queued" else "Comparing …"
             self._report(run["progress"] or default)
             await asyncio.sleep(POLL_SECONDS)
-            run = await durable.get(self._visit.owner, run["id"])
+            run = await runs.get(self._visit.owner, run["id"])
         if run["state"] == "completed":
             return str(run["cache_key"])
         raise ProblemError(500, "run_failed", run["error"] or "This comparison was cancelled.")
 
-    async def _cancel(self, durable: Durable, starting: asyncio.Task[dict[str, Any]]) -> None:
+    async def _cancel(self, starting: asyncio.Task[dict[str, Any]]) -> None:
         with suppress(ToolError, ProblemError):  # it was refused, or has ended already
-            await durable.cancel(self._visit.owner, (await starting)["id"])
+            await self._visit.service.runs.cancel(self._visit.owner, (await starting)["id"])

@@ -22,7 +22,6 @@ NAVIGATION = (
     ("/settings", "Settings"),
 )
 """The path and the name of each view in the header, in this order."""
-_DURABLE_ONLY = ("/runs",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +80,6 @@ def frame(
         ui.link("skillian", "/").classes("brand")
         with ui.element("nav").props('aria-label="Views"'):
             for path, name in NAVIGATION:
-                if path in _DURABLE_ONLY and visit.service.durable is None:
-                    continue
                 link = ui.link(name, path)
                 if path == active:
                     link.props('aria-current="page"')

@@ -88,9 +88,11 @@ def _assistant(parts: Sequence[Part], origin: Origin) -> Iterator[dict[str, Any]
 
     Items refer to each other by their ids, so if reasoning cannot be sent, no ids are sent.
     """
-    sent = [part for at, part in enumerate(parts) if _can_be_sent(part, parts[at + 1 :], origin)]
-    is_whole = len(sent) == len(parts)
-    for part in sent:
+    sendable = [
+        part for at, part in enumerate(parts) if _can_be_sent(part, parts[at + 1 :], origin)
+    ]
+    is_whole = len(sendable) == len(parts)
+    for part in sendable:
         if isinstance(part, Reasoning):
             yield {**_item_of(part, origin)}
             continue

@@ -27,10 +27,10 @@ class ThinkSplitter:
         """Take a piece; return the reasoning and the text that are certain now."""
         self._held += piece
         if self._state == "start":
-            begun = self._held.lstrip()
-            if begun.startswith(THINK):
-                self._state, self._held = "reasoning", begun.removeprefix(THINK)
-            elif not THINK.startswith(begun):
+            beginning = self._held.lstrip()
+            if beginning.startswith(THINK):
+                self._state, self._held = "reasoning", beginning.removeprefix(THINK)
+            elif not THINK.startswith(beginning):
                 self._state = "text"
             else:
                 return "", ""

@@ -117,10 +117,10 @@ def _check_function(function: Json, place: str) -> None:
 
 
 def _check_schema(schema: Any, place: str) -> None:
-    found = fault(schema, GEMINI)
-    if found is not None:
-        path = ".".join((place, *found[0]))
-        raise Refused(f"* {path}: {found[1]}\n")
+    mismatch = fault(schema, GEMINI)
+    if mismatch is not None:
+        path = ".".join((place, *mismatch[0]))
+        raise Refused(f"* {path}: {mismatch[1]}\n")
 
 
 def _check_config(exchange: Exchange, config: Json) -> None:
@@ -252,13 +252,13 @@ def _match(calls: list[Json], responses: list[Json]) -> None:
 
 def _check_signatures(exchange: Exchange, parts: list[list[Json]]) -> None:
     """The first call of each step of the current turn needs its signature."""
-    asked = [i for i, own in enumerate(parts) if _is_question(exchange, own, i)]
+    questions = [i for i, own in enumerate(parts) if _is_question(exchange, own, i)]
     for index, own in enumerate(parts):
         calls = [part for part in own if "functionCall" in part]
         for number, part in enumerate(calls):
             call = camel(part["functionCall"])
             signature = part.get("thoughtSignature")
-            needed = number == 0 and index > max(asked, default=-1)
+            needed = number == 0 and index > max(questions, default=-1)
             check_signature(
                 exchange,
                 signature if signature in DUMMY_SIGNATURES else standard(str(signature or "")),
@@ -333,17 +333,17 @@ def _spoken(exchange: Exchange, output: Output, signature: str) -> list[Json]:
 
 def _streamed(exchange: Exchange, output: Output) -> list[Json]:
     thought = output.reasoning if _shows_thoughts(exchange) else None
-    shown: list[Json] = [{"text": piece, "thought": True} for piece in pieces(thought)]
-    return [*shown, *({"text": piece} for piece in pieces(output.text))]
+    thoughts: list[Json] = [{"text": piece, "thought": True} for piece in pieces(thought)]
+    return [*thoughts, *({"text": piece} for piece in pieces(output.text))]
 
 
 def _calls(output: Output, ids: tuple[str, ...], signature: str) -> list[Json]:
     """The calls; only the first of them is signed."""
     parts: list[Json] = []
     for call, name in zip(output.calls, ids, strict=True):
-        made: Json = {"id": name, "name": call.name, "args": dict(call.arguments)}
+        function_call: Json = {"id": name, "name": call.name, "args": dict(call.arguments)}
         signed = {} if parts else {"thoughtSignature": signature}
-        parts.append({"functionCall": made, **signed})
+        parts.append({"functionCall": function_call, **signed})
     return parts
 
 
@@ -351,11 +351,11 @@ def _usage(exchange: Exchange, output: Output) -> Json:
     body = camel(exchange.body)
     system: Any = [body["systemInstruction"]] if "systemInstruction" in body else []
     prompt = render([exchange.model], system, body.get("tools"), as_list(body["contents"]))
-    cached, (said, thinking) = exchange.session.cached(prompt), output.tokens
+    cached, (answer, thinking) = exchange.session.cached(prompt), output.tokens
     usage = {
         "promptTokenCount": tokens(prompt),
-        "candidatesTokenCount": said,
-        "totalTokenCount": tokens(prompt) + said + thinking,
+        "candidatesTokenCount": answer,
+        "totalTokenCount": tokens(prompt) + answer + thinking,
         "thoughtsTokenCount": thinking,
     }
     return {**usage, "cachedContentTokenCount": cached} if cached else usage

@@ -30,8 +30,8 @@ def unknown(place: str) -> Refused:
 
 def not_among(value: Any, known: Iterable[str], place: str) -> Refused:
     """A value is not one of those supported."""
-    shown = ", ".join(f"'{name}'" for name in known)
-    message = f"Invalid value: '{value}'. Supported values are: {shown}."
+    listed = ", ".join(f"'{name}'" for name in known)
+    message = f"Invalid value: '{value}'. Supported values are: {listed}."
     return Refused(message, code="invalid_value", param=place)
 
 
@@ -113,8 +113,8 @@ def _schema_fault(schema: Any, strict: Subset | None) -> str | None:
     problem = root_fault(schema)
     if problem is not None or strict is None:
         return problem
-    found = fault(schema, OPENAI)
-    return None if found is None else f"In context={found[0]!r}, {found[1]}"
+    mismatch = fault(schema, OPENAI)
+    return None if mismatch is None else f"In context={mismatch[0]!r}, {mismatch[1]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,8 +162,8 @@ def check_reasoning(body: Json, model: str, effort: Any, param: str) -> OpenAIMo
     if effort is not None and effort not in rules.efforts:
         if not rules.efforts:
             raise unsupported(param)
-        shown = ", ".join(f"'{name}'" for name in rules.efforts)
-        raise unsupported_value(param, f"'{effort}'", f"Supported values are: {shown}.")
+        listed = ", ".join(f"'{name}'" for name in rules.efforts)
+        raise unsupported_value(param, f"'{effort}'", f"Supported values are: {listed}.")
     if rules.reasons(effort):
         temperature = body.get("temperature")
         if temperature not in (None, 1):

@@ -49,17 +49,21 @@ def _items(exchange: Exchange, output: Output) -> list[Json]:
 def _section(exchange: Exchange, output: Output) -> list[Json]:
     session = exchange.session
     items: list[Json] = []
-    asked = as_dict(exchange.body.get("reasoning"))
-    if output.reasoning is not None and openai_model(exchange.model).reasons(asked.get("effort")):
-        shown = [{"type": "summary_text", "text": output.reasoning}] if asked.get("summary") else []
-        thought: Json = {"id": session.new_id("rs_"), "type": "reasoning", "summary": shown}
+    settings = as_dict(exchange.body.get("reasoning"))
+    if output.reasoning is not None and openai_model(exchange.model).reasons(
+        settings.get("effort")
+    ):
+        summary = (
+            [{"type": "summary_text", "text": output.reasoning}] if settings.get("summary") else []
+        )
+        thought: Json = {"id": session.new_id("rs_"), "type": "reasoning", "summary": summary}
         items.append({**thought, "encrypted_content": session.new_blob()})
     if output.text is not None or output.refusal is not None:
         items.append(_message(exchange, output))
     for call in output.calls:
-        made: Json = {"id": session.new_id("fc_"), "type": "function_call", "status": "completed"}
-        made["call_id"] = session.new_id("call_")
-        items.append({**made, "name": call.name, "arguments": json.dumps(dict(call.arguments))})
+        item: Json = {"id": session.new_id("fc_"), "type": "function_call", "status": "completed"}
+        item["call_id"] = session.new_id("call_")
+        items.append({**item, "name": call.name, "arguments": json.dumps(dict(call.arguments))})
     return items
 
 
@@ -102,32 +106,32 @@ def _response(exchange: Exchange, output: Output, conversation: list[Json]) -> J
 def _usage(exchange: Exchange, output: Output, conversation: list[Json]) -> Json:
     body = exchange.body
     prompt = render([exchange.model, body.get("instructions")], body.get("tools"), conversation)
-    cached, (said, thinking) = exchange.session.cached(prompt), output.tokens
+    cached, (answer, thinking) = exchange.session.cached(prompt), output.tokens
     return {
         "input_tokens": tokens(prompt),
         "input_tokens_details": {
             "cached_tokens": cached,
             "cache_write_tokens": tokens(prompt) - cached,
         },
-        "output_tokens": said + thinking,
+        "output_tokens": answer + thinking,
         "output_tokens_details": {"reasoning_tokens": thinking},
-        "total_tokens": tokens(prompt) + said + thinking,
+        "total_tokens": tokens(prompt) + answer + thinking,
     }
 
 
 def _stream(response: Json, output: Output) -> Iterator[bytes]:
     """The events in their order; the last one holds the whole response, there is no `[DONE]`."""
-    begun: Json = {**response, "status": "in_progress", "output": [], "usage": None}
-    begun["incomplete_details"] = None
+    opening: Json = {**response, "status": "in_progress", "output": [], "usage": None}
+    opening["incomplete_details"] = None
     events: list[Json] = [
-        {"type": "response.created", "response": begun},
-        {"type": "response.in_progress", "response": begun},
+        {"type": "response.created", "response": opening},
+        {"type": "response.in_progress", "response": opening},
     ]
     for index, item in enumerate(response["output"]):
         events += _item_events(index, item)
     if output.error:
         error = {"code": "server_error", "message": output.error}
-        failed: Json = {**begun, "status": "failed", "error": error}
+        failed: Json = {**opening, "status": "failed", "error": error}
         events.append({"type": "response.failed", "response": failed})
     else:
         events.append({"type": f"response.{response['status']}", "response": response})
@@ -137,21 +141,21 @@ def _stream(response: Json, output: Output) -> Iterator[bytes]:
 
 def _item_events(index: int, item: Json) -> list[Json]:
     at = {"output_index": index, "item_id": item["id"]}
-    begun: Json = {**item, "status": "in_progress"}
+    opening: Json = {**item, "status": "in_progress"}
     if item["type"] == "reasoning":
-        begun = {**item, "summary": [], "encrypted_content": item["encrypted_content"][:12]}
+        opening = {**item, "summary": [], "encrypted_content": item["encrypted_content"][:12]}
         inner = _summary_events(item, at)
     elif item["type"] == "message":
-        begun["content"] = []
+        opening["content"] = []
         inner = _content_events(item["content"][0], {**at, "content_index": 0})
     else:
-        begun["arguments"] = ""
+        opening["arguments"] = ""
         name = "response.function_call_arguments"
         inner = [_event(f"{name}.delta", at, delta=p) for p in pieces(item["arguments"])]
         inner.append(_event(f"{name}.done", at, arguments=item["arguments"], name=item["name"]))
     place = {"output_index": index}
     return [
-        _event("response.output_item.added", place, item=begun),
+        _event("response.output_item.added", place, item=opening),
         *inner,
         _event("response.output_item.done", place, item=item),
     ]

@@ -63,9 +63,9 @@ def check(exchange: Exchange) -> list[Json]:
     _check_model(exchange)
     for index, tool in enumerate(as_dicts(body.get("tools"))):
         _check_tool(tool, f"tools[{index}]")
-    wanted = as_dict(as_dict(body.get("text")).get("format"))
-    if wanted.get("type") == "json_schema":
-        check_output_schema(wanted, "text.format")
+    output_format = as_dict(as_dict(body.get("text")).get("format"))
+    if output_format.get("type") == "json_schema":
+        check_output_schema(output_format, "text.format")
     items = _items(exchange)
     for index, item in enumerate(items):
         _check_item(exchange, item, f"input[{index}]")
@@ -181,7 +181,7 @@ def _check_parts(exchange: Exchange, content: Any, allowed: tuple[str, ...], pla
 
 def _check_pairs(items: list[Json]) -> None:
     calls: list[str] = []
-    answered: list[str] = []
+    answered_ids: list[str] = []
     for item in items:
         name = str(item.get("call_id"))
         if item.get("type") == "function_call":
@@ -192,9 +192,9 @@ def _check_pairs(items: list[Json]) -> None:
                     f"No tool call found for function call output with call_id {name}.",
                     param="input",
                 )
-            answered.append(name)
+            answered_ids.append(name)
     for name in calls:
-        if name not in answered:
+        if name not in answered_ids:
             raise Refused(f"No tool output found for function call {name}.", param="input")
 
 
@@ -228,8 +228,8 @@ def _check_reasoning_item(exchange: Exchange, item: Json, following: list[Json])
     turn = next(iter(_turns_of(exchange, item)), None)
     if encrypted is None and not _is_stored(exchange, item["id"]):
         raise _not_found(item["id"])
-    made = [sent for sent in (turn.opaque if turn else ()) if sent["id"] == item["id"]]
-    if encrypted is not None and (not made or made[0]["encrypted_content"] != encrypted):
+    matches = [issued for issued in (turn.opaque if turn else ()) if issued["id"] == item["id"]]
+    if encrypted is not None and (not matches or matches[0]["encrypted_content"] != encrypted):
         raise Refused(
             f"The encrypted content {str(encrypted)[:8]}... could not be verified. Reason: "
             "Encrypted content could not be decrypted or parsed.",
@@ -250,13 +250,15 @@ def _check_phase(exchange: Exchange, item: Json, turns: list[Issued]) -> None:
     """Record a message of one of these turns whose phase is missing or different."""
     if item.get("type", "message") != "message":
         return
-    sent = [each.get("phase") for turn in turns for each in turn.opaque if "role" in each]
-    if sent and item.get("phase") not in sent:
+    issued = [each.get("phase") for turn in turns for each in turn.opaque if "role" in each]
+    if issued and item.get("phase") not in issued:
         exchange.lose(f"{item.get('id', 'a message')}: the phase did not come back")
 
 
 def _is_stored(exchange: Exchange, name: Any) -> bool:
-    return any(item.get("id") == name for kept in exchange.session.stored.values() for item in kept)
+    return any(
+        item.get("id") == name for stored in exchange.session.stored.values() for item in stored
+    )
 
 
 def _not_found(name: Any) -> Refused:
@@ -273,16 +275,16 @@ def _turns_of(exchange: Exchange, item: Json) -> list[Issued]:
     turns = exchange.session.turns[::-1]
     if item.get("type") == "function_call_output":
         return []
-    return [turn for turn in turns if any(_is_same(item, sent) for sent in turn.opaque)]
+    return [turn for turn in turns if any(_is_same(item, issued) for issued in turn.opaque)]
 
 
-def _is_same(item: Json, sent: Json) -> bool:
+def _is_same(item: Json, issued: Json) -> bool:
     """Whether an item is one that was sent; without an id, its text decides."""
     names = {item.get("id"), item.get("call_id")} - {None}
     if names:
-        return bool({sent["id"], sent.get("call_id")} & names)
+        return bool({issued["id"], issued.get("call_id")} & names)
     text = _text_of(item)
-    return bool(text) and item.get("role") == "assistant" and _text_of(sent) == text
+    return bool(text) and item.get("role") == "assistant" and _text_of(issued) == text
 
 
 def _text_of(item: Json) -> str:
@@ -295,8 +297,8 @@ def _text_of(item: Json) -> str:
 def _reasoning_before(item: Json, turn: Issued) -> Json | None:
     """The reasoning that preceded the item in its turn."""
     before: Json | None = None
-    for sent in turn.opaque:
-        if _is_same(item, sent):
+    for issued in turn.opaque:
+        if _is_same(item, issued):
             return before
-        before = sent if sent["type"] == "reasoning" else before
+        before = issued if issued["type"] == "reasoning" else before
     return None

@@ -85,8 +85,8 @@ def root_fault(schema: Any) -> str | None:
     kind = as_dict(schema).get("type")
     if kind == "object":
         return None
-    shown = "None" if kind is None else kind
-    return f"schema must be a JSON Schema of 'type: \"object\"', got 'type: \"{shown}\"'."
+    kind_name = "None" if kind is None else kind
+    return f"schema must be a JSON Schema of 'type: \"object\"', got 'type: \"{kind_name}\"'."
 
 
 def _nodes(node: Json, path: Path) -> Iterator[tuple[Path, Json]]:
@@ -156,10 +156,10 @@ def _points_up(ref: str, path: Path) -> bool:
     return path[: len(target)] == target
 
 
-def _reaches(start: str, ref: str, root: Json, seen: set[str]) -> bool:
-    seen.add(ref)
+def _reaches(start: str, ref: str, root: Json, visited: set[str]) -> bool:
+    visited.add(ref)
     target = root
     for step in ref.split("/")[1:]:
         target = as_dict(target.get(step))
     inner = {child["$ref"] for _, child in _nodes(target, ()) if isinstance(child.get("$ref"), str)}
-    return start in inner or any(_reaches(start, r, root, seen) for r in inner - seen)
+    return start in inner or any(_reaches(start, r, root, visited) for r in inner - visited)

@@ -89,8 +89,8 @@ class StrictServer(HttpServer):
 
     def __init__(self, provider: str, script: Script) -> None:
         if provider not in ENDPOINTS:
-            known = ", ".join(PROVIDERS)
-            raise ConfigurationError(f"there is no strict server for {provider!r}; use: {known}")
+            listed = ", ".join(PROVIDERS)
+            raise ConfigurationError(f"there is no strict server for {provider!r}; use: {listed}")
         super().__init__(self._reply)
         self.provider = provider
         self._endpoints = ENDPOINTS[provider]

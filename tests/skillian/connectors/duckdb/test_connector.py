@@ -62,7 +62,7 @@ async def test_rows_keep_decimals_and_parameters_are_bound(connector: DuckDBConn
     assert table.to_pylist() == [{"x": Decimal("0.10"), "y": "'; DROP"}]
 
 
-async def test_describe_tells_types_without_running(connector: DuckDBConnector) -> None:
+async def test_describe_returns_types_without_running(connector: DuckDBConnector) -> None:
     statement = "SELECT SUM(a.range) AS s, 1.5 AS d FROM range(100000000000000) AS a"
     described = await connector.describe(statement)
     assert described["s"].sql == "HUGEINT"
@@ -268,7 +268,7 @@ print("leaving", flush=True)
 
 
 def test_a_statement_that_has_just_ended_may_be_interrupted() -> None:
-    statement = engine.Statement()
+    statement = engine.RunningStatement()
     with statement.on(duckdb.connect()):
         pass
     statement.interrupt()

@@ -212,7 +212,7 @@ async def test_a_single_file_is_a_connection_too(folder: Path) -> None:
     await files.aclose()
 
 
-async def test_names_that_only_case_tells_apart_are_not_mixed_up(
+async def test_names_that_differ_only_in_case_are_not_confused(
     files: FilesConnector, folder: Path
 ) -> None:
     (folder / "A.csv").write_text("a\n1\n")

@@ -180,7 +180,7 @@ def file_of(folder: Path, content: bytes | str) -> Path:
         ("lonely", ",", ["lonely"]),
     ],
 )
-def test_the_first_line_tells_delimiter_and_names(
+def test_the_first_line_has_delimiter_and_names(
     tmp_path: Path, content: str, delimiter: str, names: list[str]
 ) -> None:
     form = read_format(file_of(tmp_path, content))

@@ -97,7 +97,7 @@ def test_an_error_in_a_cell_is_null(tmp_path: Path) -> None:
     assert table.column("a").to_pylist() == [1, None]
 
 
-def test_what_is_no_workbook_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_workbook_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.xlsx"
     path.write_bytes(b"PK\x03\x04 not really")
     with pytest.raises(QueryError, match=r"a\.xlsx: it is not a workbook"):

@@ -78,7 +78,7 @@ async def test_the_catalogue_has_tables_and_views_with_their_types(
     assert tables[2].columns["d"].kind == "date"
 
 
-async def test_values_come_out_exact_and_typed(
+async def test_values_are_exact_and_typed(
     connector: MySQLConnector, mysql_database: Database
 ) -> None:
     mysql_database.execute(SCHEMA)
@@ -142,7 +142,7 @@ async def test_a_date_without_a_day_is_refused_and_can_be_read_as_text(
     assert text.to_pylist() == [{"d": "0000-00-00"}]
 
 
-async def test_describe_tells_types_without_running(connector: MySQLConnector) -> None:
+async def test_describe_returns_types_without_running(connector: MySQLConnector) -> None:
     columns = "SUM(m.d) AS s, 1.5 * -1 AS d, NULL AS n, 'x' AS t"
     statement = f"SELECT {columns} FROM ({MANY}) AS m"  # noqa: S608
     start = time.monotonic()

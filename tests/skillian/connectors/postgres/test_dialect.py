@@ -45,7 +45,7 @@ class Both:
 
 async def _values(connector: Connector, definition: dict[str, Any]) -> list[Any]:
     kinds = await connector.describe('SELECT v FROM t AS "source"')
-    parameters = sql.Parameters()
+    parameters = sql.BoundValues()
     builder = DimensionBuilder(Dimension(column="v", **definition), parameters)
     value, _ = builder.build(sql.column("v", "source"), kinds["v"])
     inner = exp.Select(expressions=[sql.named(value, "x")])

@@ -197,7 +197,7 @@ asyncio.run(main())
     assert postgres_database.active() == 0
 
 
-def test_the_server_of_the_tests_goes_with_its_owner(postgres_server: Server) -> None:
+def test_the_server_of_the_tests_ends_with_its_owner(postgres_server: Server) -> None:
     script = """
 import os, signal
 from tests.support.postgres import running_postgres

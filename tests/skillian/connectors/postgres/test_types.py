@@ -79,7 +79,9 @@ async def test_the_catalogue_has_only_what_the_role_may_read(
     await connector.aclose()
 
 
-async def test_describe_tells_types_without_running(postgres_connector: PostgresConnector) -> None:
+async def test_describe_returns_types_without_running(
+    postgres_connector: PostgresConnector,
+) -> None:
     statement = "SELECT SUM(a) AS s, CAST(1.5 AS numeric(3, 1)) AS d, pg_sleep(3600) AS slept"
     described = await postgres_connector.describe(
         f"{statement} FROM generate_series(1::int, 2147483647) AS a"

@@ -235,7 +235,7 @@ async def test_what_has_been_copied_is_kept_until_the_file_changes(
 
 
 @pytest.mark.parametrize("mode", ["DELETE", "WAL"])
-async def test_a_writer_beside_us_is_seen_after_its_commit(
+async def test_a_concurrent_writer_is_seen_after_its_commit(
     connector: SQLiteConnector, path: Path, mode: str
 ) -> None:
     writer = sqlite3.connect(path, isolation_level=None)

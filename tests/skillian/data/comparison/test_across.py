@@ -99,7 +99,7 @@ async def test_two_connections_give_what_one_gives(services: DataServices) -> No
     assert not within.proof.queries
 
 
-async def test_what_comes_in_is_told(services: DataServices) -> None:
+async def test_progress_is_reported(services: DataServices) -> None:
     heard: list[tuple[str, int]] = []
     await services.comparison.compare(
         "a", "b", ["amount"], progress=lambda name, rows: heard.append((name, rows))
@@ -159,12 +159,12 @@ async def test_rows_of_one_class(services: DataServices, other: str) -> None:
 
 
 async def test_a_page_that_cannot_be_says_why(services: DataServices) -> None:
-    with pytest.raises(InvalidInputError, match="no comparison 'nothing'"):
+    with pytest.raises(InvalidInputError, match="the comparison 'nothing' is unknown"):
         await services.comparison.rows("nothing")
     key = (await services.comparison.compare("a", "b", ["amount"])).cache_key
     with pytest.raises(InvalidInputError, match="limit from 1 to 1000"):
         await services.comparison.rows(key, limit=0)
-    with pytest.raises(InvalidInputError, match="no class 'different'; classes: match"):
+    with pytest.raises(InvalidInputError, match="unknown class 'different'; use: match"):
         await services.comparison.rows(key, "different")  # type: ignore[arg-type]
 
 
@@ -191,7 +191,7 @@ async def test_the_gap_is_explained_by_its_members(services: DataServices, other
     assert sorted(pairs) == [("company",), ("company", "period"), ("period",)]
 
 
-async def test_the_smallest_explanation_is_told_first(services: DataServices) -> None:
+async def test_the_smallest_explanation_is_first(services: DataServices) -> None:
     result = await services.comparison.compare("a", "b", ["amount"], filters={"company": [1, 2]})
     explained = await services.comparison.explain(result.cache_key)
     assert explained.to_dict()["interpretation"] == [
@@ -225,7 +225,7 @@ async def test_the_rows_behind_a_group(services: DataServices, other: str) -> No
         result.cache_key, {"company": 1, "period": "2024002"}, limit=1
     )
     assert (cut.a.truncated, cut.b.truncated) == (False, True)
-    with pytest.raises(InvalidInputError, match="named by company, period, not by company"):
+    with pytest.raises(InvalidInputError, match="has company, period, not company"):
         await services.comparison.drill_down(result.cache_key, {"company": 1})
 
 
@@ -255,7 +255,7 @@ async def test_what_is_forgotten_leaves_the_workspace(services: DataServices) ->
     count = "SELECT COUNT(*) AS n FROM duckdb_tables()"
     assert (await engine._workspace.run(count, {})).to_pylist() == [{"n": 3}]
     engine._cache.clear()
-    await engine._workspace.drop(*engine._cache.forgotten())
+    await engine._workspace.drop(*engine._cache.evicted())
     assert (await engine._workspace.run(count, {})).to_pylist() == [{"n": 0}]
 
 

@@ -165,7 +165,7 @@ async def test_only_the_largest_differences_leave_the_engine(
     assert result.summary.classes.major_diff == 14
 
 
-async def test_nothing_to_compare_is_said(compared: Callable[..., Any]) -> None:
+async def test_an_empty_comparison_is_reported(compared: Callable[..., Any]) -> None:
     result = await compared([], ["('x', 1)"], filters={"key": "y"})
     assert (result.summary.classes.groups, result.summary.classes.match_rate) == (0, None)
     assert result.interpretation == (
@@ -264,7 +264,7 @@ async def test_too_large_numbers_fail_rather_than_be_wrong(compared: Callable[..
 
 
 async def test_wrong_questions_say_what_is_wrong(compared: Callable[..., Any]) -> None:
-    with pytest.raises(InvalidInputError, match=r"thresholds are .* match.absolute"):
+    with pytest.raises(InvalidInputError, match=r"thresholds have .* match.absolute"):
         await compared([], [], thresholds={"match": {"absolute": "much"}})
     with pytest.raises(UnknownNameError) as unknown:
         await compared([], [], align_on=["kee"])
@@ -273,7 +273,9 @@ async def test_wrong_questions_say_what_is_wrong(compared: Callable[..., Any]) -
 
 async def test_wrong_names_say_what_there_is(make_services: MakeServices) -> None:
     engine = make_services(TABLES, SOURCES.replace("[key]", "[]")).comparison
-    with pytest.raises(InvalidInputError, match="name what to align a and b on; they share: key"):
+    with pytest.raises(
+        InvalidInputError, match="name the dimensions to align a and b on; they share: key"
+    ):
         await engine.compare("a", "b", ["amount"])
     with pytest.raises(InvalidInputError, match="at least one measure"):
         await engine.compare("a", "b", [], ["key"])
@@ -320,7 +322,7 @@ async def test_nothing_is_kept_where_the_file_says_so(make_services: MakeService
     assert await compare("a", "b", ["amount"]) is not await compare("a", "b", ["amount"])
 
 
-async def test_fewer_top_differences_may_be_asked_for(
+async def test_fewer_top_differences_can_be_requested(
     make_services: MakeServices, tmp_path: Path
 ) -> None:
     make_services(TABLES + rows("a", "('x', 1)", "('y', 2)"), SOURCES)
@@ -355,7 +357,7 @@ async def test_unsigned_huge_integers_are_added_exactly(
 
 
 @pytest.mark.parametrize("day", ["12000-01-01", "infinity", "0044-01-01 (BC)"])
-async def test_a_key_outside_the_years_of_python_tells_the_mend(
+async def test_a_key_outside_the_years_of_python_is_reported_with_the_fix(
     make_services: MakeServices, day: str
 ) -> None:
     tables = TABLES.replace("k VARCHAR", "k DATE")
@@ -379,6 +381,6 @@ async def test_only_a_sum_can_be_that_of_a_load_run_twice(
     assert "twice" not in "".join(result.interpretation)
 
 
-async def test_no_column_of_the_statement_goes_unread(compared: Callable[..., Any]) -> None:
+async def test_every_column_of_the_statement_is_read(compared: Callable[..., Any]) -> None:
     result = await compared(["('x', 1)"], [])
     assert '"summary"."groups"' not in result.proof.sql

@@ -59,7 +59,7 @@ def told(
     return list(interpret("fi", "bpc", summary, top, {}))
 
 
-def test_the_overall_picture_goes_first_and_names_only_what_there_is() -> None:
+def test_the_overall_picture_is_first_and_complete() -> None:
     sentences = told(Classes(1, 0, 2, 0, 0), [])
     assert sentences[0] == "1 of 3 groups match (33.3 %), 2 with a major difference."
     assert sentences[1] == "Total amount: 10.00 EUR in fi, 30.00 EUR in bpc."
@@ -128,7 +128,7 @@ def test_missing_groups_are_the_other_sources_alone() -> None:
 
 def test_groups_of_uneven_size_are_counted() -> None:
     assert told(Classes(3, 0, 0, 0, 0), [], uneven=2)[-1] == (
-        "Of the groups in both sources, 2 rest on a different number of rows."
+        "Of the groups in both sources, 2 have a different number of rows on each side."
     )
 
 
@@ -152,7 +152,7 @@ def test_examples_are_not_taken_for_the_whole_list(count: int, named: str) -> No
     assert f"Only fi has {count} groups {named}." in told(Classes(0, 0, 0, 0, count), top)
 
 
-def test_keys_that_only_their_writing_keeps_apart_are_named_with_the_mend() -> None:
+def test_keys_that_are_only_written_differently_are_named_with_the_fix() -> None:
     sentences = told(Classes(0, 0, 0, 2, 2), [], near=NearMisses(spaces=1, zeros=37))
     assert sentences[-2:] == [
         "1 key on both sides differs only by spaces at the ends (normalise: [trim]).",

@@ -172,7 +172,7 @@ WRONG: tuple[tuple[Order | None, ColumnFilter | None, str], ...] = (
 )
 
 
-async def test_what_cannot_be_asked_is_told(engine: ComparisonEngine, key: str) -> None:
+async def test_an_impossible_query_is_reported(engine: ComparisonEngine, key: str) -> None:
     for order, test, said in WRONG:
         with pytest.raises((InvalidInputError, UnknownNameError), match=said):
             await engine.rows(key, order=order, where=[test] if test else [])

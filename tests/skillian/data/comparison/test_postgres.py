@@ -213,7 +213,7 @@ async def test_both_databases_have_the_same_catalogue(pair: Pair) -> None:
     assert server == local
 
 
-async def test_a_text_that_is_no_date_is_named(pair: Pair, postgres_database: Database) -> None:
+async def test_a_text_that_is_not_a_date_is_named(pair: Pair, postgres_database: Database) -> None:
     postgres_database.execute("UPDATE a SET written = '31.01.2024 or so'")
     with pytest.raises(QueryError, match=r"31\.01\.2024 or so"):
         await pair.told(["amount"], ["read"])

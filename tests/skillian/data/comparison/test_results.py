@@ -63,7 +63,7 @@ NEAR = "1000000000000000000000000000001"  # more digits than Python's own contex
         (NEAR, "-1000000000000000000000000000002", (1, 1), ""),
     ],
 )
-def test_doubled_and_opposite_values_are_told_apart(
+def test_doubled_and_opposite_values_are_distinguished(
     a: str | None, b: str, rows: tuple[int, int], found: str
 ) -> None:
     value = None if a is None else Decimal(a)

@@ -80,7 +80,7 @@ async def test_a_cancelled_comparison_stops_its_statement(
     await _works(services)
 
 
-async def test_a_database_that_goes_away_is_an_error_and_the_next_call_works(
+async def test_a_lost_database_is_an_error_and_the_next_call_works(
     services: DataServices, postgres_database: Database
 ) -> None:
     task = await _begun(services, postgres_database)

@@ -40,7 +40,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-async def test_a_sound_source_is_told_with_its_figures(folder: Path) -> None:
+async def test_a_sound_source_is_reported_with_its_figures(folder: Path) -> None:
     source = (
         "  s: {connection: c, table: t, dimensions: {company: {column: company}, period: {column:"
         " period}}, measures: {amount: {column: amount, aggregation: sum}, lines: {column: n,"
@@ -49,14 +49,14 @@ async def test_a_sound_source_is_told_with_its_figures(folder: Path) -> None:
     assert await findings(folder, source, "[company, period]") == [
         ("source", "4 rows", False),
         ("dimension company", "text", False),
-        ("dimension period", "text; 2 of 4 rows have none", False),
+        ("dimension period", "text; 2 of 4 rows have no value", False),
         ("measure amount", "sum 35.50", False),
         ("measure lines", "count 4", False),
         ("by company, period", "3 groups, up to 2 rows each", False),
     ]
 
 
-async def test_unique_keys_are_told(folder: Path) -> None:
+async def test_unique_keys_are_reported(folder: Path) -> None:
     source = (
         "  s: {connection: c, table: t, dimensions: {n: {column: n}},"
         " measures: {amount: {column: amount, aggregation: sum}}}"
@@ -91,7 +91,7 @@ async def test_values_that_cannot_be_converted_are_counted(folder: Path) -> None
     assert found["measure typed"] == ("1 of 4 values cannot be converted, such as 'n/a'", True)
 
 
-async def test_all_faults_of_all_sources_are_told_at_once(folder: Path) -> None:
+async def test_all_faults_of_all_sources_are_reported_at_once(folder: Path) -> None:
     source = (
         "  gone: {connection: c, table: tt, dimensions: {a: {column: a}},"
         " measures: {m: {column: m, aggregation: sum}}}\n"
@@ -184,7 +184,7 @@ async def test_of_many_rows_only_the_first_are_looked_at(
 ) -> None:
     monkeypatch.setattr(check, "MAX_ROWS", 3)
     found = {part: text for part, text, _ in await findings(folder, WIDE, "[n]")}
-    assert found["source"] == "4 rows, of which 3 are looked at below"
+    assert found["source"] == "4 rows, of which 3 are checked below"
     assert found["measure lines"] == "count 3"
     assert found["by n"] == "3 groups, one row each"
     assert ["LIMIT 3" in statement for statement in statements] == [False, True, True]

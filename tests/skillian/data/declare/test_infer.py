@@ -9,7 +9,7 @@ import xlsxwriter
 from skillian.connectors.base import ColumnType, Kind
 from skillian.data.declare.definitions import Dimension, Measure
 from skillian.data.declare.infer import (
-    Look,
+    ColumnSample,
     connection_name,
     infer_sources,
     role_of,
@@ -46,8 +46,8 @@ async def test_tables_become_sources(ledger: str, tmp_path: Path) -> None:
     assert list(first.measures) == ["MENGE", "HSL", "a: b, #c"]
     assert first.measures["a: b, #c"].expression == 'CAST("a: b, #c" AS DECIMAL(18, 2))'
     assert found.sources[0].remarks == (
-        "BUKRS: check: taken for a key, as its values repeat",
-        "MENGE: check: taken for an amount; a key is a dimension",
+        "BUKRS: check: read as a key, since its values repeat",
+        "MENGE: check: read as an amount; declare a key as a dimension",
         "a: b, #c: check: DOUBLE is rounded to two digits to be exact",
         "extra: left out: extra is STRUCT(a INTEGER)",
     )
@@ -56,7 +56,7 @@ async def test_tables_become_sources(ledger: str, tmp_path: Path) -> None:
         "company",
     )
     assert (first.table, other.table) == ("fi", "old.fi")
-    assert found.left_out == {"main.only_numbers": "no column of it can be a dimension"}
+    assert found.omitted == {"main.only_numbers": "no column of it can be a dimension"}
     assert found.align_on == ("posted", "company")
 
 
@@ -71,8 +71,8 @@ async def test_what_is_written_is_read_and_answers(ledger: str, tmp_path: Path) 
         "names": 0,
         "fi_2": 0,
     }
-    assert "# BUKRS: check: taken for a key, as its values repeat" in text
-    assert "# left out: main.only_numbers: no column of it can be a dimension" in text
+    assert "# BUKRS: check: read as a key, since its values repeat" in text
+    assert "# omitted: main.only_numbers: no column of it can be a dimension" in text
 
 
 async def test_names_of_any_kind_survive_being_written(tmp_path: Path) -> None:
@@ -92,12 +92,12 @@ async def test_a_table_that_cannot_be_read_is_left_out(tmp_path: Path) -> None:
     (tmp_path / "bad.csv").write_text("company,amount\n001\n")
     found = await infer_sources("files:///.", tmp_path)
     assert [source.name for source in found.sources] == ["good.csv"]
-    assert "line 2" in found.left_out["main.bad.csv"]
+    assert "line 2" in found.omitted["main.bad.csv"]
     database = sqlite3.connect(tmp_path / "a.db")
     database.executescript("CREATE TABLE t (n INT, c TEXT); INSERT INTO t VALUES ('x', 1)")
     database.close()
     found = await infer_sources("sqlite:///a.db", tmp_path)
-    assert "'x' is not exactly" in found.left_out["main.t"]
+    assert "'x' is not exactly" in found.omitted["main.t"]
 
 
 async def test_a_database_that_is_not_there_is_an_error(tmp_path: Path) -> None:
@@ -162,7 +162,7 @@ async def test_sheets_are_named_behind_their_file(
         sources_of(await tables_of(["book.xlsx", "book.xlsx#Actuals"]))
 
 
-async def test_a_file_that_cannot_be_compared_is_told(tmp_path: Path) -> None:
+async def test_a_file_that_cannot_be_compared_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("company,name\n001,x\n")
     with pytest.raises(InvalidInputError, match=r"no column to sum; its columns: company, name"):
@@ -180,12 +180,12 @@ INTEGER = ColumnType("integer", "BIGINT")
 
 @pytest.mark.parametrize("kind", ["text", "boolean", "date", "timestamp", "timestamptz"])
 def test_what_cannot_be_summed_is_a_dimension(kind: Kind) -> None:
-    role = role_of("total amount", ColumnType(kind, kind.upper()), Look(9, 9), "duckdb")
+    role = role_of("total amount", ColumnType(kind, kind.upper()), ColumnSample(9, 9), "duckdb")
     assert (role.definition, role.remark) == (Dimension(column="total amount"), "")
 
 
 def test_a_decimal_is_summed() -> None:
-    role = role_of("HSL", ColumnType("decimal", "DECIMAL(17,2)", 2), Look(0, 0), "duckdb")
+    role = role_of("HSL", ColumnType("decimal", "DECIMAL(17,2)", 2), ColumnSample(0, 0), "duckdb")
     assert role.definition == Measure(column="HSL", aggregation="sum")
 
 
@@ -202,19 +202,20 @@ def test_a_decimal_is_summed() -> None:
     ],
 )
 def test_the_last_telling_word_of_a_name_decides_on_whole_numbers(name: str, is_key: bool) -> None:  # noqa: FBT001
-    for look in (Look(100, 100), Look(100, 1), Look(0, 0)):
+    for look in (ColumnSample(100, 100), ColumnSample(100, 1), ColumnSample(0, 0)):
         role = role_of(name, INTEGER, look, "duckdb")
         assert isinstance(role.definition, Dimension) is is_key
         assert role.remark == ""
-    wide = role_of(name, ColumnType("decimal", "DECIMAL(38,0)"), Look(9, 9), "duckdb")
+    wide = role_of(name, ColumnType("decimal", "DECIMAL(38,0)"), ColumnSample(9, 9), "duckdb")
     assert isinstance(wide.definition, Dimension) is is_key
 
 
 @pytest.mark.parametrize(
-    ("look", "is_key"), [(Look(100, 100), True), (Look(100, 5), True), (Look(100, 60), False)]
+    ("sample", "is_key"),
+    [(ColumnSample(100, 100), True), (ColumnSample(100, 5), True), (ColumnSample(100, 60), False)],
 )
-def test_else_the_values_decide_and_it_is_to_be_checked(look: Look, is_key: bool) -> None:  # noqa: FBT001
-    role = role_of("BUKRS", INTEGER, look, "duckdb")
+def test_otherwise_the_values_decide(sample: ColumnSample, *, is_key: bool) -> None:
+    role = role_of("BUKRS", INTEGER, sample, "duckdb")
     assert isinstance(role.definition, Dimension) is is_key
     assert role.remark.startswith("check: ")
 
@@ -229,11 +230,11 @@ def test_else_the_values_decide_and_it_is_to_be_checked(look: Look, is_key: bool
 )
 @pytest.mark.parametrize("kind", [ColumnType("float", "DOUBLE"), ColumnType("other", "NUMERIC")])
 def test_what_is_not_exact_is_cast(kind: ColumnType, dialect: str, cast: str) -> None:
-    role = role_of('a "b"', kind, Look(0, 0), dialect)
+    role = role_of('a "b"', kind, ColumnSample(0, 0), dialect)
     assert role.definition == Measure(expression=cast, aggregation="sum")
     assert role.remark.startswith("check: ")
 
 
 def test_what_is_neither_is_left_out() -> None:
-    role = role_of("payload", ColumnType("other", "JSON"), Look(0, 0), "duckdb")
+    role = role_of("payload", ColumnType("other", "JSON"), ColumnSample(0, 0), "duckdb")
     assert (role.definition, role.remark) == (None, "left out: payload is JSON")

@@ -46,7 +46,7 @@ def test_sources_are_found_by_name(registry: SourceRegistry) -> None:
     assert registry.get("fi_reporting").table == "t"
 
 
-def test_an_unknown_source_tells_the_nearest(registry: SourceRegistry) -> None:
+def test_an_unknown_source_is_reported_with_the_nearest(registry: SourceRegistry) -> None:
     with pytest.raises(SourceNotFoundError) as refused:
         registry.get("fi_report")
     assert refused.value.available_sources == ("fi_reporting", "bpc_reporting")
@@ -144,7 +144,7 @@ def test_a_good_file_has_no_fault() -> None:
     assert list(read_definitions(GOOD, "s.yaml").sources) == ["a"]
 
 
-def test_three_faults_are_reported_together_each_with_line_and_mend() -> None:
+def test_three_faults_are_reported_together_each_with_line_and_fix() -> None:
     text = GOOD.replace("table: t", "tabel: t").replace("sum", "summ")
     text = text.replace("company: {column: c}", "company: {}")
     told = faults(text)
@@ -163,11 +163,11 @@ def test_three_faults_are_reported_together_each_with_line_and_mend() -> None:
     [
         ("connection: db", "connection: dbb", 5, "there is no `dbb`; did you mean `db`?"),
         ("table: t", "table: t\n    freshness: perod", 7, "there is no `perod`"),
-        ("amount: {", "Company: {", 10, "`Company` is taken by `company`"),
+        ("amount: {", "Company: {", 10, "`Company` has the same name as `company`"),
         ("column: m,", "column: m, expression: m,", 10, "either `column` or `expression`"),
-        ("column: m,", "expression: \"getenv('HOME')\",", 10, "getenv is not admitted"),
+        ("column: m,", "expression: \"getenv('HOME')\",", 10, "getenv is not allowed"),
         ("table: t", "query: DROP TABLE t", 6, "must be a single SELECT"),
-        ("table: t", "table: t\n    connection: db", 7, "given before, on line 5"),
+        ("table: t", "table: t\n    connection: db", 7, "is repeated from line 5"),
         ("{column: c}", "{column: c, type: money}", 8, "`money` is not a type"),
         ("{column: c}", "{column: c, normalise: [lower]}", 8, "`lower` is not a step"),
         ("{column: c}", "{column: c, type: integer, format: '%Y'}", 8, "`format` needs"),
@@ -237,7 +237,7 @@ def test_files_that_hold_something_else(text: str) -> None:
     assert faults(text)
 
 
-def test_a_file_from_hell_tells_all_its_faults_at_once() -> None:
+def test_a_file_with_many_faults_reports_all_at_once() -> None:
     lines = (
         "connections: &c",
         "  db: duckdb:///x.duckdb",

@@ -40,7 +40,7 @@ def services(make_services: MakeServices) -> DataServices:
     return make_services(SCRIPT, SOURCES)
 
 
-async def test_every_source_tells_what_can_be_asked(services: DataServices) -> None:
+async def test_every_source_describes_its_names(services: DataServices) -> None:
     full, empty = await services.catalogue.sources()
     assert full.to_dict() == {
         "name": "full",
@@ -72,14 +72,14 @@ async def test_a_description_is_kept(services: DataServices) -> None:
     assert await services.catalogue.source("full") is await services.catalogue.source("full")
 
 
-async def test_an_unknown_source_tells_the_nearest(services: DataServices) -> None:
+async def test_an_unknown_source_is_reported_with_the_nearest(services: DataServices) -> None:
     with pytest.raises(SourceNotFoundError) as refused:
         await services.catalogue.source("ful")
     assert refused.value.available_sources == ("full", "empty")
 
 
 @pytest.mark.parametrize("freshness", ["    freshness: day\n", ""])
-async def test_a_date_outside_the_years_of_python_tells_the_mend(
+async def test_a_date_outside_the_years_of_python_is_reported_with_the_fix(
     make_services: MakeServices, freshness: str
 ) -> None:
     script = "CREATE TABLE t AS SELECT 'x' AS g, DATE 'infinity' AS d, 1 AS n; CREATE TABLE empty"

@@ -155,7 +155,7 @@ async def test_declarations_that_do_not_fit_say_why(
 
 
 @pytest.mark.parametrize("source", ["absent", "absent_in_query"])
-async def test_a_table_that_is_not_there_tells_the_nearest(
+async def test_a_missing_table_is_reported_with_the_nearest_names(
     services: DataServices, source: str
 ) -> None:
     with pytest.raises(QueryError, match=r"there is no table .* nearest: "):
@@ -180,7 +180,7 @@ async def test_unknown_names_tell_the_nearest(services: DataServices) -> None:
     ("arguments", "message"),
     [
         ({}, "name dimensions or measures of weird; dimensions: group, size; measures: order by"),
-        ({"dimensions": ["size"], "limit": 0}, "limit is from 1 to 1000, not 0"),
+        ({"dimensions": ["size"], "limit": 0}, "limit must be from 1 to 1000, not 0"),
         ({"dimensions": ["size"], "filters": {"size": "abc"}}, "takes a whole number, not 'abc'"),
         ({"dimensions": ["size"], "filters": {"lines": 1}}, "is a measure of weird"),
     ],
@@ -192,7 +192,7 @@ async def test_wrong_questions_say_what_is_wrong(
         await services.query.query("weird", **arguments)
 
 
-async def test_a_date_outside_the_years_of_python_tells_the_mend(
+async def test_a_date_outside_the_years_of_python_is_reported_with_the_fix(
     make_services: MakeServices,
 ) -> None:
     services = make_services(SCRIPT.replace("2024-01-31", "12000-01-01"), SOURCES)

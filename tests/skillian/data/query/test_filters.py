@@ -14,7 +14,7 @@ from skillian.data.query.filters import (
     parse_filter,
     written_filter,
 )
-from skillian.data.sql import Parameters, bare
+from skillian.data.sql import BoundValues, bare
 from skillian.errors import InvalidInputError
 
 TEXT = ColumnType("text", "VARCHAR")
@@ -23,7 +23,7 @@ FLAG = ColumnType("boolean", "BOOLEAN")
 
 
 def written(given: Any, kind: ColumnType) -> tuple[str, list[object]]:
-    parameters = Parameters()
+    parameters = BoundValues()
     tests: list[exp.Expr] = [
         condition_sql(condition, bare("x"), kind, parameters)
         for condition in parse_filter("x", given, kind)
@@ -61,9 +61,9 @@ def test_an_injection_is_just_a_text() -> None:
         ("abc", MONEY, r"'x' \(DECIMAL\(17,2\)\) takes a number such as 1234.50, not 'abc'"),
         ({"gte": "abc"}, MONEY, "not 'abc'"),
         ([1, "abc"], MONEY, "not 'abc'"),
-        ([], TEXT, "an empty list keeps no row"),
-        ({}, TEXT, "names no operator"),
-        ({"like": "a%"}, TEXT, "no operator 'like'; operators: ne, gte, gt, lte, lt, between"),
+        ([], TEXT, "an empty list matches no row"),
+        ({}, TEXT, "has no operator"),
+        ({"like": "a%"}, TEXT, "unknown operator 'like'; operators: ne, gte, gt, lte, lt, between"),
         ({"between": [1]}, MONEY, r"needs \[low, high\]"),
         ({"between": 1}, MONEY, r"needs \[low, high\]"),
         ({"between": [2, 1]}, MONEY, "from low to high, not 2 to 1"),
@@ -72,15 +72,15 @@ def test_an_injection_is_just_a_text() -> None:
         ({"ne": {"ne": 1}}, MONEY, "not {'ne': 1}"),
         ("a" * 1001, TEXT, r"a text of at most 1000 characters, not 'a+\.\.\.a+'$"),
         (["\u202egnp.exe", "\n"], MONEY, r"not '\\u202egnp.exe'"),
-        ({"x" * 10_000: 1}, MONEY, r"no operator 'x+\.\.\.x+'; operators"),
+        ({"x" * 10_000: 1}, MONEY, r"unknown operator 'x+\.\.\.x+'; operators"),
     ],
 )
-def test_what_is_no_filter_is_refused_by_name(given: Any, kind: ColumnType, message: str) -> None:
+def test_an_invalid_filter_is_refused_by_name(given: Any, kind: ColumnType, message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):
         parse_filter("x", given, kind)
 
 
-def test_a_condition_is_told_as_it_was_understood() -> None:
+def test_a_condition_is_reported_with_its_typed_values() -> None:
     [condition] = parse_filter("x", 1001, TEXT)
     assert condition.to_dict() == {"dimension": "x", "operator": "in", "values": ["1001"]}
 
@@ -103,7 +103,7 @@ def test_a_filter_is_written_by_a_person(operator: str, text: str, meant: object
 
 
 def test_an_operator_that_is_not_there_is_refused() -> None:
-    with pytest.raises(InvalidInputError, match="no operator 'like'"):
+    with pytest.raises(InvalidInputError, match="unknown operator 'like'"):
         written_filter("like", "x")
 
 
@@ -117,7 +117,7 @@ def test_an_operator_that_is_not_there_is_refused() -> None:
     ],
 )
 def test_more_values_than_there_may_be_are_refused(filters: list[Any]) -> None:
-    with pytest.raises(InvalidInputError, match="the filters hold 1001 values; 1000 are the limit"):
+    with pytest.raises(InvalidInputError, match="the filters hold 1001 values; the limit is 1000"):
         check_size(filters)
 
 
@@ -135,7 +135,7 @@ def test_each_value_costs_the_same(dialect: str, kind: ColumnType, operator: str
         filtered = given if operator == "in" else {"ne": given}
 
         def compiled() -> None:
-            parameters = Parameters()
+            parameters = BoundValues()
             [condition] = parse_filter("x", filtered, kind)
             test = condition_sql(condition, bare("x"), kind, parameters)
             compile_sql(exp.Select(expressions=[exp.Star()]).where(test), dialect)

@@ -11,7 +11,7 @@ TEXT = ColumnType("text", "VARCHAR")
 
 def value_of(kind: str | None = None, pattern: str | None = None) -> exp.Expr:
     definition = Dimension(column="a", type=kind, format=pattern)
-    builder = DimensionBuilder(definition, sql.Parameters())
+    builder = DimensionBuilder(definition, sql.BoundValues())
     return builder.build(sql.column("a", "source"), TEXT)[0]
 
 
@@ -23,7 +23,7 @@ def test_duckdb_tries_every_conversion() -> None:
     assert " CAST(" not in written
 
 
-def test_elsewhere_the_pattern_of_what_fits_is_asked() -> None:
+def test_other_databases_test_the_pattern() -> None:
     test = unfit_test(value_of("integer"), "postgres")
     assert test is not None
     assert test.sql("postgres") == """NOT "source"."a" ~ '^[+-]?[0-9]+$'"""

@@ -99,7 +99,7 @@ def test_rows_are_dictionaries() -> None:
 
 
 @pytest.mark.parametrize("days", [3_663_424, -800_000, 2_147_483_647])
-def test_a_date_that_python_has_not_tells_the_mend(days: int) -> None:
+def test_a_date_that_python_cannot_represent_is_reported_with_the_fix(days: int) -> None:
     table = pa.table({"d": pa.array([days], pa.int32()).cast(pa.date32())})
     with pytest.raises(QueryError, match="declare `type: text`") as refused:
         python_rows(table)

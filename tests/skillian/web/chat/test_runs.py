@@ -6,8 +6,8 @@ from typing import Any, cast
 from tests.skillian.web.views import sees, viewed
 from tests.skillian.web.visits import visit
 
-from skillian.api.durable_runs import Durable
 from skillian.api.problems import ProblemError
+from skillian.api.runs import Runs
 from skillian.api.service import Service
 from skillian.web.chat import runs
 from skillian.web.chat.runs import runs_view
@@ -36,13 +36,8 @@ def comparison(state: str, **more: Any) -> dict[str, Any]:
     return {**run, "created": NOW, "updated": NOW, "cache_key": None, "progress": None, **more}
 
 
-async def test_without_durable_runs_the_view_says_how_to_enable_them(service: Service) -> None:
-    async with viewed(lambda: runs_view(visit(service))) as user:
-        await sees(user, "This server keeps no runs. To keep them, set SKILLIAN_DURABLE=true.")
-
-
 async def test_an_empty_list(service: Service) -> None:
-    service.durable = cast("Durable", Listed())
+    service.runs = cast("Runs", Listed())
     async with viewed(lambda: runs_view(visit(service))) as user:
         await sees(user, "No runs")
 
@@ -50,7 +45,7 @@ async def test_an_empty_list(service: Service) -> None:
 async def test_a_run_is_followed_and_stopped(service: Service, monkeypatch: Any) -> None:
     monkeypatch.setattr(runs, "POLL_SECONDS", 0.05)
     listed = Listed(comparison("running", progress="a: 1 groups"))
-    service.durable = cast("Durable", listed)
+    service.runs = cast("Runs", listed)
     async with viewed(lambda: runs_view(visit(service))) as user:
         await sees(user, "a <b> and b")
         await sees(user, "● running")
@@ -63,7 +58,7 @@ async def test_a_run_is_followed_and_stopped(service: Service, monkeypatch: Any)
 
 async def test_the_reason_of_a_failure_is_shown(service: Service) -> None:
     listed = Listed(comparison("error", error="the statement ran longer than 30 s"))
-    service.durable = cast("Durable", listed)
+    service.runs = cast("Runs", listed)
     async with viewed(lambda: runs_view(visit(service))) as user:
         await sees(user, "✕ failed")
         await sees(user, "the statement ran longer than 30 s")

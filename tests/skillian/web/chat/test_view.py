@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any, cast
 
 import pytest
 from nicegui import ui
@@ -32,7 +33,7 @@ async def test_the_first_question_starts_a_session(service: Service) -> None:
 
 async def test_a_stored_conversation_is_shown(service: Service) -> None:
     session = (await service.store.create("")).id
-    run = service.runs.start(session, "", "Which sources are there?")
+    run = service.turns.start(session, "", "Which sources are there?")
     await run.first()
     await asyncio.wait([run.task])
     async with viewed(lambda: chat_view(service, session)) as user:
@@ -46,7 +47,7 @@ async def test_a_stored_conversation_is_shown(service: Service) -> None:
 async def test_turns_that_others_start_are_shown(service: Service) -> None:
     session = (await service.store.create("")).id
     async with viewed(lambda: chat_view(service, session)) as user:
-        run = service.runs.start(session, "", "Which sources are there?")
+        run = service.turns.start(session, "", "Which sources are there?")
         with run.read(60):
             await sees(user, "Which sources are there?")
             await sees(user, "Ask again")
@@ -89,7 +90,7 @@ async def test_an_answer_is_stopped(service: Service) -> None:
 @pytest.mark.parametrize(("button", "decision"), [("Approve", "Approved"), ("Deny", "Denied")])
 async def test_a_call_is_approved_or_denied(service: Service, button: str, decision: str) -> None:
     script = (scripted_call("post", text="x"), "Done.")
-    answer_with(service, *script, approvals=service.runs._approvals)
+    answer_with(service, *script, approvals=cast("Any", service.turns)._turns._work.approvals)
     async with viewed(lambda: chat_view(service)) as user:
         ask(user, "Post")
         await sees(user, "Allow this call?")
@@ -107,7 +108,7 @@ async def test_a_busy_server_is_reported_and_the_question_kept(service: Service)
     async with viewed(lambda: chat_view(service)) as user:
         ask(user, "Which sources are there?")
         await soon(lambda: bool(user.notify.messages), 30)
-        assert "As much is under way" in user.notify.messages[0]
+        assert "as much work in progress" in user.notify.messages[0]
         [box] = user.find(ui.textarea).elements
         assert box.value == "Which sources are there?"
     assert await service.store.list("") == []

@@ -3,14 +3,19 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import pytest
 from nicegui import ui
 from nicegui.testing import User
 from tests.skillian.web.views import fire, sees, viewed
 from tests.skillian.web.visits import visit
 from tests.support.waits import soon
 
+from skillian.api import jobs
 from skillian.api.comparisons import Comparisons
+from skillian.api.jobs import ComparisonJobs
+from skillian.api.runs import Runs
 from skillian.api.service import Service
+from skillian.chat.turns import LocalTurns, TurnWork
 from skillian.data.comparison.place import Progress
 from skillian.data.declare.saved import SavedComparison
 from skillian.web.comparison.form import compare_form
@@ -113,39 +118,44 @@ async def test_names_that_look_like_code_are_compared(hostile: Service) -> None:
         await soon(lambda: len(user.back_history) == 2, 60)
 
 
-async def test_a_busy_server_is_reported(service: Service) -> None:
+async def test_a_busy_server_is_reported(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jobs, "MAX_WAITING", 0)
     async with viewed(lambda: compare_form(visit(service))) as user:
         await sees(user, "Compare two sources")
-        free, service.slots.free = service.slots.free, 0
         submit(user)
-        await sees(user, "As much is under way as this server takes on; try again.")
-        service.slots.free = free
+        await sees(user, "0 of your comparisons are queued already; try again later")
 
 
 class Endless(Comparisons):
     """A comparison that ends only when it is stopped."""
 
     def __init__(self) -> None:
-        self.stopped = False
+        self.stopped = asyncio.Event()
+
+    async def check(self, question: SavedComparison) -> None:
+        """Anything can be compared."""
 
     async def compare(
-        self, asked: SavedComparison, progress: Progress | None = None
+        self, question: SavedComparison, progress: Progress | None = None
     ) -> dict[str, Any]:
         if progress is not None:
-            progress(asked.a, 7)
+            progress(question.a, 7)
         try:
             await asyncio.Event().wait()
         finally:
-            self.stopped = True
+            self.stopped.set()
         return {}
 
 
 async def test_a_comparison_shows_its_progress_and_can_be_stopped(service: Service) -> None:
-    service.comparisons = endless = Endless()
+    endless = Endless()
+    background = ComparisonJobs(endless, service.store.jobs)
+    service.runs = Runs(background, LocalTurns(TurnWork(lambda: service.agent, service.store)))
     async with viewed(lambda: compare_form(visit(service))) as user:
         await sees(user, "Compare two sources")
         submit(user)
         await sees(user, "fi_reporting: 7 groups")
         user.find("Stop").click()
         await sees(user, "Stopped.")
-    assert endless.stopped
+        await asyncio.wait_for(endless.stopped.wait(), 60)
+    await background.aclose()

@@ -13,10 +13,10 @@ _NAMED = 3
 
 @dataclass(frozen=True, slots=True)
 class Contribution:
-    """What one member, or one combination of two, carries of the gap.
+    """The part of the gap that one member, or one combination of two, carries.
 
-    `net` is the sum of b - a over its groups, `gross` that of |b - a|, a missing or NULL side as 0;
-    `groups` how many of them are no match.
+    `net` is the sum of b - a over its groups, `gross` that of |b - a|, with a missing or NULL side
+    as 0; `groups` counts those that do not match.
     """
 
     member: Mapping[str, object]
@@ -25,7 +25,7 @@ class Contribution:
     groups: int
 
     def to_dict(self, net: Decimal, gross: Decimal) -> dict[str, object]:
-        """Return it for JSON, with its shares of the whole."""
+        """Return the contribution for JSON, with its shares of the whole gap."""
         return {
             "member": {name: jsonable(value) for name, value in self.member.items()},
             "net": jsonable(self.net),
@@ -40,9 +40,12 @@ class Contribution:
 class Breakdown:
     """The gap by the members of one dimension, or of two together; the largest gross first.
 
-    `members` counts all members with a gap, of which at most `MEMBERS` are held. `needed` is how
-    many of the largest carry 80 % of the gross gap; None where those held do not. `is_trivial` says
-    that those are all members there are, with a gap or without, which explains nothing.
+    Attributes:
+        dimensions: One or two names.
+        members: The number of members with a gap.
+        contributions: At most `MEMBERS` of them, the largest first.
+        needed: How many of the largest carry 80 % of the gross gap; None if more than those held.
+        is_trivial: Whether these are all members, with or without a gap, which explains nothing.
     """
 
     dimensions: tuple[str, ...]
@@ -52,7 +55,7 @@ class Breakdown:
     is_trivial: bool = False
 
     def is_trivial_among(self, counts: Mapping[str, int]) -> bool:
-        """Whether it explains nothing, by how many members its dimensions have in all."""
+        """Whether it explains nothing, given the number of all members of its dimensions."""
         if len(self.dimensions) > 1:
             return all(counts.get(name) == 1 for name in self.dimensions)
         return any(counts.get(name) == self.needed for name in self.dimensions)
@@ -70,7 +73,7 @@ class MeasureExplanation:
 
     @property
     def doubtful(self) -> frozenset[str]:
-        """The dimensions that explain something only if they have members without a gap."""
+        """The dimensions that explain something only if some of their members have no gap."""
         return frozenset(
             name
             for each in self.breakdowns
@@ -78,15 +81,15 @@ class MeasureExplanation:
             for name in each.dimensions
         )
 
-    def given_members(self, counts: Mapping[str, int]) -> "MeasureExplanation":
-        """Return the same, with what is trivial by these numbers of all members last."""
+    def with_member_counts(self, counts: Mapping[str, int]) -> "MeasureExplanation":
+        """Return the same with trivial breakdowns last, given the number of all members."""
         known = [
             replace(each, is_trivial=each.is_trivial_among(counts)) for each in self.breakdowns
         ]
         return replace(self, breakdowns=tuple(sorted(known, key=_smallest_first)))
 
     def sentence(self) -> str:
-        """Return the smallest explanation in words, each number of it from here."""
+        """Return the smallest explanation in words; all numbers are from this object."""
         unit = f" {self.unit}" if self.unit else ""
         if not self.gross:
             return f"There is no gap in {self.measure} to explain."
@@ -97,8 +100,8 @@ class MeasureExplanation:
         first = self.breakdowns[0]
         if first.needed is None or first.needed > _NAMED or first.is_trivial:
             return (
-                f"No few members carry the gap in {self.measure} of {jsonable(self.gross)}{unit}"
-                " gross; it is spread."
+                f"The gap in {self.measure} of {jsonable(self.gross)}{unit} gross is spread over"
+                " many members."
             )
         named = first.contributions[: first.needed]
         carried = total(each.gross for each in named)
@@ -106,7 +109,7 @@ class MeasureExplanation:
         return f"{share(carried, self.gross)} of the gross gap in {self.measure}: {members}."
 
     def to_dict(self) -> dict[str, object]:
-        """Return it for JSON; numbers with a fraction are strings."""
+        """Return the explanation for JSON; numbers with a fraction are strings."""
         return {
             "unit": self.unit,
             "net": jsonable(self.net),
@@ -129,8 +132,8 @@ class MeasureExplanation:
 class Explanation:
     """Why two sources differ, measure by measure.
 
-    `grain` are the dimensions whose groups were looked at; `unused` those that both sources share
-    besides, by which the gap may be broken down too; `notes` say what was left out, and why.
+    `grain` are the dimensions of the examined groups; `unused` the other dimensions that both
+    sources share, which can also break the gap down; `notes` say what was omitted, and why.
     """
 
     cache_key: str
@@ -141,7 +144,7 @@ class Explanation:
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """The smallest explanation of each measure in words, and what was left out."""
+        """The smallest explanation of each measure in words, and the notes."""
         return (*(each.sentence() for each in self.measures), *self.notes)
 
     def to_dict(self) -> dict[str, object]:
@@ -156,7 +159,7 @@ class Explanation:
 
 
 def share(part: Decimal, whole: Decimal) -> str | None:
-    """Return a share in percent, cut to one digit so that 100.0 % means all; None of nothing."""
+    """Return a share in percent, cut to one digit so that 100.0 % means all; None of 0."""
     if not whole:
         return None
     tenths = int(EXACT.divide_int(EXACT.multiply(part.copy_abs(), Decimal(1000)), whole.copy_abs()))
@@ -166,10 +169,10 @@ def share(part: Decimal, whole: Decimal) -> str | None:
 
 def total(numbers: Iterable[Decimal]) -> Decimal:
     """Return the exact sum."""
-    found = Decimal(0)
+    result = Decimal(0)
     for number in numbers:
-        found = EXACT.add(found, number)
-    return found
+        result = EXACT.add(result, number)
+    return result
 
 
 def _words(member: Mapping[str, object]) -> str:

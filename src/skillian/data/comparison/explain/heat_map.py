@@ -1,4 +1,4 @@
-"""The gap of one measure over the members of two dimensions: which corner it sits in."""
+"""The gap of one measure over the members of two dimensions."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,10 +20,10 @@ _AXES = ("row", "column")
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
-    """What the groups of one row and one column add up to; `groups` are those that are no match.
+class HeatMapCell:
+    """The sums over the groups of one row and one column; `groups` counts those that do not match.
 
-    `row` and `column` are positions among the members of the map.
+    `row` and `column` are indexes of the members of the map.
     """
 
     row: int
@@ -35,10 +35,10 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class HeatMap:
-    """The gap by two dimensions; of each the members with the largest gross gap, in their order.
+    """The gap by two dimensions, with the members of the largest gross gap in their order.
 
     `more_rows` and `more_columns` count the members with a difference that are not on the map.
-    Where nothing differs there is no cell.
+    Without differences there are no cells.
     """
 
     measure: str
@@ -46,7 +46,7 @@ class HeatMap:
     dimensions: tuple[str, str]
     rows: tuple[object, ...]
     columns: tuple[object, ...]
-    cells: tuple[Cell, ...]
+    cells: tuple[HeatMapCell, ...]
     more_rows: int
     more_columns: int
 
@@ -80,10 +80,10 @@ async def read_heat_map(
     dimensions: tuple[str, str],
     measure: str,
 ) -> HeatMap:
-    """Return the map of the groups in `table` (those that `keep_differences` stored).
+    """Return the map of the groups in `table` (from `stage_differences`).
 
-    Raises `UnknownNameError` for a name that is not in the comparison, `InvalidInputError` for the
-    same dimension twice.
+    Raises `UnknownNameError` for a name that is not in the comparison, and `InvalidInputError` for
+    the same dimension twice.
     """
     if dimensions[0] == dimensions[1]:
         raise InvalidInputError("a heat map needs two different dimensions")
@@ -91,9 +91,9 @@ async def read_heat_map(
     index = _position("measure", measure, [each.name for each in plan.measures])
     scale = plan.measures[index].scale
     statement = prepare(_statement(table, keys, index, scale), workspace.dialect, {})
-    found = python_rows(await workspace.run(statement.text, statement.parameters))
-    rows = _Axis.read("row", found, plan.a.keys[keys[0]].type.kind)
-    columns = _Axis.read("column", found, plan.a.keys[keys[1]].type.kind)
+    cells = python_rows(await workspace.run(statement.text, statement.parameters))
+    rows = _Axis.read("row", cells, plan.a.keys[keys[0]].type.kind)
+    columns = _Axis.read("column", cells, plan.a.keys[keys[1]].type.kind)
     return HeatMap(
         measure=measure,
         unit=plan.measures[index].unit,
@@ -101,14 +101,14 @@ async def read_heat_map(
         rows=rows.members,
         columns=columns.members,
         cells=tuple(
-            Cell(
+            HeatMapCell(
                 row=rows.place(row["row"]),
                 column=columns.place(row["column"]),
                 net=row["net"] or Decimal(0),
                 gross=row["gross"] or Decimal(0),
                 groups=int(row["groups"]),
             )
-            for row in found
+            for row in cells
         ),
         more_rows=rows.more,
         more_columns=columns.more,
@@ -117,7 +117,7 @@ async def read_heat_map(
 
 @dataclass(frozen=True, slots=True)
 class _Axis:
-    """The members of one dimension that are on the map, and how many more there are."""
+    """The members of one dimension on the map, and the number of others."""
 
     kind: Kind
     members: tuple[object, ...]
@@ -125,10 +125,10 @@ class _Axis:
     more: int
 
     @classmethod
-    def read(cls, name: str, found: Sequence[Mapping[str, Any]], kind: Kind) -> "_Axis":
-        members = sorted({python_value(row[name], kind) for row in found}, key=_none_last)
+    def read(cls, name: str, cells: Sequence[Mapping[str, Any]], kind: Kind) -> "_Axis":
+        members = sorted({python_value(row[name], kind) for row in cells}, key=_none_last)
         places = {member: place for place, member in enumerate(members)}
-        total = int(found[0][f"{name}_members"]) if found else 0
+        total = int(cells[0][f"{name}_members"]) if cells else 0
         return cls(kind, tuple(members), places, total - len(members))
 
     def place(self, value: object) -> int:
@@ -175,13 +175,13 @@ def _cells(table: str, keys: Sequence[int], index: int, scale: int) -> exp.Selec
     gap = sql.bare(f"gap_{index}")
     gross = exp.Sum(this=exp.Abs(this=gap.copy()))
     other = sql.negated(sql.is_text(sql.bare(f"status_{index}"), "match"))
-    found = exp.case().when(other, sql.one(), copy=False)
+    counted = exp.case().when(other, sql.one(), copy=False)
     select = exp.Select(
         expressions=[
             *(sql.named(column, axis) for column, axis in zip(columns, _AXES, strict=True)),
             sql.named(sql.decimal(exp.Sum(this=gap), scale), "net"),
             sql.named(sql.decimal(gross, scale), "gross"),
-            sql.named(exp.Count(this=found), "groups"),
+            sql.named(exp.Count(this=counted), "groups"),
         ]
     )
     return select.from_(sql.table(table), copy=False).group_by(

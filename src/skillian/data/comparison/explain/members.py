@@ -1,7 +1,7 @@
-"""What each member of each dimension carries of the gap, found from the groups that differ.
+"""The share of the gap that each member of each dimension carries, from the groups that differ.
 
-One statement for each dimension, and for pairs of those that tell most: so memory and time are
-bounded, however many dimensions there are.
+There is one statement for each dimension, and for pairs of the most telling ones, so memory and
+time are bounded for any number of dimensions.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,7 +19,7 @@ from skillian.data.comparison.explain.explanation import (
     Contribution,
     MeasureExplanation,
 )
-from skillian.data.comparison.place import Ground
+from skillian.data.comparison.place import Place
 from skillian.data.comparison.plan import ComparisonPlan, MeasurePlan
 from skillian.data.comparison.results import EXACT
 from skillian.data.comparison.statement import key_columns, with_relations
@@ -28,128 +28,128 @@ from skillian.data.sql.values import python_rows, python_value
 from skillian.errors import QueryError
 
 MOST_WORK = 400_000_000
-"""How many values all statements of one explanation may go through."""
+"""The number of values that the statements of one explanation may scan."""
 PAIRED = 6
-"""How many dimensions are also looked at two at a time."""
+"""The number of dimensions that are also examined in pairs."""
 
 _ENOUGH = Decimal(80)
 _ALL = Decimal(100)
 
 Keys = tuple[int, ...]
-"""Which of the dimensions, by their places."""
+"""Some of the dimensions, by index."""
 
 
 async def explain_measures(
-    table: str, workspace: Workspace, plan: ComparisonPlan, ground: Ground
+    table: str, workspace: Workspace, plan: ComparisonPlan, place: Place
 ) -> tuple[tuple[MeasureExplanation, ...], tuple[str, ...]]:
-    """Return what the groups in `table` (those that `keep_differences` stored) add up to.
+    """Return the gap of the groups in `table` (from `stage_differences`) by dimensions.
 
-    With it come sentences that say what was left out, and why.
+    The second value has sentences that say what was omitted, and why.
     """
     search = _Search(table, workspace, plan)
     await search.run()
-    found = search.explained()
-    doubtful = frozenset[str]().union(*(each.doubtful for each in found))
+    explained = search.explained()
+    doubtful = frozenset[str]().union(*(each.doubtful for each in explained))
     try:
-        counts = await _member_counts(doubtful, plan, ground)
-    except QueryError:  # what explains nothing is then not known to
+        counts = await _member_counts(doubtful, plan, place)
+    except QueryError:  # which breakdowns are trivial then stays unknown
         counts = {}
-    return tuple(each.given_members(counts) for each in found), tuple(search.notes())
+    return tuple(each.with_member_counts(counts) for each in explained), tuple(search.notes())
 
 
 class _Search:
-    """Goes through dimensions, then pairs of them, until all are done or it would cost too much.
+    """Examines dimensions, then pairs of them, until all are done or the cost limit is reached.
 
     Args:
         table: The groups that differ.
-        workspace: Where they are.
-        plan: The comparison's.
+        workspace: The workspace of the table.
+        plan: The plan of the comparison.
     """
 
     def __init__(self, table: str, workspace: Workspace, plan: ComparisonPlan) -> None:
         self._table = table
         self._workspace = workspace
         self._plan = plan
-        self._found: dict[Keys, Sequence[Mapping[str, Any]]] = {}
-        self._left: list[Keys] = []
-        self._why = ""
+        self._rows: dict[Keys, Sequence[Mapping[str, Any]]] = {}
+        self._skipped: list[Keys] = []
+        self._reason = ""
 
     async def run(self) -> None:
-        """Look at the whole, at each dimension, and at pairs; raises nothing for what is left."""
+        """Examine the whole, each dimension, and pairs; what fails is noted as skipped."""
         count = exp.Select(expressions=[sql.named(exp.Count(this=exp.Star()), "groups")])
         [row] = await self._ask(count.from_(sql.table(self._table), copy=False))
         cost = int(row["groups"]) * (1 + len(self._plan.measures))
         room = MOST_WORK // cost if cost else MOST_WORK
         keys = range(len(self._plan.align_on))
-        await self._look([()], room)
-        await self._look([(key,) for key in keys], room)
+        await self._examine([()], room)
+        await self._examine([(key,) for key in keys], room)
         telling = sorted(keys, key=self._spread)[:PAIRED]
-        await self._look([*combinations(sorted(telling), 2)], room)
+        await self._examine([*combinations(sorted(telling), 2)], room)
 
     def notes(self) -> Iterator[str]:
-        """Say which dimensions were not looked at, and why."""
-        alone = [self._plan.align_on[keys[0]] for keys in self._left if len(keys) == 1]
+        """Yield sentences on the dimensions that were skipped, and why."""
+        alone = [self._plan.align_on[keys[0]] for keys in self._skipped if len(keys) == 1]
         if alone:
             known = len(self._plan.align_on) - len(alone)
             yield (
-                f"{known} of {len(self._plan.align_on)} dimensions were looked at for the gap,"
-                f" {', '.join(alone[:MEMBERS])}{', …' if len(alone) > MEMBERS else ''} not:"
-                f" {self._why}. Compare by fewer dimensions for an explanation by all of them."
+                f"{known} of {len(self._plan.align_on)} dimensions were examined; skipped:"
+                f" {', '.join(alone[:MEMBERS])}{', …' if len(alone) > MEMBERS else ''}, because"
+                f" {self._reason}. Compare by fewer dimensions for an explanation by all of them."
             )
-        elif self._left:
-            yield f"Some pairs of dimensions were not looked at for the gap: {self._why}."
+        elif self._skipped:
+            yield f"Some pairs of dimensions were not examined: {self._reason}."
 
     def explained(self) -> list[MeasureExplanation]:
-        """Return what was found about each measure; nothing without the whole gap."""
-        if () not in self._found:
+        """Return the explanation of each measure; empty if the whole gap is unknown."""
+        if () not in self._rows:
             return []
         return [self._explained(index) for index in range(len(self._plan.measures))]
 
     def _explained(self, index: int) -> MeasureExplanation:
         measure = self._plan.measures[index]
         net, gross = self._whole(index)
-        found = (self._breakdown(keys, index) for keys in self._found if keys)
-        breakdowns = tuple(each for each in found if each is not None)
+        all_breakdowns = (self._breakdown(keys, index) for keys in self._rows if keys)
+        breakdowns = tuple(each for each in all_breakdowns if each is not None)
         return MeasureExplanation(measure.name, measure.unit, net, gross, breakdowns)
 
     def _whole(self, index: int) -> tuple[Decimal, Decimal]:
         """Return the net and the gross gap of a measure."""
-        [row] = self._found.get((), [{}])
+        [row] = self._rows.get((), [{}])
         return row.get(f"net_{index}") or Decimal(0), row.get(f"gross_{index}") or Decimal(0)
 
     def _breakdown(self, keys: Keys, index: int) -> Breakdown | None:
-        """Return the gap of a measure by these dimensions; None where there is none."""
-        rows = [each for each in self._found.get(keys, ()) if _carries(each, index)]
+        """Return the gap of a measure by these dimensions; None without a gap."""
+        rows = [each for each in self._rows.get(keys, ()) if _carries(each, index)]
         return _breakdown(rows, self._plan, index, keys, self._whole(index)[1]) if rows else None
 
-    async def _look(self, wanted: Iterable[Keys], room: int) -> None:
-        for keys in wanted:
-            if not self._why and len(self._found) >= room:
-                self._why = "there are too many groups that differ"
-            if self._why:
-                self._left.append(keys)
+    async def _examine(self, selections: Iterable[Keys], room: int) -> None:
+        for keys in selections:
+            if not self._reason and len(self._rows) >= room:
+                self._reason = "too many groups differ"
+            if self._reason:
+                self._skipped.append(keys)
                 continue
             try:
-                self._found[keys] = await self._ask(_statement(self._table, self._plan, keys))
+                self._rows[keys] = await self._ask(_statement(self._table, self._plan, keys))
             except QueryError as error:
-                self._why = str(error)
-                self._left.append(keys)
+                self._reason = str(error)
+                self._skipped.append(keys)
 
     async def _ask(self, tree: exp.Select) -> list[dict[str, Any]]:
         statement = prepare(tree, self._workspace.dialect, {})
         return python_rows(await self._workspace.run(statement.text, statement.parameters))
 
     def _spread(self, key: int) -> tuple[int, int]:
-        """Order by how few members carry most of the gap; one without a second tells nothing."""
-        found = (self._breakdown((key,), index) for index in range(len(self._plan.measures)))
-        needed = [each.needed or MEMBERS + 1 for each in found if each and each.members > 1]
+        """Order by how few members carry most of the gap; a single member explains nothing."""
+        by_measure = (self._breakdown((key,), index) for index in range(len(self._plan.measures)))
+        needed = [each.needed or MEMBERS + 1 for each in by_measure if each and each.members > 1]
         return min(needed, default=MEMBERS + 2), key
 
 
 async def _member_counts(
-    dimensions: frozenset[str], plan: ComparisonPlan, ground: Ground
+    dimensions: frozenset[str], plan: ComparisonPlan, place: Place
 ) -> dict[str, int]:
-    """Return how many members these have among all groups, those that match too."""
+    """Return the number of members that these dimensions have in all groups, matches included."""
     if not dimensions:
         return {}
     columns: list[exp.Expr] = []
@@ -163,7 +163,7 @@ async def _member_counts(
                 sql.named(exp.Count(this=none), f"none_{index}"),
             ]
     select = exp.Select(expressions=columns).from_(sql.table("groups"), copy=False)
-    [row] = await ground.ask(ground.statement(with_relations(select, ground.groups()), plan))
+    [row] = await place.fetch(place.statement(with_relations(select, place.groups()), plan))
     return {
         name: int(row[f"members_{index}"]) + bool(row[f"none_{index}"])
         for index, name in enumerate(plan.align_on)
@@ -172,7 +172,7 @@ async def _member_counts(
 
 
 def _statement(table: str, plan: ComparisonPlan, keys: Keys) -> exp.Select:
-    """Return members with their sums, the largest for any of the measures."""
+    """Return the SELECT of members with their sums: the largest ones for any of the measures."""
     by = [key_columns(plan)[key] for key in keys]
     columns: list[exp.Expr] = [*by]
     for index, measure in enumerate(plan.measures):
@@ -200,8 +200,8 @@ def _sums(index: int, measure: MeasurePlan) -> Iterator[exp.Expr]:
     gross = exp.Sum(this=exp.Abs(this=gap.copy()))
     yield sql.named(sql.decimal(gross, measure.scale), f"gross_{index}")
     other = sql.negated(sql.is_text(sql.bare(f"status_{index}"), "match"))
-    found = exp.case().when(other, sql.one(), copy=False)
-    yield sql.named(exp.Count(this=found), f"groups_{index}")
+    counted = exp.case().when(other, sql.one(), copy=False)
+    yield sql.named(exp.Count(this=counted), f"groups_{index}")
 
 
 def _rank(by: Sequence[exp.Expr], index: int) -> exp.Expr:
@@ -217,7 +217,7 @@ def _with_gap(index: int) -> exp.Expr:
 
 
 def _carries(row: Mapping[str, Any], index: int) -> bool:
-    """Whether a member is one of the largest for this measure, and has a gap."""
+    """Whether a member is among the largest for this measure, and has a gap."""
     return bool(row[f"rank_{index}"] <= MEMBERS and row[f"gross_{index}"])
 
 
@@ -249,7 +249,7 @@ def _breakdown(
 
 
 def _needed(contributions: Iterable[Contribution], gross: Decimal) -> int | None:
-    """Return how many of the largest carry 80 % of the gross gap."""
+    """Return how many of the largest members carry 80 % of the gross gap; None if more."""
     carried, enough = Decimal(0), EXACT.multiply(gross, _ENOUGH)
     for count, each in enumerate(contributions, 1):
         carried = EXACT.add(carried, each.gross)

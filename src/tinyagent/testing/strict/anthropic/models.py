@@ -93,7 +93,7 @@ def claude(model: str) -> ClaudeRules:
     Raises:
         Refused: there is no such model.
     """
-    known = [name for name in MODELS if model.startswith(name)]
-    if not known:
+    prefixes = [name for name in MODELS if model.startswith(name)]
+    if not prefixes:
         raise Refused(f"model: {model}", status=404)
-    return MODELS[max(known, key=len)]
+    return MODELS[max(prefixes, key=len)]

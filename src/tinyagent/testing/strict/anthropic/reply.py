@@ -59,8 +59,10 @@ def reply(exchange: Exchange, output: Output) -> Reply:
     model = claude(exchange.model)
     if not is_on(exchange.body, model):
         output = output.without_reasoning()
-    shown = shows(exchange.body, model)
-    content = [b for section in output.sections for b in _blocks(exchange, section, shown=shown)]
+    visible = shows(exchange.body, model)
+    content = [
+        b for section in output.sections for b in _blocks(exchange, section, visible=visible)
+    ]
     output = output.joined()
     _remember(exchange, output, content)
     message: Json = {
@@ -83,24 +85,24 @@ def reply(exchange: Exchange, output: Output) -> Reply:
     return Reply(b"".join(_stream(message, output)), content_type="text/event-stream")
 
 
-def _blocks(exchange: Exchange, output: Output, *, shown: bool) -> list[Json]:
+def _blocks(exchange: Exchange, output: Output, *, visible: bool) -> list[Json]:
     """The blocks of one section."""
     texts = [{"type": "text", "text": text} for text in (output.text, output.refusal) if text]
     calls: list[Json] = []
     for call in output.calls:
         name = exchange.session.new_id("toolu_01", 22)
-        given = dict(call.arguments)
-        calls.append({"type": "tool_use", "id": name, "name": call.name, "input": given})
-    return [*_thoughts(exchange, output, shown=shown), *texts, *calls]
+        arguments = dict(call.arguments)
+        calls.append({"type": "tool_use", "id": name, "name": call.name, "input": arguments})
+    return [*_thoughts(exchange, output, visible=visible), *texts, *calls]
 
 
-def _thoughts(exchange: Exchange, output: Output, *, shown: bool) -> list[Json]:
+def _thoughts(exchange: Exchange, output: Output, *, visible: bool) -> list[Json]:
     if output.reasoning is None:
         return []
     blob = exchange.session.new_blob()
     if output.redacted:
         return [{"type": "redacted_thinking", "data": blob}]
-    text = output.reasoning if shown else ""
+    text = output.reasoning if visible else ""
     return [{"type": "thinking", "thinking": text, "signature": blob}]
 
 
@@ -129,7 +131,7 @@ def _stop(output: Output) -> Json:
 
 def _usage(exchange: Exchange, output: Output, minimum: int) -> Json:
     total, read, written = cached(exchange, minimum)
-    said, thinking = output.tokens
+    answer, thinking = output.tokens
     hour = '"ttl": "1h"' in json.dumps(exchange.body)
     return {
         "input_tokens": total - read - written,
@@ -139,7 +141,7 @@ def _usage(exchange: Exchange, output: Output, minimum: int) -> Json:
             "ephemeral_5m_input_tokens": 0 if hour else written,
             "ephemeral_1h_input_tokens": written if hour else 0,
         },
-        "output_tokens": said + thinking,
+        "output_tokens": answer + thinking,
         "output_tokens_details": {"thinking_tokens": thinking},
         "service_tier": "standard",
     }
@@ -185,9 +187,9 @@ def _holds_marker(part: Json) -> bool:
 def _stream(message: Json, output: Output) -> Iterator[bytes]:
     """The named events of a streamed reply."""
     usage = message["usage"]
-    begun: Json = {**message, "content": [], "stop_reason": None, "stop_details": None}
-    begun["usage"] = {**usage, "output_tokens": 1}
-    yield _event("message_start", message=begun)
+    opening: Json = {**message, "content": [], "stop_reason": None, "stop_details": None}
+    opening["usage"] = {**usage, "output_tokens": 1}
+    yield _event("message_start", message=opening)
     yield _event("ping")
     for index, block in enumerate(message["content"]):
         yield from _block_events(index, block)
@@ -195,8 +197,8 @@ def _stream(message: Json, output: Output) -> Iterator[bytes]:
         yield sse(_error(output.error, 529), "error")
         return
     stop = {key: message[key] for key in ("stop_reason", "stop_sequence", "stop_details")}
-    kept = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-    counts = {key: usage[key] for key in (*kept, "output_tokens", "output_tokens_details")}
+    input_keys = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+    counts = {key: usage[key] for key in (*input_keys, "output_tokens", "output_tokens_details")}
     yield _event("message_delta", delta=stop, usage=counts)
     yield _event("message_stop")
 

@@ -60,19 +60,19 @@ def _check_settings(body: Json, model: ClaudeRules) -> None:
     config = as_dict(body.get("output_config"))
     effort = config.get("effort")
     if effort is not None and effort not in rules.EFFORTS:
-        shown = ", ".join(f"'{name}'" for name in rules.EFFORTS[:-1])
-        raise Refused(f"output_config.effort: Input should be {shown} or '{rules.EFFORTS[-1]}'")
-    wanted = as_dict(config.get("format"))
-    if wanted:
-        _check_schema(wanted.get("schema"), "output_config.format.schema")
+        listed = ", ".join(f"'{name}'" for name in rules.EFFORTS[:-1])
+        raise Refused(f"output_config.effort: Input should be {listed} or '{rules.EFFORTS[-1]}'")
+    output_format = as_dict(config.get("format"))
+    if output_format:
+        _check_schema(output_format.get("schema"), "output_config.format.schema")
 
 
 def _check_schema(schema: Any, place: str) -> None:
-    found = fault(schema, ANTHROPIC)
-    if found is None:
+    mismatch = fault(schema, ANTHROPIC)
+    if mismatch is None:
         return
-    kind = as_dict(schema).get("type", "object") if not found[0] else "object"
-    problem = found[1]
+    kind = as_dict(schema).get("type", "object") if not mismatch[0] else "object"
+    problem = mismatch[1]
     if problem.startswith("'additionalProperties'"):
         problem = "'additionalProperties' must be explicitly set to false"
     raise Refused(f"{place}: For '{kind}' type, {problem}")
@@ -199,10 +199,10 @@ def _keep_source(exchange: Exchange, block: Json, place: str) -> None:
         raise Refused(f"{place}: Input tag '{source.get('type')}' is not expected here")
     if source.get("type") != "base64":
         return
-    known = media.IMAGES if block["type"] == "image" else ("application/pdf",)
-    if source.get("media_type") not in known:
-        shown = " or ".join(f"'{name}'" for name in known)
-        raise Refused(f"{place}.base64.media_type: Input should be {shown}")
+    allowed = media.IMAGES if block["type"] == "image" else ("application/pdf",)
+    if source.get("media_type") not in allowed:
+        listed = " or ".join(f"'{name}'" for name in allowed)
+        raise Refused(f"{place}.base64.media_type: Input should be {listed}")
     try:
         attachment = media.decode(
             str(source.get("data")), str(source["media_type"]), limit=rules.IMAGE_LIMIT

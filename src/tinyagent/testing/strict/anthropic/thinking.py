@@ -58,13 +58,13 @@ def check_settings(exchange: Exchange, model: ClaudeRules) -> None:
 
 def _check_keys(exchange: Exchange, thinking: Json) -> None:
     kind = thinking.get("type")
-    known = {"type", "display"}
+    allowed = {"type", "display"}
     if kind == "enabled":
-        known.add("budget_tokens")
+        allowed.add("budget_tokens")
     if BINDING_BETA in exchange.request.headers.get("anthropic-beta", ""):
-        known.add("block_binding")
+        allowed.add("block_binding")
     for key in thinking:
-        if key not in known:
+        if key not in allowed:
             raise Refused(f"thinking.{kind}.{key}: Extra inputs are not permitted")
 
 
@@ -106,16 +106,16 @@ def _is_thought(block: Json) -> bool:
 
 def flattened(body: Json) -> list[tuple[str, Json]]:
     """The blocks of all messages with their paths."""
-    found: list[tuple[str, Json]] = []
+    places: list[tuple[str, Json]] = []
     for index, message in enumerate(as_dicts(body["messages"])):
         content = message.get("content")
         if isinstance(content, str):
-            found.append(
+            places.append(
                 (f"messages.{index}", with_role(message, {"type": "text", "text": content}))
             )
         for number, block in enumerate(as_dicts(content)):
-            found.append((f"messages.{index}.content.{number}", with_role(message, block)))
-    return found
+            places.append((f"messages.{index}.content.{number}", with_role(message, block)))
+    return places
 
 
 def with_role(message: Json, block: Json) -> Json:
@@ -160,15 +160,15 @@ def _modified(place: str) -> Refused:
 
 
 def _check_bound(
-    exchange: Exchange, block: Json, place: str, seen: tuple[list[Json], list[Json]]
+    exchange: Exchange, block: Json, place: str, context: tuple[list[Json], list[Json]]
 ) -> None:
     """The prefix check of preserved thinking."""
-    before, thoughts = seen
+    before, thoughts = context
     earlier = thoughts[: thoughts.index(block)]
     chain = exchange.session.chains[thought_key(block)]
     prefix = exchange.session.prefixes[thought_key(block)]
-    came = [thought_key(b) for b in earlier]
-    if came == chain[len(chain) - len(came) :] and prefix == prefix_of(exchange.body, before):
+    keys = [thought_key(b) for b in earlier]
+    if keys == chain[len(chain) - len(keys) :] and prefix == prefix_of(exchange.body, before):
         return
     binding = as_dict(as_dict(exchange.body.get("thinking")).get("block_binding"))
     if binding.get("prefix_mismatch_behavior") != "drop_block":

@@ -76,9 +76,9 @@ def _null_content(index: int) -> Refused:
 
 
 def _check_keys(message: Json, role: str, index: int, rules: ChatRules) -> None:
-    known = (rules.message or {}).get(role, frozenset())
+    allowed = (rules.message or {}).get(role, frozenset())
     for key in message:
-        if key not in known:
+        if key not in allowed:
             mistral = rules.errors == "mistral"
             place = ("messages", index, role, key) if mistral else ("messages", index, key)
             raise unknown_key(place, message[key], rules)
@@ -116,9 +116,9 @@ def _check_call(call: Json, place: str, rules: ChatRules) -> None:
 
 def _check_mistral_id(value: Any) -> None:
     if not _MISTRAL_ID.fullmatch(str(value)):
-        shown = "null" if value is None else value
+        call_id = "null" if value is None else value
         raise Refused(
-            f"Tool call id was {shown} but must be a-z, A-Z, 0-9, with a length of 9.",
+            f"Tool call id was {call_id} but must be a-z, A-Z, 0-9, with a length of 9.",
             code="3280",
             param="invalid_function_call",
         )

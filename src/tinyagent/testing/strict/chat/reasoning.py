@@ -127,9 +127,9 @@ def check_signature(
 def _check_openrouter(exchange: Exchange) -> None:
     last_user = _last_user(exchange)
     for index, message, turns in _assistants(exchange):
-        sent = [_joined(turn.opaque) for turn in turns if turn.opaque]
+        issued = [_joined(turn.opaque) for turn in turns if turn.opaque]
         details = as_dicts(message.get("reasoning_details"))
-        if not sent or _joined(details) in sent:
+        if not issued or _joined(details) in issued:
             continue
         if details:
             raise _upstream("Invalid `signature` in `thinking` block", exchange.model)
@@ -146,13 +146,16 @@ def _joined(details: list[Json]) -> list[Json]:
     """
     joined: list[Json] = []
     for detail in details:
-        kept = {key: value for key, value in detail.items() if value is not None}
+        present = {key: value for key, value in detail.items() if value is not None}
         last = joined[-1] if joined else {}
-        if [last.get(key) for key in ("type", "index")] == [kept.get("type"), kept.get("index")]:
-            text = f"{last.get('text', '')}{kept.get('text', '')}"
-            joined[-1] = {**last, **kept, "text": text}
+        if [last.get(key) for key in ("type", "index")] == [
+            present.get("type"),
+            present.get("index"),
+        ]:
+            text = f"{last.get('text', '')}{present.get('text', '')}"
+            joined[-1] = {**last, **present, "text": text}
         else:
-            joined.append(kept)
+            joined.append(present)
     return joined
 
 
@@ -186,8 +189,8 @@ def _thoughts_in(message: Json) -> str:
 def _note_losses(exchange: Exchange) -> None:
     """Record each turn of this server whose reasoning is missing from the message."""
     for index, message, turns in _assistants(exchange):
-        came = _thoughts_in(message)
-        if turns and not any((turn.output.reasoning or "") in came for turn in turns):
+        returned = _thoughts_in(message)
+        if turns and not any((turn.output.reasoning or "") in returned for turn in turns):
             exchange.lose(f"messages[{index}]: the reasoning did not come back unchanged")
 
 

@@ -113,11 +113,11 @@ def _details(exchange: Exchange, output: Output) -> list[Json]:
 
 def _call(call: Call, name: str, turn: Issued, rules: ChatRules) -> Json:
     arguments = json.dumps(dict(call.arguments))
-    made: Json = {"id": name, "type": "function"}
-    made["function"] = {"name": call.name, "arguments": arguments}
+    entry: Json = {"id": name, "type": "function"}
+    entry["function"] = {"name": call.name, "arguments": arguments}
     if rules.reasoning == "signature" and name == turn.ids[0]:
-        made["extra_content"] = {"google": {"thought_signature": turn.opaque}}
-    return made
+        entry["extra_content"] = {"google": {"thought_signature": turn.opaque}}
+    return entry
 
 
 def _content(exchange: Exchange, output: Output, rules: ChatRules) -> Any:
@@ -126,8 +126,8 @@ def _content(exchange: Exchange, output: Output, rules: ChatRules) -> Any:
     if thought is None:
         return text if text is not None or not rules.whole_calls else ""
     if rules.reasoning == "part":
-        shown = [{"type": "text", "text": text}] if text else []
-        return [_thinking_part(thought), *shown]
+        visible = [{"type": "text", "text": text}] if text else []
+        return [_thinking_part(thought), *visible]
     if rules.reasoning == "think" and not exchange.body.get("reasoning_split"):
         return f"<think>\n{thought}\n</think>\n\n{text or ''}"
     return text
@@ -143,8 +143,8 @@ def _thoughts(exchange: Exchange, output: Output, turn: Issued, rules: ChatRules
     if thought is None:
         return {}
     if rules.reasoning == "details":
-        shown = {} if output.redacted else {"reasoning": thought}
-        return {**shown, "reasoning_details": turn.opaque}
+        visible = {} if output.redacted else {"reasoning": thought}
+        return {**visible, "reasoning_details": turn.opaque}
     if rules.reasoning == "think":
         split = [{"type": "reasoning.text", "text": thought}]
         return {"reasoning_details": split} if exchange.body.get("reasoning_split") else {}
@@ -162,12 +162,12 @@ def _usage(exchange: Exchange, output: Output, rules: ChatRules) -> Json:
     prompt_text = render([exchange.model], body.get("tools"), body["messages"])
     cached = exchange.session.cached(prompt_text)
     prompt = tokens(prompt_text)
-    said, thinking = output.tokens
-    completion = said if rules.reasoning_apart else said + thinking
+    answer, thinking = output.tokens
+    completion = answer if rules.reasoning_apart else answer + thinking
     usage: Json = {
         "prompt_tokens": prompt,
         "completion_tokens": completion,
-        "total_tokens": prompt + said + thinking,
+        "total_tokens": prompt + answer + thinking,
         "prompt_tokens_details": {"cached_tokens": cached},
     }
     if rules.reasoning not in ("part", "signature"):

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from skillian.data.comparison.explain.heat_map import SIDE, Cell
+from skillian.data.comparison.explain.heat_map import SIDE, HeatMapCell
 from skillian.data.services import DataServices
 from skillian.errors import InvalidInputError, UnknownNameError
 
@@ -43,10 +43,10 @@ async def test_cells_add_up_the_gap_of_their_groups(make_services: MakeServices)
     found = await engine.heat_map(key, ("company", "period"), "amount")
     assert (found.rows, found.columns) == ((1, 2), ("01", "02", None))
     assert sorted(found.cells, key=lambda cell: (cell.row, cell.column)) == [
-        Cell(0, 0, Decimal(2), Decimal(2), 1),
-        Cell(0, 1, Decimal(-5), Decimal(5), 1),
-        Cell(0, 2, Decimal(2), Decimal(2), 1),
-        Cell(1, 0, Decimal(-7), Decimal(7), 1),
+        HeatMapCell(0, 0, Decimal(2), Decimal(2), 1),
+        HeatMapCell(0, 1, Decimal(-5), Decimal(5), 1),
+        HeatMapCell(0, 2, Decimal(2), Decimal(2), 1),
+        HeatMapCell(1, 0, Decimal(-7), Decimal(7), 1),
     ]
     turned = await engine.heat_map(key, ("again", "company"), "amount")
     assert (turned.rows, turned.columns) == (found.columns, found.rows)
@@ -63,7 +63,7 @@ async def test_groups_of_one_cell_are_netted_and_added(make_services: MakeServic
     key = (await engine.compare("a", "b", ["amount"], align)).cache_key
     found = await engine.heat_map(key, ("company", "again"), "amount")
     # 1, 01: +2; 1, 02: -5; 1, 04: +6; 1 without a period: +2
-    assert found.cells[0] == Cell(0, 0, Decimal(5), Decimal(15), 4)
+    assert found.cells[0] == HeatMapCell(0, 0, Decimal(5), Decimal(15), 4)
 
 
 async def test_the_largest_members_are_kept_and_the_others_counted(
@@ -87,7 +87,7 @@ async def test_nothing_that_differs_is_an_empty_map(make_services: MakeServices)
     assert (found.rows, found.columns, found.cells, found.more_rows) == ((), (), (), 0)
 
 
-async def test_names_that_are_not_there_are_told(make_services: MakeServices) -> None:
+async def test_unknown_names_are_reported(make_services: MakeServices) -> None:
     engine = make_services(TABLES + FEW, SOURCES).comparison
     key = (await engine.compare("a", "b", ["amount"])).cache_key
     with pytest.raises(UnknownNameError, match="again"):
@@ -96,5 +96,5 @@ async def test_names_that_are_not_there_are_told(make_services: MakeServices) ->
         await engine.heat_map(key, ("company", "period"), "amounts")
     with pytest.raises(InvalidInputError, match="two different"):
         await engine.heat_map(key, ("company", "company"), "amount")
-    with pytest.raises(InvalidInputError, match="no comparison"):
+    with pytest.raises(InvalidInputError, match="is unknown or has expired"):
         await engine.heat_map("0", ("company", "period"), "amount")

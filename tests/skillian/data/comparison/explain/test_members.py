@@ -63,8 +63,8 @@ async def test_what_would_cost_too_much_is_left_out_with_a_sentence(
     assert {each.dimensions for each in found.measures[0].breakdowns} == {("d0",), ("d1",)}
     [note] = found.notes
     assert note == (
-        "2 of 5 dimensions were looked at for the gap, d2, d3, d4 not: there are too many groups"
-        " that differ. Compare by fewer dimensions for an explanation by all of them."
+        "2 of 5 dimensions were examined; skipped: d2, d3, d4, because too many groups differ."
+        " Compare by fewer dimensions for an explanation by all of them."
     )
     assert found.to_dict()["interpretation"] == [*found.sentences]
 

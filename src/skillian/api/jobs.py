@@ -1,0 +1,150 @@
+"""ComparisonJobs: comparisons in the background, with progress and cancellation.
+
+A job runs in the process that was asked. Its state is in the session store, so that every process
+there can report and cancel it. If its process ends, the job is interrupted: it only reads, so the
+client asks again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from contextlib import suppress
+from datetime import timedelta
+from weakref import WeakValueDictionary
+
+from skillian.api.comparisons import Comparisons
+from skillian.api.problems import problem_of
+from skillian.data.declare.saved import SavedComparison
+from skillian.errors import ToolError
+from skillian.storage import JobRecord, JobStore, StorageError, TooManyWaiting
+from skillian.storage.jobs import INTERRUPTED
+
+logger = logging.getLogger("skillian")
+
+AT_ONCE = 4
+"""How many comparisons run at once in a process."""
+PER_OWNER = 2
+"""How many of an owner run at once in a process, so that owners take turns."""
+MAX_WAITING = 100
+"""How many comparisons of an owner may be queued."""
+KEPT = timedelta(hours=1)
+"""How long a job that has ended is kept."""
+
+_KEEP_SECONDS = 1.0
+
+
+class ComparisonJobs:
+    """The jobs of this process, and all that are in the store.
+
+    Args:
+        comparisons: Compares, and keeps the result.
+        store: Where the states of jobs are.
+    """
+
+    def __init__(self, comparisons: Comparisons, store: JobStore) -> None:
+        self._comparisons = comparisons
+        self._store = store
+        self._slots = asyncio.Semaphore(AT_ONCE)
+        self._owner_slots: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._progress: dict[str, dict[str, int]] = {}
+        self._keeper: asyncio.Task[None] | None = None
+
+    async def start(self, owner: str, comparison: SavedComparison) -> JobRecord:
+        """Compare in the background.
+
+        Raises:
+            ToolError: It cannot be compared, as far as can be known before.
+            TooManyWaiting: Too many jobs of the owner are queued.
+            StoreUnavailable: The job cannot be stored.
+        """
+        await self._comparisons.check(comparison)
+        title = f"{comparison.a} and {comparison.b}"
+        job = await self._store.add(owner, title, MAX_WAITING)
+        if job is None:
+            raise TooManyWaiting("comparisons", MAX_WAITING)
+        self._progress[job.id] = {}
+        task = asyncio.create_task(self._work(job, comparison))
+        self._tasks[job.id] = task
+        task.add_done_callback(lambda _: self._forget(job.id))
+        if self._keeper is None:
+            self._keeper = asyncio.create_task(self._keep())
+        return job
+
+    async def list(self, owner: str, limit: int) -> Sequence[JobRecord]:
+        """The owner's jobs, newest first."""
+        return await self._store.list(owner, limit)
+
+    async def get(self, owner: str, job_id: str) -> JobRecord | None:
+        """The owner's job of this id, if there is one."""
+        return await self._store.get(owner, job_id)
+
+    async def cancel(self, job_id: str) -> bool:
+        """End a job in any process: here at once, elsewhere within seconds; False if it is over."""
+        cancelled = await self._store.update(job_id, state="cancelled")
+        if cancelled and job_id in self._tasks:
+            self._tasks[job_id].cancel()
+        return cancelled
+
+    async def purge(self) -> None:
+        """Delete jobs that ended a while ago."""
+        await self._store.purge(KEPT)
+
+    async def aclose(self) -> None:
+        """Interrupt the jobs of this process."""
+        tasks = [*self._tasks.items()]
+        for _, task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait([task for _, task in tasks])
+        for job_id, _ in tasks:
+            with suppress(StorageError):  # otherwise its lease ends before long
+                await self._store.update(job_id, state="interrupted", error=INTERRUPTED)
+        if self._keeper is not None:
+            self._keeper.cancel()
+            await asyncio.wait([self._keeper])
+
+    async def _work(self, job: JobRecord, comparison: SavedComparison) -> None:
+        owner_slots = self._owner_slots.setdefault(job.owner, asyncio.Semaphore(PER_OWNER))
+        async with owner_slots, self._slots:
+            try:
+                await self._store.update(job.id, state="running")
+                progress = self._progress[job.id]
+                result = await self._comparisons.compare(comparison, progress.__setitem__)
+                end = {"state": "completed", "result": str(result["cache_key"])}
+            except ToolError as error:
+                end = {"state": "error", "error": str(error)}
+            except Exception as error:
+                logger.exception("a comparison failed")
+                end = {"state": "error", "error": problem_of(error).detail}
+            try:
+                await self._store.update(job.id, progress="", **end)
+            except StorageError as error:
+                logger.warning("the end of a comparison cannot be stored: %s", error)
+
+    async def _keep(self) -> None:
+        """Renew the leases of the jobs, and cancel those that were cancelled elsewhere."""
+        while True:
+            await asyncio.sleep(_KEEP_SECONDS)
+            if not self._tasks:
+                continue
+            jobs = {job_id: _described(groups) for job_id, groups in self._progress.items()}
+            try:
+                live = await self._store.keep(jobs)
+            except StorageError as error:  # it may answer again before the leases end
+                logger.warning("comparisons cannot be kept: %s", error)
+                continue
+            for job_id in jobs.keys() - live:
+                if job_id in self._tasks:
+                    self._tasks[job_id].cancel()
+
+    def _forget(self, job_id: str) -> None:
+        self._tasks.pop(job_id, None)
+        self._progress.pop(job_id, None)
+
+
+def _described(groups: dict[str, int]) -> str:
+    """The number of groups that each source has delivered, in words."""
+    return "; ".join(f"{name}: {count} groups" for name, count in groups.items())

@@ -1,0 +1,172 @@
+"""Turns that clients of this process wait for: each in its own task, with any number of readers."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import defaultdict
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import ExitStack, aclosing, contextmanager
+
+from skillian.api.problems import ProblemError
+from skillian.api.schemas import MAX_MESSAGE
+from skillian.chat.turns import Turns
+from skillian.skills.skill import in_session
+from skillian.storage import TurnEvent
+from tinyagent import Decision
+
+logger = logging.getLogger("skillian")
+
+
+class OpenTurn:
+    """A turn whose events are read in this process, and the events so far.
+
+    Reading goes on as long as there is a reader, and some seconds longer. What ends it decides
+    what becomes of the turn: see `Turns.run`.
+
+    Args:
+        source: The turn's events, as they come.
+    """
+
+    def __init__(self, source: AsyncGenerator[TurnEvent, None]) -> None:
+        self._source = source
+        self._events: list[TurnEvent] = []
+        self._news = asyncio.Event()
+        self._ended = False
+        self._readers = 0
+        self._timer: asyncio.TimerHandle | None = None
+        self.task = asyncio.create_task(self._read())
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether its question is stored."""
+        return bool(self._events)
+
+    async def first(self) -> TurnEvent | None:
+        """The first event; None if the turn was cancelled before it. Raises as `events` does."""
+        async with aclosing(self.events()) as events:
+            return await anext(events, None)
+
+    async def events(self) -> AsyncGenerator[TurnEvent, None]:
+        """All events from the first on, until the turn ends; raises the error that ended it."""
+        position = 0
+        while True:
+            news = self._news
+            while position < len(self._events):
+                yield self._events[position]
+                position += 1
+            if self._ended:
+                break
+            await news.wait()
+        await asyncio.wait([self.task])
+        if not self.task.cancelled():
+            self.task.result()
+
+    @contextmanager
+    def read(self, grace: float) -> Generator[None]:
+        """Keep the turn open during the block, and `grace` seconds after the last reader."""
+        self._readers += 1
+        if self._timer is not None:
+            self._timer.cancel()
+        try:
+            yield
+        finally:
+            self._readers -= 1
+            if not self._readers and not self._ended:
+                loop = asyncio.get_running_loop()
+                self._timer = loop.call_later(grace, self.task.cancel)
+
+    async def _read(self) -> None:
+        try:
+            async with aclosing(self._source) as events:
+                async for event in events:
+                    self._events.append(event)
+                    self._wake_readers()
+        finally:
+            self._ended = True
+            if self._timer is not None:
+                self._timer.cancel()
+            self._wake_readers()
+
+    def _wake_readers(self) -> None:
+        news, self._news = self._news, asyncio.Event()
+        news.set()
+
+
+class OpenTurns:
+    """All open turns of this process.
+
+    Args:
+        turns: Runs them.
+    """
+
+    def __init__(self, turns: Turns) -> None:
+        self._turns = turns
+        self._open: defaultdict[str, set[OpenTurn]] = defaultdict(set)
+        self._cancelling: set[asyncio.Task[None]] = set()
+
+    def start(self, session_id: str, owner: str, message: str) -> OpenTurn:
+        """Start a turn, to be read at once.
+
+        Raises:
+            ProblemError: The message is too long (413).
+        """
+        if len(message) > MAX_MESSAGE:
+            detail = f"A message has at most {MAX_MESSAGE} characters; this one has {len(message)}."
+            raise ProblemError(413, "message_too_long", detail)
+        with in_session(session_id):
+            turn = OpenTurn(self._turns.run(session_id, owner, message))
+        self._open[session_id].add(turn)
+        turn.task.add_done_callback(self._forget(session_id, turn))
+        return turn
+
+    @contextmanager
+    def read(self, session_id: str, grace: float) -> Generator[None]:
+        """Keep all open turns of a session open during the block."""
+        with ExitStack() as stack:
+            for turn in tuple(self._open.get(session_id, ())):
+                stack.enter_context(turn.read(grace))
+            yield
+
+    async def answer(self, session_id: str, call_id: str, decision: Decision) -> None:
+        """Approve or refuse a call that waits for it.
+
+        Raises:
+            ProblemError: No call of this id waits (404).
+        """
+        if not await self._turns.answer(session_id, call_id, decision):
+            raise ProblemError(404, "approval_not_found", "No such call waits for approval.")
+
+    def cancel(self, session_id: str) -> None:
+        """Cancel all turns of a session, in all processes."""
+        for turn in self._open.get(session_id, ()):
+            if not turn.has_begun:  # the others read of their own end
+                turn.task.cancel()
+        task = asyncio.create_task(self._turns.cancel(session_id))
+        self._cancelling.add(task)
+        task.add_done_callback(self._cancelled)
+
+    async def aclose(self) -> None:
+        """Read no turn any more, and wait for what this ends."""
+        tasks = [turn.task for turns in self._open.values() for turn in turns]
+        for task in tasks:
+            task.cancel()
+        tasks += self._cancelling
+        if tasks:
+            await asyncio.wait(tasks)
+
+    def _cancelled(self, task: asyncio.Task[None]) -> None:
+        self._cancelling.discard(task)
+        error = None if task.cancelled() else task.exception()
+        if error is not None:
+            logger.error("a turn could not be cancelled: %s", error, exc_info=error)
+
+    def _forget(self, session_id: str, turn: OpenTurn) -> Callable[[asyncio.Task[None]], None]:
+        def forget(task: asyncio.Task[None]) -> None:
+            self._open[session_id].discard(turn)
+            if not self._open[session_id]:
+                del self._open[session_id]
+            if not task.cancelled():
+                task.exception()  # raised to the readers; there may be none
+
+        return forget

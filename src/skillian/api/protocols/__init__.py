@@ -1,0 +1,1 @@
+"""Endpoints for clients of other protocols: chat completions, AG-UI, MCP."""

@@ -1,0 +1,225 @@
+"""Comparisons without a model: make one, read it, page through its groups, download it."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import AsyncGenerator, AsyncIterator, Generator
+from contextlib import aclosing
+from typing import IO, Annotated, Any
+
+from fastapi import APIRouter, Header, Path, Query, Request, Response
+from fastapi.responses import JSONResponse, StreamingResponse
+from pydantic import BaseModel, ConfigDict, Field, Json
+
+from skillian.api.routes.sessions import MAX_OFFSET
+from skillian.api.schemas import CompareRequest, Comparison, ComparisonPage, RunInfo
+from skillian.api.service import Service, TheOwner, TheService
+from skillian.api.streams import while_connected
+from skillian.data.comparison.page import ColumnFilter, Order
+from skillian.data.comparison.results import Status
+from skillian.data.comparison.rows import GroupRow
+from skillian.data.declare.saved import SavedComparison
+from skillian.reports.as_html import write_html
+from skillian.reports.as_json import write_json
+from skillian.reports.spreadsheets import write_csv, write_xlsx
+
+MAX_ROWS = 1000
+MAX_FILTERS = 50
+MAX_STATUSES = 20
+XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+_CHUNK = 65_536
+# The report admits its script by digest; this keeps the script away from this server as well.
+_PAGE_POLICY = "sandbox allow-scripts allow-downloads; frame-ancestors 'none'"
+
+_RESPOND_ASYNC = re.compile(r"(?:^|,)\s*respond-async\s*(?:[,;]|$)", re.IGNORECASE)
+_LATER: dict[int | str, dict[str, Any]] = {
+    202: {"model": RunInfo, "description": "The comparison runs in the background"}
+}
+
+Key = Annotated[str, Path(max_length=100, description="The `cache_key` of a comparison.")]
+Batches = AsyncGenerator[tuple[GroupRow, ...]]
+
+
+class GroupsQuery(BaseModel):
+    """Which groups, and in which order; without a status, those that differ.
+
+    `order` is `{column, of, descending}`, `where` a list of `{column, of, filter}`, both in JSON:
+    `column` is `key` of a dimension; `a`, `b`, `gap` or `size` (its absolute amount) of a measure;
+    `rows_a`, `rows_b`; for `order` also `status`. A filter is one of a comparison; for a key also
+    `{"contains": text}`.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    status: Annotated[list[Status], Field(max_length=MAX_STATUSES)] | None = None
+    order: Json[Order] | None = None
+    where: Annotated[Json[list[ColumnFilter]], Field(max_length=MAX_FILTERS)] = Field(
+        default_factory=list[ColumnFilter]
+    )
+
+
+class RowsQuery(GroupsQuery):
+    """A page of groups."""
+
+    offset: int = Field(0, ge=0, le=MAX_OFFSET)
+    limit: int = Field(100, ge=1, le=MAX_ROWS)
+
+
+Groups = Annotated[GroupsQuery, Query()]
+
+router = APIRouter(tags=["comparisons"])
+
+
+@router.post("/compare", response_model=Comparison, responses=_LATER)
+async def compare(
+    body: CompareRequest,
+    request: Request,
+    service: TheService,
+    owner: TheOwner,
+    prefer: Annotated[str, Header(max_length=1000)] = "",
+) -> Response | dict[str, Any]:
+    """Compare two sources exactly; the statements stop when the client goes.
+
+    With `Prefer: respond-async` (RFC 7240) the answer is 202 at once. The comparison runs in the
+    background, without its client; `Location` is where its state is.
+    """
+    saved = SavedComparison(
+        name="comparison",
+        a=body.source_a,
+        b=body.source_b,
+        measures=tuple(body.measures),
+        align_on=None if body.align_on is None else tuple(body.align_on),
+        filters=body.filters,
+        thresholds=body.thresholds,
+    )
+    if _RESPOND_ASYNC.search(prefer):
+        with service.slots.taken():
+            run = await while_connected(request, service.runs.compare(owner, saved))
+        headers = {"Location": f"/runs/{run['id']}", "Preference-Applied": "respond-async"}
+        return JSONResponse(run, 202, headers)
+    with service.slots.taken():
+        return await while_connected(request, service.comparisons.compare(saved))
+
+
+@router.get("/comparisons/{key}", response_model=Comparison)
+async def read(key: Key, service: TheService) -> dict[str, Any]:
+    """Read a comparison that anybody made before."""
+    return await service.comparisons.find(key)
+
+
+@router.get("/comparisons/{key}/rows", response_model=ComparisonPage)
+async def rows(
+    key: Key,
+    request: Request,
+    service: TheService,
+    query: Annotated[RowsQuery, Query()],
+) -> dict[str, Any]:
+    """Read a page of its groups; without `order`, the largest difference first."""
+
+    async def work() -> dict[str, Any]:
+        await service.comparisons.recall(key)
+        page = await service.data.comparison.rows(
+            key,
+            query.status,
+            query.offset,
+            query.limit,
+            order=query.order,
+            where=query.where,
+        )
+        return page.to_dict()
+
+    with service.slots.taken():
+        return await while_connected(request, work())
+
+
+@router.get(
+    "/comparisons/{key}/report.html",
+    response_class=Response,
+    responses={200: {"content": {"text/html": {}}}},
+)
+async def report_html(key: Key, request: Request, service: TheService) -> Response:
+    """Read the comparison as one self-contained page."""
+    with service.slots.taken():
+        outcome = await while_connected(request, service.comparisons.report(key))
+    headers = {"Content-Security-Policy": _PAGE_POLICY}
+    return Response(write_html([outcome]), media_type="text/html", headers=headers)
+
+
+def _file(media_type: str) -> dict[int | str, dict[str, object]]:
+    return {200: {"content": {media_type: {}}}}
+
+
+@router.get("/comparisons/{key}/rows.csv", response_class=Response, responses=_file("text/csv"))
+async def rows_csv(key: Key, request: Request, service: TheService, query: Groups) -> Response:
+    """Download the groups as CSV; a text that looks like a formula starts with a `'`."""
+    with service.slots.taken():
+        await while_connected(request, service.comparisons.recall(key))
+        result = service.data.comparison.remembered(key)
+        batches = await while_connected(request, _started(_groups(service, key, query)))
+
+    async def lines() -> AsyncIterator[bytes]:
+        with service.slots.taken():
+            async with aclosing(batches):
+                async for part in write_csv(result, batches):
+                    yield part
+
+    return StreamingResponse(lines(), media_type="text/csv", headers=_attached(key, "csv"))
+
+
+@router.get("/comparisons/{key}/rows.xlsx", response_class=Response, responses=_file(XLSX))
+async def rows_xlsx(key: Key, request: Request, service: TheService, query: Groups) -> Response:
+    """Download the groups as a workbook, with a summary."""
+    file = tempfile.TemporaryFile()  # noqa: SIM115 - closed once it is sent
+    try:
+        with service.slots.taken():
+            await while_connected(request, _write(file, service, key, query))
+    except BaseException:
+        file.close()
+        raise
+    return StreamingResponse(_sent(file), media_type=XLSX, headers=_attached(key, "xlsx"))
+
+
+@router.get(
+    "/comparisons/{key}/report.json", response_class=Response, responses=_file("application/json")
+)
+async def report_json(key: Key, request: Request, service: TheService) -> Response:
+    """Download the comparison as a report for programs."""
+    with service.slots.taken():
+        outcome = await while_connected(request, service.comparisons.report(key))
+    headers = _attached(key, "json")
+    return Response(write_json([outcome]), media_type="application/json", headers=headers)
+
+
+def _groups(service: Service, key: str, query: GroupsQuery) -> Batches:
+    return service.data.comparison.all_rows(key, query.status, order=query.order, where=query.where)
+
+
+async def _started(batches: Batches) -> Batches:
+    """The same batches; errors in the query are raised here, before the answer begins."""
+    first = await anext(batches, ())
+
+    async def whole() -> Batches:
+        async with aclosing(batches):
+            yield first
+            async for batch in batches:
+                yield batch
+
+    return whole()
+
+
+async def _write(file: IO[bytes], service: Service, key: str, query: GroupsQuery) -> None:
+    await service.comparisons.recall(key)
+    async with aclosing(_groups(service, key, query)) as batches:
+        await write_xlsx(file, service.data.comparison.remembered(key), batches)
+    file.seek(0)
+
+
+def _sent(file: IO[bytes]) -> Generator[bytes]:
+    with file:
+        while part := file.read(_CHUNK):
+            yield part
+
+
+def _attached(key: str, suffix: str) -> dict[str, str]:
+    return {"Content-Disposition": f'attachment; filename="comparison-{key[:12]}.{suffix}"'}

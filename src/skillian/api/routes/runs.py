@@ -1,0 +1,41 @@
+"""Runs: comparisons in the background and turns, their progress and their end."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Query
+
+from skillian.api.routes.sessions import Offset
+from skillian.api.schemas import RunInfo, RunPage
+from skillian.api.service import TheOwner, TheService
+
+MAX_LIMIT = 200
+
+RunId = Annotated[str, Path(max_length=200, description="The end of the `Location` of a 202.")]
+
+router = APIRouter(prefix="/runs", tags=["runs"])
+
+
+@router.get("", response_model=RunPage)
+async def list_runs(
+    service: TheService,
+    owner: TheOwner,
+    offset: Offset = 0,
+    limit: Annotated[int, Query(ge=1, le=MAX_LIMIT)] = 50,
+) -> dict[str, Any]:
+    """List the comparisons and turns that are not over, or ended within the last hour."""
+    runs = await service.runs.list(owner, offset, limit)
+    return {"runs": runs, "offset": offset, "limit": limit}
+
+
+@router.get("/{run_id}", response_model=RunInfo)
+async def read(run_id: RunId, service: TheService, owner: TheOwner) -> dict[str, Any]:
+    """Read a run; a comparison that is `completed` has a `cache_key`."""
+    return await service.runs.get(owner, run_id)
+
+
+@router.post("/{run_id}/cancel", status_code=204)
+async def cancel(run_id: RunId, service: TheService, owner: TheOwner) -> None:
+    """End a run, whichever process works on it; it stops within seconds."""
+    await service.runs.cancel(owner, run_id)
