@@ -107,6 +107,7 @@ def read_code_reply(text: str) -> CodeReply:
     text = without_thoughts(text.replace("\r\n", "\n")).strip("\n")
     if _acts(_parse(text)):
         return CodeReply("", text)
+    text = _after_unopened_thought(text)
     unmarked, complaint = None, ""
     for block in islice(_blocks(text), MAX_BLOCKS):
         if block.rest is not None:
@@ -125,6 +126,17 @@ def read_code_reply(text: str) -> CodeReply:
     if unmarked is None:
         raise MalformedReply(complaint or _NO_CODE)
     return unmarked
+
+
+def _after_unopened_thought(text: str) -> str:
+    """The text after a `</think>` whose `<think>` the server had put at the end of the prompt."""
+    draft, tag, answer = text.partition("</think>")
+    if not tag or "<think>" in draft:
+        return text
+    is_open = sum(1 for _ in _FENCE.finditer(draft)) % 2 == 1
+    following = _FENCE.search(answer)
+    is_in_block = is_open and (following is None or not following["info"].strip())
+    return text if is_in_block else answer
 
 
 def _blocks(text: str) -> Iterator[_Block]:

@@ -307,3 +307,13 @@ def test_any_code_comes_back_exactly_from_any_frame(frame: str, code: str) -> No
 @given(CODES)
 def test_any_code_without_a_frame_comes_back_exactly(code: str) -> None:
     assert read_code_reply(code) == CodeReply("", code)
+
+
+@pytest.mark.parametrize("draft", ["Hm.", "Perhaps\n```python\nf()\n```\n?", "Or\n```python\nf("])
+def test_a_draft_whose_opening_tag_was_in_the_prompt_does_not_run(draft: str) -> None:
+    reply = read_code_reply(f"{draft}\n</think>\nSo:\n```python\ng()\n```")
+    assert reply == CodeReply("So:", "g()")
+
+
+def test_a_closing_tag_in_code_is_part_of_the_code() -> None:
+    assert read_code_reply("```python\nprint('</think>')\n```").code == "print('</think>')"
