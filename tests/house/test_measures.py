@@ -70,6 +70,11 @@ def test_no_file_is_longer_than_400_lines() -> None:
     assert {_short(path): _length(path) for path in FILES + TESTS if _length(path) > 400} == {}
 
 
+def test_no_folder_has_more_than_15_modules() -> None:
+    modules = Counter(_short(path.parent) for path in FILES if path.name != "__init__.py")
+    assert {folder: count for folder, count in modules.items() if count > 15} == {}
+
+
 @pytest.mark.parametrize("name", ["base.py", "react.py"])
 def test_the_loop_can_be_read_at_once(name: str) -> None:
     assert _length(ROOT / "src" / "tinyagent" / "agents" / name) < 300
