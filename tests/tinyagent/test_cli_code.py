@@ -34,7 +34,7 @@ async def test_code_its_output_and_its_files_are_shown_beside_the_answer(tmp_pat
     assert (code, out) == (0, "3\n")
     assert "print('three')" in err
     assert "\nthree\n" in err
-    assert "made sum.txt (1 bytes)" in err
+    assert "created sum.txt (1 bytes)" in err
     assert (tmp_path / "made" / "sum.txt").read_text() == "3"
 
 
