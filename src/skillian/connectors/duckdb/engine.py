@@ -1,5 +1,8 @@
 """The DuckDB inside a connector: private, locked down, its statements in threads."""
 
+# Evaluated annotations would keep DuckDB's types alive at exit, which nanobind reports as a leak.
+from __future__ import annotations
+
 import asyncio
 import tempfile
 from collections.abc import AsyncGenerator, Callable, Mapping
