@@ -25,7 +25,8 @@ from durable_effects import Effects
 from durable_fleet import Fleet, Orders
 from durable_model import CampaignModel, task_of
 
-from tinyagent import ModelRequest, ReactAgent, ScriptedModel, scripted_call, tool
+from tinyagent import ReactAgent, ScriptedModel, scripted_call, tool
+from tinyagent.core import ModelRequest
 from tinyagent.core.types import RawToolCall
 from tinyagent.durable import DurableRuns
 

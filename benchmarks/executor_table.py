@@ -21,7 +21,8 @@ from typing import NamedTuple
 from executors import STEP, median_of
 from peer_table import ENVIRONMENTS, HERE, python_of
 
-from tinyagent import ProcessExecutor, SandboxUnavailable, TrustLevel
+from tinyagent import SandboxUnavailable, TrustLevel
+from tinyagent.execution import ProcessExecutor
 from tinyagent.execution.protocol import Executor
 from tinyagent.execution.sandbox.engines import ENGINES
 from tinyagent.execution.sandbox.templates import close_templates

@@ -25,7 +25,7 @@ from pathlib import Path
 
 from pairs import Row
 
-from tinyagent import ProcessExecutor
+from tinyagent.execution import ProcessExecutor
 from tinyagent.execution.sandbox.engines.base import ENVIRONMENT, WORKER_FOLDER
 from tinyagent.execution.sandbox.templates import ALWAYS
 

@@ -18,13 +18,13 @@ from tinyagent import (
     AnthropicModel,
     Model,
     OpenAIModel,
-    OpenAIResponsesModel,
     ReactAgent,
     RunFinished,
     RunResult,
     scripted_call,
     tool,
 )
+from tinyagent.models import OpenAIResponsesModel
 from tinyagent.testing import FAULTS, MockServer, fault
 from tinyagent.testing.apis import Api
 from tinyagent.testing.faults import Mode

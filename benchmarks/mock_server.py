@@ -15,7 +15,8 @@ from typing import Any
 import code_agent_blocks as coding
 from floor import ANSWER
 
-from tinyagent import ModelResponse, RawToolCall, Usage
+from tinyagent import Usage
+from tinyagent.core import ModelResponse, RawToolCall
 from tinyagent.testing import MockServer
 
 FINAL_ANSWER = "final_answer"

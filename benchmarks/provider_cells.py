@@ -23,17 +23,16 @@ from tinyagent import (
     Image,
     Model,
     OpenAIModel,
-    OpenAIResponsesModel,
     ReactAgent,
-    RecordedModel,
     RunFinished,
     RunResult,
     TinyCodeAgent,
     TrustLevel,
-    keep_last_n_steps,
     tool,
 )
 from tinyagent.durable import RunRecord
+from tinyagent.memory import keep_last_n_steps
+from tinyagent.models import OpenAIResponsesModel, RecordedModel
 from tinyagent.testing import Call, Output, StrictServer
 
 Kind = Literal["native", "structured", "parsed", "code"]

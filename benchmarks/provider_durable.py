@@ -16,7 +16,8 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tinyagent import Model, ModelDelta, ModelRequest, ModelResponse
+from tinyagent import Model
+from tinyagent.core import ModelDelta, ModelRequest, ModelResponse
 from tinyagent.durable import DurableRuns, RunRecord
 from tinyagent.durable.queues import QueueOptions
 

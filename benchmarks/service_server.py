@@ -17,7 +17,8 @@ from fastapi import FastAPI, Request
 from skillian.api.server import Server, listen
 from skillian.app import create_app
 from skillian.settings import Settings
-from tinyagent import ModelDelta, ModelRequest, ModelResponse, Usage, scripted_call
+from tinyagent import Usage, scripted_call
+from tinyagent.core import ModelDelta, ModelRequest, ModelResponse
 
 WORDS = 400
 WORD_SECONDS = 0.02

@@ -2,15 +2,8 @@
 
 import asyncio
 
-from tinyagent import (
-    ModelRequest,
-    RawToolCall,
-    ReactAgent,
-    ScriptedModel,
-    TinyCodeAgent,
-    scripted_call,
-    tool,
-)
+from tinyagent import ReactAgent, ScriptedModel, TinyCodeAgent, scripted_call, tool
+from tinyagent.core import ModelRequest, RawToolCall
 
 PEOPLE = {"Lisbon": 545_000, "Porto": 232_000}
 

@@ -5,7 +5,8 @@ A step that fails badly loses only itself; `rewind` goes back behind steps that 
 
 import asyncio
 
-from tinyagent import ExecutionLimits, ProcessExecutor
+from tinyagent import ExecutionLimits
+from tinyagent.execution import ProcessExecutor
 
 
 async def main() -> None:

@@ -7,15 +7,9 @@ from collections.abc import Callable
 import floor
 from code_agent_blocks import STEPS
 
-from tinyagent import (
-    Executor,
-    ModelRequest,
-    ModelResponse,
-    OpenAIModel,
-    ProcessExecutor,
-    TinyCodeAgent,
-    tool,
-)
+from tinyagent import Executor, OpenAIModel, TinyCodeAgent, tool
+from tinyagent.core import ModelRequest, ModelResponse
+from tinyagent.execution import ProcessExecutor
 
 EXECUTORS: dict[str, Callable[[], Executor]] = {
     "isolated": ProcessExecutor,

@@ -6,6 +6,8 @@ from pathlib import Path
 
 from tinyagent.core.logs import logger
 
+__all__ = ["CODE_SYSTEM", "REACT_SYSTEM", "get_prompt_fallback"]
+
 SUFFIXES = (".txt", ".md", ".prompt")
 
 REACT_SYSTEM = """\

@@ -8,18 +8,9 @@ from typing import Any
 
 import pytest
 
-from tinyagent import (
-    Event,
-    ModelResponded,
-    OpenAIModel,
-    ReactAgent,
-    RecordedModel,
-    RecordingMismatch,
-    RunFinished,
-    TextDelta,
-    ToolFinished,
-    tool,
-)
+from tinyagent import Event, OpenAIModel, ReactAgent, RunFinished, TextDelta, ToolFinished, tool
+from tinyagent.core import ModelResponded, RecordingMismatch
+from tinyagent.models import RecordedModel
 
 PEOPLE = 545_123
 TASK = "How many people live in Lisbon?"

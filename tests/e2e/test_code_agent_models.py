@@ -16,14 +16,8 @@ import pytest
 from tests.support.code_tasks import TASKS, CodeTask, write_files
 from tests.support.coding import seconds
 
-from tinyagent import (
-    Model,
-    OpenAIModel,
-    RecordedModel,
-    TinyAgentError,
-    TinyCodeAgent,
-    get_executor,
-)
+from tinyagent import Model, OpenAIModel, TinyAgentError, TinyCodeAgent, get_executor
+from tinyagent.models import RecordedModel
 
 pytestmark = pytest.mark.campaign
 

@@ -17,7 +17,8 @@ from pydantic import TypeAdapter
 from tests.support.serving import Serving, serving
 
 from skillian.demo.ledger import write_demo
-from tinyagent import ModelResponse, Usage, scripted_call
+from tinyagent import Usage, scripted_call
+from tinyagent.core import ModelResponse
 from tinyagent.testing import MockServer
 
 KEY = "key-of-the-doors-0123456789"

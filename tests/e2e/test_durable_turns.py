@@ -20,7 +20,7 @@ from tests.support.postgres import Database
 from tests.support.serving import COMMAND, Serving, serving
 
 from skillian.demo.ledger import write_demo
-from tinyagent import RawToolCall
+from tinyagent.core import RawToolCall
 
 SECONDS = 60
 QUESTION = "Count once, please"

@@ -14,8 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from tinyagent import Model, OpenAIModel, ReactAgent, RecordedModel, tool
+from tinyagent import Model, OpenAIModel, ReactAgent, tool
 from tinyagent.core.types import ModelRequest
+from tinyagent.models import RecordedModel
 from tinyagent.models.recording import read_recording
 from tinyagent.models.wire.chat_request import encode_request
 

@@ -13,17 +13,8 @@ from pathlib import Path
 import pytest
 from openai import AsyncOpenAI
 
-from tinyagent import (
-    Event,
-    ModelConnectionError,
-    ModelRefused,
-    ModelResponded,
-    OpenAIModel,
-    ReactAgent,
-    RunFinished,
-    RunResult,
-    TextDelta,
-)
+from tinyagent import Event, OpenAIModel, ReactAgent, RunFinished, RunResult, TextDelta
+from tinyagent.core import ModelConnectionError, ModelRefused, ModelResponded
 
 pytestmark = [pytest.mark.llm, pytest.mark.timeout(180)]
 

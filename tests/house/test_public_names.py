@@ -1,187 +1,103 @@
-"""The names that programs may rely on."""
+"""The names that programs may rely on, where they are, and how stable they are."""
 
 from __future__ import annotations
 
 import ast
 import inspect
+import re
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 import tinyagent
 
-NAMES = [
-    "ActionStep",
-    "AgentMemory",
-    "AnthropicModel",
-    "Approval",
-    "Artifact",
-    "ArtifactError",
-    "BaseAgent",
-    "CallerError",
-    "CodeFinished",
-    "CodeStarted",
-    "ConfigurationError",
-    "Cost",
-    "Decision",
-    "Document",
-    "Event",
-    "ExecutionError",
-    "ExecutionLimits",
-    "ExecutionResult",
-    "ExecutionTimeout",
-    "Executor",
-    "FallbackModel",
-    "FinalAnswer",
-    "Finalizer",
-    "Guarantee",
-    "Image",
-    "InvalidFinalAnswer",
-    "MalformedReply",
-    "Memory",
-    "MemoryItem",
-    "MemoryManager",
-    "Message",
-    "MessageGroup",
-    "Middleware",
-    "Model",
-    "ModelAuthenticationError",
-    "ModelConnectionError",
-    "ModelContextTooLong",
-    "ModelDelta",
-    "ModelError",
-    "ModelFormatRefused",
-    "ModelMayRetry",
-    "ModelRateLimited",
-    "ModelRefused",
-    "ModelReplyError",
-    "ModelRequest",
-    "ModelRequested",
-    "ModelResponded",
-    "ModelResponse",
-    "ModelServerError",
-    "ModelTimeout",
-    "ModelUse",
-    "MultipleFinalAnswers",
-    "NativeToolAdapter",
-    "NoProgress",
-    "Opaque",
-    "OpenAIModel",
-    "OpenAIResponsesModel",
-    "OpenAIStructuredAdapter",
-    "OutputDelta",
-    "ParsedAdapter",
-    "ProcessExecutor",
-    "RawToolCall",
-    "ReactAgent",
-    "ReactStep",
-    "Reasoning",
-    "RecordedModel",
-    "RecordingMismatch",
-    "ReplyRejected",
-    "RequestFormat",
-    "RunContext",
-    "RunControl",
-    "RunEnded",
-    "RunFinished",
-    "RunResult",
-    "RunStarted",
-    "SandboxUnavailable",
-    "ScratchpadStep",
-    "ScriptedModel",
-    "Signal",
-    "SignalGiven",
-    "SignalType",
-    "SteeringMiddleware",
-    "Step",
-    "StepFinished",
-    "StepLimitReached",
-    "StepStarted",
-    "Strategy",
-    "SystemPromptStep",
-    "TaskStep",
-    "Text",
-    "TextDelta",
-    "TinyAgentError",
-    "TinyCodeAgent",
-    "TokenEstimate",
-    "Tool",
-    "ToolArgumentsError",
-    "ToolCall",
-    "ToolCallingAdapter",
-    "ToolDefinitionError",
-    "ToolFinished",
-    "ToolRegistry",
-    "ToolResult",
-    "ToolRetry",
-    "ToolServerError",
-    "ToolStarted",
-    "Tracing",
-    "TrustLevel",
-    "UnknownToolError",
-    "Unrestored",
-    "Usage",
-    "UsageLimitReached",
-    "UsageLimits",
-    "ValidatedAdapter",
-    "collect_signals",
-    "commit",
-    "explore",
-    "get_adapter",
-    "get_executor",
-    "get_model",
-    "get_prompt_fallback",
-    "get_registry",
-    "keep_last_n_steps",
-    "keep_system_and_recent",
-    "no_pruning",
-    "prune_old_observations",
-    "remembered",
-    "scripted_call",
-    "set_signal_collector",
-    "step_from_dict",
-    "summarize",
-    "token_budget",
-    "tool",
-    "uncertain",
-]
+STABILITY = Path(__file__).parents[2] / "docs" / "stability.md"
+ROOMS = ["adapters", "agents", "core", "execution", "memory", "middleware", "models", "tools"]
+MODULES = ["tinyagent", *(f"tinyagent.{room}" for room in ROOMS)]
+PUBLIC = [*MODULES, "tinyagent.prompts", "tinyagent.durable", "tinyagent.mcp", "tinyagent.testing"]
+_ROW = re.compile(r"\| `(tinyagent[.\w]*)` \| (stable|provisional) \| (.+) \|")
 
 
-def test_the_exported_names_are_these() -> None:
-    assert tinyagent.__all__ == NAMES
+def _table() -> dict[str, dict[str, str]]:
+    """The stage of each name, by module, as docs/stability.md says."""
+    table: dict[str, dict[str, str]] = {}
+    for module, stage, names in _ROW.findall(STABILITY.read_text(encoding="utf-8")):
+        for name in re.findall(r"`(\w+)`", names):
+            assert name not in table.setdefault(module, {}), f"{module}.{name} is listed twice"
+            table[module][name] = stage
+    return table
 
 
-def test_type_checkers_read_the_names_that_python_loads() -> None:
-    tree = ast.parse(Path(tinyagent.__file__).read_text(encoding="utf-8"))
-    read = {
-        alias.name: node.module
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tinyagent.")
+def _imports(module: ModuleType) -> dict[str, str]:
+    """Where type checkers find the names of a package: its imports for them."""
+    tree = ast.parse(Path(str(module.__file__)).read_text(encoding="utf-8"))
+    checked = next(node for node in tree.body if isinstance(node, ast.If))
+    return {
+        alias.name: str(node.module)
+        for node in checked.body
+        if isinstance(node, ast.ImportFrom)
         for alias in node.names
     }
-    assert read == vars(tinyagent)["_MODULES"]
-    assert sorted(read) == NAMES
-    assert set(NAMES) <= set(dir(tinyagent))
 
 
-def test_a_name_that_is_not_there_is_said_to_be_missing() -> None:
-    with pytest.raises(AttributeError, match="module 'tinyagent' has no attribute 'Nothing'"):
-        _ = tinyagent.Nothing  # type: ignore[attr-defined]
+def test_the_table_lists_exactly_the_public_names() -> None:
+    table = _table()
+    assert sorted(table) == sorted(PUBLIC)
+    for module in PUBLIC:
+        assert sorted(table[module]) == sorted(import_module(module).__all__), module
 
 
-def test_the_names_are_sorted_and_there() -> None:
-    assert sorted(NAMES) == NAMES
-    assert len(set(NAMES)) == len(NAMES)
+def test_a_name_has_the_same_stage_wherever_it_is() -> None:
+    stages: dict[str, set[str]] = {}
+    for names in _table().values():
+        for name, stage in names.items():
+            stages.setdefault(name, set()).add(stage)
+    assert {name for name, several in stages.items() if len(several) > 1} == set()
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "Event"])
-def test_each_name_says_what_it_is(name: str) -> None:
-    item = getattr(tinyagent, name)
+def test_the_names_of_the_first_week_are_few() -> None:
+    assert len(tinyagent.__all__) <= 60
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_type_checkers_read_the_names_that_python_loads(name: str) -> None:
+    module = import_module(name)
+    imports = _imports(module)
+    assert sorted(imports) == module.__all__
+    for public, place in imports.items():
+        assert getattr(module, public) is getattr(import_module(place), public)
+    assert set(module.__all__) <= set(dir(module))
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_a_name_that_does_not_exist_is_an_attribute_error(name: str) -> None:
+    with pytest.raises(AttributeError, match=f"module '{name}' has no attribute 'Nothing'"):
+        _ = import_module(name).Nothing
+
+
+def test_the_version_is_that_of_the_distribution() -> None:
+    assert re.fullmatch(r"\d+\.\d+\.\d+", tinyagent.__version__)
+
+
+PLACES = [(module, name) for module, names in _table().items() for name in names]
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [place for place in PLACES if place[0] not in {"tinyagent", "tinyagent.prompts"}],
+)
+def test_each_name_has_a_docstring(module: str, name: str) -> None:
+    item = getattr(import_module(module), name)
+    if not (inspect.isclass(item) or inspect.isroutine(item)):
+        return  # a type alias or a table
     doc = inspect.getdoc(item)
     assert doc, f"{name} has no docstring"
     assert doc != inspect.getdoc(type(item))
     assert not doc.startswith(f"{name}("), f"{name} has only the docstring that dataclass makes up"
 
 
-def test_the_package_says_what_it_is() -> None:
-    assert tinyagent.__doc__
+@pytest.mark.parametrize("name", PUBLIC)
+def test_each_module_says_what_it_is(name: str) -> None:
+    assert import_module(name).__doc__

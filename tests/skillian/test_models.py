@@ -8,7 +8,8 @@ from tests.support.messages_server import MessagesServer
 from skillian.models import make_model, ollama_url
 from skillian.offline.planner import OfflinePlanner
 from skillian.offline.vocabulary import Vocabulary
-from tinyagent import ConfigurationError, Message, ModelRequest, ModelResponse
+from tinyagent import ConfigurationError, Message
+from tinyagent.core import ModelRequest, ModelResponse
 from tinyagent.testing import MockServer
 
 REQUEST = ModelRequest([Message("user", "hello")])

@@ -13,7 +13,8 @@ from typing import Any
 
 from tests.support.coding import block
 
-from tinyagent import ModelRequest, ScriptedModel
+from tinyagent import ScriptedModel
+from tinyagent.core import ModelRequest
 from tinyagent.core.types import RawToolCall
 from tinyagent.durable import DurableRuns
 from tinyagent.durable.queues import QueueOptions

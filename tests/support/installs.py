@@ -87,7 +87,8 @@ OpenAIModel("any", client=openai.AsyncOpenAI(api_key="none"))
 """,
     "otel": "from tinyagent import Tracing; Tracing()",
     "prices": """
-from tinyagent import ModelResponse, ReactAgent, ScriptedModel, Usage
+from tinyagent import ReactAgent, ScriptedModel, Usage
+from tinyagent.core import ModelResponse
 reply = ModelResponse("Hello.", usage=Usage(1, 1000, 10), model="gpt-4.1", provider="openai")
 assert ReactAgent(ScriptedModel([reply]), []).run_sync("hi").cost.usd > 0
 """,

@@ -21,10 +21,10 @@ from tinyagent import (
     Image,
     Model,
     ReactAgent,
-    Reasoning,
     RunResult,
     TinyAgentError,
 )
+from tinyagent.core import Reasoning
 from tinyagent.core.cost import Cost
 from tinyagent.core.messages import Task
 from tinyagent.models.base import get_model

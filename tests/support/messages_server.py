@@ -12,7 +12,7 @@ from typing import Any, Literal, Self
 
 from aiohttp import web
 
-from tinyagent import ModelResponse
+from tinyagent.core import ModelResponse
 
 _KNOWN = {
     "model",

@@ -12,7 +12,8 @@ from typing import Any
 from tests.support.serving import UNCOUNTED
 from tests.support.waits import until
 
-from tinyagent import ModelResponse, RawToolCall, Usage
+from tinyagent import Usage
+from tinyagent.core import ModelResponse, RawToolCall
 from tinyagent.testing.completions import completion_json, completion_sse
 
 HERE = "\N{DOUBLE VERTICAL BAR}"

@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tinyagent import ModelResponse, RawToolCall, Usage
+from tinyagent import Usage
+from tinyagent.core import ModelResponse, RawToolCall
 from tinyagent.testing import MockServer, Output, StrictServer, error_reply, json_reply
 from tinyagent.testing.completions import completion_json, completion_sse
 from tinyagent.testing.http import Reply, Request

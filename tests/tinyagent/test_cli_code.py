@@ -7,7 +7,7 @@ import os
 import sys
 from pathlib import Path
 
-from tinyagent import ModelResponse
+from tinyagent.core import ModelResponse
 from tinyagent.testing import MockServer
 
 WRITES = ModelResponse(

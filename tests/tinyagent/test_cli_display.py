@@ -14,7 +14,6 @@ from tinyagent import (
     CodeFinished,
     CodeStarted,
     Event,
-    ExecutionResult,
     OutputDelta,
     RunFinished,
     ScriptedModel,
@@ -23,6 +22,7 @@ from tinyagent import (
     TinyCodeAgent,
 )
 from tinyagent.cli.display import Display
+from tinyagent.core import ExecutionResult
 
 REPLIES = [
     block("print('one')\nexplore('a way')\nprint('two', end='')", "I look."),

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tinyagent import get_prompt_fallback
+from tinyagent.prompts import get_prompt_fallback
 
 
 @pytest.mark.parametrize("suffix", [".txt", ".md", ".prompt"])

@@ -15,9 +15,6 @@ from tinyagent import (
     Memory,
     Middleware,
     Model,
-    ModelDelta,
-    ModelRequest,
-    ModelResponse,
     ReactAgent,
     RunContext,
     RunFinished,
@@ -30,6 +27,7 @@ from tinyagent import (
     scripted_call,
     tool,
 )
+from tinyagent.core import ModelDelta, ModelRequest, ModelResponse
 
 
 @dataclass

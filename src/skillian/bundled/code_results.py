@@ -9,7 +9,8 @@ from typing import Any, cast
 from cachetools import TTLCache
 
 from skillian.data.for_models import brief_value
-from tinyagent import Artifact, ExecutionResult
+from tinyagent import Artifact
+from tinyagent.core import ExecutionResult
 
 MOST_TABLES = 3
 MOST_ROWS = 50

@@ -10,7 +10,8 @@ from secrets import token_hex
 from time import monotonic
 
 from skillian.errors import UnavailableError
-from tinyagent import ExecutionLimits, ProcessExecutor
+from tinyagent import ExecutionLimits
+from tinyagent.execution import ProcessExecutor
 
 MOST_OPEN = 8
 IDLE_SECONDS = 600.0

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from skillian.skills.skill import session_id
-from tinyagent import Approval, Decision, Middleware, RunControl, ToolCall
+from tinyagent import Approval, Decision, Middleware, ToolCall
+from tinyagent.core import RunControl
 
 APPROVAL_SECONDS = 1800.0
 

@@ -19,15 +19,8 @@ from skillian.offline.grounding import Grounding, ground
 from skillian.offline.periods import month_of, named_months
 from skillian.offline.vocabulary import Vocabulary
 from skillian.offline.words import split
-from tinyagent import (
-    Message,
-    Middleware,
-    ModelRequest,
-    ModelResponse,
-    RunContext,
-    ToolCall,
-    ToolResult,
-)
+from tinyagent import Message, Middleware, RunContext, ToolCall, ToolResult
+from tinyagent.core import ModelRequest, ModelResponse
 
 _PAIR = 2
 

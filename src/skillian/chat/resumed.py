@@ -10,7 +10,8 @@ from typing import Any
 from skillian.chat.approvals import ApprovalGiven, ApprovalWanted
 from skillian.chat.turn_events import AgentEvent, TurnRecord
 from skillian.storage import Draft, TurnEvent
-from tinyagent import ModelResponded, TextDelta, ToolCall, ToolFinished, ToolStarted
+from tinyagent import TextDelta, ToolCall, ToolFinished, ToolStarted
+from tinyagent.core import ModelResponded
 
 
 @dataclass

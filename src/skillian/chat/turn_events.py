@@ -17,13 +17,9 @@ from tinyagent import (
     CodeStarted,
     Event,
     Message,
-    ModelRequested,
-    ModelResponded,
-    ModelResponse,
     OutputDelta,
     RunFinished,
     RunResult,
-    SignalGiven,
     StepFinished,
     TextDelta,
     ToolCall,
@@ -31,8 +27,8 @@ from tinyagent import (
     ToolResult,
     ToolStarted,
     Usage,
-    remembered,
 )
+from tinyagent.core import ModelRequested, ModelResponded, ModelResponse, SignalGiven, remembered
 
 MAX_RESULT_CHARACTERS = 20_000
 """How much of a tool result later turns read; the same as within a turn."""

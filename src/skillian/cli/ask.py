@@ -60,7 +60,8 @@ async def answer_question(question: str, settings: Settings, *, quiet: bool = Fa
     from skillian.chat.agent import respond
     from skillian.chat.opening import open_agent
     from skillian.offline.planner import NOT_UNDERSTOOD, TOOL_FAILED
-    from tinyagent import ModelResponded, RunFinished
+    from tinyagent import RunFinished
+    from tinyagent.core import ModelResponded
 
     async with open_agent(settings.sources, settings.model, settings.skills) as agent:
         if not quiet:

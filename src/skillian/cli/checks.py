@@ -17,15 +17,9 @@ from skillian.offline.vocabulary import Vocabulary
 from skillian.settings import Settings
 from skillian.skills.discovery import find_skills
 from skillian.skills.front_matter import FILE, read_skill_file
-from tinyagent import (
-    Message,
-    ModelAuthenticationError,
-    ModelConnectionError,
-    ModelRequest,
-    ProcessExecutor,
-    SandboxUnavailable,
-    TinyAgentError,
-)
+from tinyagent import Message, SandboxUnavailable, TinyAgentError
+from tinyagent.core import ModelAuthenticationError, ModelConnectionError, ModelRequest
+from tinyagent.execution import ProcessExecutor
 
 MODEL_SECONDS = 60.0
 OWNER = "skillian doctor"

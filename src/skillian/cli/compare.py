@@ -39,6 +39,19 @@ def _limit_option(help_text: str) -> Any:
     return typer.Option(help=help_text, parser=_limit, metavar="NUMBER", rich_help_panel="Limits")
 
 
+_Measures = Annotated[list[str] | None, typer.Option(help="A measure to compare; repeatable.")]
+_Dimensions = Annotated[list[str] | None, typer.Option(help="A dimension to group by; repeatable.")]
+_Filters = Annotated[
+    list[str] | None,
+    typer.Option(help="A filter dimension=value; repeat for several values of a dimension."),
+]
+_Format = Annotated[
+    Format | None,
+    typer.Option("--format", help="Default: by the suffix of OUTPUT, otherwise a table."),
+]
+_FailOn = Annotated[FailOn | None, typer.Option(help="The mildest class that counts as a finding.")]
+
+
 def compare(  # noqa: PLR0913 - the options of a command are its arguments
     source_a: Annotated[
         str, typer.Argument(metavar="A", help="The baseline: a source, a file, or a saved .yaml.")
@@ -46,16 +59,9 @@ def compare(  # noqa: PLR0913 - the options of a command are its arguments
     source_b: Annotated[
         str | None, typer.Argument(metavar="B", help="The source or file to compare with A.")
     ] = None,
-    measure: Annotated[
-        list[str] | None, typer.Option(help="A measure to compare; repeatable.")
-    ] = None,
-    by: Annotated[
-        list[str] | None, typer.Option(help="A dimension to group by; repeatable.")
-    ] = None,
-    where: Annotated[
-        list[str] | None,
-        typer.Option(help="A filter dimension=value; repeat for several values of a dimension."),
-    ] = None,
+    measure: _Measures = None,
+    by: _Dimensions = None,
+    where: _Filters = None,
     *,
     match_absolute: Annotated[
         Decimal | None, _limit_option("The largest difference of a match.")
@@ -69,14 +75,9 @@ def compare(  # noqa: PLR0913 - the options of a command are its arguments
     minor_percent: Annotated[
         Decimal | None, _limit_option("The same in percent of A; if both are set, both apply.")
     ] = None,
-    form: Annotated[
-        Format | None,
-        typer.Option("--format", help="Default: by the suffix of OUTPUT, otherwise a table."),
-    ] = None,
+    form: _Format = None,
     output: Annotated[Path | None, typer.Option(help="Write the report to this file.")] = None,
-    fail_on: Annotated[
-        FailOn | None, typer.Option(help="The mildest class that counts as a finding.")
-    ] = None,
+    fail_on: _FailOn = None,
     top: Annotated[
         int, typer.Option(min=1, max=MAX_PAGE, help="How many of the largest differences to list.")
     ] = TOP,

@@ -17,7 +17,8 @@ from skillian.offline.plans import Plan, PlannedCall, is_like, plan, wants_more
 from skillian.offline.spoken import plan_spoken
 from skillian.offline.vocabulary import Vocabulary
 from skillian.offline.wording import word_help, word_result
-from tinyagent import Message, ModelDelta, ModelRequest, ModelResponse, RawToolCall, Usage
+from tinyagent import Message, Usage
+from tinyagent.core import ModelDelta, ModelRequest, ModelResponse, RawToolCall
 
 NAME = "offline planner, no language model"
 NOT_UNDERSTOOD = "not_understood"

@@ -125,4 +125,6 @@ def imports_at(level: TrustLevel, extra: Iterable[str]) -> frozenset[str]:
             "extra_imports=\"*\" would undo trust level 'local': name the modules, or use"
             " TrustLevel.ISOLATED"
         )
+    if "pandas" in names:
+        names |= {"numpy"}  # its parts in C import it on behalf of the code
     return LOCAL_IMPORTS | names

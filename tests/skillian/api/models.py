@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator
 
-from tinyagent import ModelDelta, ModelRequest, ModelResponse, ScriptedModel
+from tinyagent import ScriptedModel
+from tinyagent.core import ModelDelta, ModelRequest, ModelResponse
 
 
 class HeldModel(ScriptedModel):

@@ -14,7 +14,8 @@ from skillian.bundled.code_results import (
     ArtifactCache,
     read_result,
 )
-from tinyagent import Artifact, ExecutionResult
+from tinyagent import Artifact
+from tinyagent.core import ExecutionResult
 
 FRAME = pd.DataFrame({"key": ["a", None], "n": [1.5, float("nan")], "d": [Decimal("1.10"), None]})
 

@@ -22,7 +22,8 @@ from skillian.data.services import DataServices
 from skillian.demo.ledger import write_demo
 from skillian.skills.registry import SkillRegistry
 from skillian.skills.skill import in_session
-from tinyagent import ProcessExecutor, ScriptedModel, scripted_call
+from tinyagent import ScriptedModel, scripted_call
+from tinyagent.execution import ProcessExecutor
 
 HUGE = 2**60 + 1
 LONG = Decimal("12345678901234567890.1234567891")

@@ -15,7 +15,8 @@ from skillian.data.services import DataServices
 from skillian.demo.ledger import write_demo
 from skillian.skills.loader import BUNDLED, load_skill
 from skillian.skills.registry import SkillRegistry
-from tinyagent import ModelServerError, ScriptedModel, scripted_call
+from tinyagent import ScriptedModel, scripted_call
+from tinyagent.core import ModelServerError
 
 QUESTION = "Compare amounts between fi_reporting and bpc_reporting for company 1001"
 

@@ -16,7 +16,8 @@ from skillian.chat.opening import load_skills, open_agent, read_vocabulary
 from skillian.data.declare.sources import SourceRegistry
 from skillian.data.services import DataServices
 from skillian.demo.ledger import write_demo
-from tinyagent import ModelRequest, RawToolCall, ScriptedModel, scripted_call
+from tinyagent import ScriptedModel, scripted_call
+from tinyagent.core import ModelRequest, RawToolCall
 
 QUESTIONS = (
     "Compare amounts between fi_reports and bpc",

@@ -17,7 +17,8 @@ from skillian.data.services import DataServices
 from skillian.demo.ledger import write_demo
 from skillian.offline.vocabulary import Vocabulary
 from skillian.skills.registry import SkillRegistry
-from tinyagent import ModelRequest, RawToolCall, ScriptedModel, scripted_call
+from tinyagent import ScriptedModel, scripted_call
+from tinyagent.core import ModelRequest, RawToolCall
 
 Opened = tuple[SkillRegistry, Vocabulary]
 BOTH: dict[str, Any] = {

@@ -10,18 +10,9 @@ from tests.skillian.chat.turn_agents import echo, local_turns
 
 from skillian.chat.conversation import MAX_PARTS_CHARACTERS, Conversation, as_stored
 from skillian.storage import SessionStore
-from tinyagent import (
-    AnthropicModel,
-    Event,
-    Message,
-    Model,
-    Opaque,
-    OpenAIModel,
-    OpenAIResponsesModel,
-    ReactAgent,
-    Reasoning,
-    Text,
-)
+from tinyagent import AnthropicModel, Event, Message, Model, OpenAIModel, ReactAgent, Text
+from tinyagent.core import Opaque, Reasoning
+from tinyagent.models import OpenAIResponsesModel
 from tinyagent.testing import Call, Output, StrictServer
 
 NAMES = {

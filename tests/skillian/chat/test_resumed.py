@@ -8,8 +8,6 @@ from skillian.chat.turn_events import AgentEvent, TurnRecord
 from skillian.storage import Draft, TurnEvent
 from tinyagent import (
     CodeStarted,
-    ModelResponded,
-    ModelResponse,
     OutputDelta,
     StepFinished,
     TextDelta,
@@ -18,6 +16,7 @@ from tinyagent import (
     ToolResult,
     ToolStarted,
 )
+from tinyagent.core import ModelResponded, ModelResponse
 
 
 def call(call_id: str, tool: str = "look") -> ToolCall:

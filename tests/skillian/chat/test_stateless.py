@@ -10,7 +10,8 @@ from skillian.chat.conversation import Conversation
 from skillian.chat.stateless import StatelessTurn
 from skillian.chat.turns import FAILED
 from skillian.storage import Draft, SessionStore
-from tinyagent import ModelServerError, tool
+from tinyagent import tool
+from tinyagent.core import ModelServerError
 
 
 async def all_of(turn: StatelessTurn) -> list[Draft]:

@@ -8,20 +8,22 @@ from skillian.storage import Draft
 from tinyagent import (
     CodeFinished,
     CodeStarted,
-    ExecutionResult,
-    ModelResponded,
-    ModelResponse,
     OutputDelta,
-    RawToolCall,
-    Signal,
-    SignalGiven,
-    SignalType,
     StepFinished,
     TextDelta,
     ToolCall,
     ToolFinished,
     ToolResult,
     ToolStarted,
+)
+from tinyagent.core import (
+    ExecutionResult,
+    ModelResponded,
+    ModelResponse,
+    RawToolCall,
+    Signal,
+    SignalGiven,
+    SignalType,
 )
 
 CALL = ToolCall("1", "look", {"a": 1})

@@ -27,7 +27,8 @@ from skillian.storage import (
     open_store,
 )
 from skillian.storage.records import MAX_BYTES
-from tinyagent import Event, ModelServerError, scripted_call, tool
+from tinyagent import Event, scripted_call, tool
+from tinyagent.core import ModelServerError
 
 PROGRAM = Path(__file__).with_name("turn_process.py")
 ROOT = Path(__file__).parents[3]

@@ -9,15 +9,8 @@ from typing import Any
 from skillian.chat.conversation import Conversation
 from skillian.chat.turns import LocalTurns, StreamingAgent, TurnWork
 from skillian.storage import SessionStore
-from tinyagent import (
-    Event,
-    ModelRequest,
-    RawToolCall,
-    ReactAgent,
-    ScriptedModel,
-    scripted_call,
-    tool,
-)
+from tinyagent import Event, ReactAgent, ScriptedModel, scripted_call, tool
+from tinyagent.core import ModelRequest, RawToolCall
 
 
 @tool

@@ -11,7 +11,8 @@ from typing import Any
 from tests.skillian.offline.catalogues import CATALOGUES, before
 
 from skillian.offline.planner import OfflinePlanner
-from tinyagent import Message, ModelRequest
+from tinyagent import Message
+from tinyagent.core import ModelRequest
 
 QUESTIONS = Path(__file__).parent / "questions"
 

@@ -7,7 +7,8 @@ import pytest
 
 from skillian.offline.planner import NAME, OfflinePlanner
 from skillian.offline.vocabulary import DimensionWords, SourceWords, Vocabulary
-from tinyagent import Memory, ModelDelta, ModelRequest, ModelResponse, ToolCall
+from tinyagent import Memory, ToolCall
+from tinyagent.core import ModelDelta, ModelRequest, ModelResponse
 
 WORDS = SourceWords(
     {"amount": (), "documents": ()},

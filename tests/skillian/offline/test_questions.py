@@ -13,7 +13,8 @@ from tests.skillian.offline.asking import Question, asked, questions
 from tests.skillian.offline.catalogues import CATALOGUES, before
 
 from skillian.offline.planner import OfflinePlanner
-from tinyagent import Message, ModelRequest
+from tinyagent import Message
+from tinyagent.core import ModelRequest
 
 OWN = [question for name in CATALOGUES for question in questions(name)]
 REFUSED = questions("refused")

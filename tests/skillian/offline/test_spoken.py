@@ -12,7 +12,8 @@ from skillian.offline.planner import OfflinePlanner
 from skillian.offline.plans import NotUnderstood, PlannedCall
 from skillian.offline.spoken import plan_spoken
 from skillian.offline.vocabulary import DimensionWords, SourceWords, ToolWords, Vocabulary
-from tinyagent import Memory, ModelRequest
+from tinyagent import Memory
+from tinyagent.core import ModelRequest
 
 
 class Rate(StrEnum):

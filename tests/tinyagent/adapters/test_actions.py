@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, create_model
 
-from tinyagent import MalformedReply, Message, Tool, ToolCall
+from tinyagent import Message, Tool, ToolCall
 from tinyagent.adapters.structured import (
     action_schema,
     answer_text,
@@ -14,6 +14,7 @@ from tinyagent.adapters.structured import (
     describe_tools,
     read_action,
 )
+from tinyagent.core import MalformedReply
 
 
 def add(a: int, b: int = 0) -> int:

@@ -9,8 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tinyagent import MalformedReply, ModelResponse, RawToolCall, Tool, get_adapter
+from tinyagent import Tool
+from tinyagent.adapters import get_adapter
 from tinyagent.adapters.choose import ToolCallingMode
+from tinyagent.core import MalformedReply, ModelResponse, RawToolCall
 
 EACH = 2_500
 MODES: list[ToolCallingMode] = ["native", "structured", "validated", "parsed"]

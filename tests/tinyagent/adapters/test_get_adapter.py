@@ -4,19 +4,16 @@ from typing import Any, cast
 
 import pytest
 
-from tinyagent import (
-    ConfigurationError,
-    ModelResponse,
+from tinyagent import ConfigurationError, ScriptedModel, Tool
+from tinyagent.adapters import (
     NativeToolAdapter,
     OpenAIStructuredAdapter,
     ParsedAdapter,
-    RawToolCall,
-    ScriptedModel,
-    Tool,
     ValidatedAdapter,
     get_adapter,
 )
 from tinyagent.adapters.choose import ToolCallingMode, step_down
+from tinyagent.core import ModelResponse, RawToolCall
 
 
 def add(a: int) -> int:

@@ -4,14 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tinyagent import (
-    MalformedReply,
-    ModelResponse,
-    NativeToolAdapter,
-    RawToolCall,
-    Tool,
-    ToolCallingAdapter,
-)
+from tinyagent import Tool
+from tinyagent.adapters import NativeToolAdapter, ToolCallingAdapter
+from tinyagent.core import MalformedReply, ModelResponse, RawToolCall
 
 adapter: ToolCallingAdapter = NativeToolAdapter()
 

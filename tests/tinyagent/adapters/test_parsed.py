@@ -2,15 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from tinyagent import (
-    MalformedReply,
-    Message,
-    ModelResponse,
-    OpenAIStructuredAdapter,
-    ParsedAdapter,
-    Tool,
-    ToolCallingAdapter,
-)
+from tinyagent import Message, Tool
+from tinyagent.adapters import OpenAIStructuredAdapter, ParsedAdapter, ToolCallingAdapter
+from tinyagent.core import MalformedReply, ModelResponse
 
 adapter: ToolCallingAdapter = ParsedAdapter()
 

@@ -4,17 +4,10 @@ import json
 
 import pytest
 
-from tinyagent import (
-    MalformedReply,
-    Message,
-    ModelResponse,
-    OpenAIStructuredAdapter,
-    RawToolCall,
-    Tool,
-    ToolCall,
-    ToolCallingAdapter,
-)
+from tinyagent import Message, Tool, ToolCall
+from tinyagent.adapters import OpenAIStructuredAdapter, ToolCallingAdapter
 from tinyagent.adapters.structured import action_schema
+from tinyagent.core import MalformedReply, ModelResponse, RawToolCall
 
 adapter: ToolCallingAdapter = OpenAIStructuredAdapter()
 

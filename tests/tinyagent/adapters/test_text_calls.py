@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tinyagent import MalformedReply, ToolCall
+from tinyagent import ToolCall
 from tinyagent.adapters.native import find_text_calls, is_only_calls
+from tinyagent.core import MalformedReply
 
 NAMES = {"add", "search"}
 CALL = json.dumps({"name": "add", "arguments": {"a": 1}})

@@ -2,18 +2,14 @@ from __future__ import annotations
 
 import pytest
 
-from tinyagent import (
-    MalformedReply,
-    Message,
-    ModelResponse,
+from tinyagent import Message, Tool, ToolCall
+from tinyagent.adapters import (
     NativeToolAdapter,
     ParsedAdapter,
-    RawToolCall,
-    Tool,
-    ToolCall,
     ToolCallingAdapter,
     ValidatedAdapter,
 )
+from tinyagent.core import MalformedReply, ModelResponse, RawToolCall
 
 adapter: ToolCallingAdapter = ValidatedAdapter(NativeToolAdapter())
 

@@ -12,15 +12,10 @@ from typing import Any
 import pytest
 
 from tinyagent import (
-    BaseAgent,
-    CallerError,
     ConfigurationError,
     InvalidFinalAnswer,
     Memory,
     Message,
-    ModelRefused,
-    ModelRequest,
-    ModelRequested,
     OpenAIModel,
     ReactAgent,
     RunContext,
@@ -34,6 +29,8 @@ from tinyagent import (
     scripted_call,
     tool,
 )
+from tinyagent.agents import BaseAgent
+from tinyagent.core import CallerError, ModelRefused, ModelRequest, ModelRequested
 from tinyagent.testing import MockServer
 
 

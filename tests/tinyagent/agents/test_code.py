@@ -17,18 +17,17 @@ from tests.support.coding import (
 )
 
 from tinyagent import (
-    ActionStep,
     ConfigurationError,
     ExecutionLimits,
     InvalidFinalAnswer,
-    ReplyRejected,
     ScriptedModel,
-    SignalType,
     StepLimitReached,
     TinyCodeAgent,
     TrustLevel,
     tool,
 )
+from tinyagent.core import ReplyRejected, SignalType
+from tinyagent.memory import ActionStep
 
 
 @each_level

@@ -14,16 +14,15 @@ from tests.support.waits import soon
 from tinyagent import (
     Event,
     Executor,
-    ModelRequest,
-    ProcessExecutor,
     RunContext,
     RunResult,
     ScriptedModel,
-    SignalGiven,
     TinyCodeAgent,
     ToolStarted,
 )
 from tinyagent.agents.options import CodeOptions
+from tinyagent.core import ModelRequest, SignalGiven
+from tinyagent.execution import ProcessExecutor
 
 pytestmark = pytest.mark.campaign
 

@@ -22,14 +22,10 @@ from tinyagent import (
     CodeStarted,
     Event,
     Middleware,
-    ModelRequested,
-    ModelResponded,
     OutputDelta,
-    ReplyRejected,
     RunFinished,
     RunStarted,
     ScriptedModel,
-    SignalGiven,
     StepFinished,
     StepStarted,
     TextDelta,
@@ -38,6 +34,7 @@ from tinyagent import (
     ToolStarted,
     TrustLevel,
 )
+from tinyagent.core import ModelRequested, ModelResponded, ReplyRejected, SignalGiven
 
 
 async def stock(item: str) -> int:

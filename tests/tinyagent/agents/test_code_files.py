@@ -18,14 +18,14 @@ from tests.support.coding import (
 
 from tinyagent import (
     ConfigurationError,
-    ExecutionResult,
-    ProcessExecutor,
     SandboxUnavailable,
     ScriptedModel,
     TinyCodeAgent,
     TrustLevel,
     get_executor,
 )
+from tinyagent.core import ExecutionResult
+from tinyagent.execution import ProcessExecutor
 
 SALES = "month,amount\n2026-01,120\n2026-02,80\n2026-03,190\n"
 SUM_UP = """

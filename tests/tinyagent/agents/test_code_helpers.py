@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from tinyagent import Tool, ToolArgumentsError, ToolCall, ToolResult
+from tinyagent import Tool, ToolCall, ToolResult
 from tinyagent.agents.code_prompt import HELPERS, code_tool
+from tinyagent.core import ToolArgumentsError
 
 
 def stock(item: str, *, shelf: int = 1) -> int:

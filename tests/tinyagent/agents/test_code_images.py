@@ -14,19 +14,17 @@ from tests.support.coding import block, coder, each_level, observed
 from tinyagent import (
     AnthropicModel,
     Image,
-    MemoryManager,
     Model,
     OpenAIModel,
-    OpenAIResponsesModel,
     ScriptedModel,
     TinyCodeAgent,
     TrustLevel,
-    prune_old_observations,
-    token_budget,
 )
 from tinyagent.agents.code_prompt import MAX_BYTES, png_size, shown_to_model
 from tinyagent.core.execution import Artifact
+from tinyagent.memory import MemoryManager, prune_old_observations, token_budget
 from tinyagent.memory.steps import ActionStep, TaskStep
+from tinyagent.models import OpenAIResponsesModel
 from tinyagent.testing import StrictServer
 
 PLOT = """

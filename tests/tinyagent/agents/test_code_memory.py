@@ -10,23 +10,19 @@ from typing import Any
 import pytest
 from tests.support.coding import block, coder, each_level, observed
 
-from tinyagent import (
+from tinyagent import ScriptedModel, TinyCodeAgent, TrustLevel, tool
+from tinyagent.core import ModelContextTooLong, ModelRequest
+from tinyagent.memory import (
     ActionStep,
     MemoryManager,
-    ModelContextTooLong,
-    ModelRequest,
-    ScriptedModel,
     Step,
     TaskStep,
-    TinyCodeAgent,
-    TrustLevel,
     keep_last_n_steps,
     keep_system_and_recent,
     no_pruning,
     prune_old_observations,
     summarize,
     token_budget,
-    tool,
 )
 
 

@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from tinyagent import Artifact, ExecutionResult, Tool
+from tinyagent import Artifact, Tool
 from tinyagent.agents.code_prompt import HELPERS, describe_code_environment, observation
+from tinyagent.core import ExecutionResult
 from tinyagent.execution.limits import ISOLATED_IMPORTS, LOCAL_IMPORTS
 
 MEND = "[Send the code again, mended.]"

@@ -14,7 +14,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tinyagent import MalformedReply
 from tinyagent.agents.code_reply import (
     MAX_BLOCKS,
     MAX_CHARS,
@@ -23,6 +22,7 @@ from tinyagent.agents.code_reply import (
     CodeReply,
     read_code_reply,
 )
+from tinyagent.core import MalformedReply
 
 REPLIES = Path(__file__).with_name("code_replies")
 

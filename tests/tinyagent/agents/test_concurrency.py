@@ -11,9 +11,7 @@ from typing import Any
 
 from tinyagent import (
     Memory,
-    ModelResponse,
     OpenAIModel,
-    RawToolCall,
     ReactAgent,
     RunContext,
     RunFinished,
@@ -21,6 +19,7 @@ from tinyagent import (
     TextDelta,
     ToolFinished,
 )
+from tinyagent.core import ModelResponse, RawToolCall
 from tinyagent.models.endpoint import sessions
 from tinyagent.testing import MockServer, Reply
 from tinyagent.testing.completions import completion_sse

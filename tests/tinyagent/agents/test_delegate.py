@@ -6,11 +6,8 @@ import pytest
 from pydantic import BaseModel
 
 from tinyagent import (
-    ModelRefused,
-    ModelResponse,
     ReactAgent,
     RunContext,
-    RunControl,
     ScriptedModel,
     ToolDefinitionError,
     ToolRetry,
@@ -18,6 +15,7 @@ from tinyagent import (
     UsageLimits,
     scripted_call,
 )
+from tinyagent.core import ModelRefused, ModelResponse, RunControl
 
 
 class Total(BaseModel):
@@ -81,11 +79,11 @@ async def test_an_inner_run_without_an_answer_is_told_with_its_reason(
 
 
 async def test_a_failed_inner_run_is_counted_too() -> None:
-    context = RunControl("go", 1, {})
+    run = RunControl("go", 1, {})
     inner = ReactAgent(ScriptedModel(lambda _: ""), max_steps=2)
     with pytest.raises(ToolRetry):
-        await inner.as_tool("expert", "Knows colours.").run({"task": "?"}, context)
-    assert context.usage.requests == 2
+        await inner.as_tool("expert", "Knows colours.").run({"task": "?"}, run.context)
+    assert run.usage.requests == 2
 
 
 async def test_a_typed_answer_is_given_as_json() -> None:

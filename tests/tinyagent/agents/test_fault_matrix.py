@@ -14,13 +14,13 @@ from tinyagent import (
     AnthropicModel,
     Model,
     OpenAIModel,
-    OpenAIResponsesModel,
-    RawToolCall,
     ReactAgent,
     RunResult,
     TinyAgentError,
     scripted_call,
 )
+from tinyagent.core import RawToolCall
+from tinyagent.models import OpenAIResponsesModel
 from tinyagent.testing import FAULTS, MockServer, fault
 from tinyagent.testing.apis import Api
 from tinyagent.testing.faults import Mode, Scene

@@ -7,15 +7,8 @@ from typing import Any
 
 import pytest
 
-from tinyagent import (
-    ModelReplyError,
-    ModelResponse,
-    OpenAIModel,
-    RawToolCall,
-    ReactAgent,
-    RunResult,
-    StepLimitReached,
-)
+from tinyagent import OpenAIModel, ReactAgent, RunResult, StepLimitReached
+from tinyagent.core import ModelReplyError, ModelResponse, RawToolCall
 from tinyagent.testing import MockServer, Reply, json_reply
 
 Ask = Callable[[ReactAgent[Any]], Awaitable[RunResult[Any]]]

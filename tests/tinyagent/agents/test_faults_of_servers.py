@@ -13,9 +13,15 @@ from stamina.instrumentation import RetryDetails, set_on_retry_hooks
 from tinyagent import (
     ConfigurationError,
     Message,
+    ModelError,
+    OpenAIModel,
+    ReactAgent,
+    RunResult,
+    TextDelta,
+)
+from tinyagent.core import (
     ModelAuthenticationError,
     ModelConnectionError,
-    ModelError,
     ModelRateLimited,
     ModelRefused,
     ModelReplyError,
@@ -23,11 +29,7 @@ from tinyagent import (
     ModelResponse,
     ModelServerError,
     ModelTimeout,
-    OpenAIModel,
     RawToolCall,
-    ReactAgent,
-    RunResult,
-    TextDelta,
 )
 from tinyagent.models import endpoint
 from tinyagent.testing import MockServer, Reply, error_reply, json_reply

@@ -11,9 +11,7 @@ from typing import Any, Never
 import pytest
 
 from tinyagent import (
-    ModelResponse,
     OpenAIModel,
-    RawToolCall,
     ReactAgent,
     RunResult,
     ScriptedModel,
@@ -23,6 +21,7 @@ from tinyagent import (
     UsageLimits,
     scripted_call,
 )
+from tinyagent.core import ModelResponse, RawToolCall
 from tinyagent.testing import MockServer
 
 Ask = Callable[[ReactAgent[Any]], Awaitable[RunResult[Any]]]

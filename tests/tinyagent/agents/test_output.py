@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from tinyagent import ConfigurationError, MalformedReply
+from tinyagent import ConfigurationError
 from tinyagent.agents.output import OutputReader
+from tinyagent.core import MalformedReply
 
 
 class Total(BaseModel):

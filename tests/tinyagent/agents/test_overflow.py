@@ -8,15 +8,8 @@ from typing import Any
 
 import pytest
 
-from tinyagent import (
-    ModelContextTooLong,
-    ModelRequest,
-    OpenAIModel,
-    ReactAgent,
-    RunResult,
-    ScriptedModel,
-    scripted_call,
-)
+from tinyagent import OpenAIModel, ReactAgent, RunResult, ScriptedModel, scripted_call
+from tinyagent.core import ModelContextTooLong, ModelRequest
 from tinyagent.testing import MockServer, error_reply
 
 Ask = Callable[[ReactAgent[Any]], Awaitable[RunResult[Any]]]

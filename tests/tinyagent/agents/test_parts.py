@@ -14,13 +14,8 @@ from tinyagent import (
     Image,
     Memory,
     Message,
-    ModelResponse,
-    Opaque,
     OpenAIModel,
-    RawToolCall,
     ReactAgent,
-    Reasoning,
-    RecordedModel,
     ScriptedModel,
     Text,
     TextDelta,
@@ -29,16 +24,18 @@ from tinyagent import (
     ToolCall,
     ToolResult,
     scripted_call,
-    summarize,
 )
+from tinyagent.core import ModelResponse, Opaque, RawToolCall, Reasoning
 from tinyagent.durable.records import (
     response_from_dict,
     response_to_dict,
     tool_result_from_dict,
     tool_result_to_dict,
 )
+from tinyagent.memory import summarize
 from tinyagent.memory.memory import MemoryManager
 from tinyagent.middleware.spans import ContentWriter
+from tinyagent.models import RecordedModel
 from tinyagent.testing import MockServer, Reply, json_reply
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20

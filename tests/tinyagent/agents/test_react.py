@@ -12,12 +12,8 @@ import pytest
 
 from tinyagent import (
     Middleware,
-    ModelRequest,
-    ModelResponse,
     OpenAIModel,
-    RawToolCall,
     ReactAgent,
-    ReactStep,
     RunContext,
     RunResult,
     ScriptedModel,
@@ -30,6 +26,7 @@ from tinyagent import (
     UsageLimits,
     scripted_call,
 )
+from tinyagent.core import ModelRequest, ModelResponse, RawToolCall, ReactStep
 from tinyagent.middleware.base import ModelCall, ToolCallHandler
 from tinyagent.testing import MockServer
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from tinyagent import ReactAgent, ReplyRejected, RunResult, ScriptedModel, scripted_call
+from tinyagent import ReactAgent, RunResult, ScriptedModel, scripted_call
+from tinyagent.core import ReplyRejected
 
 Ask = Callable[[ReactAgent[Any]], Awaitable[RunResult[Any]]]
 

@@ -4,22 +4,9 @@ from collections.abc import AsyncGenerator
 
 import pytest
 
-from tinyagent import (
-    Event,
-    Memory,
-    Message,
-    ModelDelta,
-    ModelReplyError,
-    ModelRequest,
-    ModelResponse,
-    RunControl,
-    ScriptedModel,
-    TextDelta,
-    Tool,
-    ToolCall,
-    Usage,
-)
+from tinyagent import Event, Memory, Message, ScriptedModel, TextDelta, Tool, ToolCall, Usage
 from tinyagent.agents.run import Run
+from tinyagent.core import ModelDelta, ModelReplyError, ModelRequest, ModelResponse, RunControl
 from tinyagent.models.base import Model
 
 REQUEST = ModelRequest((Message("user", "go"),))

@@ -10,15 +10,9 @@ from typing import Any
 
 import pytest
 
-from tinyagent import (
-    ModelFormatRefused,
-    ModelResponse,
-    OpenAIModel,
-    RawToolCall,
-    ReactAgent,
-    RunResult,
-)
+from tinyagent import OpenAIModel, ReactAgent, RunResult
 from tinyagent.adapters.choose import ToolCallingMode
+from tinyagent.core import ModelFormatRefused, ModelResponse, RawToolCall
 from tinyagent.testing import MockServer, Reply, error_reply
 
 Ask = Callable[[ReactAgent[Any]], Awaitable[RunResult[Any]]]

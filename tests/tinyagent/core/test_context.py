@@ -4,7 +4,8 @@ import time
 
 import pytest
 
-from tinyagent import ModelUse, RunContext, RunControl, StepStarted, Usage
+from tinyagent import RunContext, StepStarted, Usage
+from tinyagent.core import ModelUse, RunControl
 
 
 def test_each_run_has_an_id_of_its_own() -> None:

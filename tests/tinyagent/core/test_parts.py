@@ -8,20 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tinyagent import (
-    ConfigurationError,
-    Document,
-    Image,
-    Memory,
-    Message,
-    Opaque,
-    Reasoning,
-    Text,
-    ToolCall,
-    keep_last_n_steps,
-)
+from tinyagent import ConfigurationError, Document, Image, Memory, Message, Text, ToolCall
+from tinyagent.core import Opaque, Reasoning
 from tinyagent.core import parts as module
 from tinyagent.core.messages import Part, as_content
+from tinyagent.memory import keep_last_n_steps
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20
 JPEG = b"\xff\xd8\xff\xe0" + b"\0" * 20

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from tinyagent import Finalizer, MultipleFinalAnswers
+from tinyagent.core import Finalizer, MultipleFinalAnswers
 
 
 def test_it_starts_without_an_answer() -> None:

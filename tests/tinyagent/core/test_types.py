@@ -4,19 +4,8 @@ from typing import Any, get_args
 
 import pytest
 
-from tinyagent import (
-    FinalAnswer,
-    Finalizer,
-    Memory,
-    ModelResponse,
-    Opaque,
-    RawToolCall,
-    Reasoning,
-    RunResult,
-    Text,
-    ToolCall,
-    Usage,
-)
+from tinyagent import Memory, RunResult, Text, ToolCall, Usage
+from tinyagent.core import FinalAnswer, Finalizer, ModelResponse, Opaque, RawToolCall, Reasoning
 from tinyagent.core.types import remembered, spoken_parts
 
 

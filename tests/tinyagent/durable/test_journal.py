@@ -11,16 +11,8 @@ import pytest
 from tests.support.durable_runs import blocks, empty_database, opened, turns
 from tests.support.waits import soon
 
-from tinyagent import (
-    Image,
-    ModelFormatRefused,
-    ModelRequest,
-    ReactAgent,
-    ScriptedModel,
-    TinyCodeAgent,
-    Tool,
-    scripted_call,
-)
+from tinyagent import Image, ReactAgent, ScriptedModel, TinyCodeAgent, Tool, scripted_call
+from tinyagent.core import ModelFormatRefused, ModelRequest
 from tinyagent.core.context import RunControl
 from tinyagent.core.errors import RunConflict
 from tinyagent.core.messages import Task

@@ -11,17 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tinyagent import (
-    Artifact,
+from tinyagent import Artifact, ToolCall, ToolResult, Usage
+from tinyagent.core import (
     ExecutionResult,
     ModelContextTooLong,
     ModelFormatRefused,
     ModelResponse,
     ModelServerError,
     ToolArgumentsError,
-    ToolCall,
-    ToolResult,
-    Usage,
 )
 from tinyagent.core.types import RawToolCall
 from tinyagent.durable.records import (

@@ -13,7 +13,6 @@ from tests.support.durable_runs import Reply, empty_database, opened, turns
 from tinyagent import (
     Event,
     Memory,
-    ModelServerError,
     ReactAgent,
     RunFinished,
     ScriptedModel,
@@ -21,6 +20,7 @@ from tinyagent import (
     ToolFinished,
     scripted_call,
 )
+from tinyagent.core import ModelServerError
 from tinyagent.core.errors import ConfigurationError
 from tinyagent.durable import DurableRuns, RunConflict, UnknownRun
 

@@ -16,7 +16,8 @@ from durable_fleet import Fleet, Orders
 from durable_model import CampaignModel, task_of
 from tests.support.waits import soon
 
-from tinyagent import ModelRequest, ReactAgent, ScriptedModel
+from tinyagent import ReactAgent, ScriptedModel
+from tinyagent.core import ModelRequest
 from tinyagent.durable import DurableRuns
 from tinyagent.durable.queues import QueueOptions, Rate
 from tinyagent.durable.worker import Worker, stop_on_signals

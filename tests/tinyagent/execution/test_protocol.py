@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tinyagent import ArtifactError, ConfigurationError, TrustLevel, get_executor
+from tinyagent import ConfigurationError, TrustLevel, get_executor
+from tinyagent.core import ArtifactError
 from tinyagent.execution.protocol import Artifact, ExecutionResult
 
 

@@ -7,7 +7,8 @@ import subprocess
 
 import pytest
 
-from tinyagent import ModelRequest, RawToolCall, ReactAgent, ScriptedModel, scripted_call
+from tinyagent import ReactAgent, ScriptedModel, scripted_call
+from tinyagent.core import ModelRequest, RawToolCall
 from tinyagent.core.errors import ToolArgumentsError, ToolRetry, ToolServerError
 from tinyagent.mcp import mcp_tools
 

@@ -8,14 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tinyagent import (
-    ConfigurationError,
-    Memory,
-    Message,
-    ModelServerError,
-    ScriptedModel,
-    ToolCall,
-)
+from tinyagent import ConfigurationError, Memory, Message, ScriptedModel, ToolCall
+from tinyagent.core import ModelServerError
 from tinyagent.memory.items import MemoryItem, MessageGroup, pinned
 from tinyagent.memory.memory import MemoryManager
 from tinyagent.memory.pruning import (

@@ -11,11 +11,11 @@ from tinyagent import (
     ConfigurationError,
     Memory,
     Message,
-    ModelServerError,
     ScriptedModel,
     ToolCall,
     UsageLimitReached,
 )
+from tinyagent.core import ModelServerError
 from tinyagent.memory.items import SUMMARY_MARK
 from tinyagent.memory.memory import MemoryManager
 from tinyagent.memory.steps import ActionStep, ScratchpadStep, SystemPromptStep, TaskStep

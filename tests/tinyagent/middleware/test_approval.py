@@ -9,7 +9,6 @@ from tinyagent import (
     Approval,
     Decision,
     ReactAgent,
-    RunControl,
     ScriptedModel,
     Tool,
     ToolCall,
@@ -19,6 +18,7 @@ from tinyagent import (
     scripted_call,
     tool,
 )
+from tinyagent.core import RunControl
 from tinyagent.middleware import approval as approval_module
 
 

@@ -2,15 +2,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tinyagent import (
-    Event,
-    Middleware,
-    ModelRequest,
-    ModelResponse,
-    StepStarted,
-    ToolCall,
-    ToolResult,
-)
+from tinyagent import Event, Middleware, StepStarted, ToolCall, ToolResult
+from tinyagent.core import ModelRequest, ModelResponse
 from tinyagent.middleware.base import (
     ModelCall,
     ToolCallHandler,

@@ -11,10 +11,8 @@ from tests.support.coding import block, coder, observed
 
 from tinyagent import (
     Approval,
-    ExecutionResult,
     Middleware,
     NoProgress,
-    RunControl,
     ScriptedModel,
     TinyCodeAgent,
     ToolCall,
@@ -23,6 +21,7 @@ from tinyagent import (
     UsageLimits,
     tool,
 )
+from tinyagent.core import ExecutionResult, RunControl
 from tinyagent.middleware import spans
 from tinyagent.middleware.base import CodeRun
 

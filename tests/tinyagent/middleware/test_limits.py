@@ -12,11 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tinyagent import (
-    ModelRequest,
-    ModelResponse,
     NoProgress,
     ReactAgent,
-    RunControl,
     ScriptedModel,
     Tool,
     ToolCall,
@@ -26,6 +23,7 @@ from tinyagent import (
     UsageLimits,
     scripted_call,
 )
+from tinyagent.core import ModelRequest, ModelResponse, RunControl
 
 REQUEST = ModelRequest(())
 

@@ -10,17 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 from opentelemetry.trace import StatusCode
 
-from tinyagent import (
-    ModelRateLimited,
-    ModelRequest,
-    RawToolCall,
-    ReactAgent,
-    ScriptedModel,
-    StepLimitReached,
-    Tool,
-    ToolStarted,
-    scripted_call,
-)
+from tinyagent import ReactAgent, ScriptedModel, StepLimitReached, Tool, ToolStarted, scripted_call
+from tinyagent.core import ModelRateLimited, ModelRequest, RawToolCall
 
 if TYPE_CHECKING:
     from tests.tinyagent.middleware.conftest import Traced

@@ -6,7 +6,8 @@ from datetime import date
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tinyagent import Message, ModelResponse, RawToolCall, ToolCall
+from tinyagent import Message, ToolCall
+from tinyagent.core import ModelResponse, RawToolCall
 from tinyagent.middleware.spans import ContentWriter
 
 WRITER = ContentWriter(200)

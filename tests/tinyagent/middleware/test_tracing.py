@@ -12,16 +12,8 @@ import pytest
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.trace import SpanKind, StatusCode
 
-from tinyagent import (
-    ConfigurationError,
-    ModelResponse,
-    RawToolCall,
-    ReactAgent,
-    ScriptedModel,
-    TextDelta,
-    Usage,
-    scripted_call,
-)
+from tinyagent import ConfigurationError, ReactAgent, ScriptedModel, TextDelta, Usage, scripted_call
+from tinyagent.core import ModelResponse, RawToolCall
 from tinyagent.middleware import spans
 from tinyagent.middleware.tracing import Tracing
 

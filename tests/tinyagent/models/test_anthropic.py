@@ -25,14 +25,11 @@ from tests.support.messages_server import (
     sse,
 )
 
-from tinyagent import (
-    ConfigurationError,
-    Message,
-    Model,
+from tinyagent import ConfigurationError, Message, Model, ModelError, ReactAgent, Usage
+from tinyagent.core import (
     ModelAuthenticationError,
     ModelConnectionError,
     ModelDelta,
-    ModelError,
     ModelRateLimited,
     ModelRefused,
     ModelReplyError,
@@ -41,8 +38,6 @@ from tinyagent import (
     ModelServerError,
     ModelTimeout,
     RawToolCall,
-    ReactAgent,
-    Usage,
 )
 from tinyagent.core.errors import ModelContextTooLong, ModelFormatRefused
 from tinyagent.models.anthropic import AnthropicModel

@@ -7,21 +7,10 @@ from typing import Any
 
 import pytest
 
-from tinyagent import (
-    ConfigurationError,
-    Document,
-    Image,
-    Memory,
-    Message,
-    ModelRequest,
-    ModelResponse,
-    RequestFormat,
-    Text,
-    ToolCall,
-    Usage,
-    keep_last_n_steps,
-)
+from tinyagent import ConfigurationError, Document, Image, Memory, Message, Text, ToolCall, Usage
+from tinyagent.core import ModelRequest, ModelResponse, RequestFormat
 from tinyagent.core.types import remembered
+from tinyagent.memory import keep_last_n_steps
 from tinyagent.models.wire.messages_reply import MessagesReply
 from tinyagent.models.wire.messages_request import encode_request, prefix_of
 from tinyagent.models.wire.shared import Origin

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tinyagent import ModelReplyError
+from tinyagent.core import ModelReplyError
 from tinyagent.models import endpoint
 from tinyagent.models.endpoint import SseDecoder, read_events, read_json
 

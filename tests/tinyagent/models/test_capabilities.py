@@ -13,17 +13,10 @@ from typing import Any
 
 import pytest
 
-from tinyagent import (
-    AnthropicModel,
-    Document,
-    Image,
-    Model,
-    ModelRefused,
-    OpenAIModel,
-    OpenAIResponsesModel,
-    ReactAgent,
-)
+from tinyagent import AnthropicModel, Document, Image, Model, OpenAIModel, ReactAgent
+from tinyagent.core import ModelRefused
 from tinyagent.core.cost import ModelUse, cost_of
+from tinyagent.models import OpenAIResponsesModel
 from tinyagent.models.providers import PROVIDERS
 from tinyagent.testing import Call, Output, StrictServer
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tinyagent import (
-    Message,
+from tinyagent import Message, ToolCall, Usage
+from tinyagent.core import (
     ModelDelta,
     ModelReplyError,
     ModelRequest,
@@ -17,8 +17,6 @@ from tinyagent import (
     ModelServerError,
     RawToolCall,
     RequestFormat,
-    ToolCall,
-    Usage,
 )
 from tinyagent.models.wire.chat_reply import ChatReply
 from tinyagent.models.wire.chat_request import encode_request

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from tinyagent import ModelDelta, ModelServerError, Usage
+from tinyagent import Usage
+from tinyagent.core import ModelDelta, ModelServerError
 from tinyagent.models.wire.chat_reply import ChatReply
 
 

@@ -5,7 +5,8 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tinyagent import Message, ModelRequest, RequestFormat, ToolCall
+from tinyagent import Message, ToolCall
+from tinyagent.core import ModelRequest, RequestFormat
 from tinyagent.models.drift import difference, digest, nearest
 
 

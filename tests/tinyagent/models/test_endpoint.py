@@ -12,15 +12,8 @@ from pathlib import Path
 import pytest
 import trustme
 
-from tinyagent import (
-    ConfigurationError,
-    Message,
-    ModelConnectionError,
-    ModelReplyError,
-    ModelRequest,
-    ModelResponse,
-    OpenAIModel,
-)
+from tinyagent import ConfigurationError, Message, OpenAIModel
+from tinyagent.core import ModelConnectionError, ModelReplyError, ModelRequest, ModelResponse
 from tinyagent.models import endpoint
 from tinyagent.models.endpoint import HttpEndpoint, sessions
 from tinyagent.testing import MockServer, Reply
@@ -134,7 +127,8 @@ def tls(tmp_path: Path) -> tuple[str, ssl.SSLContext]:
 
 ASK = """
 import asyncio, sys
-from tinyagent import Message, ModelRequest, OpenAIModel
+from tinyagent import Message, OpenAIModel
+from tinyagent.core import ModelRequest
 model = OpenAIModel("mock", base_url=sys.argv[1], retries=0)
 print(asyncio.run(model.complete(ModelRequest((Message("user", "hi"),)))).content)
 """

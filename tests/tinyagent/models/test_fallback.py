@@ -8,10 +8,16 @@ from tinyagent import (
     ConfigurationError,
     Message,
     Model,
+    ModelError,
+    OpenAIModel,
+    ReactAgent,
+    RunFinished,
+    ScriptedModel,
+)
+from tinyagent.core import (
     ModelAuthenticationError,
     ModelConnectionError,
     ModelDelta,
-    ModelError,
     ModelRateLimited,
     ModelRefused,
     ModelReplyError,
@@ -19,10 +25,6 @@ from tinyagent import (
     ModelResponse,
     ModelServerError,
     ModelTimeout,
-    OpenAIModel,
-    ReactAgent,
-    RunFinished,
-    ScriptedModel,
 )
 from tinyagent.core.errors import ModelContextTooLong, ModelFormatRefused
 from tinyagent.models.fallback import FallbackModel

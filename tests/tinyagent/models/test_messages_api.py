@@ -8,17 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.messages_server import events, message_json, refusal
 
-from tinyagent import (
-    Message,
+from tinyagent import Message, ModelError, ToolCall, Usage
+from tinyagent.core import (
     ModelDelta,
-    ModelError,
     ModelReplyError,
     ModelRequest,
     ModelResponse,
     RawToolCall,
     RequestFormat,
-    ToolCall,
-    Usage,
 )
 from tinyagent.core.errors import ModelFormatRefused
 from tinyagent.models.wire.messages_reply import (

@@ -8,18 +8,8 @@ from typing import Any
 import pytest
 from openai import AsyncOpenAI
 
-from tinyagent import (
-    ConfigurationError,
-    Message,
-    ModelDelta,
-    ModelError,
-    ModelRequest,
-    ModelResponse,
-    OpenAIModel,
-    RawToolCall,
-    RequestFormat,
-    Usage,
-)
+from tinyagent import ConfigurationError, Message, ModelError, OpenAIModel, Usage
+from tinyagent.core import ModelDelta, ModelRequest, ModelResponse, RawToolCall, RequestFormat
 from tinyagent.testing import MockServer, Reply, error_reply, json_reply
 from tinyagent.testing.completions import completion_json
 

@@ -4,22 +4,19 @@ import httpx2
 import pytest
 from openai import AsyncOpenAI
 
-from tinyagent import (
-    Message,
+from tinyagent import Message, ModelError, OpenAIModel, Usage
+from tinyagent.core import (
     ModelAuthenticationError,
     ModelConnectionError,
     ModelDelta,
-    ModelError,
     ModelRateLimited,
     ModelReplyError,
     ModelRequest,
     ModelResponse,
     ModelServerError,
     ModelTimeout,
-    OpenAIModel,
     RawToolCall,
     RequestFormat,
-    Usage,
 )
 from tinyagent.testing import MockServer, Reply, error_reply, json_reply
 from tinyagent.testing.completions import completion_json, completion_sse

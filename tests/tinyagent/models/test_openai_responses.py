@@ -12,6 +12,14 @@ from tinyagent import (
     FallbackModel,
     Image,
     Message,
+    OpenAIModel,
+    ReactAgent,
+    RunFinished,
+    Text,
+    ToolCall,
+    Usage,
+)
+from tinyagent.core import (
     ModelDelta,
     ModelRateLimited,
     ModelRefused,
@@ -19,19 +27,12 @@ from tinyagent import (
     ModelRequest,
     ModelResponse,
     ModelServerError,
-    OpenAIModel,
-    OpenAIResponsesModel,
     RawToolCall,
-    ReactAgent,
     Reasoning,
     RequestFormat,
-    RunFinished,
-    Text,
-    ToolCall,
-    Usage,
-    get_model,
 )
 from tinyagent.core.types import remembered
+from tinyagent.models import OpenAIResponsesModel, get_model
 from tinyagent.models.providers import PROVIDERS
 from tinyagent.models.wire.responses_reply import ResponsesReply
 from tinyagent.models.wire.responses_request import encode_request, responses_origin

@@ -12,21 +12,23 @@ from tinyagent import (
     Document,
     Image,
     Message,
+    OpenAIModel,
+    ReactAgent,
+    ScriptedModel,
+    Text,
+    ToolCall,
+)
+from tinyagent.core import (
     ModelContextTooLong,
     ModelRefused,
     ModelRequest,
     ModelResponse,
     Opaque,
-    OpenAIModel,
-    ReactAgent,
     Reasoning,
     RequestFormat,
-    ScriptedModel,
-    Text,
-    ToolCall,
-    get_model,
 )
 from tinyagent.core.types import remembered
+from tinyagent.models import get_model
 from tinyagent.models.providers import LENIENT, PROVIDERS, Provider, find_provider
 from tinyagent.models.wire import shared
 from tinyagent.models.wire.chat_reply import ChatReply

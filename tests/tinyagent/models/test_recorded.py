@@ -16,13 +16,8 @@ from tinyagent import (
     Event,
     Message,
     Model,
-    ModelDelta,
     ModelError,
-    ModelRateLimited,
-    ModelRequest,
-    ModelResponse,
     OpenAIModel,
-    RawToolCall,
     ReactAgent,
     RunFinished,
     RunStarted,
@@ -31,6 +26,7 @@ from tinyagent import (
     ToolFinished,
     Usage,
 )
+from tinyagent.core import ModelDelta, ModelRateLimited, ModelRequest, ModelResponse, RawToolCall
 from tinyagent.core.errors import RecordingMismatch
 from tinyagent.models.recorded import RecordedModel
 from tinyagent.testing import MockServer, Reply, error_reply
@@ -358,7 +354,8 @@ def test_a_faulty_file_is_refused_when_the_model_is_made(path: Path) -> None:
 
 OFFLINE = """
 import asyncio, socket, sys
-from tinyagent import Message, ModelRequest
+from tinyagent import Message
+from tinyagent.core import ModelRequest
 from tinyagent.models.recorded import RecordedModel
 class Refused(socket.socket):
     def connect(self, *_): raise AssertionError("a connection was made")

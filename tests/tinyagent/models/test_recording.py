@@ -11,18 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tinyagent import (
-    ConfigurationError,
-    Message,
+from tinyagent import ConfigurationError, Message, ModelError, ToolCall, Usage
+from tinyagent.core import (
     ModelDelta,
-    ModelError,
     ModelRateLimited,
     ModelRequest,
     ModelResponse,
     RawToolCall,
     RequestFormat,
-    ToolCall,
-    Usage,
 )
 from tinyagent.models.drift import digest
 from tinyagent.models.recording import Exchange, read_recording, write_recording

@@ -12,15 +12,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field, TypeAdapter
 
-from tinyagent import (
-    Message,
-    ModelRequest,
-    ModelResponse,
-    OpenAIStructuredAdapter,
-    RequestFormat,
-    Tool,
-)
+from tinyagent import Message, Tool
+from tinyagent.adapters import OpenAIStructuredAdapter
 from tinyagent.adapters.structured import action_schema
+from tinyagent.core import ModelRequest, ModelResponse, RequestFormat
 from tinyagent.models.providers import PROVIDERS
 from tinyagent.models.wire.chat_request import encode_request
 from tinyagent.models.wire.messages_request import encode_request as encode_messages

@@ -6,15 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tinyagent import (
-    ConfigurationError,
-    Message,
-    ModelDelta,
-    ModelRequest,
-    ModelResponse,
-    ScriptedModel,
-    scripted_call,
-)
+from tinyagent import ConfigurationError, Message, ScriptedModel, scripted_call
+from tinyagent.core import ModelDelta, ModelRequest, ModelResponse
 
 REQUEST = ModelRequest((Message("user", "hi"),))
 

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from provider_cells import ADD, ANSWER, ROUTES, Cell, Kind, add
 
-from tinyagent import Model, ModelDelta, ModelRequest, ModelResponse, ReactAgent, TinyCodeAgent
+from tinyagent import Model, ReactAgent, TinyCodeAgent
+from tinyagent.core import ModelDelta, ModelRequest, ModelResponse
 from tinyagent.testing import Call, StrictServer
 
 LONG = "Think of what has been said so far, and of what it means. " * 200  # caches have a minimum

@@ -8,18 +8,9 @@ from typing import Any
 import pytest
 from anthropic import AsyncAnthropic
 
-from tinyagent import (
-    AnthropicModel,
-    Message,
-    Model,
-    ModelDelta,
-    ModelRequest,
-    ModelResponse,
-    OpenAIModel,
-    OpenAIResponsesModel,
-    RawToolCall,
-    Usage,
-)
+from tinyagent import AnthropicModel, Message, Model, OpenAIModel, Usage
+from tinyagent.core import ModelDelta, ModelRequest, ModelResponse, RawToolCall
+from tinyagent.models import OpenAIResponsesModel
 from tinyagent.testing import MockServer
 from tinyagent.testing.apis import Api, result_in
 

@@ -6,7 +6,8 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tinyagent import ModelResponse, RawToolCall, Usage
+from tinyagent import Usage
+from tinyagent.core import ModelResponse, RawToolCall
 from tinyagent.models.endpoint import SseDecoder
 from tinyagent.models.wire.chat_reply import ChatReply
 from tinyagent.testing.completions import completion_json, completion_sse

@@ -6,15 +6,8 @@ from typing import Any, get_args
 
 import pytest
 
-from tinyagent import (
-    ConfigurationError,
-    Message,
-    ModelRequest,
-    ModelResponse,
-    OpenAIModel,
-    RawToolCall,
-    scripted_call,
-)
+from tinyagent import ConfigurationError, Message, OpenAIModel, scripted_call
+from tinyagent.core import ModelRequest, ModelResponse, RawToolCall
 from tinyagent.testing import FAULTS, MockServer, Reply, fault
 from tinyagent.testing.faults import Mode
 

@@ -3,7 +3,8 @@ from __future__ import annotations
 import aiohttp
 import pytest
 
-from tinyagent import Message, ModelRequest, ModelResponse, OpenAIModel
+from tinyagent import Message, OpenAIModel
+from tinyagent.core import ModelRequest, ModelResponse
 from tinyagent.testing import MockServer, Reply, error_reply, json_reply
 
 REQUEST = ModelRequest((Message("user", "hi"),))

@@ -14,7 +14,6 @@ import pytest
 from pydantic import BaseModel
 
 from tinyagent import (
-    RunControl,
     StepLimitReached,
     Tool,
     ToolCall,
@@ -23,6 +22,7 @@ from tinyagent import (
     ToolRetry,
     UsageLimitReached,
 )
+from tinyagent.core import RunControl
 from tinyagent.core.results import RunResult
 from tinyagent.core.types import Usage
 from tinyagent.memory.memory import Memory

@@ -10,7 +10,8 @@ import pytest
 from pydantic import BaseModel, Field
 from typing_extensions import TypedDict
 
-from tinyagent import RunContext, ToolArgumentsError, ToolDefinitionError
+from tinyagent import RunContext, ToolDefinitionError
+from tinyagent.core import ToolArgumentsError
 from tinyagent.tools.parameters import Parameters, tidy_schema
 
 

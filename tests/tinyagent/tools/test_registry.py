@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from tinyagent import Tool, ToolDefinitionError, ToolRegistry, UnknownToolError, get_registry, tool
+from tinyagent import Tool, ToolDefinitionError, tool
+from tinyagent.core import UnknownToolError
+from tinyagent.tools import ToolRegistry, get_registry
 from tinyagent.tools.registry import unknown_tool
 
 

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from tinyagent import RunContext, Tool, ToolArgumentsError
+from tinyagent import RunContext, Tool
+from tinyagent.core import ToolArgumentsError
 from tinyagent.tools.signature import bind_arguments, python_signature, python_stub
 
 

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from tinyagent import RunContext, RunControl, Tool, ToolArgumentsError, ToolDefinitionError, tool
+from tinyagent import RunContext, Tool, ToolDefinitionError, tool
+from tinyagent.core import RunControl, ToolArgumentsError
 
 
 def double(number: int) -> int:

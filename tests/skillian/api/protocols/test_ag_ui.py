@@ -38,15 +38,8 @@ from skillian.chat.agent import Agent
 from skillian.chat.stateless import StatelessTurn
 from skillian.skills.registry import SkillRegistry
 from skillian.storage import Draft
-from tinyagent import (
-    ModelDelta,
-    ModelRequest,
-    ModelResponse,
-    ModelServerError,
-    ScriptedModel,
-    Usage,
-    scripted_call,
-)
+from tinyagent import ScriptedModel, Usage, scripted_call
+from tinyagent.core import ModelDelta, ModelRequest, ModelResponse, ModelServerError
 
 QUESTION = "Compare amounts between fi_reporting and bpc_reporting for company 1001"
 EVENT: TypeAdapter[Any] = TypeAdapter(Event)

@@ -15,15 +15,8 @@ from tests.skillian.api.models import HeldModel
 from tests.support.serving import Serving
 from tests.support.waits import soon
 
-from tinyagent import (
-    ModelDelta,
-    ModelRequest,
-    ModelResponse,
-    ModelServerError,
-    ScriptedModel,
-    Usage,
-    scripted_call,
-)
+from tinyagent import ScriptedModel, Usage, scripted_call
+from tinyagent.core import ModelDelta, ModelRequest, ModelResponse, ModelServerError
 
 QUESTION = "Compare amounts between fi_reporting and bpc_reporting for company 1001"
 

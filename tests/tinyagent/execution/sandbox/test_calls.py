@@ -156,14 +156,14 @@ async def test_the_time_of_a_tool_is_its_own() -> None:
 
 async def test_an_uncaught_error_of_a_tool_shows_no_line_of_the_host() -> None:
     def tool() -> None:
-        raise ValueError("told")
+        raise ValueError("a message")
 
     async with isolated() as executor:
         executor.inject("tool", tool)
         error = (await executor.run("x = 1\ntool()")).error
     assert error is not None
     assert error.startswith("Traceback (most recent call last):\n  line 2\n    tool()\n")
-    assert error.endswith("ValueError: told\n")
+    assert error.endswith("ValueError: a message\n")
     assert "test_calls" not in error
     assert "step.py" not in error
 

@@ -32,13 +32,13 @@ def final(value: Any) -> Frame:
 
 
 def test_more_text_than_the_limit_is_neither_kept_nor_shown() -> None:
-    told: list[str] = []
-    turn = StepCollector(ExecutionLimits(max_output_bytes=5), told.append)
+    pieces: list[str] = []
+    turn = StepCollector(ExecutionLimits(max_output_bytes=5), pieces.append)
     for text in ("abc", "äö", "more"):
         turn.take(printed(text))
     turn.take(Frame(Kind.DONE, DONE))
     assert turn.result().output == "abcä"
-    assert told == ["abc", "ä"]
+    assert pieces == ["abc", "ä"]
 
 
 def test_only_the_first_final_answer_is_taken() -> None:
@@ -65,18 +65,18 @@ def test_no_more_artifacts_are_kept_than_fit() -> None:
 
 
 async def test_output_comes_as_it_is_printed_and_in_order() -> None:
-    told: list[str] = []
+    pieces: list[str] = []
     async with isolated() as executor:
-        executor.inject("so_far", lambda: "".join(told))
+        executor.inject("so_far", lambda: "".join(pieces))
         code = (
             "import sys\nprint(1)\nprint('e', file=sys.stderr)\nprint(2, end='')\nprint(3)\n"
             "sys.stdout.write('4\\n')\nsys.stdout.flush()\nso_far()"
         )
-        result = await executor.run(code, on_output=told.append)
+        result = await executor.run(code, on_output=pieces.append)
     assert result.output == "1\ne\n23\n4\n"
-    assert "".join(told) == result.output
+    assert "".join(pieces) == result.output
     assert result.value == result.output
-    assert len(told) >= 4
+    assert len(pieces) >= 4
 
 
 async def test_output_up_to_the_end_of_the_time_is_kept() -> None:

@@ -124,7 +124,7 @@ async def test_memory_of_all_processes_counts_together() -> None:
             "        while True: time.sleep(1)\n"
             "while True: time.sleep(1)"
         )
-        assert result.out_of_memory  # one of the processes has told
+        assert result.out_of_memory  # one of the processes has reported it
         assert not result.timed_out
         assert await value_of(executor, "kept") == [1]
 

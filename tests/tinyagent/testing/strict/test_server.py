@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from tests.tinyagent.testing.strict.support import Json, base64_of, data_uri, png, post
 
-from tinyagent import ModelRefused, OpenAIModel, ReactAgent, tool
+from tinyagent import OpenAIModel, ReactAgent, tool
+from tinyagent.core import ModelRefused
 from tinyagent.core.errors import ConfigurationError
 from tinyagent.testing import (
     PROVIDERS,

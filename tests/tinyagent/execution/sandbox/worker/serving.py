@@ -106,7 +106,7 @@ def serving(folder: Path, *imports: str, max_output_bytes: int = 1000) -> Genera
             process.kill()
 
 
-def said(code: str, *, seconds: float = 30.0) -> str:
+def output_of(code: str, *, seconds: float = 30.0) -> str:
     """What a program prints that finds the package `worker`; it must end well."""
     program = f"import sys\nsys.path.insert(0, {WORKERS!r})\n{dedent(code)}"
     done = subprocess.run(

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from ..codec.budget import Budget
 from ..codec.reprs import REPR_ONLY, attempt
 from ..codec.values import decode, encode
-from ..codec.wire import Kind, WireError, kind_of
+from ..codec.wire import Kind, WireError
 from .artifacts import WorkingFolder, watch_figures
 from .door import Door, FinalAnswerGiven
 from .imports import allowed, check_imports, is_needless, refusal
@@ -23,6 +23,7 @@ from .link import HostGone, Link
 from .tracebacks import describe, hint
 
 MAX_VALUE_TEXT = 10_000
+_OF_PYTHON = frozenset({"_strptime"})  # what Python's C code imports on behalf of the code
 
 
 class Rules(NamedTuple):
@@ -135,9 +136,7 @@ def _guarded_import(imports: frozenset[str], own: dict[str, Any]) -> Callable[..
         if type(name) is not str:
             raise TypeError("the name of a module must be a plain string")
         called_by = sys._getframe(1).f_globals  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
-        # A list comes from a library in C that imports in the name of its caller.
-        by_code = called_by is own and kind_of(fromlist) is not list
-        if by_code and (level or not allowed(name, imports)):
+        if called_by is own and name not in _OF_PYTHON and (level or not allowed(name, imports)):
             raise ImportError(refusal(name, imports))
         module = real(name, variables, local, fromlist, level)
         if name.startswith("matplotlib"):

@@ -85,7 +85,7 @@ def run(
     return subprocess.CompletedProcess(process.args, process.returncode, output, errors)
 
 
-def said(
+def output_of(
     code: str,
     folder: Path,
     *locks: str,

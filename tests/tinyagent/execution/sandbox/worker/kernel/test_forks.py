@@ -6,9 +6,9 @@ import json
 from typing import Any
 
 from tests.tinyagent.execution.sandbox.worker.kernel.test_warden import PRELUDE
-from tests.tinyagent.execution.sandbox.worker.serving import said
+from tests.tinyagent.execution.sandbox.worker.serving import output_of
 
-# A process that forks as it is told, and the listener of its requests.
+# A process that forks on request, and the listener of its requests.
 ASKING = (
     """
     import errno, resource, select, socket, sys, threading
@@ -67,7 +67,7 @@ ASKING = (
 
 
 def found(code: str, megas: int = 400) -> Any:
-    return json.loads(said(ASKING.replace("GIVEN", str(megas)) + code))
+    return json.loads(output_of(ASKING.replace("GIVEN", str(megas)) + code))
 
 
 def test_all_processes_together_may_take_what_one_may() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from textwrap import dedent
 
 import pytest
-from tests.tinyagent.execution.sandbox.worker.kernel.confined import said
+from tests.tinyagent.execution.sandbox.worker.kernel.confined import output_of
 
 from tinyagent.execution.sandbox.worker.kernel import landlock, linux
 
@@ -44,7 +44,7 @@ def test_what_is_enforced_is_reported(own: Path) -> None:
     expected = landlock.Enforced(
         ABI, files=True, truncate=ABI >= 3, network=ABI >= 4, devices=ABI >= 5, scope=ABI >= 6
     )
-    assert said("print(enforced)", own, "files") == str(expected)
+    assert output_of("print(enforced)", own, "files") == str(expected)
 
 
 def test_files_elsewhere_are_neither_read_nor_changed(own: Path) -> None:
@@ -59,7 +59,7 @@ def test_files_elsewhere_are_neither_read_nor_changed(own: Path) -> None:
         print(outcome(os.rename, "../foreign/secret", "secret"))
         print(outcome(os.link, "../foreign/secret", "secret"))
     """
-    *most, renamed, linked = said(code, own, "files", before=TRIES).splitlines()
+    *most, renamed, linked = output_of(code, own, "files", before=TRIES).splitlines()
     assert set(most) == {REFUSED}
     # Which of both is said where a file would change its folder is the kernel's choice.
     assert {renamed, linked} <= {REFUSED, f"OSError {errno.EXDEV}"}
@@ -74,8 +74,8 @@ def test_files_elsewhere_are_not_emptied(own: Path) -> None:
         print(outcome(os.truncate, "../shared/data", 0))
         print(outcome(os.open, "../shared/data", os.O_RDONLY | os.O_TRUNC))
     """
-    told = said(code, own, "files", before=TRIES, readable=(own.parent / "shared",))
-    assert set(told.splitlines()) == {REFUSED}
+    output = output_of(code, own, "files", before=TRIES, readable=(own.parent / "shared",))
+    assert set(output.splitlines()) == {REFUSED}
     assert (own.parent / "shared/data").read_text() == "shared"
 
 
@@ -87,16 +87,16 @@ def test_readable_folders_are_read_only(own: Path) -> None:
         print(outcome(os.remove, "../shared/data"))
         print(outcome(open, os.__file__, "a"))
     """
-    told = said(code, own, "files", before=TRIES, readable=(own.parent / "shared",))
-    assert told.splitlines() == ["shared ['data']", *[REFUSED] * 4]
+    output = output_of(code, own, "files", before=TRIES, readable=(own.parent / "shared",))
+    assert output.splitlines() == ["shared ['data']", *[REFUSED] * 4]
 
 
 def test_a_single_file_may_be_readable(own: Path) -> None:
     code = """
         print(open("../shared/data").read(), outcome(os.listdir, "../shared"))
     """
-    told = said(code, own, "files", before=TRIES, readable=(own.parent / "shared/data",))
-    assert told == f"shared {REFUSED}"
+    output = output_of(code, own, "files", before=TRIES, readable=(own.parent / "shared/data",))
+    assert output == f"shared {REFUSED}"
 
 
 @pytest.mark.parametrize("move", ["os.rename", pytest.param("os.replace", marks=since(2))])
@@ -113,7 +113,7 @@ def test_the_own_folder_is_free_for_files_and_folders(move: str, own: Path) -> N
         os.rmdir("a/b")
         print(os.listdir("a"))
     """
-    assert said(code, own, "files") == "te\n[]"
+    assert output_of(code, own, "files") == "te\n[]"
 
 
 def test_nothing_but_files_and_folders_is_made_in_it(own: Path) -> None:
@@ -124,8 +124,8 @@ def test_nothing_but_files_and_folders_is_made_in_it(own: Path) -> None:
         print(outcome(os.mknod, "device", stat.S_IFCHR | 0o600, os.makedev(1, 3)))
         print(outcome(socket.socket(socket.AF_UNIX).bind, "socket"))
     """
-    told = said(code, own, "files", before=TRIES).splitlines()
-    assert set(told) <= {REFUSED, f"PermissionError {errno.EPERM}"}  # EPERM: not being root
+    output = output_of(code, own, "files", before=TRIES).splitlines()
+    assert set(output) <= {REFUSED, f"PermissionError {errno.EPERM}"}  # EPERM: not being root
     assert list(own.iterdir()) == []
 
 
@@ -138,9 +138,9 @@ def test_no_program_is_run(own: Path) -> None:
         for program in (sys.executable, "./program", "/usr/lib/ld-linux.so.2", "/bin/sh"):
             print(outcome(os.execv, program, [program, "-c", "print('ran')"]))
     """
-    told = said(code, own, "files", before=TRIES, readable=(Path(sys.executable).resolve(),))
-    assert set(told.splitlines()) <= {REFUSED, f"FileNotFoundError {errno.ENOENT}"}
-    assert told.splitlines()[:2] == [REFUSED] * 2
+    output = output_of(code, own, "files", before=TRIES, readable=(Path(sys.executable).resolve(),))
+    assert set(output.splitlines()) <= {REFUSED, f"FileNotFoundError {errno.ENOENT}"}
+    assert output.splitlines()[:2] == [REFUSED] * 2
 
 
 def test_shared_libraries_are_still_loaded(own: Path) -> None:
@@ -151,10 +151,10 @@ def test_shared_libraries_are_still_loaded(own: Path) -> None:
         name = min(there & {"_lsprof", "_queue", "_zoneinfo"}, default=None)
         print(importlib.import_module(name).__file__ if name else "no library left to load")
     """
-    told = said(code, own, "files")
-    if told == "no library left to load":
+    output = output_of(code, own, "files")
+    if output == "no library left to load":
         pytest.skip("this Python has all of its library built in")
-    assert told.endswith(".so")
+    assert output.endswith(".so")
 
 
 def test_only_devices_that_keep_nothing_are_written(own: Path) -> None:
@@ -162,7 +162,7 @@ def test_only_devices_that_keep_nothing_are_written(own: Path) -> None:
         print(outcome(open, "/dev/null", "w"), outcome(open, "/dev/urandom", "w"))
         print(len(open("/dev/urandom", "rb").read(3)))
     """
-    assert said(code, own, "files", before=TRIES) == f"done {REFUSED}\n3"
+    assert output_of(code, own, "files", before=TRIES) == f"done {REFUSED}\n3"
 
 
 @since(4)
@@ -180,7 +180,7 @@ def test_tcp_reaches_nobody(own: Path) -> None:
         print(outcome(socket.create_connection, server.getsockname()))
         print(outcome(socket.create_server, ("127.0.0.1", 0)))
     """
-    assert said(code, own, "files", before=before) == f"{errno.EACCES}\n{errno.EACCES}"
+    assert output_of(code, own, "files", before=before) == f"{errno.EACCES}\n{errno.EACCES}"
 
 
 @since(6)
@@ -209,8 +209,8 @@ def test_processes_outside_are_neither_signalled_nor_spoken_to(own: Path) -> Non
         print(os.waitstatus_to_exitcode(os.waitpid(outsider, 0)[1]))
     """
     refused = f"PermissionError {errno.EPERM}"
-    told = said(code, own, "files", before=dedent(TRIES) + dedent(before))
-    assert told.splitlines() == [refused, refused, "done", "7"]
+    output = output_of(code, own, "files", before=dedent(TRIES) + dedent(before))
+    assert output.splitlines() == [refused, refused, "done", "7"]
 
 
 def test_threads_and_forks_stay_confined(own: Path) -> None:
@@ -227,8 +227,8 @@ def test_threads_and_forks_stay_confined(own: Path) -> None:
         landlock.restrict([os.open("/", os.O_PATH)], [])
         look()
     """
-    told = said(code, own, "files", before=TRIES)
-    assert told.splitlines() == [REFUSED] * 3
+    output = output_of(code, own, "files", before=TRIES)
+    assert output.splitlines() == [REFUSED] * 3
 
 
 def test_a_kernel_without_landlock_enforces_nothing_and_says_so(

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.tinyagent.execution.sandbox.worker.kernel.confined import run, said
+from tests.tinyagent.execution.sandbox.worker.kernel.confined import output_of, run
 
 from tinyagent.execution.sandbox.worker.kernel import linux, syscalls
 
@@ -41,7 +41,7 @@ class TestNamespaces:
             linux.unshare(linux.CLONE_NEWUSER | linux.CLONE_NEWNET)
             print([name for _, name in socket.if_nameindex()])
         """
-        assert said(code, tmp_path) == "['lo']"
+        assert output_of(code, tmp_path) == "['lo']"
 
     def test_one_can_go_back_into_a_namespace(self, tmp_path: Path) -> None:
         code = """
@@ -53,7 +53,7 @@ class TestNamespaces:
             linux.setns(first, linux.CLONE_NEWNET)
             print(os.readlink(path) == name)
         """
-        assert said(code, tmp_path) == "True"
+        assert output_of(code, tmp_path) == "True"
 
     def test_a_mount_is_there_until_it_is_taken_away(self, tmp_path: Path) -> None:
         code = """
@@ -64,7 +64,7 @@ class TestNamespaces:
             linux.umount2("place")
             print(os.listdir("place"))
         """
-        assert said(code, tmp_path, before=OWN_MOUNTS) == "['file']\n[]"
+        assert output_of(code, tmp_path, before=OWN_MOUNTS) == "['file']\n[]"
 
     def test_a_pivoted_root_shows_nothing_of_the_old_one(self, tmp_path: Path) -> None:
         code = """
@@ -75,7 +75,7 @@ class TestNamespaces:
             linux.umount2(".")
             print(os.listdir("/"))
         """
-        assert said(code, tmp_path, before=OWN_MOUNTS) == "[]"
+        assert output_of(code, tmp_path, before=OWN_MOUNTS) == "[]"
 
     def test_dropped_capabilities_are_gone_and_do_not_come_back(self, tmp_path: Path) -> None:
         code = """
@@ -90,7 +90,9 @@ class TestNamespaces:
                 print(error)
         """
         zero = "0" * 16
-        assert said(code, tmp_path) == f"{{'{zero}'}}\n[Errno 1] unshare: Operation not permitted"
+        assert (
+            output_of(code, tmp_path) == f"{{'{zero}'}}\n[Errno 1] unshare: Operation not permitted"
+        )
 
 
 def test_who_has_no_capabilities_can_drop_them_as_well(tmp_path: Path) -> None:
@@ -100,7 +102,7 @@ def test_who_has_no_capabilities_can_drop_them_as_well(tmp_path: Path) -> None:
         status = open("/proc/self/status").read().split()
         print(status[status.index("CapEff:") + 1])
     """
-    assert said(code, tmp_path) == "0" * 16
+    assert output_of(code, tmp_path) == "0" * 16
 
 
 def test_privileges_and_dumps_are_given_up(tmp_path: Path) -> None:
@@ -111,11 +113,11 @@ def test_privileges_and_dumps_are_given_up(tmp_path: Path) -> None:
         linux.set_dumpable(True)
         print(linux.prctl("PR_GET_DUMPABLE", 3))
     """
-    assert said(code, tmp_path) == "1 0\n1"
+    assert output_of(code, tmp_path) == "1 0\n1"
 
 
 def test_a_child_dies_with_its_parent(tmp_path: Path) -> None:
-    # The child keeps standard output open: said() comes back only because it is killed.
+    # The child keeps standard output open: output_of() comes back only because it is killed.
     code = """
         import signal
         reading, writing = os.pipe()
@@ -127,28 +129,28 @@ def test_a_child_dies_with_its_parent(tmp_path: Path) -> None:
         print("parent leaves", flush=True)
         os._exit(0)
     """
-    assert said(code, tmp_path) == "parent leaves"
+    assert output_of(code, tmp_path) == "parent leaves"
 
 
-@pytest.mark.parametrize(("threads", "told"), [(0, []), (1, ["hook"])])
+@pytest.mark.parametrize(("threads", "outcome"), [(0, []), (1, ["hook"])])
 def test_a_fork_does_what_other_threads_ask_for(
-    threads: int, told: list[str], tmp_path: Path
+    threads: int, outcome: list[str], tmp_path: Path
 ) -> None:
     code = f"""
         import random, signal, threading
-        told = []
-        os.register_at_fork(after_in_child=lambda: told.append("hook"))
+        outcome = []
+        os.register_at_fork(after_in_child=lambda: outcome.append("hook"))
         for _ in range({threads}):
             threading.Thread(target=signal.pause, daemon=True).start()
         random.seed(1)
         if linux.fork() == 0:
-            print(told, random.random() == random.Random(1).random(), threading.active_count())
+            print(outcome, random.random() == random.Random(1).random(), threading.active_count())
             sys.stdout.flush()
             os._exit(0)
         os.wait()
         os._exit(0)
     """
-    assert said(code, tmp_path, before="    import sys") == f"{told} True 1"
+    assert output_of(code, tmp_path, before="    import sys") == f"{outcome} True 1"
 
 
 def test_a_fork_too_many_is_an_error(tmp_path: Path) -> None:
@@ -162,7 +164,7 @@ def test_a_fork_too_many_is_an_error(tmp_path: Path) -> None:
         except BlockingIOError as error:
             print(error)
     """
-    assert said(code, tmp_path) == "[Errno 11] fork: Resource temporarily unavailable"
+    assert output_of(code, tmp_path) == "[Errno 11] fork: Resource temporarily unavailable"
 
 
 def test_a_process_is_listed_by_its_name(tmp_path: Path) -> None:
@@ -170,7 +172,7 @@ def test_a_process_is_listed_by_its_name(tmp_path: Path) -> None:
         linux.set_name("spare")
         print(open("/proc/self/comm").read())
     """
-    assert said(code, tmp_path) == "spare"
+    assert output_of(code, tmp_path) == "spare"
 
 
 @pytest.mark.parametrize("call", ["as it is", "refused by a container"])
@@ -188,7 +190,7 @@ def test_descriptors_are_closed_from_first_to_last(call: str, tmp_path: Path) ->
         print(sorted(os.listdir("/proc/self/fd"), key=int)[:3], len(os.listdir("/proc/self/fd")))
     """
     before = refuse if call == "refused by a container" else ""
-    first, second = said(code, tmp_path, before=before).splitlines()
+    first, second = output_of(code, tmp_path, before=before).splitlines()
     assert first == "[True, False, False, False, True, True]"
     assert second == "['0', '1', '2'] 4"  # the fourth is the listing's own
 

@@ -7,7 +7,7 @@ from textwrap import dedent
 from typing import Any
 
 import pytest
-from tests.tinyagent.execution.sandbox.worker.serving import said
+from tests.tinyagent.execution.sandbox.worker.serving import output_of
 
 from tinyagent.execution.sandbox.worker.kernel import landlock
 
@@ -37,7 +37,7 @@ CELL = """
 
 
 def found(code: str) -> Any:
-    return json.loads(said(CELL + code))
+    return json.loads(output_of(CELL + code))
 
 
 def test_processes_are_counted_only_where_the_session_has_users_of_its_own() -> None:
@@ -211,7 +211,7 @@ def test_it_dies_with_its_parent() -> None:
     os.waitpid(middle, 0)
     print(select.select([read], [], [], 10)[0] == [read], os.read(read, 1))
     """
-    assert said(dedent(code)) == "True b''"
+    assert output_of(dedent(code)) == "True b''"
 
 
 def test_it_ends_at_once_if_its_parent_has_ended_already() -> None:
@@ -224,4 +224,4 @@ def test_it_ends_at_once_if_its_parent_has_ended_already() -> None:
         os._exit(5)
     print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
     """
-    assert said(dedent(code)) == "0"
+    assert output_of(dedent(code)) == "0"

@@ -4,7 +4,7 @@ import json
 import os
 from pathlib import Path
 
-from tests.tinyagent.execution.sandbox.worker.serving import said
+from tests.tinyagent.execution.sandbox.worker.serving import output_of
 
 from tinyagent.execution.sandbox.worker.kernel import mounts
 
@@ -65,7 +65,7 @@ def test_the_new_root_holds_nothing_else_and_is_read_only() -> None:
         "cwd": os.getcwd(),
     }), flush=True)
     """
-    found = json.loads(said(ENTER + code))
+    found = json.loads(output_of(ENTER + code))
     assert found == {
         "strange": [],
         "write": "Read-only file system",
@@ -92,7 +92,7 @@ def test_a_session_has_a_folder_in_memory_of_its_size_and_no_proc() -> None:
     found["written"] = written
     print(json.dumps(found), flush=True)
     """
-    found = json.loads(said(ENTER + FURNISH + code))
+    found = json.loads(output_of(ENTER + FURNISH + code))
     assert found["proc"] == []
     assert found["own"][:2] == [1, 2]
     assert found["entries"] == []
@@ -102,7 +102,7 @@ def test_a_session_has_a_folder_in_memory_of_its_size_and_no_proc() -> None:
 
 def test_the_hosts_mounts_are_as_before() -> None:
     before = Path("/proc/self/mounts").read_text()
-    said(ENTER + FURNISH)
+    output_of(ENTER + FURNISH)
     assert Path("/proc/self/mounts").read_text() == before
 
 
@@ -115,4 +115,4 @@ def test_a_mount_that_fails_is_named() -> None:
     except OSError as error:
         print(error)
     """
-    assert said(code) == "[Errno 2] open_tree: No such file or directory"
+    assert output_of(code) == "[Errno 2] open_tree: No such file or directory"

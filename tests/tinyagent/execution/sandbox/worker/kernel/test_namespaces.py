@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 
 import pytest
-from tests.tinyagent.execution.sandbox.worker.serving import said
+from tests.tinyagent.execution.sandbox.worker.serving import output_of
 
 KINDS = ("user", "mnt", "pid", "net", "ipc", "uts")
 ENTER = """
@@ -29,7 +29,7 @@ def test_all_namespaces_are_left_for_new_ones() -> None:
     found = [os.readlink(f"{{mounts.PROC}}/self/ns/{{kind}}") for kind in {KINDS!r}]
     print(json.dumps([os.getpid(), *found]), flush=True)
     """
-    pid, *found = json.loads(said(ENTER + code))
+    pid, *found = json.loads(output_of(ENTER + code))
     assert pid == 1
     assert len(set(found)) == len(KINDS)
     assert set(found).isdisjoint(own(kind) for kind in KINDS)
@@ -44,7 +44,7 @@ def test_the_network_has_no_way_out() -> None:
     except OSError as error:
         print(error.strerror)
     """
-    assert said(ENTER + code) == "['lo']\nNetwork is unreachable"
+    assert output_of(ENTER + code) == "['lo']\nNetwork is unreachable"
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="root only has a root to drop")
@@ -57,7 +57,7 @@ def test_no_file_is_roots_own_any_more() -> None:
     except OSError as error:
         print(error.strerror, os.geteuid(), os.getgroups(), flush=True)
     """
-    assert said(ENTER + code) == "Permission denied 0 []"
+    assert output_of(ENTER + code) == "Permission denied 0 []"
 
 
 def test_a_session_is_a_user_of_its_own_without_any_rights_outside() -> None:
@@ -78,7 +78,7 @@ def test_a_session_is_a_user_of_its_own_without_any_rights_outside() -> None:
     except OSError as error:
         print(error, flush=True)
     """
-    first, second = said(ENTER + code).splitlines()
+    first, second = output_of(ENTER + code).splitlines()
     assert first == "1000 1000 deny"
     assert second == "[Errno 1] sethostname: Operation not permitted"
 
@@ -94,7 +94,7 @@ def test_the_exit_code_of_the_one_inside_comes_out() -> None:
         os._exit(7)
     print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
     """
-    assert said(code) == "7"
+    assert output_of(code) == "7"
 
 
 def test_the_one_inside_ends_with_the_one_outside() -> None:
@@ -115,4 +115,4 @@ def test_the_one_inside_ends_with_the_one_outside() -> None:
     os.waitpid(pid, 0)
     print(select.select([read], [], [], 10)[0] == [read], os.read(read, 1))
     """
-    assert said(code) == "True b''"
+    assert output_of(code) == "True b''"

@@ -6,7 +6,7 @@ from pathlib import Path
 from textwrap import dedent
 
 import pytest
-from tests.tinyagent.execution.sandbox.worker.kernel.confined import said
+from tests.tinyagent.execution.sandbox.worker.kernel.confined import output_of
 
 from tinyagent.execution.sandbox.worker.kernel import seccomp
 
@@ -90,11 +90,11 @@ WORKS = {
     """,
     "timers": """
         import signal
-        told = []
-        signal.signal(signal.SIGALRM, lambda *_: told.append("alarm"))
+        seen = []
+        signal.signal(signal.SIGALRM, lambda *_: seen.append("alarm"))
         signal.setitimer(signal.ITIMER_REAL, 0.001)
         signal.pause()
-        print(told)
+        print(seen)
     """,
     "pipes, locks and maps": """
         import fcntl, mmap, select, selectors
@@ -131,7 +131,7 @@ SAYS = {
 @pytest.mark.parametrize("name", WORKS)
 def test_plain_python_goes_on(name: str, tmp_path: Path) -> None:
     before = "from worker.kernel import adapt\nadapt.pipes_for_sockets()"
-    assert said(WORKS[name], tmp_path, "files", "calls", before=before) == SAYS[name]
+    assert output_of(WORKS[name], tmp_path, "files", "calls", before=before) == SAYS[name]
 
 
 @pytest.mark.parametrize("imports", ["early", "late"])
@@ -145,8 +145,8 @@ def test_numbers_and_tables_go_on(imports: str, tmp_path: Path) -> None:
         print(np.linalg.inv(np.eye(300) * 2).trace(), np.random.default_rng(1).integers(9) >= 0)
     """
     before, late = (libraries, "") if imports == "early" else ("", libraries)
-    told = said(late + dedent(code), tmp_path, "files", "calls", before=before)
-    assert told == "{'a': 1.0, 'b': 2.0}\n150.0 True"
+    seen = output_of(late + dedent(code), tmp_path, "files", "calls", before=before)
+    assert seen == "{'a': 1.0, 'b': 2.0}\n150.0 True"
 
 
 def test_arrow_files_go_on(tmp_path: Path) -> None:
@@ -156,4 +156,4 @@ def test_arrow_files_go_on(tmp_path: Path) -> None:
         pq.write_table(pa.table({"n": list(range(50_000))}), "data.parquet")
         print(pq.read_table("data.parquet", memory_map=True).num_rows)
     """
-    assert said(code, tmp_path, "files", "calls") == "50000"
+    assert output_of(code, tmp_path, "files", "calls") == "50000"

@@ -12,7 +12,7 @@ from pathlib import Path
 from textwrap import dedent
 
 import pytest
-from tests.tinyagent.execution.sandbox.worker.kernel.confined import run, said, start
+from tests.tinyagent.execution.sandbox.worker.kernel.confined import output_of, run, start
 
 from tinyagent.execution.sandbox.worker.kernel import syscalls
 
@@ -64,13 +64,13 @@ ASK = """
 
 def answers(calls: Mapping[str, tuple[int, ...]], folder: Path, *locks: str) -> dict[str, int]:
     """The errors of raw system calls, by name."""
-    told = said(
+    output = output_of(
         f"print(json.dumps({{name: ask(*call) for name, call in {calls!r}.items()}}))",
         folder,
         *locks,
         before=ASK,
     )
-    errors: dict[str, int] = json.loads(told)
+    errors: dict[str, int] = json.loads(output)
     return errors
 
 
@@ -94,8 +94,8 @@ def test_processes_are_not_made(tmp_path: Path) -> None:
         print(outcome(os.fork), outcome(subprocess.run, ["/bin/true"]))
         print(outcome(os.posix_spawn, "/bin/true", ["true"], {}))
     """
-    told = said(code, tmp_path, "files", "calls", before=ASK, readable=(Path("/bin"),))
-    assert told == "EPERM EPERM\nEPERM"
+    output = output_of(code, tmp_path, "files", "calls", before=ASK, readable=(Path("/bin"),))
+    assert output == "EPERM EPERM\nEPERM"
 
 
 def test_a_fork_is_a_plain_one_where_it_is_let_pass(tmp_path: Path) -> None:
@@ -120,9 +120,11 @@ def test_a_fork_is_a_plain_one_where_it_is_let_pass(tmp_path: Path) -> None:
         print(outcome(subprocess.run, ["/bin/true"]))
     """
     refused = f"{errno.EPERM} " * 9
-    told = said(code, tmp_path, "files", "forks", before=ASK, readable=(Path("/bin"),)).splitlines()
-    assert told[:2] == [refused + "7", "3"]
-    assert told[2] in {"EPERM", "EACCES"}  # by the filter, or by Landlock in the fork
+    output = output_of(
+        code, tmp_path, "files", "forks", before=ASK, readable=(Path("/bin"),)
+    ).splitlines()
+    assert output[:2] == [refused + "7", "3"]
+    assert output[2] in {"EPERM", "EACCES"}  # by the filter, or by Landlock in the fork
 
 
 def test_threads_that_were_there_before_are_filtered_too(tmp_path: Path) -> None:
@@ -136,7 +138,7 @@ def test_threads_that_were_there_before_are_filtered_too(tmp_path: Path) -> None
         thread.start()
     """
     code = "locked.set(); thread.join()"
-    assert said(code, tmp_path, "calls", before=dedent(ASK) + dedent(before)) == "EPERM"
+    assert output_of(code, tmp_path, "calls", before=dedent(ASK) + dedent(before)) == "EPERM"
 
 
 def test_a_thread_with_a_filter_of_its_own_is_an_error(tmp_path: Path) -> None:
@@ -160,7 +162,7 @@ def test_a_thread_with_a_filter_of_its_own_is_an_error(tmp_path: Path) -> None:
             print(error)
         done.set()
     """
-    assert "has another filter" in said("", tmp_path, before=before)
+    assert "has another filter" in output_of("", tmp_path, before=before)
 
 
 def test_nobody_is_reached_through_sockets(tmp_path: Path) -> None:
@@ -177,8 +179,8 @@ def test_nobody_is_reached_through_sockets(tmp_path: Path) -> None:
         print(outcome(left.setsockopt, socket.SOL_SOCKET, socket.SO_SNDBUF, 1))
     """
     before = f"{ASK}    import socket\n    left, right = socket.socketpair()\n"
-    told = said(code, tmp_path, "calls", before=before)
-    assert told == "EPERM " * 7 + "b'text' True\nEPERM EPERM\nEPERM"
+    output = output_of(code, tmp_path, "calls", before=before)
+    assert output == "EPERM " * 7 + "b'text' True\nEPERM EPERM\nEPERM"
 
 
 def test_descriptors_are_received(tmp_path: Path) -> None:
@@ -191,7 +193,7 @@ def test_descriptors_are_received(tmp_path: Path) -> None:
         _, (descriptor,), _, _ = socket.recv_fds(session, 1, 1)
         os.write(descriptor, b"received")
     """
-    assert said(code, tmp_path, "files", "calls", before=before) == "received"
+    assert output_of(code, tmp_path, "files", "calls", before=before) == "received"
 
 
 def test_signals_are_sent_to_nobody(tmp_path: Path) -> None:
@@ -202,8 +204,8 @@ def test_signals_are_sent_to_nobody(tmp_path: Path) -> None:
         own = os.pidfd_open(os.getpid())
         print(outcome(signal.pidfd_send_signal, own, 0))
     """
-    told = said(code, tmp_path, "calls", before=ASK)
-    assert told.split() == ["EPERM"] * 5
+    output = output_of(code, tmp_path, "calls", before=ASK)
+    assert output.split() == ["EPERM"] * 5
 
 
 def test_files_keep_what_landlock_does_not_keep(tmp_path: Path) -> None:
@@ -216,7 +218,7 @@ def test_files_keep_what_landlock_does_not_keep(tmp_path: Path) -> None:
         print(outcome(os.open, "file", os.O_TRUNC | os.O_RDWR | os.O_WRONLY))
         print(outcome(os.mknod, "node"), outcome(os.mkfifo, "pipe"))
     """
-    assert set(said(code, tmp_path, "calls", before=ASK).split()) == {"EPERM"}
+    assert set(output_of(code, tmp_path, "calls", before=ASK).split()) == {"EPERM"}
     assert (tmp_path / "file").read_text() == "text"
 
 
@@ -232,7 +234,7 @@ def test_limits_descriptors_and_terminals_stay_as_they_are(tmp_path: Path) -> No
         print(outcome(fcntl.ioctl, 1, termios.FIOASYNC, b"1234"))
         print(outcome(linux.prctl, "PR_SET_DUMPABLE", 4, 1))
     """
-    *most, terminal, ioctl, prctl = said(code, tmp_path, "calls", before=ASK).split()
+    *most, terminal, ioctl, prctl = output_of(code, tmp_path, "calls", before=ASK).split()
     assert set(most) == {"EPERM"}
     assert (terminal, ioctl, prctl) == ("ENOTTY", "ENOTTY", "EPERM")
 
@@ -252,8 +254,8 @@ def test_record_locks_seem_granted_and_are_not_taken(tmp_path: Path) -> None:
     """
     process = start(code, tmp_path, "files", "calls", before=ASK)
     with process:
-        told = [process.stdout.readline() for _ in range(2)] if process.stdout else []
-        assert told == ["EPERM\n", "[(1,)]\n"]
+        output = [process.stdout.readline() for _ in range(2)] if process.stdout else []
+        assert output == ["EPERM\n", "[(1,)]\n"]
         for path in (tmp_path / "file", Path("/dev/null")):
             with path.open("r+") as file:
                 fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -288,8 +290,8 @@ def test_no_memory_is_taken_that_the_limit_does_not_count(tmp_path: Path) -> Non
                 libc.mprotect(ctypes.c_void_p(place), ctypes.c_size_t(2**20), rights)
             print(megas < 100, end=" ")
     """
-    told = said(code, tmp_path, "calls", before=dedent(ASK) + dedent(before))
-    assert told.split() == ["True"] * 7
+    output = output_of(code, tmp_path, "calls", before=dedent(ASK) + dedent(before))
+    assert output.split() == ["True"] * 7
 
 
 def test_nobody_is_woken_through_a_file_that_all_may_map(tmp_path: Path) -> None:
@@ -302,7 +304,7 @@ def test_nobody_is_woken_through_a_file_that_all_may_map(tmp_path: Path) -> None
         print(outcome(left.send, b"x", socket.MSG_OOB), left.send(b"x"))
     """
     before = f"{dedent(ASK)}\nimport socket\nleft, right = socket.socketpair()"
-    assert said(code, tmp_path, "calls", before=before) == "1 0 1\nTrue\nEPERM 1"
+    assert output_of(code, tmp_path, "calls", before=before) == "1 0 1\nTrue\nEPERM 1"
 
 
 @pytest.mark.skipif("x86_64" not in os.uname().machine, reason="int 0x80 is of x86")
@@ -322,5 +324,5 @@ def test_the_calls_of_another_architecture_end_the_process(tmp_path: Path) -> No
 
 
 def test_a_filter_that_is_not_valid_is_an_error(tmp_path: Path) -> None:
-    told = said("print(outcome(seccomp.install, b''))", tmp_path, before=ASK)
-    assert told == "EINVAL"
+    output = output_of("print(outcome(seccomp.install, b''))", tmp_path, before=ASK)
+    assert output == "EINVAL"

@@ -136,8 +136,8 @@ RULED = ["clone", "fcntl", "ioctl", "mmap", "openat", "prctl", "prlimit64"]
 def test_each_number_gets_the_promised_verdict(machine: str, fill: int) -> None:
     for number in [*range(1024), *range(0x4000_0000, 0x4000_0400)]:
         for forks in (False, True):
-            told = answer(machine, number, [fill] * 6, forks=forks)
-            assert told == promised(machine, number, [fill] * 6, forks=forks), number
+            output = answer(machine, number, [fill] * 6, forks=forks)
+            assert output == promised(machine, number, [fill] * 6, forks=forks), number
 
 
 @given(machines, st.integers(0, WORD), six, st.booleans())
@@ -147,8 +147,8 @@ def test_numbers_of_no_call_are_of_no_call(
     arguments: list[int],
     forks: bool,  # noqa: FBT001 - drawn
 ) -> None:
-    told = answer(machine, number, arguments, forks=forks)
-    assert told == promised(machine, number, arguments, forks=forks)
+    output = answer(machine, number, arguments, forks=forks)
+    assert output == promised(machine, number, arguments, forks=forks)
 
 
 @pytest.mark.parametrize("name", [*RULED, "open"])
@@ -163,8 +163,8 @@ def test_arguments_are_weighed_as_promised(
 ) -> None:
     number = syscalls.machines()[machine].numbers.get(name)
     if number is not None:
-        told = answer(machine, number, arguments, forks=forks)
-        assert told == expected(name, arguments, forks=forks)
+        output = answer(machine, number, arguments, forks=forks)
+        assert output == expected(name, arguments, forks=forks)
 
 
 @pytest.mark.parametrize("name", RULED)
@@ -174,8 +174,8 @@ def test_each_edge_is_weighed_as_promised(machine: str, name: str) -> None:
     for first, second, third in itertools.product(EDGES, EDGES, (0, 0o1000, 0o1001, 1 << 40)):
         arguments = [first, second, third, 0, 0, 0]
         for forks in (False, True):
-            told = answer(machine, number, arguments, forks=forks)
-            assert told == expected(name, arguments, forks=forks), arguments
+            output = answer(machine, number, arguments, forks=forks)
+            assert output == expected(name, arguments, forks=forks), arguments
 
 
 @given(machines, st.integers(0, WORD), st.integers(0, WORD), six)
@@ -184,8 +184,8 @@ def test_calls_of_another_architecture_end_the_process(
 ) -> None:
     assume(architecture != syscalls.machines()[machine].audit)
     for stranger in (architecture, 0x4000_0003, 0x4000_0028):  # i386 and arm, beside any
-        told = simulator.verdict(program(machine, forks=True), number, arguments, stranger)
-        assert told == KILL
+        output = simulator.verdict(program(machine, forks=True), number, arguments, stranger)
+        assert output == KILL
 
 
 @pytest.mark.parametrize("machine", MACHINES)

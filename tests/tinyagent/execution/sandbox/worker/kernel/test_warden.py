@@ -5,7 +5,7 @@ import signal
 from typing import Any
 
 import pytest
-from tests.tinyagent.execution.sandbox.worker.serving import said
+from tests.tinyagent.execution.sandbox.worker.serving import output_of
 
 # The first process of a process namespace, with its view of /proc, and children that wait.
 PRELUDE = """
@@ -55,7 +55,7 @@ PRELUDE = """
 
 
 def found(code: str) -> dict[str, Any]:
-    answer: dict[str, Any] = json.loads(said(PRELUDE + code))
+    answer: dict[str, Any] = json.loads(output_of(PRELUDE + code))
     return answer
 
 
@@ -149,8 +149,8 @@ def test_too_much_memory_ends_earlier_states_and_then_the_step(*, limit: int, en
     warden.note([first, second], watch=True, wake=False)
     rounds = []
     for _ in range(2):
-        told = warden.relieve()
-        rounds.append([told, sorted(pid for pid, _ in collect())])
+        output = warden.relieve()
+        rounds.append([output, sorted(pid for pid, _ in collect())])
     tell(rounds=rounds, pids=[first, second, step], watching=warden.watching)
     """)
     first, second, step = answer["pids"]
@@ -158,7 +158,7 @@ def test_too_much_memory_ends_earlier_states_and_then_the_step(*, limit: int, en
     killed = [pid for _, pids in answer["rounds"] for pid in pids]
     assert (first in killed) == ended
     assert second not in killed
-    assert any(told for told, _ in answer["rounds"]) == (step in killed)
+    assert any(output for output, _ in answer["rounds"]) == (step in killed)
 
 
 def test_memory_that_a_fork_shares_counts_once() -> None:
