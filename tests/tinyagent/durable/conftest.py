@@ -1,8 +1,9 @@
-"""The campaign's parts lie with the benchmarks, which run it in full."""
+"""Paths of the campaign's parts, in benchmarks, and of `tests`, for processes that tests start."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
-sys.path.append(str(Path(__file__).parents[3] / "benchmarks"))
+ROOT = Path(__file__).parents[3]
+sys.path += [str(ROOT / "benchmarks"), str(ROOT)]
