@@ -60,6 +60,7 @@ async def run_confined(
     hurry(executor, limits.timeout_seconds)
     for step in attack.steps:
         outcome.results.append(await _timed(attack, executor, canaries.preamble() + step, outcome))
+    assert _most_memory() - before < _MAX_GROWTH_KILOBYTES
     gave_nothing_away(outcome, canaries.secret)
     assert canaries.harm() == []
     was_in_time(outcome, limits.timeout_seconds)
@@ -72,7 +73,6 @@ async def run_confined(
     if attack.leaves_its_mark:
         await soon(lambda: not canaries.processes())
     assert canaries.harm() == []
-    assert _most_memory() - before < _MAX_GROWTH_KILOBYTES
 
 
 async def _timed(

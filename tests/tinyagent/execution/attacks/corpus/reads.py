@@ -57,10 +57,11 @@ FILES = group(
         ),
     ),
     gets_any(
-        "import os",
+        "import os, sys",
         root=True,
         homes="[n for p in ('/home', '/root') if os.path.isdir(p) for n in os.listdir(p)"
-        " if not __import__('sys').base_prefix.startswith(f'{p}/{n}')]",
+        " if not any(at.startswith(f'{p}/{n}') for at in"
+        " (sys.prefix, sys.base_prefix, *sys.path))]",
     ),
     attack(
         "by a compile error's text",
