@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
+import weakref
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 
@@ -78,6 +79,7 @@ class Knowledge:
         self._passages = tuple(passages)
         # Queries come from one event loop; SQLite locks for any other use.
         self._index = sqlite3.connect(":memory:", check_same_thread=False)
+        weakref.finalize(self, self._index.close)
         self._index.execute(
             "CREATE VIRTUAL TABLE passages USING fts5(heading, text,"
             " tokenize = 'porter unicode61 remove_diacritics 2')"

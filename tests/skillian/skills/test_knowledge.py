@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import sqlite3
 import tomllib
 from pathlib import Path
 
@@ -115,3 +117,12 @@ def test_the_bundled_knowledge_answers_what_people_ask() -> None:
     assert sum(place == 0 for place in places) >= 23
     assert sum(place < 3 for place in places) >= 26
     assert sum(place < 5 for place in places) >= 28
+
+
+def test_an_index_is_closed_with_its_knowledge() -> None:
+    knowledge = Knowledge([])
+    index = knowledge._index
+    del knowledge
+    gc.collect()
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        index.execute("SELECT 1")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from collections.abc import AsyncGenerator, Awaitable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -142,7 +143,7 @@ async def test_a_locked_file_is_waited_for_once(
         return transaction(work, kind)
 
     monkeypatch.setattr(database, "_transaction", counted)
-    with sqlite3.connect(tmp_path / "s.db", isolation_level=None) as other:
+    with closing(sqlite3.connect(tmp_path / "s.db", isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         told = await asyncio.gather(
             *(added(database, number) for number in range(20)), return_exceptions=True
