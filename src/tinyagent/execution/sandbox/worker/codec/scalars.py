@@ -14,7 +14,7 @@ from decimal import Context, Decimal, InvalidOperation
 from typing import Any
 
 from .budget import MAX_DIGITS
-from .wire import WireError, kind_of
+from .wire import WireError
 
 Reader = Callable[[Any], Any]
 
@@ -66,30 +66,6 @@ def _is_written_out(value: Decimal, text: str) -> bool:
     if len(text) > _MAX_DECIMAL:
         return False
     return not Decimal.is_finite(value) or -MAX_DIGITS <= Decimal.adjusted(value) < MAX_DIGITS
-
-
-def check_numbers(*values: Any) -> None:
-    """See that no number in lists, dicts and so on has too many digits to be text out.
-
-    Raises:
-        ValueError: one has.
-    """
-    to_do: list[Any] = list(values)
-    seen: set[int] = set()
-    try:
-        while to_do:
-            item = to_do.pop()
-            kind = kind_of(item)
-            if issubclass(kind, Decimal):
-                write_decimal(item)
-            elif issubclass(kind, int):
-                write_int(item)
-            elif issubclass(kind, list | tuple | set | frozenset | dict) and id(item) not in seen:
-                seen.add(id(item))
-                to_do.extend(item)
-                to_do.extend(item.values() if issubclass(kind, dict) else ())
-    except WireError as fault:
-        raise ValueError(str(fault)) from None
 
 
 def write_datetime(value: datetime) -> Any:
