@@ -14,14 +14,14 @@ from rich.progress import Progress, SpinnerColumn, TaskID, TextColumn, TimeElaps
 
 from skillian.cli.shell import ExitCode, notes, out, run
 from skillian.data.declare.saved import Saved
-from skillian.display import printable, show_differences
+from skillian.display import printable, show_differences, show_row_differences
 from skillian.reports.as_html import write_html
 from skillian.reports.as_json import write_json
 from skillian.reports.as_junit import write_junit
 from skillian.reports.as_markdown import write_markdown
 from skillian.reports.formats import Format, depth_of
-from skillian.reports.outcome import VERDICTS, Compared, Outcome, worst
-from skillian.reports.running import OnProgress, open_engine, run_all
+from skillian.reports.outcome import VERDICTS, Compared, Outcome, RowsCompared, worst
+from skillian.reports.running import OnProgress, open_engines, run_all
 
 _WRITERS: dict[Format, Callable[[Sequence[Outcome]], str]] = {
     Format.JSON: write_json,
@@ -69,8 +69,8 @@ async def _compare(
 ) -> tuple[Outcome, ...]:
     saved = await load()
     with showing_progress(notes) as on_progress:
-        async with open_engine(saved.registry, output.top) as engine:
-            return await run_all(engine, saved.comparisons, depth_of(output.form), on_progress)
+        async with open_engines(saved.registry, output.top) as engines:
+            return await run_all(engines, saved.comparisons, depth_of(output.form), on_progress)
 
 
 def _check(output: ReportTarget) -> None:
@@ -105,7 +105,9 @@ def show_table(
         if len(outcomes) > 1:
             console.print()
             console.rule(printable(outcome.comparison.name), align="left")
-        if isinstance(outcome, Compared):
+        if isinstance(outcome, RowsCompared) and outcome.reason is None:
+            show_row_differences(console, outcome.result.to_dict())
+        elif isinstance(outcome, Compared):
             show_differences(console, outcome.result.to_dict())
             explanation = outcome.explanation.sentences if outcome.explanation else ()
             for sentence in (*outcome.result.interpretation, *explanation):
@@ -116,6 +118,8 @@ def show_table(
 
 
 def _line(outcome: Outcome) -> str:
+    if isinstance(outcome, RowsCompared):
+        return f"{outcome.comparison.name}: {outcome.result.sentences[0]}"
     result = outcome.result.interpretation[0] if isinstance(outcome, Compared) else outcome.reason
     return f"{outcome.comparison.name}: {result}"
 

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 
-from skillian.reports.outcome import Compared, Outcome, worst
+from skillian.reports.outcome import Compared, Outcome, RowsCompared, worst
 
 VERSION = 1
 
@@ -27,6 +27,8 @@ def _comparison(outcome: Outcome) -> dict[str, object]:
         "fail_on": comparison.fail_on,
         "seconds": round(outcome.seconds, 3),
     }
+    if isinstance(outcome, RowsCompared):
+        return {**common, **outcome.result.to_dict()}
     if not isinstance(outcome, Compared):
         return {**common, "source_a": comparison.a, "source_b": comparison.b}
     return {

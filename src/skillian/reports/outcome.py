@@ -8,6 +8,7 @@ from skillian.data.comparison.explain.explanation import Explanation
 from skillian.data.comparison.results import ComparisonResult
 from skillian.data.comparison.rows import ComparisonRows, DrillDown
 from skillian.data.declare.saved import SavedComparison
+from skillian.data.tables.results import TableResult
 
 Verdict = Literal["equal", "findings", "failed"]
 
@@ -57,6 +58,34 @@ class Compared:
 
 
 @dataclass(frozen=True, slots=True)
+class RowsCompared:
+    """A comparison of whole rows that was computed.
+
+    Attributes:
+        comparison: What was compared.
+        seconds: How long it took.
+        result: The result.
+    """
+
+    comparison: SavedComparison
+    seconds: float
+    result: TableResult
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether anything differs; `failed` if the filters left no rows to compare."""
+        rows = self.result.rows
+        if self.comparison.filters and not rows.rows_a and not rows.rows_b:
+            return "failed"
+        return "equal" if self.result.equal else "findings"
+
+    @property
+    def reason(self) -> str | None:
+        """Why it could not be compared."""
+        return self.result.sentences[0] if self.verdict == "failed" else None
+
+
+@dataclass(frozen=True, slots=True)
 class Failed:
     """A comparison that could not be computed, and why."""
 
@@ -70,7 +99,7 @@ class Failed:
         return "failed"
 
 
-Outcome = Compared | Failed
+Outcome = Compared | RowsCompared | Failed
 
 
 def worst(outcomes: Iterable[Outcome]) -> Verdict:

@@ -194,7 +194,7 @@ async def _bound(
     name: str, definition: Source, connector: Connector, tables: Tables
 ) -> BoundSource:
     if definition.table is not None:
-        table = _table(name, definition.table, tables)
+        table = named_table(f"source {name}", definition.table, tables)
         identifier = exp.Table(this=sql.name(table.name), db=sql.name(table.schema))
         relation = exp.alias_(identifier, sql.name(_ROWS), table=True)
         return BoundSource(name, definition, connector, relation, table.columns)
@@ -208,7 +208,7 @@ def _full_name(table: Table) -> str:
     return f"{table.schema}.{table.name}"
 
 
-def _table(source: str, name: str, tables: Tables) -> Table:
+def named_table(place: str, name: str, tables: Tables) -> Table:
     """Return the table `name` or `schema.name`; the default schema has precedence."""
     short: dict[str, Table] = {}
     for table in tables.values():
@@ -218,9 +218,7 @@ def _table(source: str, name: str, tables: Tables) -> Table:
         if match is not None:
             return known[match]
     near = ", ".join(nearest(name, {*short})[:5]) or "none"
-    raise QueryError(
-        f"source {source}: there is no table {name!r} in its database; nearest: {near}"
-    )
+    raise QueryError(f"{place}: there is no table {name!r} in its database; nearest: {near}")
 
 
 def _check_tables(source: str, query: exp.Select, tables: Tables) -> None:
@@ -228,7 +226,7 @@ def _check_tables(source: str, query: exp.Select, tables: Tables) -> None:
     for table in query.find_all(exp.Table):
         name = f"{table.db}.{table.name}" if table.db else table.name
         if name not in own:
-            _table(source, name, tables)
+            named_table(f"source {source}", name, tables)
 
 
 def _match(name: str, known: Iterable[str]) -> str | None:
