@@ -46,7 +46,8 @@ from tinyagent.core.types import ModelRequest, ModelResponse
 from tinyagent.memory.pruning import token_budget
 from tinyagent.models.base import Model, get_model
 from tinyagent.prompts import get_prompt_fallback
-from tinyagent.tools.tool import Tool, collect_tools
+from tinyagent.tools.registry import collect_tools
+from tinyagent.tools.tool import Tool
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar

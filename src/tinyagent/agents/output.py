@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from tinyagent.core.errors import ConfigurationError, MalformedReply
-from tinyagent.tools.calling import as_text
 from tinyagent.tools.parameters import describe_faults, tidy_schema
+from tinyagent.tools.tool import as_text
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter

@@ -25,8 +25,7 @@ from tinyagent.core.types import ModelRequest, ModelResponse, ToolResult
 from tinyagent.memory.memory import BaseMemory
 from tinyagent.middleware.base import INNERMOST, Middleware, SteeringMiddleware
 from tinyagent.models.base import Model
-from tinyagent.tools.calling import call_tool
-from tinyagent.tools.tool import Tool
+from tinyagent.tools.tool import Tool, call_tool
 
 MAX_CHARS = 20_000
 PAGE_CHARS = 10_000
