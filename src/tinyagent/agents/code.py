@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Unpack, cast
 
@@ -275,14 +276,14 @@ class TinyCodeAgent(LoopAgent[TinyCodeRun, MemoryManager, ActionStep, T]):
     def _take_answer(self, run: TinyCodeRun, result: ExecutionResult) -> str:
         """Take the value of `final_answer`; returns what is wrong with it, for the model."""
         try:
-            run.output = self._read_answer(run, lambda: self._output.read_value(result.final_value))
+            run.output = self._read_answer(run, result.final_value)
         except MalformedReply as fault:
             run.control.emit(ReplyRejected(run.control.step, str(fault)))
             return str(fault)
         run.finalizer.set_answer(result.final_value, "final_answer", result.final_metadata)
         return ""
 
-    @property
+    @cached_property
     def _shows_plots(self) -> bool:
         vision = self._code_options.get("vision")
         return sees_images(self._model) is True if vision is None else vision
