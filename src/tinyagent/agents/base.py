@@ -307,7 +307,7 @@ def plain_text(value: Any) -> str:
     try:
         text = as_text(value)
     except ValueError:  # an integer of 5,000 digits has no text
-        return f"<{type(value).__name__} too long to be written out>"
+        return f"<{type(value).__name__} too long to write out>"
     if text.startswith('"') and not isinstance(value, str):
         return str(json.loads(text))
     return text

@@ -128,7 +128,7 @@ class Image:
         kind = _image_type(content)
         if kind is None:
             raise ConfigurationError(
-                f"{what} not an image of a known format; give a PNG, JPEG, GIF or WebP"
+                f"{what} not an image of a known format; pass a PNG, JPEG, GIF or WebP"
             )
         _check_size(content, MAX_IMAGE_BYTES, "the image")
         object.__setattr__(self, "data", content)
@@ -183,7 +183,7 @@ class Document:
     def __init__(self, data: bytes | str | PathLike[str], name: str = "") -> None:
         what, content = _load(data, MAX_DOCUMENT_BYTES)
         if not _is_pdf(content):
-            raise ConfigurationError(f"{what} not a PDF; give other documents as text")
+            raise ConfigurationError(f"{what} not a PDF; pass other documents as text")
         _check_size(content, MAX_DOCUMENT_BYTES, "the document")
         default = "document.pdf" if isinstance(data, bytes) else Path(data).name
         object.__setattr__(self, "data", content)

@@ -179,8 +179,8 @@ class _RecordedRun(Middleware):
         if choice == "retry":
             return None
         if choice == "abort":
-            raise RunAborted(f"a call of {call.name} was begun, and its result is not known")
-        text = f"{call.name} was begun, and its result is not known; it was not called again"
+            raise RunAborted(f"a call to {call.name} was started, and its result is not known")
+        text = f"{call.name} was started, and its result is not known; it was not called again"
         return ToolResult(call, f"Error: {text}", is_error=True, error=RuntimeError(text))
 
     def _recorded_answer(self, entry: Entry, form: str) -> ModelResponse:

@@ -150,13 +150,13 @@ class Connection:
             if isinstance(answer, types.CallToolResult):
                 return answer
             raise ToolServerError(
-                f"the MCP server {self.label} asks for input during the call of {name!r}, which an"
+                f"the MCP server {self.label} asks for input during the call to {name!r}, which an"
                 " agent cannot give"
             )
         if self.holder.done():
             raise self._ended()
         raise ToolServerError(
-            f"the MCP server {self.label} did not answer the call of {name!r} within"
+            f"the MCP server {self.label} did not answer the call to {name!r} within"
             f" {self._limits.call_seconds:g} s"
         )
 

@@ -134,7 +134,7 @@ def _holds(entry: _Entry, key: str) -> bool:
 
 
 def _left_out(count: int) -> str:
-    return f"({count} older ones are left out; recall(key) still gives what was stored)"
+    return f"({count} older notes are left out; recall(key) still returns what was stored)"
 
 
 def _look(value: Any) -> str:

@@ -229,7 +229,7 @@ async def _attempt(tools: Mapping[str, Tool], call: ToolCall, context: RunContex
     if tool is None:
         return ToolResult(call, f"Error: {unknown_tool(call.name, tools)}", is_error=True)
     if call.fault is not None:
-        fault = f"Error: the call of {call.name} was not run: {call.fault}"
+        fault = f"Error: the call to {call.name} was not run: {call.fault}"
         return ToolResult(call, fault, is_error=True)
     error: BaseException | None = None
     for _ in range(1 + tool.retries):
@@ -270,7 +270,7 @@ def _explain(tool: Tool, error: BaseException | None) -> str:
     if isinstance(error, _ToolTimedOut):
         return f"Error: {tool.name} did not finish within {tool.timeout:g} s"
     if isinstance(error, asyncio.CancelledError):
-        return f"Error: {tool.name} was cancelled from inside"
+        return f"Error: {tool.name} cancelled itself"
     logger.warning("tool %s failed", tool.name, exc_info=error)
     return f"Error: {tool.name} failed: {type(error).__name__}: {error}"
 

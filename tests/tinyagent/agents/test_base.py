@@ -52,7 +52,7 @@ def test_an_agent_takes_tools_and_typed_functions() -> None:
 
 @pytest.mark.parametrize("item", ["add", 5, None, int, functools.partial(add, 1)])
 def test_what_is_no_tool_is_named_with_the_mend(item: Any) -> None:
-    with pytest.raises(ToolDefinitionError, match="is not a tool; give a function with type hints"):
+    with pytest.raises(ToolDefinitionError, match="is not a tool; pass a function with type hints"):
         BaseAgent([item])
 
 

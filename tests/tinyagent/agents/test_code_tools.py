@@ -71,7 +71,7 @@ async def test_an_async_tool_is_awaited_by_the_host_on_its_loop(level: TrustLeve
 
 
 @each_level
-async def test_a_tools_error_is_raised_in_the_code_and_mended(level: TrustLevel) -> None:
+async def test_a_tools_error_is_raised_in_the_code_and_corrected(level: TrustLevel) -> None:
     model = coder(
         "stock('plums')",
         "try:\n    stock('plums')\nexcept KeyError:\n    final_answer('none')",
@@ -101,7 +101,7 @@ async def test_a_wrong_call_shows_how_the_tool_is_called(
     result = await TinyCodeAgent(model, [stock], output_type=int, trust_level=level).run("go")
     assert result.output == 3
     shown = observed(model)
-    assert "TypeError: stock was called wrongly: " in shown
+    assert "TypeError: stock was called with wrong arguments: " in shown
     assert said in shown
     assert "def stock(item: str) -> int:" in shown
     assert "item: its name, in the plural." in shown

@@ -1,4 +1,4 @@
-"""What a model may write that it should not, over the wire: mended, or a clear end."""
+"""What a model may write that it should not, over the wire: corrected, or a clear end."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _told(result: RunResult[Any], role: str) -> list[str]:
         (("1", "ad", "{}"), "Error: there is no tool 'ad'; did you mean add? Tools: add"),
         (
             ("1", "add", '{"a": 1, '),
-            "Error: the call of add was not run: its arguments are not valid JSON: Expecting",
+            "Error: the call to add was not run: its arguments are not valid JSON: Expecting",
         ),
         (
             ("1", "add", '{"a": "one", "b": 2}'),
@@ -55,8 +55,8 @@ def _told(result: RunResult[Any], role: str) -> list[str]:
 async def test_a_call_that_cannot_be_run_is_told_to_the_model_which_mends_it(
     ask: Ask, call: tuple[str, str, str], said: str
 ) -> None:
-    mended = ("2", "add", '{"a": 1, "b": 2}')
-    result = await _run(ask, _calls(call), _calls(mended), "It is 3.")
+    corrected = ("2", "add", '{"a": 1, "b": 2}')
+    result = await _run(ask, _calls(call), _calls(corrected), "It is 3.")
     assert (result.state, result.output, result.steps_taken) == ("completed", "It is 3.", 3)
     first, second = _told(result, "tool")
     assert said in first

@@ -120,7 +120,7 @@ def test_opaque_data_is_never_shown(part: Reasoning | ToolCall) -> None:
         ({"type": "image", "data": "aGVsbG8="}, "not an image of a known format"),
         ({"type": "image", "data": 5}, "'data' is a int"),
         ({"type": "text", "text": None}, "'text' is null"),
-        ({"type": "audio"}, "the type 'audio', which is none of: text, reasoning"),
+        ({"type": "audio"}, "the type 'audio', which is not one of: text, reasoning"),
         ({"type": "reasoning", "text": "", "opaque": 5}, "'opaque' is not an object"),
         ("text", "a part is a str"),
     ],
