@@ -134,15 +134,6 @@ class Image:
         object.__setattr__(self, "data", content)
         object.__setattr__(self, "media_type", kind)
 
-    @classmethod
-    def from_path(cls, path: str | PathLike[str]) -> Image:
-        """The image in a file.
-
-        Raises:
-            ConfigurationError: the file cannot be read, is not an image, or is too large.
-        """
-        return cls(path)
-
     @property
     def size(self) -> int:
         """The number of characters that cost about as much; images cost a fixed price."""
@@ -188,15 +179,6 @@ class Document:
         default = "document.pdf" if isinstance(data, bytes) else Path(data).name
         object.__setattr__(self, "data", content)
         object.__setattr__(self, "name", name or default)
-
-    @classmethod
-    def from_path(cls, path: str | PathLike[str]) -> Document:
-        """The document in a file.
-
-        Raises:
-            ConfigurationError: the file cannot be read, is not a PDF, or is too large.
-        """
-        return cls(path)
 
     @property
     def media_type(self) -> str:
@@ -297,8 +279,8 @@ def _read(path: str | PathLike[str], limit: int) -> bytes:
 def _check_size(data: bytes, limit: int, what: str) -> None:
     if len(data) > limit:
         raise ConfigurationError(
-            f"{what} has more than {limit // 1024 // 1024} MiB, the most that is sent; make it"
-            " smaller"
+            f"{what} has more than {limit // 1024 // 1024} MiB, the largest size that is sent;"
+            " make it smaller"
         )
 
 

@@ -92,7 +92,7 @@ def test_the_newest_notes_stay_and_the_rest_is_counted(count: int, max_chars: in
     assert shown == list(range(count - len(shown), count))
     assert shown
     if len(shown) < count:
-        assert f"({count - len(shown)} older ones are left out" in context
+        assert f"({count - len(shown)} older notes are left out" in context
         assert len(context) > max_chars - 60
     else:
         assert "left out" not in context
