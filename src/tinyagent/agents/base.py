@@ -19,7 +19,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, cast
 
 from tinyagent.agents.delegate import agent_tool
-from tinyagent.agents.options import AgentOptions, Settings, with_default_layers
+from tinyagent.agents.options import AgentOptions, AgentSettings, with_default_layers
 from tinyagent.agents.output import OutputReader
 from tinyagent.agents.run import Run
 from tinyagent.core.context import RunControl
@@ -94,7 +94,7 @@ class LoopAgent(BaseAgent, ABC, Generic[R, M, S, T]):
     ) -> None:
         super().__init__(tools)
         self._model = get_model(model)
-        self._settings = Settings(**options)
+        self._settings = AgentSettings(**options)
         self._layers = with_default_layers(self._settings.middleware, self._tool_map)
         self._output: OutputReader[T] | None = None
         if output_type is not None and output_type is not str:

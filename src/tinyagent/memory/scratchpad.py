@@ -25,7 +25,7 @@ class Unrestored:
 
 
 @dataclass(frozen=True, slots=True)
-class _Entry:
+class _Note:
     """One note. `key` is empty unless a value was stored under it."""
 
     kind: Literal["stored", "observed", "failed"]
@@ -53,7 +53,7 @@ class AgentMemory:
     __slots__ = ("_entries",)
 
     def __init__(self) -> None:
-        self._entries: list[_Entry] = []
+        self._entries: list[_Note] = []
 
     def store(self, key: str, value: Any) -> None:
         """Store `value` under `key`, replacing any earlier value.
@@ -64,7 +64,7 @@ class AgentMemory:
         if not isinstance(key, str):  # pyright: ignore[reportUnnecessaryIsInstance] - a model calls
             raise TypeError(f"the key must be a string, got {type(key).__name__}")
         self._entries = [entry for entry in self._entries if not _holds(entry, key)]
-        self._entries.append(_Entry("stored", key, value))
+        self._entries.append(_Note("stored", key, value))
 
     def recall(self, key: str, default: Any = None) -> Any:
         """The value stored under `key`, or `default`."""
@@ -72,11 +72,11 @@ class AgentMemory:
 
     def observe(self, msg: str) -> None:
         """Note an observation."""
-        self._entries.append(_Entry("observed", "", str(msg)))
+        self._entries.append(_Note("observed", "", str(msg)))
 
     def fail(self, msg: str) -> None:
         """Note a failed attempt, so that it is not repeated."""
-        self._entries.append(_Entry("failed", "", str(msg)))
+        self._entries.append(_Note("failed", "", str(msg)))
 
     def to_context(self, max_chars: int = 4_000) -> str:
         """The newest notes in at most `max_chars` characters, and how many are left out.
@@ -114,7 +114,7 @@ class AgentMemory:
         memory = cls()
         for entry in data:
             value = Unrestored(entry["repr"]) if "repr" in entry else entry["value"]
-            memory._entries.append(_Entry(entry["kind"], entry["key"], value))
+            memory._entries.append(_Note(entry["kind"], entry["key"], value))
         return memory
 
     def __len__(self) -> int:
@@ -129,7 +129,7 @@ class AgentMemory:
         return f"AgentMemory({len(self._entries)} notes)"
 
 
-def _holds(entry: _Entry, key: str) -> bool:
+def _holds(entry: _Note, key: str) -> bool:
     return entry.kind == "stored" and entry.key == key
 
 
