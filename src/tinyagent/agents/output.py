@@ -62,6 +62,13 @@ class OutputReader(Generic[T]):
             ) from None
 
 
+def output_reader(output_type: type[T] | None, *, by_call: bool) -> OutputReader[T] | None:
+    """The reader for `output_type`; None for text, which is taken as it is."""
+    if output_type is None or output_type is str:
+        return None
+    return OutputReader(output_type, by_call=by_call)
+
+
 def _without_fence(text: str) -> str:
     """The JSON inside a Markdown fence, where the whole answer is one."""
     stripped = text.strip()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from reprlib import Repr
 from typing import Any, Literal
@@ -12,16 +10,6 @@ from tinyagent.core.untrusted import cut_middle
 
 _LINE_CHARS = 500
 _HEADER = "Your notes so far, oldest first:"
-
-
-@dataclass(frozen=True, slots=True)
-class Unrestored:
-    """A stored value that JSON cannot hold, after it was read back: only its repr is left."""
-
-    look: str
-
-    def __repr__(self) -> str:
-        return f"<not restored: {self.look}>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,15 +24,6 @@ class _Note:
         """The note on one line of about 500 characters at most."""
         text = f"{self.key} = {_look(self.value)}" if self.kind == "stored" else self.value
         return " ".join(cut_middle(f"- {self.kind}: {text}", _LINE_CHARS).split())
-
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON form; a value that JSON cannot hold has `repr` instead of `value`."""
-        entry: dict[str, Any] = {"kind": self.kind, "key": self.key}
-        if isinstance(self.value, Unrestored):
-            return entry | {"repr": self.value.look}
-        return entry | (
-            {"value": self.value} if _is_json(self.value) else {"repr": _look(self.value)}
-        )
 
 
 class AgentMemory:
@@ -101,29 +80,8 @@ class AgentMemory:
         """Forget everything."""
         self._entries = []
 
-    def to_list(self) -> list[dict[str, Any]]:
-        """The JSON form: one dictionary for each note, oldest first."""
-        return [entry.to_dict() for entry in self._entries]
-
-    @classmethod
-    def from_list(cls, data: Iterable[Mapping[str, Any]]) -> AgentMemory:
-        """Read the JSON form; raises KeyError for a missing part.
-
-        A value that JSON could not hold comes back as `Unrestored`.
-        """
-        memory = cls()
-        for entry in data:
-            value = Unrestored(entry["repr"]) if "repr" in entry else entry["value"]
-            memory._entries.append(_Note(entry["kind"], entry["key"], value))
-        return memory
-
     def __len__(self) -> int:
         return len(self._entries)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, AgentMemory) and self._entries == other._entries
-
-    __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         return f"AgentMemory({len(self._entries)} notes)"
@@ -147,11 +105,3 @@ def _look(value: Any) -> str:
         return bounded.repr(value)
     except (ValueError, TypeError, RecursionError):  # an int of 5,000 digits has no text
         return f"<{type(value).__name__}>"
-
-
-def _is_json(value: Any) -> bool:
-    """Whether the value survives a round trip through JSON."""
-    try:
-        return bool(json.loads(json.dumps(value, allow_nan=False)) == value)
-    except (ValueError, TypeError, RecursionError):
-        return False

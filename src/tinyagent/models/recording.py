@@ -178,7 +178,7 @@ def _read_request(entry: dict[str, Any]) -> ModelRequest:
     return ModelRequest(
         messages=tuple(_read_message(_object(each)) for each in take_list(entry, "messages")),
         format=RequestFormat(
-            tools=tuple(_object(tool) for tool in (take_optional(entry, "tools", list) or [])),
+            tools=tuple(_object(tool) for tool in _items(entry, "tools")),
             tool_choice=_read_choice(entry.get("tool_choice")),
             response_format=take_object(entry, "response_format")
             if "response_format" in entry
@@ -212,7 +212,7 @@ def _read_message(entry: dict[str, Any]) -> Message:
     take_optional(entry, "tool_call_id", str)
     parts = [_object(part) for part in as_array(entry["content"]) or ()]
     calls = [part for part in parts if part.get("type") == "tool_call"]
-    for call in (*calls, *(take_optional(entry, "tool_calls", list) or [])):
+    for call in (*calls, *_items(entry, "tool_calls")):
         take(_object(call), "id", str)
         take(_object(call), "name", str)
         take_optional(_object(call), "fault", str)
@@ -232,7 +232,7 @@ def _read_error(entry: dict[str, Any]) -> ModelError:
         take(entry, "message", str),
         retry_after=float(wait) if isinstance(wait, int | float) else None,
     )
-    for note in take_optional(entry, "notes", list) or []:
+    for note in _items(entry, "notes"):
         error.add_note(str(note))
     return error
 
@@ -251,3 +251,7 @@ def _object(value: Any) -> dict[str, Any]:
     if entry is None:
         raise ValueError(f"{describe(value)} instead of an object")
     return entry
+
+
+def _items(entry: Mapping[str, Any], key: str) -> list[Any]:
+    return take_list(entry, key) if key in entry else []

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import inspect
+import json
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -273,6 +274,17 @@ def as_text(value: Any) -> str:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         value = dataclasses.asdict(value)
     return to_json(value, fallback=str, inf_nan_mode="strings").decode()
+
+
+def plain_text(value: Any) -> str:
+    """The value as the text of an answer: a date or a decimal without the quotes of its JSON."""
+    try:
+        text = as_text(value)
+    except ValueError:  # an integer of 5,000 digits has no text
+        return f"<{type(value).__name__} too long to write out>"
+    if text.startswith('"') and not isinstance(value, str):
+        return str(json.loads(text))
+    return text
 
 
 def bind_arguments(

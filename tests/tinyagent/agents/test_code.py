@@ -275,10 +275,10 @@ async def test_signals_are_the_runs_own(level: TrustLevel) -> None:
 @pytest.mark.parametrize(
     ("reply", "said"),
     [
-        ("I shall think about it.", "holds no Python code"),
+        ("I shall think about it.", "contains no Python code"),
         ("```python\nx = (1\n```", "'(' was never closed"),
         ("```sql\nSELECT 1\n```", "only Python is run"),
-        ("", "holds no Python code"),
+        ("", "contains no Python code"),
     ],
 )
 async def test_a_reply_without_code_costs_a_step_and_is_told(reply: str, said: str) -> None:

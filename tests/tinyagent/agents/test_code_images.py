@@ -140,7 +140,7 @@ async def test_the_caller_may_say_that_a_model_does_not_see() -> None:
 
 
 def test_only_a_model_that_sees_is_told_of_what_it_will_see() -> None:
-    told = "you are shown the Matplotlib figures"
+    told = "you see the Matplotlib figures"
     assert told in TinyCodeAgent(coder("1"), vision=True)._system_prompt
     assert told not in TinyCodeAgent(coder("1"))._system_prompt
 
