@@ -36,6 +36,7 @@ class Reasoner:
     """An agent with a tool whose model reasons."""
 
     def __init__(self, model: Model) -> None:
+        self.model_name = model.name
         self._agent = ReactAgent(model, [echo], reasoning="high")
 
     def stream(

@@ -178,6 +178,8 @@ async def test_an_unexpected_error_ends_the_turn_without_details(
 
 async def test_an_agent_that_ends_without_a_result_is_a_failure(store: SessionStore) -> None:
     class Empty:
+        model_name = "empty"
+
         async def stream(
             self,
             user_message: str,  # noqa: ARG002 - a method of the protocol
