@@ -7,10 +7,8 @@ other work on the machine does not count, what another thread computes without a
 from __future__ import annotations
 
 import asyncio
-import gc
 import os
 import time
-from collections.abc import Generator
 from functools import partial
 from typing import Any
 
@@ -27,15 +25,6 @@ LIMIT = 0.6
 MOST_OVER = 0.5
 MOST_BUSY = 0.05
 FLOODING = [attack for attack in FLOODS if len(attack.steps) == 1]
-
-
-@pytest.fixture(autouse=True)
-def _collector() -> Generator[None]:
-    """What this process of tests has gathered is left out of what the garbage collector does."""
-    gc.collect()
-    gc.freeze()
-    yield
-    gc.unfreeze()
 
 
 def crowd() -> float:
