@@ -37,7 +37,7 @@ BLIND = {
     "src/tinyagent/execution/sandbox/worker/session/step.py": "what the code raises is its result",
     "src/tinyagent/execution/sandbox/worker/session/tracebacks.py": "a message may be the code's",
     "src/tinyagent/execution/sandbox/worker/template.py": "a session's failure is told to the host",
-    "src/tinyagent/tools/calling.py": "a tool's failure is what the model reads",
+    "src/tinyagent/tools/tool.py": "a tool's failure is what the model reads",
 }
 
 

@@ -11,8 +11,7 @@ from starlette.datastructures import Headers
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from skillian.api.bounds import check_head
-from skillian.api.limits import Buckets
+from skillian.api.limits import Buckets, check_head
 from skillian.api.problems import ProblemError
 from skillian.errors import SkillianError
 from skillian.settings import Settings, key_digest

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from importlib.util import find_spec
 from typing import Any
 
 import pyarrow  # noqa: ICN001 - see below # pyright: ignore[reportMissingTypeStubs]
-from cachetools import LRUCache
 from pydantic import BaseModel, ConfigDict, Field
 
 from skillian.bundled.code_results import ArtifactCache, read_result
@@ -27,7 +26,6 @@ pa: Any = pyarrow  # it has no types
 
 LONGEST_CODE = 20_000
 MOST_GROUPS = 10_000
-MOST_SESSIONS = 10_000
 _NUMBERS = ("a", "b", "gap", "absolute_diff", "percentage_diff")
 
 DESCRIPTION = (
@@ -51,33 +49,19 @@ class RunPythonInput(BaseModel):
     )
 
 
-class LastComparisons:
-    """The last comparison of each session."""
-
-    def __init__(self) -> None:
-        self._keys: LRUCache[str, str] = LRUCache(MOST_SESSIONS)
-
-    def note(self, cache_key: str) -> None:
-        """Remember the comparison for the session of the current call."""
-        if session_id():
-            self._keys[session_id()] = cache_key
-
-    def find(self) -> str | None:
-        """The last comparison of the session of the current call."""
-        return self._keys.get(session_id())
-
-
 class RunPython:
     """Runs code, in one sandbox for each session. Close it after use.
 
     Args:
         services: The sources and the comparisons.
-        last: The last comparison of each session.
+        last_comparison: Returns the key of the last comparison of the current session, if any.
     """
 
-    def __init__(self, services: DataServices, last: LastComparisons) -> None:
+    def __init__(
+        self, services: DataServices, last_comparison: Callable[[], str | None]
+    ) -> None:
         self._services = services
-        self._last = last
+        self._last_comparison = last_comparison
         self._interpreters = Interpreters()
         self._files = ArtifactCache()
 
@@ -112,7 +96,7 @@ class RunPython:
 
     async def _inject(self, interpreter: Interpreter, cache_key: str | None) -> None:
         """Give the comparison to the code as `comparison` and `summary`, if it is a new one."""
-        key = cache_key or self._last.find()
+        key = cache_key or self._last_comparison()
         if key is None or key == interpreter.comparison:
             return
         engine = self._services.comparison
@@ -125,9 +109,9 @@ class RunPython:
         interpreter.comparison = key
 
 
-def python_tool(services: DataServices, last: LastComparisons) -> SkillTool:
-    """Make the tool."""
-    runner = RunPython(services, last)
+def python_tool(services: DataServices, last_comparison: Callable[[], str | None]) -> SkillTool:
+    """The tool; see `RunPython`."""
+    runner = RunPython(services, last_comparison)
     return SkillTool(
         "run_python", DESCRIPTION, RunPythonInput, runner.run, state=runner, idempotent=True
     )

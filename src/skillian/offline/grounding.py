@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from skillian.offline.figures import read_limits
 from skillian.offline.lexicon import (
     ALL,
     ARTICLES,
@@ -17,11 +18,20 @@ from skillian.offline.lexicon import (
     PERIODIC,
     Cue,
 )
-from skillian.offline.limits import read_limits
-from skillian.offline.roles import Role, find_cues, unread_words
 from skillian.offline.values import Conditions, SpokenCondition, ValueReader
-from skillian.offline.vocabulary import LONGEST, Name, Phrases, Vocabulary
-from skillian.offline.words import MOST_PASSED, Word, plain, split
+from skillian.offline.vocabulary import (
+    LONGEST,
+    MOST_PASSED,
+    Name,
+    Phrases,
+    Role,
+    Vocabulary,
+    Word,
+    find_cues,
+    plain,
+    split,
+    unread_words,
+)
 
 
 @dataclass(slots=True)

@@ -8,8 +8,7 @@ from typing import Any, cast
 
 from skillian.offline.lexicon import ARTICLES, HARMLESS, REQUESTS
 from skillian.offline.plans import NotUnderstood, PlannedCall
-from skillian.offline.vocabulary import ToolWords, Vocabulary
-from skillian.offline.words import Word, plain, split
+from skillian.offline.vocabulary import ToolWords, Vocabulary, Word, plain, split
 
 _BEFORE_VALUES = ARTICLES | frozenset(
     {"=", "is", "of", "for", "in", "to", "at", "on", "by", "and", "with", "about", "from"}

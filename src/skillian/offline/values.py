@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from skillian.offline import periods
+from skillian.offline import figures
 from skillian.offline.lexicon import (
     AFTERWARDS,
     ARTICLES,
@@ -18,8 +18,7 @@ from skillian.offline.lexicon import (
     WEAK,
     Operator,
 )
-from skillian.offline.vocabulary import Phrases, Vocabulary
-from skillian.offline.words import MOST_PASSED, Word
+from skillian.offline.vocabulary import MOST_PASSED, Phrases, Vocabulary, Word
 
 _LONGEST_VALUE = 5
 _LONGEST_OPERATOR = 4
@@ -66,10 +65,10 @@ class ValueReader:
         self._words = words
         self._vocabulary = vocabulary
         self._phrases = phrases
-        named = periods.named_years(words)
+        named = figures.named_years(words)
         self._years = {
             name: named
-            or {month[0] for value in values.values() if (month := periods.month_of(value))}
+            or {month[0] for value in values.values() if (month := figures.month_of(value))}
             for name, values in vocabulary.values.items()
         }
 
@@ -231,12 +230,12 @@ class ValueReader:
         for name, values in self._vocabulary.values.items():
             if dimension not in {None, name}:
                 continue
-            read = periods.read_span(self._words, at, self._years[name])
+            read = figures.read_span(self._words, at, self._years[name])
             if read is None:
                 continue
-            inside = periods.in_span(values.values(), read[1])
+            inside = figures.in_span(values.values(), read[1])
             if self._vocabulary.is_open(name) and self._vocabulary.is_date(name):
-                inside = periods.days_of(read[1])
+                inside = figures.days_of(read[1])
             if inside:
                 found.append(_SpokenValue(read[0], name, tuple(inside)))
         if found and (len(found) == 1 or self._are_one([each.dimension for each in found])):

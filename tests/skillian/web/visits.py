@@ -41,7 +41,7 @@ def answer_with(
     """Make the service answer from a script; its tool `post` waits for approval."""
     tool = SkillTool("post", "Post it.", Text, _post, requires_approval=True)
     skills = SkillRegistry([Skill("posting", "Posts.", "Post.", (tool,))])
-    service.agent = Agent(model or ScriptedModel(script), skills, approvals=approvals)
+    service.work.agent = Agent(model or ScriptedModel(script), skills, approvals=approvals)
 
 
 async def chat_view(service: Service, session: str | None = None, owner: str = "") -> None:
