@@ -1,7 +1,7 @@
 """How the schemas of two tables differ: columns, types, NULL, order, collation and keys."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from skillian.connectors.base import Declaration, Table
@@ -39,11 +39,19 @@ class SchemaColumn:
 
 @dataclass(frozen=True, slots=True)
 class SchemaPair:
-    """A column of both sides; `relation` is what becomes of the values of a in the type of b."""
+    """A column of both sides.
+
+    Attributes:
+        a: The column of a.
+        b: The column of b.
+        relation: What becomes of the values of a in the type of b.
+        is_guessed: Whether one of the types is only guessed from values.
+    """
 
     a: SchemaColumn
     b: SchemaColumn
     relation: Relation
+    is_guessed: bool = False
 
     @property
     def words(self) -> str:
@@ -105,6 +113,11 @@ class SchemaDiff:
     def findings(self) -> tuple[SchemaDifference, ...]:
         """The differences that count as findings unless the user wants to know of all."""
         return tuple(each for each in self.differences if each.is_finding)
+
+    def without_findings(self) -> "SchemaDiff":
+        """Return the same differences, none of which is a finding."""
+        notes = tuple(replace(each, is_finding=False) for each in self.differences)
+        return replace(self, differences=notes)
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -227,7 +240,7 @@ def _column(table: Table, name: str) -> SchemaColumn:
 def _pair(a: Table, one: str, b: Table, other: str, *, guessed: bool) -> SchemaPair:
     left, right = _column(a, one), _column(b, other)
     how = _guessed(left, right) if guessed else relation(left.logical, right.logical)
-    return SchemaPair(left, right, how)
+    return SchemaPair(left, right, how, guessed)
 
 
 _NUMBERS = frozenset({"integer", "decimal", "float"})
@@ -257,9 +270,8 @@ def _of_pair(
     columns = pair.a.name, pair.b.name
     sentence = _type_sentence(pair, names)
     if sentence:
-        yield SchemaDifference(
-            "type", *columns, sentence, is_finding=_is_type_finding(pair, tables)
-        )
+        is_finding = not pair.is_guessed and _is_type_finding(pair, tables[0].engine)
+        yield SchemaDifference("type", *columns, sentence, is_finding)
     nullable = pair.a.nullable, pair.b.nullable
     if None not in nullable and nullable[0] != nullable[1]:
         with_null, without = names if nullable[0] else names[::-1]
@@ -278,7 +290,8 @@ def _type_sentence(pair: SchemaPair, names: tuple[str, str]) -> str:
     kind = pair.relation.kind
     if kind == "equivalent":
         return ""
-    types = f"{pair.words} is {pair.a.type} in {names[0]}, {pair.b.type} in {names[1]}"
+    how = "is read as" if pair.is_guessed else "is"
+    types = f"{pair.words} {how} {pair.a.type} in {names[0]}, {pair.b.type} in {names[1]}"
     if kind == "differs":
         return f"{types}: values of different kinds"
     if kind == "widens":
@@ -287,11 +300,9 @@ def _type_sentence(pair: SchemaPair, names: tuple[str, str]) -> str:
     return f"{types}, which loses {losses}"
 
 
-def _is_type_finding(pair: SchemaPair, tables: tuple[Table, Table]) -> bool:
-    if tables[0].inferred or tables[1].inferred:
-        return False
+def _is_type_finding(pair: SchemaPair, engine: str) -> bool:
     if pair.relation.kind == "loses":
-        unstated = tables[0].engine in UNSIZED and pair.a.logical.length is None
+        unstated = engine in UNSIZED and pair.a.logical.length is None
         return not (unstated and pair.relation.losses == ("length",))
     return pair.relation.kind == "differs"
 
@@ -316,8 +327,7 @@ def _order(
     others = [*paired.values()]
     in_b = [name for name in columns_b if name in {*others}]
     if others != in_b:
-        moved = next(one for one, other in zip(others, in_b, strict=True) if one != other)
-        first = next(name for name, other in paired.items() if other == moved)
+        first = next(a for (a, b), other in zip(paired.items(), in_b, strict=True) if b != other)
         sentence = f"the columns of {names[0]} and {names[1]} are in another order, from {first!r}"
         yield SchemaDifference("order", None, None, sentence)
 
