@@ -57,9 +57,7 @@ class RunPython:
         last_comparison: Returns the key of the last comparison of the current session, if any.
     """
 
-    def __init__(
-        self, services: DataServices, last_comparison: Callable[[], str | None]
-    ) -> None:
+    def __init__(self, services: DataServices, last_comparison: Callable[[], str | None]) -> None:
         self._services = services
         self._last_comparison = last_comparison
         self._interpreters = Interpreters()

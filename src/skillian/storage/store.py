@@ -14,13 +14,11 @@ from sqlalchemy import Connection, Row, make_url, select
 from sqlalchemy.exc import ArgumentError
 
 from skillian.storage.comparisons import ComparisonStore
-from skillian.storage.database import Database, T, Work
+from skillian.storage.database import Database, PostgresDatabase, SqliteDatabase, T, Work
 from skillian.storage.errors import SessionBusy, SessionNotFound, StoreUrlError
 from skillian.storage.jobs import JobStore
-from skillian.storage.postgres import PostgresDatabase
 from skillian.storage.schema import events, migrate, sessions
 from skillian.storage.sessions import Sessions, record_of
-from skillian.storage.sqlite import SqliteDatabase
 from skillian.storage.turn_rows import (
     Change,
     Draft,
