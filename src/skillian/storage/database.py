@@ -25,7 +25,7 @@ from skillian.storage.errors import StorageError, StoreBusy, StoreUnavailable, S
 logger = logging.getLogger("skillian")
 T = TypeVar("T")
 
-Kind = Literal["read", "passing", "lasting"]
+TransactionKind = Literal["read", "passing", "lasting"]
 
 Work = Callable[[Connection], T]
 """The code of one transaction; it is the same for every driver."""
@@ -61,7 +61,7 @@ class Database(ABC):
         """Prepare the database for use; raises `StoreUnavailable`."""
 
     @abstractmethod
-    async def run(self, work: Work[T], kind: Kind) -> T:
+    async def run(self, work: Work[T], kind: TransactionKind) -> T:
         """The result of `work` in a transaction; must not be cancelled."""
 
     @abstractmethod
@@ -114,13 +114,13 @@ _KIND = "skillian_kind"
 # transactions wait for the next of these.
 _SYNCHRONOUS = {"lasting": "FULL", "passing": "NORMAL"}
 
-_Outcome = tuple[Any, Exception | None]
+_WriteOutcome = tuple[Any, Exception | None]
 
 
 @dataclass(frozen=True, slots=True)
 class _Write:
     work: Work[Any]
-    kind: Kind
+    kind: TransactionKind
     done: asyncio.Future[Any]
 
 
@@ -149,13 +149,13 @@ class SqliteDatabase(Database):
         self._writer = ThreadPoolExecutor(1, "skillian-writer")
         self._readers = ThreadPoolExecutor(_READERS, "skillian-reader")
         self._waiting: list[_Write] = []
-        self._writing: asyncio.Future[list[_Outcome]] | None = None
+        self._writing: asyncio.Future[list[_WriteOutcome]] | None = None
 
     async def open(self) -> None:
         """Switch to write-ahead logging, which the file remembers."""
         await asyncio.get_running_loop().run_in_executor(self._writer, self._switch_to_wal)
 
-    async def run(self, work: Work[T], kind: Kind) -> T:
+    async def run(self, work: Work[T], kind: TransactionKind) -> T:
         """The result of `work` in a transaction."""
         loop = asyncio.get_running_loop()
         if kind == "read":
@@ -182,7 +182,9 @@ class SqliteDatabase(Database):
         self._writing = loop.run_in_executor(self._writer, self._write, writes)
         self._writing.add_done_callback(partial(self._deliver, writes))
 
-    def _deliver(self, writes: Sequence[_Write], written: asyncio.Future[list[_Outcome]]) -> None:
+    def _deliver(
+        self, writes: Sequence[_Write], written: asyncio.Future[list[_WriteOutcome]]
+    ) -> None:
         self._writing = None
         if self._waiting:
             self._write_waiting()
@@ -196,28 +198,30 @@ class SqliteDatabase(Database):
             else:
                 write.done.set_exception(error)
 
-    def _write(self, writes: Sequence[_Write]) -> list[_Outcome]:
+    def _write(self, writes: Sequence[_Write]) -> list[_WriteOutcome]:
         """Do the writes in one transaction or, if one of them fails, each in its own."""
         if len(writes) > 1:
-            kind: Kind = "lasting" if any(one.kind == "lasting" for one in writes) else "passing"
+            kind: TransactionKind = (
+                "lasting" if any(one.kind == "lasting" for one in writes) else "passing"
+            )
 
-            def together(connection: Connection) -> list[_Outcome]:
+            def together(connection: Connection) -> list[_WriteOutcome]:
                 return [(one.work(connection), None) for one in writes]
 
             outcomes, error = self._outcome(together, kind)
             if error is None:
-                return cast("list[_Outcome]", outcomes)
+                return cast("list[_WriteOutcome]", outcomes)
             if isinstance(error, StoreBusy):  # each alone would wait as long again
                 return [(None, error) for _ in writes]
         return [self._outcome(write.work, write.kind) for write in writes]
 
-    def _outcome(self, work: Work[Any], kind: Kind) -> _Outcome:
+    def _outcome(self, work: Work[Any], kind: TransactionKind) -> _WriteOutcome:
         try:
             return self._transaction(work, kind), None
         except Exception as error:  # noqa: BLE001 - raised where the write is awaited
             return None, error
 
-    def _transaction(self, work: Work[T], kind: Kind) -> T:
+    def _transaction(self, work: Work[T], kind: TransactionKind) -> T:
         self._check_file(self._path)
         try:
             with self._engine.execution_options(**{_KIND: kind}).begin() as connection:
@@ -332,7 +336,7 @@ class PostgresDatabase(Database):
     async def open(self) -> None:
         """Nothing needs preparing."""
 
-    async def run(self, work: Work[T], kind: Kind) -> T:  # noqa: ARG002 - all writes are lasting
+    async def run(self, work: Work[T], kind: TransactionKind) -> T:  # noqa: ARG002 - all writes are lasting
         """The result of `work` in a transaction."""
         try:
             async with self._engine.begin() as connection:

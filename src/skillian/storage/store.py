@@ -24,7 +24,7 @@ from skillian.storage.turn_rows import (
     Draft,
     JsonObject,
     Messages,
-    Progress,
+    SessionProgress,
     TurnEvent,
     event_of,
     events_of_turn,
@@ -173,7 +173,9 @@ class SessionStore(Sessions):
             )
         )
 
-    async def progress(self, session_id: str, after: int = 0, limit: int = MAX_EVENTS) -> Progress:
+    async def progress(
+        self, session_id: str, after: int = 0, limit: int = MAX_EVENTS
+    ) -> SessionProgress:
         """The events after a number, and whether a running turn may add more."""
         query = select(events).where(events.c.session_id == session_id, events.c.number > after)
         query = query.order_by(events.c.number).limit(limit)
@@ -183,8 +185,10 @@ class SessionStore(Sessions):
 
         found, last = await self._fresh(session_id, work)
         if last is None or last.state != "running":
-            return Progress(found, is_running=False, is_here=False)
-        return Progress(found, is_running=True, is_here=last.holder.startswith(self._process))
+            return SessionProgress(found, is_running=False, is_here=False)
+        return SessionProgress(
+            found, is_running=True, is_here=last.holder.startswith(self._process)
+        )
 
     @asynccontextmanager
     async def turn(
