@@ -212,7 +212,7 @@ class Conversation:
 
 APPROVAL_SECONDS = 1800.0
 
-_NOBODY = Decision(approved=False, reason="there is nobody here to approve it")
+_NOBODY = Decision(approved=False, reason="nobody is available to approve it")
 LATE = Decision(approved=False, reason="nobody answered in time")
 
 _SUSPENDS: ContextVar[bool] = ContextVar("skillian_suspends", default=False)
