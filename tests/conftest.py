@@ -16,7 +16,6 @@ import hypothesis
 import pytest
 import stamina
 from tests.support.campaign import mark_campaign
-from tests.support.standstill import MACHINE
 
 pytest_plugins = ["tests.support.mysql", "tests.support.postgres"]
 
@@ -49,14 +48,6 @@ def pytest_collection_finish() -> None:
 def pytest_unconfigure() -> None:
     """Let the interpreter's end collect it."""
     gc.unfreeze()
-
-
-@pytest.fixture(scope="session", autouse=True)
-def watched_machine() -> Generator[None]:
-    """Times are told from a paused machine's."""
-    MACHINE.start()
-    yield
-    MACHINE.close()
 
 
 @pytest.fixture(autouse=True)
