@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import subprocess
@@ -15,7 +16,6 @@ import hypothesis
 import pytest
 import stamina
 from tests.support.campaign import mark_campaign
-from tests.support.standstill import MACHINE
 
 pytest_plugins = ["tests.support.mysql", "tests.support.postgres"]
 
@@ -36,12 +36,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     mark_campaign(items)
 
 
-@pytest.fixture(scope="session", autouse=True)
-def watched_machine() -> Generator[None]:
-    """Times are told from a paused machine's."""
-    MACHINE.start()
-    yield
-    MACHINE.close()
+def pytest_collection_finish() -> None:
+    """Leave all that collecting has made out of garbage collections.
+
+    NiceGUI's simulated browser runs two for each test, which took half a second each.
+    """
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_unconfigure() -> None:
+    """Let the interpreter's end collect it."""
+    gc.unfreeze()
 
 
 @pytest.fixture(autouse=True)

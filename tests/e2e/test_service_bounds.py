@@ -22,7 +22,7 @@ from tests.support.watching import watched
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
-from skillian.api.bounds import (
+from skillian.api.limits import (
     FRAMES_PER_MINUTE,
     MAX_DEPTH,
     MAX_FRAME,
@@ -34,7 +34,7 @@ from skillian.api.bounds import (
 from skillian.api.protocols.openai_schemas import MAX_MESSAGES, MAX_PARTS
 from skillian.api.routes.comparisons import MAX_FILTERS, MAX_ROWS, MAX_STATUSES
 from skillian.api.routes.sessions import MAX_OFFSET
-from skillian.api.schemas import MAX_MESSAGE
+from skillian.api.service import MAX_MESSAGE
 from skillian.data.query.filters import MAX_VALUES as MAX_FILTER_VALUES
 from skillian.data.sql.values import MAX_TEXT
 from skillian.demo.ledger import write_demo

@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from skillian.chat.agent import Agent, AgentResponse
+from skillian.chat.agent import Agent, AgentResponse, Conversation
 from skillian.chat.answer_check import check_answer
-from skillian.chat.conversation import Conversation
 from skillian.chat.opening import load_skills, open_agent, read_vocabulary
 from skillian.data.declare.sources import SourceRegistry
 from skillian.data.services import DataServices

@@ -16,7 +16,7 @@ from tests.skillian.chat.turn_agents import ToolAgent, echo
 from tests.support.waits import soon
 
 from skillian.chat import durable_turns
-from skillian.chat.approvals import Approvals
+from skillian.chat.agent import Approvals
 from skillian.chat.durable_turns import TURN, DurableTurns, runs_url
 from skillian.chat.turns import TurnWork, follow
 from skillian.errors import UnavailableError
@@ -59,7 +59,7 @@ def opened(store: SessionStore, url: str) -> Open:
     async def open_turns(
         agent: Any, approvals: Approvals | None = None
     ) -> AsyncGenerator[DurableTurns]:
-        work = TurnWork(lambda: agent, store, approvals=approvals)
+        work = TurnWork(agent, store, approvals=approvals)
         async with DurableTurns(work, url, 4) as turns:
             yield turns
 
@@ -350,6 +350,6 @@ def test_without_the_extra_the_error_names_it(
     store: SessionStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(durable_turns, "find_spec", lambda _: None)
-    work = TurnWork(lambda: ToolAgent(echo), store)
+    work = TurnWork(ToolAgent(echo), store)
     with pytest.raises(UnavailableError, match=r"pip install '\.\[durable\]'"):
         DurableTurns(work, "sqlite:///a.db", 1)

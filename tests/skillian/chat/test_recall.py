@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from skillian.chat.conversation import Conversation
+from skillian.chat.agent import Conversation
 from skillian.chat.stateless import Recall
 
 SAID = [("user", "Compare"), ("assistant", "3 differ.")]

@@ -88,8 +88,8 @@ async def test_a_tools_error_is_raised_in_the_code_and_mended(level: TrustLevel)
     ("call", "said"),
     [
         ("stock()", "item"),
-        ("stock('a', 'b')", "2 arguments by place, at most 1 are taken"),
-        ("stock('a', item='b')", "item is given both by place and by name"),
+        ("stock('a', 'b')", "2 arguments by position, at most 1 are taken"),
+        ("stock('a', item='b')", "item is passed both by position and by name"),
         ("stock(name='a')", "name"),
         ("stock(item=[1])", "item"),
     ],

@@ -107,6 +107,15 @@ class NoLocks:
         with suppress(ProcessLookupError, PermissionError):  # nothing but a zombie is left
             os.killpg(pid, signal.SIGKILL)
 
+    def collect(self, pid: int) -> bool:
+        """Collect the processes of a session's group; returns whether none is left."""
+        try:
+            while os.waitpid(-pid, os.WNOHANG)[0]:
+                pass
+        except ChildProcessError:
+            return True
+        return False
+
     def enter(self, parent: int) -> None:
         """Share no open file with other sessions, and end with the template."""
         null = os.open("/dev/null", os.O_RDWR)
