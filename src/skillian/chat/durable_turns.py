@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 from sqlalchemy import make_url
 from sqlalchemy.exc import SQLAlchemyError
 
-from skillian.chat.approvals import LATE
+from skillian.chat.agent import LATE
 from skillian.chat.turns import FAILED, TurnStatus, TurnWork, follow
 from skillian.errors import UnavailableError, how_to_install
 from skillian.storage import (

@@ -7,8 +7,7 @@ from pydantic import BaseModel
 from tests.skillian.chat.test_turns import all_of
 from tests.skillian.chat.turn_agents import local_turns
 
-from skillian.chat.agent import Agent
-from skillian.chat.approvals import ApprovalGiven, Approvals, ApprovalWanted
+from skillian.chat.agent import Agent, ApprovalGiven, Approvals, ApprovalWanted
 from skillian.skills.registry import SkillRegistry
 from skillian.skills.skill import Skill, SkillTool, in_session
 from skillian.storage import SessionStore, TurnEvent

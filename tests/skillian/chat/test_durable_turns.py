@@ -16,7 +16,7 @@ from tests.skillian.chat.turn_agents import ToolAgent, echo
 from tests.support.waits import soon
 
 from skillian.chat import durable_turns
-from skillian.chat.approvals import Approvals
+from skillian.chat.agent import Approvals
 from skillian.chat.durable_turns import TURN, DurableTurns, runs_url
 from skillian.chat.turns import TurnWork, follow
 from skillian.errors import UnavailableError

@@ -13,8 +13,8 @@ import pytest
 from sqlalchemy import Connection, event, make_url, text
 
 from skillian.storage import StoreUnavailable
+from skillian.storage.database import SqliteDatabase
 from skillian.storage.errors import StoreBusy
-from skillian.storage.sqlite import SqliteDatabase
 
 
 @pytest.fixture

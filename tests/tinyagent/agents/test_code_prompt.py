@@ -5,7 +5,7 @@ import pytest
 from tinyagent import Artifact, Tool
 from tinyagent.agents.code_prompt import HELPERS, describe_code_environment, observation
 from tinyagent.core import ExecutionResult
-from tinyagent.execution.limits import ISOLATED_IMPORTS, LOCAL_IMPORTS
+from tinyagent.execution.trust import ISOLATED_IMPORTS, LOCAL_IMPORTS
 
 FIX = "[Send the code again, mended.]"
 PNG = Artifact("figure.png", b"", "image/png")

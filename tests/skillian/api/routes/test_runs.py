@@ -100,7 +100,7 @@ async def test_a_comparison_runs_in_the_background(serve: Serve) -> None:
             assert [run["id"] for run in (await answer.json())["runs"]] == [body["id"]]
         async with client.post(f"{place}/cancel") as answer:
             assert answer.status == 409
-            assert "has ended: completed" in (await answer.json())["detail"]
+            assert "has already ended: completed" in (await answer.json())["detail"]
 
 
 async def test_a_wrong_comparison_is_refused_at_once(serve: Serve) -> None:

@@ -19,9 +19,9 @@ from tests.tinyagent.execution.attacks.outcome import (
     was_in_time,
 )
 
-from tinyagent.execution.limits import ExecutionLimits
 from tinyagent.execution.protocol import ExecutionResult
 from tinyagent.execution.sandbox.executor import ProcessExecutor
+from tinyagent.execution.trust import ExecutionLimits
 
 MakeExecutor = Callable[..., ProcessExecutor]
 

@@ -4,13 +4,13 @@ import ast
 
 import pytest
 
-from tinyagent.execution.limits import ISOLATED_IMPORTS, LOCAL_IMPORTS
 from tinyagent.execution.sandbox.worker.session.imports import (
     RefusedImport,
     allowed,
     check_imports,
     refusal,
 )
+from tinyagent.execution.trust import ISOLATED_IMPORTS, LOCAL_IMPORTS
 
 ALLOW = frozenset({"math", "urllib.parse", "collections"})
 
