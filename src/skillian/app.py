@@ -13,22 +13,19 @@ from typing import Any
 from fastapi import APIRouter, FastAPI
 
 from skillian.api.auth import Access, CookieOwner
-from skillian.api.bounds import Bounded
 from skillian.api.comparisons import Comparisons
 from skillian.api.jobs import ComparisonJobs
-from skillian.api.limits import Slots
+from skillian.api.limits import Bounded, Slots
 from skillian.api.logs import Requests
-from skillian.api.open_turns import OpenTurns
 from skillian.api.openapi import document
 from skillian.api.problems import install
 from skillian.api.protocols import ag_ui, openai
 from skillian.api.protocols.mcp_http import add_mcp, open_mcp
 from skillian.api.routes import about, chat, comparisons, runs, sessions
 from skillian.api.runs import Runs
-from skillian.api.service import Service
-from skillian.chat.agent import Agent
+from skillian.api.service import OpenTurns, Service
+from skillian.chat.agent import Agent, Approvals
 from skillian.chat.answer_check import check_answer
-from skillian.chat.approvals import Approvals
 from skillian.chat.durable_turns import DurableTurns
 from skillian.chat.opening import load_skills, read_vocabulary
 from skillian.chat.turns import LocalTurns, Turns, TurnWork
@@ -137,7 +134,7 @@ async def open_service(
 
         slots = Slots(settings.max_turns)
         work = TurnWork(
-            lambda: service.agent,
+            await make_agent(),
             store,
             approvals=approvals,
             check=check_answer,
@@ -155,7 +152,7 @@ async def open_service(
             data=data,
             skills=skills,
             store=store,
-            agent=await make_agent(),
+            work=work,
             slots=slots,
             turns=OpenTurns(turns),
             comparisons=compared,
@@ -180,7 +177,7 @@ async def _maintained(
     """During the block, read the values of the sources again and delete what has expired."""
 
     async def refresh() -> None:
-        service.agent = await make_agent()
+        service.work.agent = await make_agent()
 
     async def purge() -> None:
         await service.store.comparisons.purge()

@@ -15,10 +15,9 @@ from dataclasses import replace
 from typing import Any, cast
 
 from skillian.errors import InvalidInputError, quoted
+from skillian.offline.figures import month_of, named_months
 from skillian.offline.grounding import Grounding, ground
-from skillian.offline.periods import month_of, named_months
-from skillian.offline.vocabulary import Vocabulary
-from skillian.offline.words import split
+from skillian.offline.vocabulary import Vocabulary, split
 from tinyagent import Message, Middleware, RunContext, ToolCall, ToolResult
 from tinyagent.core import ModelRequest, ModelResponse
 

@@ -9,10 +9,9 @@ from collections.abc import AsyncGenerator, Iterable
 
 from cachetools import TTLCache
 
+from skillian.chat.agent import Conversation
 from skillian.chat.answer_check import check_answer
-from skillian.chat.batches import Batches
-from skillian.chat.conversation import Conversation
-from skillian.chat.turn_events import TurnRecord
+from skillian.chat.turn_events import Batches, TurnRecord
 from skillian.chat.turns import FAILED, StreamingAgent
 from skillian.storage import Draft
 from tinyagent import RunResult

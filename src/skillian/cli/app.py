@@ -9,6 +9,7 @@ from skillian.cli.chat import chat
 from skillian.cli.compare import compare
 from skillian.cli.demo import demo
 from skillian.cli.doctor import doctor
+from skillian.cli.history import history_app
 from skillian.cli.serve import mcp, serve, worker
 from skillian.cli.skills import skills_app
 from skillian.cli.sources import sources_app
@@ -41,5 +42,6 @@ def skillian(
 
 for command in (demo, ask, chat, compare, doctor, mcp, serve, worker):
     app.command()(command)
+app.add_typer(history_app, name="history")
 app.add_typer(sources_app, name="sources")
 app.add_typer(skills_app, name="skills")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from datetime import timedelta
 from typing import Any
 from uuid import uuid4
@@ -12,14 +13,29 @@ from sqlalchemy import Connection, Row, Select, delete, func, insert, select, up
 
 from skillian.storage.database import Database, as_text
 from skillian.storage.errors import SessionNotFound, TooManySessions
-from skillian.storage.records import SessionRecord, as_title
 from skillian.storage.schema import comparisons, sessions, turns
 
 _ID = re.compile(r"[0-9a-f]{32}")
 MAX_SESSIONS = 100_000
 """How many sessions an owner may have."""
+MAX_TITLE = 80
 _PROBE = "a probe"  # not a cache key
 _PURGED_AT_ONCE = 100  # so that others can write in between
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRecord:
+    """A session. `created` and `updated`, the time of its last turn, are UTC in ISO 8601."""
+
+    id: str
+    owner: str
+    title: str
+    created: str
+    updated: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        return asdict(self)
 
 
 class Sessions:
@@ -163,3 +179,9 @@ def _owned(owner: str, session_id: str) -> tuple[Any, ...]:
     # A text that cannot be an id is not looked up: some databases refuse some texts.
     known = session_id if _ID.fullmatch(session_id) else ""
     return sessions.c.id == known, sessions.c.owner == owner
+
+
+def as_title(text: str) -> str:
+    """The printable characters of a text on one line of at most `MAX_TITLE` characters."""
+    line = "".join(char if char.isprintable() else " " for char in text[: MAX_TITLE * 8])
+    return " ".join(line.split())[:MAX_TITLE].rstrip()

@@ -8,23 +8,24 @@ from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
 from uuid import uuid4
-from weakref import WeakSet
+from weakref import WeakSet, WeakValueDictionary
 
 from sqlalchemy import Connection, Row, make_url, select
 from sqlalchemy.exc import ArgumentError
 
 from skillian.storage.comparisons import ComparisonStore
-from skillian.storage.database import Database, T, Work
+from skillian.storage.database import Database, PostgresDatabase, SqliteDatabase, T, Work
 from skillian.storage.errors import SessionBusy, SessionNotFound, StoreUrlError
 from skillian.storage.jobs import JobStore
-from skillian.storage.postgres import PostgresDatabase
-from skillian.storage.records import Draft, JsonObject, Progress, TurnEvent
 from skillian.storage.schema import events, migrate, sessions
 from skillian.storage.sessions import Sessions, record_of
-from skillian.storage.sqlite import SqliteDatabase
 from skillian.storage.turn_rows import (
     Change,
+    Draft,
+    JsonObject,
     Messages,
+    SessionProgress,
+    TurnEvent,
     event_of,
     events_of_turn,
     is_stale,
@@ -38,7 +39,43 @@ from skillian.storage.turns import (
     cancel_turn,
     mark_broken,
 )
-from skillian.storage.waiting import Waiting
+
+
+class Waiting:
+    """Queues and alarms by session; a session that nobody waits for takes no room."""
+
+    def __init__(self) -> None:
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._alarms: WeakValueDictionary[str, asyncio.Event] = WeakValueDictionary()
+
+    @asynccontextmanager
+    async def in_line(self, session_id: str, seconds: float) -> AsyncGenerator[None]:
+        """Hold the session among the tasks of this process, first come first served.
+
+        Raises:
+            SessionBusy: The tasks ahead took longer than `seconds`.
+        """
+        lock = self._locks.setdefault(session_id, asyncio.Lock())
+        try:
+            async with asyncio.timeout(seconds):
+                await lock.acquire()
+        except TimeoutError:
+            raise SessionBusy(seconds) from None
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def alarm(self, session_id: str) -> asyncio.Event:
+        """An event that is set when this process next changes the session."""
+        return self._alarms.setdefault(session_id, asyncio.Event())
+
+    def notify(self, session_id: str) -> None:
+        """Set the alarm of a session that has changed."""
+        alarm = self._alarms.pop(session_id, None)
+        if alarm is not None:
+            alarm.set()
+
 
 TURN_SECONDS = 600.0
 MAX_EVENTS = 1000
@@ -136,7 +173,9 @@ class SessionStore(Sessions):
             )
         )
 
-    async def progress(self, session_id: str, after: int = 0, limit: int = MAX_EVENTS) -> Progress:
+    async def progress(
+        self, session_id: str, after: int = 0, limit: int = MAX_EVENTS
+    ) -> SessionProgress:
         """The events after a number, and whether a running turn may add more."""
         query = select(events).where(events.c.session_id == session_id, events.c.number > after)
         query = query.order_by(events.c.number).limit(limit)
@@ -146,8 +185,10 @@ class SessionStore(Sessions):
 
         found, last = await self._fresh(session_id, work)
         if last is None or last.state != "running":
-            return Progress(found, is_running=False, is_here=False)
-        return Progress(found, is_running=True, is_here=last.holder.startswith(self._process))
+            return SessionProgress(found, is_running=False, is_here=False)
+        return SessionProgress(
+            found, is_running=True, is_here=last.holder.startswith(self._process)
+        )
 
     @asynccontextmanager
     async def turn(

@@ -19,13 +19,16 @@ from sqlalchemy import Connection, Row, insert, select, update
 
 from skillian.storage.database import Database, as_text
 from skillian.storage.errors import SessionNotFound, StoreUnavailable, TurnLost
-from skillian.storage.records import Draft, JsonObject, TurnEvent, as_title
 from skillian.storage.schema import messages, sessions, turns
+from skillian.storage.sessions import as_title
 from skillian.storage.turn_rows import (
     CANCELLED,
     DIED,
     Change,
+    Draft,
+    JsonObject,
     Messages,
+    TurnEvent,
     TurnKey,
     add,
     broken,

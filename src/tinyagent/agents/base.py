@@ -10,8 +10,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Callable, Iterable
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -46,7 +47,8 @@ from tinyagent.core.types import ModelRequest, ModelResponse
 from tinyagent.memory.pruning import token_budget
 from tinyagent.models.base import Model, get_model
 from tinyagent.prompts import get_prompt_fallback
-from tinyagent.tools.tool import Tool, collect_tools
+from tinyagent.tools.registry import collect_tools
+from tinyagent.tools.tool import Tool, as_text
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
@@ -94,9 +96,12 @@ class LoopAgent(BaseAgent, ABC, Generic[R, M, S, T]):
         self._model = get_model(model)
         self._settings = Settings(**options)
         self._layers = with_default_layers(self._settings.middleware, self._tool_map)
-        self._output: OutputReader[T] = OutputReader(output_type, by_call=self.answers_by_call)
+        self._output: OutputReader[T] | None = None
+        if output_type is not None and output_type is not str:
+            self._output = OutputReader(output_type, by_call=self.answers_by_call)
         prompt = get_prompt_fallback(self._settings.prompt_file, system_prompt)
-        parts = (prompt, self.environment(), self._output.instruction, self._settings.system_suffix)
+        form = "" if self._output is None else self._output.instruction
+        parts = (prompt, self.environment(), form, self._settings.system_suffix)
         self._system_prompt = "\n\n".join(part for part in parts if part)
 
     async def run(
@@ -277,10 +282,17 @@ class LoopAgent(BaseAgent, ABC, Generic[R, M, S, T]):
         run.control.emit(RunFinished(result))
         return result
 
-    def _read_answer(self, run: R, read: Callable[[], T]) -> T:
+    @property
+    def _output_schema(self) -> Mapping[str, Any] | None:
+        """JSON Schema of the answer, if it has a type."""
+        return None if self._output is None else self._output.schema
+
+    def _read_answer(self, run: R, answer: Any) -> T:
         """The answer in its type; `MalformedReply` says what is wrong with it, for the model."""
+        if self._output is None:
+            return cast("T", plain_text(answer))
         try:
-            return read()
+            return self._output.read(answer)
         except MalformedReply as fault:
             run.rejected_outputs += 1
             if run.rejected_outputs > self._settings.output_retries:
@@ -288,3 +300,14 @@ class LoopAgent(BaseAgent, ABC, Generic[R, M, S, T]):
                     f"the answer did not match its type in {run.rejected_outputs} tries: {fault}"
                 ) from None
             raise
+
+
+def plain_text(value: Any) -> str:
+    """The value as the text of an answer: a date or a decimal without the quotes of its JSON."""
+    try:
+        text = as_text(value)
+    except ValueError:  # an integer of 5,000 digits has no text
+        return f"<{type(value).__name__} too long to be written out>"
+    if text.startswith('"') and not isinstance(value, str):
+        return str(json.loads(text))
+    return text

@@ -18,8 +18,8 @@ from tinyagent.core.messages import ToolCall
 from tinyagent.core.parts import Document, Image
 from tinyagent.core.types import ToolResult
 from tinyagent.memory.steps import ActionStep, Step
-from tinyagent.tools.signature import bind_arguments, python_stub
-from tinyagent.tools.tool import Tool
+from tinyagent.tools.signature import python_stub
+from tinyagent.tools.tool import Tool, bind_arguments
 
 HELPERS = {
     "final_answer": "final_answer(value, **metadata): give the answer; it ends the block at once",
@@ -31,7 +31,7 @@ HELPERS = {
     "explore": "explore(msg): say what you are trying out",
     "commit": "commit(msg): say what you have decided",
 }
-"""The helpers by name, as the model is told about them."""
+"""The helpers by name, as the prompt describes them."""
 
 _THERE = (
     "These functions are there too. Take from them what they can tell, never from your memory. Call"

@@ -13,9 +13,8 @@ from tinyagent.core.errors import ConfigurationError, RunEnded
 from tinyagent.core.messages import ToolCall
 from tinyagent.core.types import ToolResult
 from tinyagent.mcp.client import require_sdk
-from tinyagent.tools.calling import call_tool
-from tinyagent.tools.registry import unknown_tool
-from tinyagent.tools.tool import Tool, collect_tools
+from tinyagent.tools.registry import collect_tools
+from tinyagent.tools.tool import Tool, call_tool, unknown_tool
 
 if TYPE_CHECKING:
     from mcp import types

@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator
 
 import pytest
 
-from skillian.api.open_turns import OpenTurn
+from skillian.api.service import OpenTurn
 from skillian.storage import SessionBusy, TurnEvent
 
 

@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator, Sequence
 
 import pytest
 
-from skillian.chat.batches import DELTA_CHARACTERS, Batches, joined
+from skillian.chat.turn_events import DELTA_CHARACTERS, Batches, joined
 from tinyagent import Event, StepFinished, StepStarted, TextDelta
 
 

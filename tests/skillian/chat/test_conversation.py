@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 
-from skillian.chat.conversation import Conversation
+from skillian.chat.agent import Conversation
 from tinyagent import ToolCall
 
 

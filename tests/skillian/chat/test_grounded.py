@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from skillian.chat.agent import Agent
-from skillian.chat.conversation import Conversation
+from skillian.chat.agent import Agent, Conversation
 from skillian.chat.opening import load_skills, read_vocabulary
 from skillian.data.declare.sources import SourceRegistry
 from skillian.data.services import DataServices

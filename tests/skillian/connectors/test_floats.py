@@ -1,6 +1,6 @@
 """Every database gives the same decimal for a float: the shortest that reads back in its width.
 
-NumPy and Python print just that, each by an algorithm of its own.
+NumPy and Python print just that, each by its own algorithm.
 """
 
 import random
@@ -145,6 +145,7 @@ async def test_clickhouse(tmp_path: Path) -> None:
 
 
 @pytest.mark.spark
+@pytest.mark.campaign
 @pytest.mark.skipif(find_spec("pyspark") is None, reason="there is no Spark: pip install pyspark")
 @pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs Java 17 or later")
 async def test_spark(tmp_path: Path) -> None:

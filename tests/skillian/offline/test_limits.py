@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from skillian.offline.limits import read_limits
+from skillian.offline.figures import read_limits
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from skillian.offline.periods import in_span, month_of, named_months, named_years, read_span
-from skillian.offline.words import split
+from skillian.offline.figures import in_span, month_of, named_months, named_years, read_span
+from skillian.offline.vocabulary import split
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from contextlib import closing
 from importlib.util import find_spec
 
 import pytest
+from _pytest.mark import ParameterSet
 from tests.skillian.oracle.places import (
     ClickHousePlace,
     CSVPlace,
@@ -77,7 +78,15 @@ def mysql_place(mysql_server: MySQLServer) -> Iterator[Place]:
         yield place
 
 
-@pytest.fixture(scope="session", params=CHOSEN or MAIN)
+REVERSED = ("postgres", "postgres-duckdb")
+
+
+def sampled(name: str) -> ParameterSet:
+    """A pair; `make test` leaves the two with PostgreSQL first to `make test-all`."""
+    return pytest.param(name, marks=[pytest.mark.campaign] if name in REVERSED else [])
+
+
+@pytest.fixture(scope="session", params=CHOSEN or [sampled(name) for name in MAIN])
 def pair(request: pytest.FixtureRequest) -> Pair:
     """Each of the four pairs of DuckDB and PostgreSQL."""
     return made(request)

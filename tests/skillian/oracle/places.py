@@ -50,7 +50,7 @@ class Place(Protocol):
         ...
 
     def close(self) -> None:
-        """Let go of what is open."""
+        """Close what is open."""
         ...
 
 

@@ -15,8 +15,7 @@ from skillian.storage import (
     SessionStore,
     TurnLost,
 )
-from skillian.storage.records import MAX_BYTES
-from skillian.storage.turn_rows import Change
+from skillian.storage.turn_rows import MAX_BYTES, Change
 from skillian.storage.turns import HeldTurn
 
 ASKED = {"role": "user", "content": "Why? \0 \ud800 ß"}

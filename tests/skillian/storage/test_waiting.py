@@ -6,7 +6,7 @@ import gc
 import pytest
 
 from skillian.storage import SessionBusy
-from skillian.storage.waiting import Waiting
+from skillian.storage.store import Waiting
 
 
 async def test_first_come_first_served_and_nothing_is_left() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any, Literal
 
 import jsonschema
@@ -326,10 +327,16 @@ def test_responses_and_anthropic_get_the_form_that_they_accept() -> None:
     form = body["text"]["format"]
     assert (form["type"], form["name"], form["strict"]) == ("json_schema", "action", True)
     assert not list(_openai_faults(form["schema"]))
-    claude = encode_messages("claude-sonnet-5", _structured(DRAW), max_tokens=9, stream=False)
+    encode = partial(
+        encode_messages,
+        "claude-sonnet-5",
+        max_tokens=9,
+        stream=False,
+        provider=PROVIDERS["anthropic"].for_model("claude-sonnet-5"),
+    )
+    claude = encode(_structured(DRAW))
     assert not list(_anthropic_faults(claude["output_config"]["format"]["schema"]))
-    loose = encode_messages("claude-sonnet-5", _structured(COUNT), max_tokens=9, stream=False)
-    assert "output_config" not in loose
+    assert "output_config" not in encode(_structured(COUNT))
 
 
 def test_an_action_in_a_separate_object_is_read() -> None:

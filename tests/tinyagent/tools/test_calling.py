@@ -26,7 +26,7 @@ from tinyagent.core import RunControl
 from tinyagent.core.results import RunResult
 from tinyagent.core.types import Usage
 from tinyagent.memory.memory import Memory
-from tinyagent.tools.calling import as_text, call_tool
+from tinyagent.tools.tool import as_text, call_tool
 
 
 async def _call(

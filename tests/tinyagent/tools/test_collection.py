@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tinyagent import Tool, ToolDefinitionError
-from tinyagent.tools.tool import collect_tools
+from tinyagent.tools.registry import collect_tools
 
 
 def add(a: int, b: int) -> int:

@@ -32,10 +32,9 @@ from skillian.api.protocols.openai_schemas import (
     ModelCard,
     ModelList,
 )
-from skillian.api.schemas import MAX_MESSAGE
-from skillian.api.service import TheOwner, TheService
+from skillian.api.service import MAX_MESSAGE, TheOwner, TheService
 from skillian.api.streams import EventStream, while_connected
-from skillian.chat.conversation import Conversation
+from skillian.chat.agent import Conversation
 from skillian.chat.stateless import StatelessTurn
 from skillian.errors import ToolError, quoted
 from skillian.storage import Draft, StorageError

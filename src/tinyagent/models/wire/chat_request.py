@@ -16,7 +16,7 @@ from tinyagent.core.parts import Document, Image, Reasoning, Text
 from tinyagent.core.types import ModelRequest
 from tinyagent.models.providers import LENIENT, Provider
 from tinyagent.models.wire.schemas import fitting_format, gemini_schema
-from tinyagent.models.wire.shared import Origin, check_attachments, data_uri, short_id
+from tinyagent.models.wire.shared import Origin, data_uri, short_id
 from tinyagent.models.wire.think_tags import END_THINK, THINK
 
 _to_json = json.JSONEncoder(ensure_ascii=False).encode
@@ -33,9 +33,7 @@ def encode_request(
 
     Raises:
         ModelRefused: there is an image or a document that the provider does not take.
-        ModelContextTooLong: the images and documents are too large for one request.
     """
-    check_attachments(request.messages)
     messages = _messages(request.messages, provider, Origin(provider.name, model))
     body: Json = {
         "model": model,

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tinyagent import ToolRetry
-from tinyagent.tools.results import MAX_CHARS, PAGE_CHARS, ResultStore
+from tinyagent.agents.run import MAX_CHARS, PAGE_CHARS, ResultStore
 
 HANDLE = re.compile(r'handle="(\w+)", offset=(\d+)')
 

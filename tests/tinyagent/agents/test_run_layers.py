@@ -3,14 +3,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from tinyagent import Event, Middleware, StepStarted, ToolCall, ToolResult
+from tinyagent.agents.run import chain, with_listeners
 from tinyagent.core import ModelRequest, ModelResponse
-from tinyagent.middleware.base import (
-    ModelCall,
-    ToolCallHandler,
-    chain_model_call,
-    chain_tool_call,
-    with_listeners,
-)
+from tinyagent.middleware.base import ModelCall, ToolCallHandler
 
 REQUEST = ModelRequest(())
 CALL = ToolCall("1", "t")
@@ -46,7 +41,7 @@ async def _model(request: ModelRequest) -> ModelResponse:
 
 async def test_the_first_layer_is_the_outermost() -> None:
     log: list[str] = []
-    handler = chain_model_call([Named("a", log), Named("b", log)], _model)
+    handler = chain([Named("a", log), Named("b", log)], "model_call", _model)
     assert (await handler(REQUEST)).content == "hi"
     assert log == ["a before", "b before", "b after", "a after"]
 
@@ -55,7 +50,7 @@ async def test_a_layer_may_answer_in_place_of_the_next() -> None:
     async def never(call: ToolCall) -> ToolResult:
         raise AssertionError("it was called")
 
-    assert (await chain_tool_call([Answering()], never)(CALL)).content == "answered here"
+    assert (await chain([Answering()], "tool_call", never)(CALL)).content == "answered here"
 
 
 async def test_a_layer_may_call_the_next_more_than_once() -> None:
@@ -65,11 +60,11 @@ async def test_a_layer_may_call_the_next_more_than_once() -> None:
         calls.append(call)
         return ToolResult(call, str(len(calls)))
 
-    assert (await chain_tool_call([Twice()], innermost)(CALL)).content == "2"
+    assert (await chain([Twice()], "tool_call", innermost)(CALL)).content == "2"
 
 
 async def test_a_layer_that_overrides_nothing_costs_no_call() -> None:
-    handler = chain_model_call([Middleware(), Answering()], _model)
+    handler = chain([Middleware(), Answering()], "model_call", _model)
     assert handler is _model
     assert (await handler(REQUEST)).content == "hi"
 
