@@ -24,9 +24,8 @@ from skillian.api.protocols.mcp_http import add_mcp, open_mcp
 from skillian.api.routes import about, chat, comparisons, runs, sessions
 from skillian.api.runs import Runs
 from skillian.api.service import OpenTurns, Service
-from skillian.chat.agent import Agent
+from skillian.chat.agent import Agent, Approvals
 from skillian.chat.answer_check import check_answer
-from skillian.chat.approvals import Approvals
 from skillian.chat.durable_turns import DurableTurns
 from skillian.chat.opening import load_skills, read_vocabulary
 from skillian.chat.turns import LocalTurns, Turns, TurnWork

@@ -41,7 +41,7 @@ class Slots:
             ProblemError: All are taken (503).
         """
         if not self.free:
-            detail = "This server has as much work in progress as it takes; try again."
+            detail = "This server is busy; try again in a second."
             raise ProblemError(503, "overloaded", detail, {"Retry-After": "1"})
 
     @contextmanager
@@ -111,7 +111,7 @@ class Buckets:
         bucket.tokens, bucket.at = min(self._per_minute, refilled), now
         if bucket.tokens < 1:
             wait = math.ceil((1 - bucket.tokens) * 60 / self._per_minute)
-            detail = f"A key, or an address without one, has {self._per_minute} requests a minute."
+            detail = f"The limit is {self._per_minute} requests a minute for a key or an address."
             raise ProblemError(429, "too_many_requests", detail, {"Retry-After": str(wait)})
         bucket.tokens -= 1
 
@@ -256,7 +256,7 @@ class Bounded:
                     if not message.get("more_body", False):
                         break
         except TimeoutError:
-            raise ProblemError(408, "request_timeout", "The body did not come in time.") from None
+            raise ProblemError(408, "request_timeout", "The body did not arrive in time.") from None
         if body and scope["method"] in _WITH_BODY:
             _check_type(headers)
             check_json(bytes(body))
@@ -293,7 +293,7 @@ def _check_type(headers: Headers) -> None:
     """Refuse types other than JSON: a foreign page can make a browser send texts and forms here."""
     media_type = headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type != "application/json":
-        detail = "The body is JSON: send Content-Type: application/json."
+        detail = "The body must be JSON; send Content-Type: application/json."
         raise ProblemError(415, "unsupported_media_type", detail)
 
 
@@ -305,16 +305,16 @@ def check_head(scope: Scope) -> None:
     """
     path = scope.get("raw_path") or scope["path"].encode()
     if len(path) + len(scope.get("query_string", b"")) > MAX_TARGET:
-        detail = f"The address has more than {MAX_TARGET} bytes; send less in the query."
+        detail = f"The address has more than {MAX_TARGET} bytes; shorten the query."
         raise ProblemError(414, "address_too_long", detail)
     headers = scope["headers"]
     if len(headers) > MAX_HEADERS or sum(len(k) + len(v) for k, v in headers) > MAX_HEAD:
-        detail = f"A request has at most {MAX_HEADERS} headers of {MAX_HEAD} bytes together."
+        detail = f"A request can have {MAX_HEADERS} headers with {MAX_HEAD} bytes in total."
         raise ProblemError(431, "headers_too_large", detail)
     counts = Counter(name for name, _ in headers)
     for name in _SINGLE:
         if counts[name.encode()] > 1:
-            raise ProblemError(400, "duplicate_header", f"The header {name} is sent twice.")
+            raise ProblemError(400, "duplicate_header", f"The header {name} occurs twice.")
 
 
 def check_json(body: bytes) -> None:

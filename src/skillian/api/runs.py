@@ -57,7 +57,8 @@ class Runs:
             turn = await self._turns.get(owner, match[1], int(match[2]))
             run = None if turn is None else _turn_json(turn)
         if run is None:
-            raise ProblemError(404, "run_not_found", "There is no such run, or it ended long ago.")
+            detail = "There is no such run, or it ended over an hour ago."
+            raise ProblemError(404, "run_not_found", detail)
         return run
 
     async def cancel(self, owner: str, run_id: str) -> None:
@@ -71,7 +72,7 @@ class Runs:
         if run["kind"] == "turn" and not is_over:
             await self._turns.cancel(run["session_id"], run["turn"])
         elif is_over or not await self._jobs.cancel(run_id):
-            detail = f"run {run_id!r} has ended: {run['state']}"
+            detail = f"run {run_id!r} has already ended: {run['state']}"
             raise ProblemError(409, "run_is_over", detail)
 
 

@@ -149,7 +149,7 @@ class OpenTurns:
             ProblemError: No call of this id waits (404).
         """
         if not await self._turns.answer(session_id, call_id, decision):
-            raise ProblemError(404, "approval_not_found", "No such call waits for approval.")
+            raise ProblemError(404, "approval_not_found", "No such call is waiting for approval.")
 
     def cancel(self, session_id: str) -> None:
         """Cancel all turns of a session, in all processes."""

@@ -11,7 +11,7 @@ import pyarrow  # noqa: ICN001 - see below # pyright: ignore[reportMissingTypeSt
 from pydantic import BaseModel, ConfigDict, Field
 
 from skillian.bundled.code_results import ArtifactCache, read_result
-from skillian.bundled.interpreters import Interpreter, Interpreters
+from skillian.bundled.sandboxes import Sandbox, Sandboxes
 from skillian.data.comparison import MAX_PAGE
 from skillian.data.comparison.engine import ComparisonEngine
 from skillian.data.comparison.results import ComparisonResult
@@ -60,7 +60,7 @@ class RunPython:
     def __init__(self, services: DataServices, last_comparison: Callable[[], str | None]) -> None:
         self._services = services
         self._last_comparison = last_comparison
-        self._interpreters = Interpreters()
+        self._sandboxes = Sandboxes()
         self._files = ArtifactCache()
 
     async def run(self, arguments: RunPythonInput) -> Mapping[str, Any]:
@@ -71,10 +71,10 @@ class RunPython:
             UnavailableError: There is no pandas or no sandbox, or values are hidden.
         """
         _require_pandas()
-        async with self._interpreters.use(session_id()) as interpreter:
-            await self._inject(interpreter, arguments.cache_key)
+        async with self._sandboxes.use(session_id()) as sandbox:
+            await self._inject(sandbox, arguments.cache_key)
             try:
-                result = await interpreter.executor.run(arguments.code)
+                result = await sandbox.executor.run(arguments.code)
             except SandboxUnavailable:
                 raise UnavailableError(
                     "this machine has no sandbox to run code in; `tinyagent doctor` says why"
@@ -82,7 +82,7 @@ class RunPython:
             answer = read_result(result, self._files)
             if result.state_lost:
                 answer["note"] = "The variables of earlier calls are lost."
-            return {**answer, "comparison": interpreter.comparison}
+            return {**answer, "comparison": sandbox.comparison}
 
     def find_artifact(self, name: str) -> Artifact | None:
         """The file with this id in a result; None if it is no longer available."""
@@ -90,21 +90,21 @@ class RunPython:
 
     async def aclose(self) -> None:
         """Close all sandboxes."""
-        self._interpreters.close()
+        self._sandboxes.close()
 
-    async def _inject(self, interpreter: Interpreter, cache_key: str | None) -> None:
+    async def _inject(self, sandbox: Sandbox, cache_key: str | None) -> None:
         """Give the comparison to the code as `comparison` and `summary`, if it is a new one."""
         key = cache_key or self._last_comparison()
-        if key is None or key == interpreter.comparison:
+        if key is None or key == sandbox.comparison:
             return
         engine = self._services.comparison
         result = engine.remembered(key)
         refuse_hidden(self._services.registry, (result.source_a, result.source_b))
         measures = [measure.name for measure in result.summary.measures]
         rows, total = await read_groups(engine, key)
-        interpreter.executor.inject("comparison", make_frame(result.proof.align_on, measures, rows))
-        interpreter.executor.inject("summary", make_summary(result, len(rows), total))
-        interpreter.comparison = key
+        sandbox.executor.inject("comparison", make_frame(result.proof.align_on, measures, rows))
+        sandbox.executor.inject("summary", make_summary(result, len(rows), total))
+        sandbox.comparison = key
 
 
 def python_tool(services: DataServices, last_comparison: Callable[[], str | None]) -> SkillTool:

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 from sqlalchemy import make_url
 from sqlalchemy.exc import SQLAlchemyError
 
-from skillian.chat.approvals import LATE
+from skillian.chat.agent import LATE
 from skillian.chat.turns import FAILED, TurnStatus, TurnWork, follow
 from skillian.errors import UnavailableError, how_to_install
 from skillian.storage import (
@@ -365,7 +365,7 @@ def _answering() -> Generator[None]:
 
 
 async def _apart(call: Coroutine[Any, Any, T]) -> T:
-    """Await it in a context of its own: within a run, DBOS would make a step of it."""
+    """Await it in its own context: within a run, DBOS would make a step of it."""
     return await asyncio.create_task(call, context=Context())
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from skillian.chat.approvals import ApprovalGiven, ApprovalWanted
+from skillian.chat.agent import ApprovalGiven, ApprovalWanted
 from skillian.chat.turn_events import AgentEvent, TurnRecord
 from skillian.storage import Draft, TurnEvent
 from tinyagent import TextDelta, ToolCall, ToolFinished, ToolStarted

@@ -12,8 +12,7 @@ from time import perf_counter
 from types import TracebackType
 from typing import Any, Self, TypeVar, cast
 
-from skillian.chat.agent import as_stored, respond
-from skillian.chat.approvals import ApprovalGiven, ApprovalWanted
+from skillian.chat.agent import ApprovalGiven, ApprovalWanted, as_stored, respond
 from skillian.storage import Draft
 from tinyagent import (
     CodeFinished,

@@ -13,8 +13,7 @@ from contextlib import AbstractContextManager, aclosing, asynccontextmanager, nu
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from skillian.chat.agent import Conversation
-from skillian.chat.approvals import Approvals
+from skillian.chat.agent import Approvals, Conversation
 from skillian.chat.resumed import ResumedRecord
 from skillian.chat.turn_events import Batches, Check, TurnRecord
 from skillian.skills.skill import in_session

@@ -42,7 +42,7 @@ _MONTHS_OF_YEAR = 12
 _OF_QUARTER = 3
 
 Month = tuple[int, int]
-Span = tuple[Month, Month]
+MonthSpan = tuple[Month, Month]
 
 
 def month_of(value: str) -> Month | None:
@@ -55,13 +55,13 @@ def month_of(value: str) -> Month | None:
     return (int(match["year"]), month) if is_month else None
 
 
-def in_span(values: Iterable[str], span: Span) -> list[str]:
+def in_span(values: Iterable[str], span: MonthSpan) -> list[str]:
     """Return the values within these months, in their order."""
     known = sorted((month, value) for value in values if (month := month_of(value)) is not None)
     return [value for month, value in known if span[0] <= month <= span[1]]
 
 
-def days_of(span: Span) -> list[str]:
+def days_of(span: MonthSpan) -> list[str]:
     """Return the first and the last day of these months."""
     (first_year, first), (last_year, last) = span
     end = monthrange(last_year, last)[1]
@@ -80,7 +80,7 @@ def named_years(words: Sequence[Word]) -> set[int]:
     return {int(word.plain) for word in words if _YEAR.fullmatch(word.plain)}
 
 
-def read_span(words: Sequence[Word], at: int, years: Iterable[int]) -> tuple[int, Span] | None:
+def read_span(words: Sequence[Word], at: int, years: Iterable[int]) -> tuple[int, MonthSpan] | None:
     """Return the number of words that name months from word `at` on, and the months.
 
     `years` are those that the question names, otherwise those of the data; a month without a year
@@ -103,7 +103,9 @@ def read_span(words: Sequence[Word], at: int, years: Iterable[int]) -> tuple[int
     return _part_of_year(words, at, years)
 
 
-def _part_of_year(words: Sequence[Word], at: int, years: Iterable[int]) -> tuple[int, Span] | None:
+def _part_of_year(
+    words: Sequence[Word], at: int, years: Iterable[int]
+) -> tuple[int, MonthSpan] | None:
     """Return the months of "first quarter" or "second half"."""
     part = words[at + 1].plain if at + 1 < len(words) else ""
     length = {"quarter": 3, "half": 6}.get(part)
@@ -118,7 +120,7 @@ def _part_of_year(words: Sequence[Word], at: int, years: Iterable[int]) -> tuple
 
 def _with_year(
     words: Sequence[Word], at: int, taken: int, months: tuple[int, int], years: Iterable[int]
-) -> tuple[int, Span] | None:
+) -> tuple[int, MonthSpan] | None:
     """Return the months in the year that follows, or in the only year there is."""
     after = at + taken
     end = min(after + MOST_PASSED, len(words))
@@ -130,7 +132,7 @@ def _with_year(
     return (taken, _months(only.pop(), *months)) if len(only) == 1 else None
 
 
-def _months(year: int, first: int, last: int) -> Span:
+def _months(year: int, first: int, last: int) -> MonthSpan:
     return (year, first), (year, last)
 
 

@@ -22,11 +22,11 @@ from skillian.offline.values import Conditions, SpokenCondition, ValueReader
 from skillian.offline.vocabulary import (
     LONGEST,
     MOST_PASSED,
-    Name,
     Phrases,
-    Role,
+    SpokenName,
     Vocabulary,
     Word,
+    WordRole,
     find_cues,
     plain,
     split,
@@ -118,7 +118,7 @@ class _QuestionReader:
         self._whole = whole
         self._phrases = Phrases(Vocabulary({**part.sources}))
         self._sources = Phrases(Vocabulary({name: type(w)() for name, w in whole.sources.items()}))
-        self._roles: list[Role] = [""] * len(words)
+        self._roles: list[WordRole] = [""] * len(words)
         self._grounding = Grounding()
         self._conditions = Conditions()
         self._values = ValueReader(words, part, self._phrases)
@@ -216,7 +216,7 @@ class _QuestionReader:
         return 1
 
     def _meaning(
-        self, at: int, name: Name
+        self, at: int, name: SpokenName
     ) -> tuple[Literal["source", "measure", "dimension"], str]:
         """Return the meaning of an ambiguous name: a dimension after "by"."""
         is_broken_down = self._before(at) in BREAKDOWNS or self._is_listed(at)
@@ -306,11 +306,11 @@ class _QuestionReader:
                 return name.meanings["source"]
         return self._words[at].text
 
-    def _mark(self, start: int, end: int, role: Role) -> None:
+    def _mark(self, start: int, end: int, role: WordRole) -> None:
         for at in range(start, end):
             self._roles[at] = role
 
-    def _mark_text(self, start: int, end: int, role: Role) -> None:
+    def _mark_text(self, start: int, end: int, role: WordRole) -> None:
         for at, word in enumerate(self._words):
             if word.start < end and start < word.end:
                 self._roles[at] = role

@@ -29,7 +29,7 @@ Cue = Literal[
     "how much",
     "gaps",
 ]
-Operator = Literal["eq", "ne", "gte", "gt", "lte", "lt", "between"]
+SpokenOperator = Literal["eq", "ne", "gte", "gt", "lte", "lt", "between"]
 
 _GAP = r"(?:gap|difference|deviation|discrepanc|mismatch|variance|delta|divergence|offset)\w*"
 
@@ -96,7 +96,7 @@ CUES: dict[Cue, re.Pattern[str]] = {cue: re.compile(pattern) for cue, pattern in
 # Says "explain" with words that may be names: "which members account for it".
 BEFORE_NAMES = re.compile(r"\b(?:what|which \w+|that) accounts? for\b")
 # A phrase that says how the value behind it is meant.
-OPERATORS: dict[str, Operator] = {
+OPERATORS: dict[str, SpokenOperator] = {
     **dict.fromkeys(("=", "is", "equal", "equal to"), "eq"),
     **dict.fromkeys(
         (
@@ -128,7 +128,7 @@ OPERATORS: dict[str, Operator] = {
     **dict.fromkeys(("between",), "between"),
 }
 # A phrase behind a value that says the same.
-AFTERWARDS: dict[str, Operator] = {
+AFTERWARDS: dict[str, SpokenOperator] = {
     **dict.fromkeys(
         ("onward", "on", "and later", "or later", "and after", "and following", "and onward"),
         "gte",

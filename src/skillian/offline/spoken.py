@@ -14,7 +14,7 @@ _BEFORE_VALUES = ARTICLES | frozenset(
     {"=", "is", "of", "for", "in", "to", "at", "on", "by", "and", "with", "about", "from"}
 )
 
-Types = Sequence[Mapping[str, Any]]
+ArgumentTypes = Sequence[Mapping[str, Any]]
 """The types of an argument: JSON schemas, one of which must match."""
 
 
@@ -69,7 +69,7 @@ class _Arguments:
         """The arguments; `behind` is the place where the phrase ends."""
         known: Mapping[str, Any] = self.tool.schema.get("$defs", {})
         required: Sequence[str] = self.tool.schema.get("required", ())
-        types: dict[str, Types] = {
+        types: dict[str, ArgumentTypes] = {
             name: tuple(_types(schema, known))
             for name, schema in self.tool.schema.get("properties", {}).items()
         }
@@ -93,7 +93,7 @@ class _Arguments:
         ]
         return found
 
-    def _named(self, name: str, types: Types) -> Any:
+    def _named(self, name: str, types: ArgumentTypes) -> Any:
         """What stands behind the argument's name: "company 1001", "company = 1001"."""
         place = _find(self.words, plain(name).split())
         if place is None or place[0] in self.taken:
@@ -108,7 +108,7 @@ class _Arguments:
             self.taken.update(range(place[0], at + 1))
         return value
 
-    def _one_of(self, types: Types) -> Any:
+    def _one_of(self, types: ArgumentTypes) -> Any:
         """A word that is one of the argument's own values."""
         for each in types:
             for value in cast("list[object]", each.get("enum", [])):
@@ -118,7 +118,7 @@ class _Arguments:
                     return value
         return None
 
-    def _rest(self, behind: int, types: Types) -> Any:
+    def _rest(self, behind: int, types: ArgumentTypes) -> Any:
         """What is said behind the phrase, as it is written: all of it is the one argument."""
         first = behind
         while first < len(self.words) and self.words[first].plain in _BEFORE_VALUES:

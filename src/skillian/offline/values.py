@@ -16,13 +16,13 @@ from skillian.offline.lexicon import (
     OPERATORS,
     RANGES,
     WEAK,
-    Operator,
+    SpokenOperator,
 )
 from skillian.offline.vocabulary import MOST_PASSED, Phrases, Vocabulary, Word
 
 _LONGEST_VALUE = 5
 _LONGEST_OPERATOR = 4
-_ORDERED: set[Operator | None] = {"gte", "gt", "lte", "lt", "between"}
+_ORDERED: set[SpokenOperator | None] = {"gte", "gt", "lte", "lt", "between"}
 _BETWEEN_NAME_AND_VALUE = {
     "code",
     "number",
@@ -45,7 +45,7 @@ class SpokenCondition:
 
     length: int
     dimension: str
-    operator: Operator
+    operator: SpokenOperator
     values: tuple[str, ...]
 
 
@@ -107,8 +107,8 @@ class ValueReader:
         return is_like and any(letter.isdigit() for letter in value.values[0])
 
     def _values(
-        self, end: int, first: _SpokenValue, operator: Operator | None
-    ) -> tuple[int, Operator, tuple[str, ...]]:
+        self, end: int, first: _SpokenValue, operator: SpokenOperator | None
+    ) -> tuple[int, SpokenOperator, tuple[str, ...]]:
         """Return what the first value starts: a range, a list, or an open range."""
         last = self._end_of_range(end, first, operator)
         if last is not None:
@@ -126,8 +126,8 @@ class ValueReader:
         return end, operator, _bound(first.values, operator)
 
     def _list(
-        self, end: int, first: _SpokenValue, operator: Operator
-    ) -> tuple[int, Operator, tuple[str, ...]]:
+        self, end: int, first: _SpokenValue, operator: SpokenOperator
+    ) -> tuple[int, SpokenOperator, tuple[str, ...]]:
         values = list(first.values)
         spans = len(values) > 1
         while True:
@@ -146,7 +146,7 @@ class ValueReader:
         return end, operator, tuple(values)
 
     def _end_of_range(
-        self, end: int, first: _SpokenValue, operator: Operator | None
+        self, end: int, first: _SpokenValue, operator: SpokenOperator | None
     ) -> tuple[int, _SpokenValue] | None:
         joined = {"and"} if operator == "between" else RANGES
         if operator not in {None, "eq", "gte", "between"}:
@@ -162,7 +162,7 @@ class ValueReader:
                     return start + value.length, value
         return None
 
-    def _operator(self, at: int) -> tuple[int, Operator | None]:
+    def _operator(self, at: int) -> tuple[int, SpokenOperator | None]:
         for length in range(_LONGEST_OPERATOR, 0, -1):
             part = self._words[at : at + length]
             said = " ".join(word.plain for word in part)
@@ -170,7 +170,7 @@ class ValueReader:
                 return at + length, OPERATORS[said]
         return at, None
 
-    def _afterwards(self, at: int) -> tuple[int, Operator | None]:
+    def _afterwards(self, at: int) -> tuple[int, SpokenOperator | None]:
         for length in (2, 1):
             part = self._words[at : at + length]
             said = " ".join(word.plain for word in part)
@@ -262,7 +262,7 @@ class ValueReader:
         return self._words[at].plain if at < len(self._words) else ""
 
 
-def _bound(values: tuple[str, ...], operator: Operator) -> tuple[str, ...]:
+def _bound(values: tuple[str, ...], operator: SpokenOperator) -> tuple[str, ...]:
     """Return the end of a span that an operator uses: "after 2023" is after its last month."""
     return (values[-1],) if operator in {"gt", "lte"} else (values[0],)
 
@@ -290,9 +290,9 @@ class Conditions:
     """The conditions on each dimension, in the order of the question."""
 
     def __init__(self) -> None:
-        self._conditions: dict[str, dict[Operator, list[str]]] = {}
+        self._conditions: dict[str, dict[SpokenOperator, list[str]]] = {}
 
-    def add(self, dimension: str, operator: Operator, values: Sequence[str]) -> bool:
+    def add(self, dimension: str, operator: SpokenOperator, values: Sequence[str]) -> bool:
         """Add a condition; returns False if it contradicts an earlier one on that dimension."""
         conditions = self._conditions.setdefault(dimension, {})
         if operator in {"eq", "ne"}:
@@ -309,7 +309,7 @@ class Conditions:
         return {name: _argument(conditions) for name, conditions in self._conditions.items()}
 
 
-def _argument(conditions: dict[Operator, list[str]]) -> Any:
+def _argument(conditions: dict[SpokenOperator, list[str]]) -> Any:
     if "eq" in conditions:
         return _one_or_all(conditions["eq"])
     if set(conditions) == {"gte", "lte"}:

@@ -174,20 +174,20 @@ def _most_shared(said: list[tuple[str, str]]) -> dict[str, str]:
     return found
 
 
-Kind = Literal["source", "measure", "dimension"]
+NameKind = Literal["source", "measure", "dimension"]
 LONGEST = 5
 _ONE_FAULT_FROM = 6
 _TWO_FAULTS_FROM = 9
 
 
 @dataclass(frozen=True, slots=True)
-class Name:
+class SpokenName:
     """A name in a question: its number of words, and its possible meanings."""
 
     length: int
-    meanings: Mapping[Kind, str]
+    meanings: Mapping[NameKind, str]
 
-    def best(self) -> tuple[Kind, str]:
+    def best(self) -> tuple[NameKind, str]:
         """Return the most likely meaning without context: a source before a measure."""
         return next(iter(self.meanings.items()))
 
@@ -196,7 +196,7 @@ class Phrases:
     """All phrases for a source, a measure or a dimension."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
-        self._meanings: dict[str, dict[Kind, str]] = {}
+        self._meanings: dict[str, dict[NameKind, str]] = {}
         for name in vocabulary.sources:
             self._add("source", name, name)
         for phrase, name in vocabulary.measure_phrases().items():
@@ -204,19 +204,19 @@ class Phrases:
         for phrase, name in vocabulary.dimension_phrases().items():
             self._add("dimension", phrase, name)
 
-    def at(self, words: Sequence[Word], at: int) -> Name | None:
+    def at(self, words: Sequence[Word], at: int) -> SpokenName | None:
         """Return the longest name that starts at this word."""
         for length in range(min(LONGEST, len(words) - at), 0, -1):
             part = words[at : at + length]
             meanings = self._find(" ".join(word.plain for word in part), part)
             if meanings:
-                return Name(length, meanings)
+                return SpokenName(length, meanings)
         return None
 
-    def _add(self, kind: Kind, phrase: str, name: str) -> None:
+    def _add(self, kind: NameKind, phrase: str, name: str) -> None:
         self._meanings.setdefault(plain(phrase), {}).setdefault(kind, name)
 
-    def _find(self, said: str, part: Sequence[Word]) -> Mapping[Kind, str] | None:
+    def _find(self, said: str, part: Sequence[Word]) -> Mapping[NameKind, str] | None:
         if said in self._meanings:
             return self._meanings[said]
         if any(_is_everyday(word.plain) for word in (part[0], part[-1])):
@@ -237,7 +237,7 @@ def _is_everyday(word: str) -> bool:
     return word in HARMLESS or word in CHANGING
 
 
-Role = Literal[
+WordRole = Literal[
     "", "source", "measure", "dimension", "value", "limit", "cue", "row word", "conflict"
 ]
 _NAMING = {"source", "measure", "dimension", "value"}
@@ -247,7 +247,9 @@ _AFTER_BREAKDOWN = {
 }
 
 
-def unread_words(words: Sequence[Word], roles: Sequence[Role], parts: frozenset[str]) -> list[int]:
+def unread_words(
+    words: Sequence[Word], roles: Sequence[WordRole], parts: frozenset[str]
+) -> list[int]:
     """Return the indexes of the words that must not be dropped.
 
     Words before the last request ("My boss wants me to | compare …") may be any words except
@@ -264,7 +266,7 @@ def unread_words(words: Sequence[Word], roles: Sequence[Role], parts: frozenset[
     return unread
 
 
-def _is_unread(words: Sequence[Word], roles: Sequence[Role], at: int, core: int) -> bool:
+def _is_unread(words: Sequence[Word], roles: Sequence[WordRole], at: int, core: int) -> bool:
     word = words[at]
     if word.plain in CHANGING or word.has_digit or word.is_quoted:
         return True
@@ -284,7 +286,7 @@ def _is_harmless(word: str) -> bool:
     return word in HARMLESS or word in BREAKDOWNS or is_manner or is_asked
 
 
-def _start_of_core(words: Sequence[Word], roles: Sequence[Role]) -> int:
+def _start_of_core(words: Sequence[Word], roles: Sequence[WordRole]) -> int:
     """Return the index of the last request before the first name; 0 if there is none.
 
     "is" and similar words are requests only if there is no other one, unlike in "how old is …".
@@ -299,7 +301,7 @@ _NAMES = {"source", "measure", "dimension", "value"}
 
 
 def find_cues(
-    question: str, words: Sequence[Word], roles: list[Role]
+    question: str, words: Sequence[Word], roles: list[WordRole]
 ) -> dict[Cue, tuple[int, int]]:
     """Return each cue with the position of its last text, and mark its words as understood.
 

@@ -126,7 +126,7 @@ def _passages(result: Mapping[str, Any]) -> str:
     lines = [
         f"{each['heading']} ({each['skill']}, {each['file']}):\n{each['text']}" for each in found
     ]
-    return "\n\n".join(lines[:_PASSAGES]) or "Nothing is written about that."
+    return "\n\n".join(lines[:_PASSAGES]) or "The knowledge has nothing about that."
 
 
 def _listed(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[str]:

@@ -14,19 +14,17 @@ from sqlalchemy import Connection, Row, make_url, select
 from sqlalchemy.exc import ArgumentError
 
 from skillian.storage.comparisons import ComparisonStore
-from skillian.storage.database import Database, T, Work
+from skillian.storage.database import Database, PostgresDatabase, SqliteDatabase, T, Work
 from skillian.storage.errors import SessionBusy, SessionNotFound, StoreUrlError
 from skillian.storage.jobs import JobStore
-from skillian.storage.postgres import PostgresDatabase
 from skillian.storage.schema import events, migrate, sessions
 from skillian.storage.sessions import Sessions, record_of
-from skillian.storage.sqlite import SqliteDatabase
 from skillian.storage.turn_rows import (
     Change,
     Draft,
     JsonObject,
     Messages,
-    Progress,
+    SessionProgress,
     TurnEvent,
     event_of,
     events_of_turn,
@@ -175,7 +173,9 @@ class SessionStore(Sessions):
             )
         )
 
-    async def progress(self, session_id: str, after: int = 0, limit: int = MAX_EVENTS) -> Progress:
+    async def progress(
+        self, session_id: str, after: int = 0, limit: int = MAX_EVENTS
+    ) -> SessionProgress:
         """The events after a number, and whether a running turn may add more."""
         query = select(events).where(events.c.session_id == session_id, events.c.number > after)
         query = query.order_by(events.c.number).limit(limit)
@@ -185,8 +185,10 @@ class SessionStore(Sessions):
 
         found, last = await self._fresh(session_id, work)
         if last is None or last.state != "running":
-            return Progress(found, is_running=False, is_here=False)
-        return Progress(found, is_running=True, is_here=last.holder.startswith(self._process))
+            return SessionProgress(found, is_running=False, is_here=False)
+        return SessionProgress(
+            found, is_running=True, is_here=last.holder.startswith(self._process)
+        )
 
     @asynccontextmanager
     async def turn(

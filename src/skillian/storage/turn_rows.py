@@ -58,7 +58,7 @@ class TurnEvent:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class SessionProgress:
     """The events of a session after a number, and whether more may come.
 
     `is_here` means that this process holds the running turn.

@@ -9,8 +9,7 @@ from nicegui.testing import User
 from pydantic import BaseModel
 
 from skillian.api.service import Service
-from skillian.chat.agent import Agent
-from skillian.chat.approvals import Approvals
+from skillian.chat.agent import Agent, Approvals
 from skillian.skills.registry import SkillRegistry
 from skillian.skills.skill import Skill, SkillTool
 from skillian.web.chat.sessions import SessionList

@@ -40,7 +40,7 @@ _LATER: dict[int | str, dict[str, Any]] = {
 }
 
 Key = Annotated[str, Path(max_length=100, description="The `cache_key` of a comparison.")]
-Batches = AsyncGenerator[tuple[GroupRow, ...]]
+RowBatches = AsyncGenerator[tuple[GroupRow, ...]]
 
 
 class GroupsQuery(BaseModel):
@@ -68,7 +68,7 @@ class RowsQuery(GroupsQuery):
     limit: int = Field(100, ge=1, le=MAX_ROWS)
 
 
-Groups = Annotated[GroupsQuery, Query()]
+SelectedGroups = Annotated[GroupsQuery, Query()]
 
 router = APIRouter(tags=["comparisons"])
 
@@ -212,7 +212,9 @@ def _file(media_type: str) -> dict[int | str, dict[str, object]]:
 
 
 @router.get("/comparisons/{key}/rows.csv", response_class=Response, responses=_file("text/csv"))
-async def rows_csv(key: Key, request: Request, service: TheService, query: Groups) -> Response:
+async def rows_csv(
+    key: Key, request: Request, service: TheService, query: SelectedGroups
+) -> Response:
     """Download the groups as CSV; a text that looks like a formula starts with a `'`."""
     with service.slots.taken():
         await while_connected(request, service.comparisons.recall(key))
@@ -229,7 +231,9 @@ async def rows_csv(key: Key, request: Request, service: TheService, query: Group
 
 
 @router.get("/comparisons/{key}/rows.xlsx", response_class=Response, responses=_file(XLSX))
-async def rows_xlsx(key: Key, request: Request, service: TheService, query: Groups) -> Response:
+async def rows_xlsx(
+    key: Key, request: Request, service: TheService, query: SelectedGroups
+) -> Response:
     """Download the groups as a workbook, with a summary."""
     file = tempfile.TemporaryFile()  # noqa: SIM115 - closed once it is sent
     try:
@@ -252,15 +256,15 @@ async def report_json(key: Key, request: Request, service: TheService) -> Respon
     return Response(write_json([outcome]), media_type="application/json", headers=headers)
 
 
-def _groups(service: Service, key: str, query: GroupsQuery) -> Batches:
+def _groups(service: Service, key: str, query: GroupsQuery) -> RowBatches:
     return service.data.comparison.all_rows(key, query.status, order=query.order, where=query.where)
 
 
-async def _started(batches: Batches) -> Batches:
+async def _started(batches: RowBatches) -> RowBatches:
     """The same batches; errors in the query are raised here, before the answer begins."""
     first = await anext(batches, ())
 
-    async def whole() -> Batches:
+    async def whole() -> RowBatches:
         async with aclosing(batches):
             yield first
             async for batch in batches:

@@ -6,18 +6,18 @@ import asyncio
 
 import pytest
 
-from skillian.bundled.interpreters import Interpreters
+from skillian.bundled.sandboxes import Sandboxes
 from skillian.errors import UnavailableError
 
 
-async def run(pool: Interpreters, session: str, code: str) -> object:
-    async with pool.use(session) as interpreter:
-        result = await interpreter.executor.run(code)
+async def run(pool: Sandboxes, session: str, code: str) -> object:
+    async with pool.use(session) as sandbox:
+        result = await sandbox.executor.run(code)
     return result.error or result.value
 
 
 async def test_variables_live_within_their_session() -> None:
-    pool = Interpreters()
+    pool = Sandboxes()
     await run(pool, "one", "x = 1")
     assert await run(pool, "one", "x + 1") == 2
     assert "NameError" in str(await run(pool, "two", "x"))
@@ -27,21 +27,21 @@ async def test_variables_live_within_their_session() -> None:
 
 
 async def test_a_call_without_a_session_has_its_own_sandbox() -> None:
-    pool = Interpreters()
+    pool = Sandboxes()
     await run(pool, "", "x = 1")
     assert "NameError" in str(await run(pool, "", "x"))
     assert pool._open == {}
 
 
 async def test_the_sandbox_idle_the_longest_is_closed_for_a_new_one() -> None:
-    pool = Interpreters(most_open=2)
+    pool = Sandboxes(most_open=2)
     for session in ("one", "two", "one", "three"):
         await run(pool, session, "x = 1")
     assert set(pool._open) == {"one", "three"}
     pool.close()
 
 
-class Watched(Interpreters):
+class Watched(Sandboxes):
     """Records what it closes."""
 
     def __init__(self, idle_seconds: float) -> None:
@@ -64,7 +64,7 @@ async def test_an_idle_sandbox_is_closed_and_a_busy_one_is_not() -> None:
 
 
 async def test_a_busy_sandbox_is_never_closed_for_another() -> None:
-    pool = Interpreters(most_open=1)
+    pool = Sandboxes(most_open=1)
     async with pool.use("one"):
         with pytest.raises(UnavailableError, match="too many sandboxes"):
             async with pool.use("two"):
@@ -74,7 +74,7 @@ async def test_a_busy_sandbox_is_never_closed_for_another() -> None:
 
 
 async def test_calls_of_one_session_take_turns() -> None:
-    pool = Interpreters()
+    pool = Sandboxes()
     await run(pool, "one", "done = []")
     await asyncio.gather(*(run(pool, "one", f"done.append({at})") for at in range(5)))
     assert await run(pool, "one", "sorted(done)") == [0, 1, 2, 3, 4]

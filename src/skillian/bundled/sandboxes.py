@@ -24,7 +24,7 @@ LIMITS = ExecutionLimits(
 
 
 @dataclass(slots=True)
-class Interpreter:
+class Sandbox:
     """The sandbox of a session.
 
     Attributes:
@@ -42,7 +42,7 @@ class Interpreter:
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
-class Interpreters:
+class Sandboxes:
     """Opens and closes sandboxes. Variables live as long as their sandbox.
 
     Args:
@@ -53,10 +53,10 @@ class Interpreters:
     def __init__(self, most_open: int = MOST_OPEN, idle_seconds: float = IDLE_SECONDS) -> None:
         self._most_open = most_open
         self._idle_seconds = idle_seconds
-        self._open: dict[str, Interpreter] = {}
+        self._open: dict[str, Sandbox] = {}
 
     @asynccontextmanager
-    async def use(self, session: str) -> AsyncGenerator[Interpreter, None]:
+    async def use(self, session: str) -> AsyncGenerator[Sandbox, None]:
         """The sandbox of a session, for one call at a time.
 
         Args:
@@ -66,17 +66,17 @@ class Interpreters:
             UnavailableError: All sandboxes are in use.
         """
         name = session or f"call {token_hex(16)}"
-        interpreter = self._open.get(name) or self._make(name)
-        interpreter.users += 1
+        sandbox = self._open.get(name) or self._make(name)
+        sandbox.users += 1
         try:
-            async with interpreter.lock:
-                yield interpreter
+            async with sandbox.lock:
+                yield sandbox
         finally:
-            interpreter.users -= 1
-            interpreter.used = monotonic()
+            sandbox.users -= 1
+            sandbox.used = monotonic()
             if session:
                 loop = asyncio.get_running_loop()
-                loop.call_later(self._idle_seconds, self._close_unused, name, interpreter.used)
+                loop.call_later(self._idle_seconds, self._close_unused, name, sandbox.used)
             else:
                 self._close(name)
 
@@ -85,7 +85,7 @@ class Interpreters:
         for name in list(self._open):
             self._close(name)
 
-    def _make(self, name: str) -> Interpreter:
+    def _make(self, name: str) -> Sandbox:
         if len(self._open) >= self._most_open:
             idle = [each for each, known in self._open.items() if not known.users]
             if not idle:
@@ -93,15 +93,15 @@ class Interpreters:
             self._close(min(idle, key=lambda each: self._open[each].used))
         # Extra imports are loaded before the fork, so the code does not wait for them.
         executor = ProcessExecutor(limits=LIMITS, extra_imports=("pandas",))
-        self._open[name] = Interpreter(executor)
+        self._open[name] = Sandbox(executor)
         return self._open[name]
 
     def _close_unused(self, name: str, since: float) -> None:
-        interpreter = self._open.get(name)
-        if interpreter is not None and not interpreter.users and interpreter.used == since:
+        sandbox = self._open.get(name)
+        if sandbox is not None and not sandbox.users and sandbox.used == since:
             self._close(name)
 
     def _close(self, name: str) -> None:
-        interpreter = self._open.pop(name, None)
-        if interpreter is not None:
-            interpreter.executor.kill()
+        sandbox = self._open.pop(name, None)
+        if sandbox is not None:
+            sandbox.executor.kill()
