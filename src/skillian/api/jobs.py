@@ -24,11 +24,11 @@ from skillian.storage.jobs import INTERRUPTED
 logger = logging.getLogger("skillian")
 
 AT_ONCE = 4
-"""How many comparisons run at once in a process."""
+"""The maximum number of comparisons that run at the same time in a process."""
 PER_OWNER = 2
-"""How many of an owner run at once in a process, so that owners take turns."""
+"""The same for one owner, so that owners take turns."""
 MAX_WAITING = 100
-"""How many comparisons of an owner may be queued."""
+"""The maximum number of queued comparisons of an owner."""
 KEPT = timedelta(hours=1)
 """How long a job that has ended is kept."""
 
@@ -82,7 +82,7 @@ class ComparisonJobs:
         return await self._store.get(owner, job_id)
 
     async def cancel(self, job_id: str) -> bool:
-        """End a job in any process: here at once, elsewhere within seconds; False if it is over."""
+        """End a job of any process within seconds; False if it has ended already."""
         cancelled = await self._store.update(job_id, state="cancelled")
         if cancelled and job_id in self._tasks:
             self._tasks[job_id].cancel()

@@ -86,16 +86,16 @@ def read_span(words: Sequence[Word], at: int, years: Iterable[int]) -> tuple[int
     `years` are those that the question names, otherwise those of the data; a month without a year
     is understood only if there is a single year.
     """
-    said = words[at].plain
-    if match := _MONTH_FIRST.fullmatch(said) or _YEAR_FIRST.fullmatch(words[at].text.lower()):
+    word = words[at].plain
+    if match := _MONTH_FIRST.fullmatch(word) or _YEAR_FIRST.fullmatch(words[at].text.lower()):
         number = match["month"] or match["digit"]
         month = (int(match["year"]), int(number))
         return 1, (month, month)
-    if _YEAR.fullmatch(said):
-        return 1, _months(int(said), 1, _MONTHS_OF_YEAR)
-    if said in _MONTHS and (said != "may" or words[at].text != "may"):
-        return _with_year(words, at, 1, (_MONTHS[said], _MONTHS[said]), years)
-    if match := _QUARTER.fullmatch(said):
+    if _YEAR.fullmatch(word):
+        return 1, _months(int(word), 1, _MONTHS_OF_YEAR)
+    if word in _MONTHS and (word != "may" or words[at].text != "may"):
+        return _with_year(words, at, 1, (_MONTHS[word], _MONTHS[word]), years)
+    if match := _QUARTER.fullmatch(word):
         first = int(match["quarter"]) * _OF_QUARTER - 2
         if match["year"]:
             return 1, _months(int(match["year"]), first, first + 2)
@@ -232,9 +232,9 @@ def _is_plainly_a_limit(match: re.Match[str]) -> bool:
     return bool(match["unit"]) or "." in match["number"] or "," in match["number"]
 
 
-def _number(said: str, unit: str) -> int | float | str:
+def _number(digits: str, unit: str) -> int | float | str:
     """The number for JSON, with all of its digits; cents become the currency's unit."""
-    number = Decimal(said.replace(",", "."))
+    number = Decimal(digits.replace(",", "."))
     if unit.startswith("cent"):
         number = number.scaleb(-2)
     if number == number.to_integral_value():
@@ -249,8 +249,8 @@ def _count(text: str, taken: list[tuple[int, int]]) -> tuple[int | None, list[tu
         match = pattern.search(text)
         if match is None or _is_taken(match, taken):
             continue
-        said = match["count"]
-        number = _COUNTS[said] if said in _COUNTS else int(said)
+        digits = match["count"]
+        number = _COUNTS[digits] if digits in _COUNTS else int(digits)
         if 1 <= number <= _MOST:
             return number, [match.span("count")]
     return None, []

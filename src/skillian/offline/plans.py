@@ -72,9 +72,9 @@ def wants_more(grounding: Grounding) -> bool:
     return follow_up.requested_look(grounding) is not None
 
 
-def is_like(asked: str, name: str) -> bool:
-    """Whether `asked` may be a part or a misspelling of `name`."""
-    return fuzz.WRatio(asked, name, processor=utils.default_process) >= _LIKE
+def is_like(text: str, name: str) -> bool:
+    """Whether `text` may be a part or a misspelling of `name`."""
+    return fuzz.WRatio(text, name, processor=utils.default_process) >= _LIKE
 
 
 def _of_one_or_none(grounding: Grounding, earlier: Earlier, vocabulary: Vocabulary) -> Plan:
