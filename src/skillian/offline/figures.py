@@ -17,16 +17,8 @@ _NAMES = (
 )
 _LONG = {name: number for number, name in enumerate(_NAMES, 1)}
 _MONTHS = _LONG | {name[:3]: number for name, number in _LONG.items()} | {"sept": 9}
-_ORDINALS = {
-    "first": 1,
-    "1st": 1,
-    "second": 2,
-    "2nd": 2,
-    "third": 3,
-    "3rd": 3,
-    "fourth": 4,
-    "4th": 4,
-}
+_ORDINAL_WORDS = (("first", "1st"), ("second", "2nd"), ("third", "3rd"), ("fourth", "4th"))
+_ORDINALS = {word: number for number, words in enumerate(_ORDINAL_WORDS, 1) for word in words}
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _MONTH_FIRST = re.compile(r"(?P<month>0?[1-9]|1[0-2])[/.-](?P<year>(?:19|20)\d\d)(?P<digit>)")
 _YEAR_FIRST = re.compile(
@@ -169,16 +161,9 @@ _THRESHOLDS = [
     )
 ]
 _LOOSE = len(_THRESHOLDS) - 1
-_COUNTS = {
-    "one": 1,
-    "two": 2,
-    "three": 3,
-    "four": 4,
-    "five": 5,
-    "six": 6,
-    "seven": 7,
-    "eight": 8,
-} | ({"nine": 9, "ten": 10, "twelve": 12, "twenty": 20, "fifty": 50, "hundred": 100})
+_DIGITS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_COUNTS = {word: number for number, word in enumerate(_DIGITS, 1)}
+_COUNTS |= {"twelve": 12, "twenty": 20, "fifty": 50, "hundred": 100}
 _COUNT = rf"(?P<count>\d{{1,4}}|{'|'.join(_COUNTS)})"
 _RANK = r"(?:top|largest|biggest|highest|greatest|smallest|lowest|bottom|worst|most|least|best)"
 _TOPS = [

@@ -24,18 +24,9 @@ _LONGEST_VALUE = 5
 _LONGEST_OPERATOR = 4
 _ORDERED: set[SpokenOperator | None] = {"gte", "gt", "lte", "lt", "between"}
 _BETWEEN_NAME_AND_VALUE = {
-    "code",
-    "number",
-    "no",
-    "nr",
-    "id",
-    "in",
-    "is",
-    "are",
-    "of",
-    ":",
-    "=",
-} | ({"the", "value", "called", "named", "either"})
+    *("code", "number", "no", "nr", "id", "in", "is", "are", "of", ":", "="),
+    *("the", "value", "called", "named", "either"),
+}
 _BEFORE_VALUE = {"for", "in", "of", "the", "during", "month", "year", "all", "both", "either"}
 
 

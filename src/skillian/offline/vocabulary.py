@@ -297,9 +297,6 @@ def _start_of_core(words: Sequence[Word], roles: Sequence[WordRole]) -> int:
     return (plainly or asking or [0])[-1]
 
 
-_NAMES = {"source", "measure", "dimension", "value"}
-
-
 def find_cues(
     question: str, words: Sequence[Word], roles: list[WordRole]
 ) -> dict[Cue, tuple[int, int]]:
@@ -318,7 +315,7 @@ def find_cues(
                 for at, word in enumerate(words)
                 if word.start < match.end() and match.start() < word.end
             ]
-            unnamed = [at for at in within if roles[at] not in _NAMES]
+            unnamed = [at for at in within if roles[at] not in _NAMING]
             if not unnamed and cue != "rows":
                 continue
             cues[cue] = match.span()
