@@ -14,7 +14,7 @@ from fastapi import APIRouter, FastAPI
 
 from skillian.api.auth import Access, CookieOwner
 from skillian.api.comparisons import Comparisons
-from skillian.api.jobs import ComparisonJobs
+from skillian.api.jobs import KEPT, ComparisonJobs
 from skillian.api.limits import Bounded, Slots
 from skillian.api.logs import Requests
 from skillian.api.openapi import document
@@ -164,7 +164,7 @@ async def open_service(
             working,
             aclosing(jobs),
             aclosing(service.turns),
-            _maintained(service, make_agent, jobs),
+            _maintained(service, make_agent),
         ):
             yield service
 
@@ -173,7 +173,6 @@ async def open_service(
 async def _maintained(
     service: Service,
     make_agent: Callable[[], Coroutine[Any, Any, Agent]],
-    jobs: ComparisonJobs,
 ) -> AsyncGenerator[None, None]:
     """During the block, read the values of the sources again and delete what has expired."""
 
@@ -182,7 +181,7 @@ async def _maintained(
 
     async def purge() -> None:
         await service.store.comparisons.purge()
-        await jobs.purge()
+        await service.store.jobs.purge(KEPT)
         if service.settings.retention_days is not None:
             await service.store.purge(timedelta(days=service.settings.retention_days))
 

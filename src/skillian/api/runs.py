@@ -39,7 +39,7 @@ class Runs:
     async def list(self, owner: str, offset: int, limit: int) -> Sequence[JsonObject]:
         """Runs in progress, and those that ended within the last hour, newest first."""
         most = offset + limit
-        jobs = [_job_json(job) for job in await self._jobs.list(owner, most)]
+        jobs = [_job_json(job) for job in await self._jobs.store.list(owner, most)]
         turns = [_turn_json(turn) for turn in await self._turns.list(owner, most)]
         runs = sorted([*jobs, *turns], key=lambda run: str(run["created"]), reverse=True)
         return runs[offset:most]
@@ -52,7 +52,7 @@ class Runs:
         """
         run: JsonObject | None = None
         if _JOB_ID.fullmatch(run_id):
-            job = await self._jobs.get(owner, run_id)
+            job = await self._jobs.store.get(owner, run_id)
             run = None if job is None else _job_json(job)
         elif match := _TURN_ID.fullmatch(run_id):
             turn = await self._turns.get(owner, match[1], int(match[2]))
