@@ -8,9 +8,9 @@ from typing import Any, Unpack
 
 from tests.support.processes import descendants
 
-from tinyagent.execution.limits import ExecutionLimits
 from tinyagent.execution.protocol import ExecutionResult
 from tinyagent.execution.sandbox.executor import ProcessExecutor, ProcessOptions
+from tinyagent.execution.trust import ExecutionLimits
 
 SPARE_SECONDS = 5.0
 """The time a stopped step may take to be gone: a hundred times of what it takes if no other work

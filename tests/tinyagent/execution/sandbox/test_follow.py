@@ -19,7 +19,6 @@ from tests.support.execution import (
 )
 from tests.support.waits import cancelled, soon
 
-from tinyagent.execution.limits import ExecutionLimits
 from tinyagent.execution.sandbox.calls import ToolReply
 from tinyagent.execution.sandbox.channel import Channel
 from tinyagent.execution.sandbox.collector import StepCollector
@@ -27,6 +26,7 @@ from tinyagent.execution.sandbox.executor import ProcessExecutor
 from tinyagent.execution.sandbox.follow import Bounds, Ending, Follower, HostService
 from tinyagent.execution.sandbox.worker.codec.wire import Frame, Kind
 from tinyagent.execution.sandbox.worker.session.link import Link
+from tinyagent.execution.trust import ExecutionLimits
 
 
 async def until_printed(executor: ProcessExecutor, code: str) -> asyncio.Task[Any]:
