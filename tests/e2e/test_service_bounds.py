@@ -91,7 +91,7 @@ def got(path: str, **headers: str) -> Send:
 
 
 def streamed(server: Serving) -> set[int]:
-    """A body whose length is not told."""
+    """A body without a Content-Length."""
 
     def parts() -> Iterator[bytes]:
         for _ in range(100):
@@ -153,7 +153,7 @@ def repeated(send: Send, times: int) -> Send:
 
 
 def called(arguments: dict[str, Any], tool: str = "compare_sources") -> Send:
-    """A call of a tool by MCP; what is wrong with it is told within an answer."""
+    """A call of a tool by MCP; an error is within the answer."""
     call = {"name": tool, "arguments": arguments}
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
     return posted("/mcp", body, Accept="application/json, text/event-stream")

@@ -365,7 +365,7 @@ def _answering() -> Generator[None]:
 
 
 async def _apart(call: Coroutine[Any, Any, T]) -> T:
-    """Await it in a context of its own: within a run, DBOS would make a step of it."""
+    """Await it in its own context: within a run, DBOS would make a step of it."""
     return await asyncio.create_task(call, context=Context())
 
 

@@ -31,7 +31,7 @@ HELPERS = {
     "explore": "explore(msg): say what you are trying out",
     "commit": "commit(msg): say what you have decided",
 }
-"""The helpers by name, as the model is told about them."""
+"""The helpers by name, as the prompt describes them."""
 
 _THERE = (
     "These functions are there too. Take from them what they can tell, never from your memory. Call"

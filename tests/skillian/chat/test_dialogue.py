@@ -47,15 +47,15 @@ async def talk(agent: Agent, questions: Sequence[str]) -> list[AgentResponse]:
 
 
 def check(responses: Sequence[AgentResponse]) -> None:
-    mended, compared, explained, drilled = (response.tool_calls_made for response in responses)
-    not_found = json.loads(mended[0].result)
-    assert (mended[0].arguments["source_a"], mended[0].arguments["source_b"]) == (
+    corrected, compared, explained, drilled = (response.tool_calls_made for response in responses)
+    not_found = json.loads(corrected[0].result)
+    assert (corrected[0].arguments["source_a"], corrected[0].arguments["source_b"]) == (
         "fi_reports",
         "bpc",
     )
     assert not_found["type"] == "not_found"
     assert set(not_found["available_sources"]) == {"fi_reporting", "bpc_reporting"}
-    assert json.loads(mended[1].result)["summary"]["groups"] == 36
+    assert json.loads(corrected[1].result)["summary"]["groups"] == 36
     assert json.loads(compared[0].result)["summary"]["by_status"]["major_diff"] == 3
     assert [call.tool for call in explained] == ["explain_difference"]
     assert json.loads(explained[0].result)["grain"] == ["company", "period"]

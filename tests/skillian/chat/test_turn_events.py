@@ -130,8 +130,8 @@ def test_lone_surrogates_are_replaced_everywhere() -> None:
     record.read([ToolStarted(1, call), ToolFinished(1, finished), StepFinished(1)])
     record.read([TextDelta(2, half)])
     messages, drafts = record.taken()
-    told = json.dumps([messages, [draft.data for draft in drafts]], ensure_ascii=False)
-    told.encode()
+    text = json.dumps([messages, [draft.data for draft in drafts]], ensure_ascii=False)
+    text.encode()
     assert drafts[0].data["args"] == {"a": "half ?"}
     assert drafts[1].data["result"] == {"found": "half ?"}
     assert drafts[2].data["text"] == "half ?"

@@ -190,7 +190,7 @@ async def test_runs_that_end_well_leave_nothing_either(level: TrustLevel) -> Non
 
 
 class _Listener(Middleware):
-    """Keeps what it is told."""
+    """Keeps the events it gets."""
 
     def __init__(self) -> None:
         self.seen: list[Event] = []

@@ -16,7 +16,7 @@ BILLS = int(os.environ.get("KILLED_BILLS", "1"))  # each is 5 more deaths, of a 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.campaign)])
 def program(request: pytest.FixtureRequest, tmp_path: Path) -> Program:
-    """A program on a database of its own."""
+    """A program on its own database."""
     if request.param == "sqlite":
         database = empty_database(tmp_path)
     else:

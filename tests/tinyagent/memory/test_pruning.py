@@ -245,7 +245,7 @@ def test_a_budget_keeps_the_newest_without_a_gap() -> None:
     assert token_budget(500)(steps) == [*steps[:2], *steps[4:]]
 
 
-def test_a_budget_that_was_told_the_length_of_a_token_does_not_learn() -> None:
+def test_a_budget_with_a_given_token_length_does_not_learn() -> None:
     memory = Memory([Message("user", "go"), *(Message("assistant", "x" * 1_000),) * 3])
     memory.learn(6_000)
     other = memory.copy()

@@ -72,10 +72,10 @@ async def test_tools_are_listed_and_called(server: Serving, mode: str) -> None:
         assert {"list_sources", "compare_sources", "search_knowledge"} <= tools
         compared = await asked.call_tool("compare_sources", COMPARED)
         assert not compared.is_error
-        told: Any = compared.structured_content
-        assert json.loads(text_of(compared)) == told
+        content: Any = compared.structured_content
+        assert json.loads(text_of(compared)) == content
     async with connect(server, mode) as another:  # no session: any client knows the result
-        key = {"cache_key": told["cache_key"]}
+        key = {"cache_key": content["cache_key"]}
         explained = await another.call_tool("explain_difference", key)
         assert "of the gross gap" in text_of(explained)
 
@@ -181,5 +181,5 @@ async def _call_and_wait(client: Opened) -> None:
 
 
 def test_values_without_a_json_form_become_text() -> None:
-    told = as_json({"a": object, "b": {1, 2}, "c": Path("x")})
-    assert json.loads(json.dumps(told))["c"] == "x"
+    value = as_json({"a": object, "b": {1, 2}, "c": Path("x")})
+    assert json.loads(json.dumps(value))["c"] == "x"

@@ -283,7 +283,7 @@ def spilled(folder: Path) -> list[bool]:
     return [any(path.iterdir()) and path.stat().st_mode & 0o077 == 0 for path in found]
 
 
-async def test_what_does_not_fit_in_memory_spills_into_a_folder_of_its_own(
+async def test_what_does_not_fit_in_memory_spills_into_its_own_folder(
     connector: DuckDBConnector, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(engine._CONFIG, "memory_limit", "60MB")

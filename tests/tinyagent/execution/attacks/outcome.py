@@ -1,4 +1,4 @@
-"""What came of an attack, and what is asked of every outcome."""
+"""The outcome of an attack, and what must hold for every outcome."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MORE_SCALARS = (dt.time, dt.timedelta)
 
 @dataclass(slots=True)
 class Outcome:
-    """What came of the steps of one attack.
+    """The outcome of the steps of one attack.
 
     Args:
         results: one a step.
@@ -72,7 +72,7 @@ def kept_to_size(outcome: Outcome, max_output_bytes: int) -> None:
 
 
 def is_data(outcome: Outcome) -> None:
-    """What the code handed over is data of exact built-in types, with no code of its own."""
+    """What the code handed over is data of exact built-in types, without its own code."""
     values: list[Any] = [*outcome.heard]
     for result in outcome.results:
         values += [result.value, result.final_value, dict(result.final_metadata)]

@@ -21,7 +21,7 @@ FIRST_PROCESS = "print(open('/proc/1/environ').read(), end='')"
 
 
 @pytest.fixture(autouse=True)
-def _looks_anew() -> Generator[None]:
+def _looks_again() -> Generator[None]:
     container._check.cache_clear()
     yield
     container._check.cache_clear()
