@@ -16,11 +16,12 @@ import hypothesis
 import pytest
 import stamina
 from tests.support.campaign import mark_campaign
-from tests.support.standstill import MACHINE
 
 pytest_plugins = ["tests.support.mysql", "tests.support.postgres"]
 
 ROOT = Path(__file__).parents[1]
+# Their servers take seconds to start: all of a kind run in one worker of xdist.
+ONE_WORKER = ("browser", "llm", "mysql", "spark")
 FROM_OUTSIDE = ("ANTHROPIC_", "OPENAI_", "TINYAGENT_", "SKILLIAN_")
 
 # Workers of xdist ignore Ctrl-C, and what ignores it hands that on to the programs it starts.
@@ -35,6 +36,10 @@ hypothesis.settings.load_profile("shared-cores")
 @pytest.hookimpl(tryfirst=True)  # before tests are selected by their marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     mark_campaign(items)
+    for item in items:
+        for name in ONE_WORKER:
+            if item.get_closest_marker(name):
+                item.add_marker(pytest.mark.xdist_group(name))
 
 
 def pytest_collection_finish() -> None:
@@ -49,14 +54,6 @@ def pytest_collection_finish() -> None:
 def pytest_unconfigure() -> None:
     """Let the interpreter's end collect it."""
     gc.unfreeze()
-
-
-@pytest.fixture(scope="session", autouse=True)
-def watched_machine() -> Generator[None]:
-    """Times are told from a paused machine's."""
-    MACHINE.start()
-    yield
-    MACHINE.close()
 
 
 @pytest.fixture(autouse=True)

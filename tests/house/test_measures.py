@@ -22,13 +22,13 @@ UNFINISHED = re.compile(
 BLIND = {
     "src/skillian/api/jobs.py": "a job's failure is stored as its error",
     "src/skillian/api/logs.py": "a request's failure is answered as a problem",
-    "src/skillian/api/streams.py": "a stream's failure is told by its last event",
+    "src/skillian/api/streams.py": "a stream's failure is reported by its last event",
     "src/skillian/chat/durable_turns.py": "a turn's failure ends it, or its session would wait",
-    "src/skillian/chat/stateless.py": "a turn's failure is told by its last event",
-    "src/skillian/chat/turns.py": "a turn's failure is stored, and told by its last event",
+    "src/skillian/chat/stateless.py": "a turn's failure is reported by its last event",
+    "src/skillian/chat/turns.py": "a turn's failure is stored, and reported by its last event",
     "src/skillian/connectors/threads.py": "a thread's failure is raised where it is awaited",
     "src/skillian/skills/skill.py": "a tool's failure is what the model reads",
-    "src/skillian/storage/sqlite.py": "a write's failure is raised where it is awaited",
+    "src/skillian/storage/database.py": "a write's failure is raised where it is awaited",
     "src/tinyagent/core/untrusted.py": "a repr may be the code's own",
     "src/tinyagent/core/threads.py": "a thread's failure is raised where it is awaited",
     "src/tinyagent/execution/sandbox/calls.py": "raised in the code that called the tool",
@@ -36,7 +36,7 @@ BLIND = {
     "src/tinyagent/execution/sandbox/worker/codec/reprs.py": "a repr may be the code's own",
     "src/tinyagent/execution/sandbox/worker/session/step.py": "what the code raises is its result",
     "src/tinyagent/execution/sandbox/worker/session/tracebacks.py": "a message may be the code's",
-    "src/tinyagent/execution/sandbox/worker/template.py": "a session's failure is told to the host",
+    "src/tinyagent/execution/sandbox/worker/template.py": "a session's failure is sent to the host",
     "src/tinyagent/tools/tool.py": "a tool's failure is what the model reads",
 }
 

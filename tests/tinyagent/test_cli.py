@@ -257,7 +257,7 @@ async def test_names_between_colons_stay_what_they_are(folder: Path) -> None:
     assert done.err.splitlines()[1] == "← :smile: " + "x" * 200
 
 
-async def test_a_file_of_the_working_folder_stands_in_for_no_package(tmp_path: Path) -> None:
+async def test_a_file_of_the_working_folder_replaces_no_package(tmp_path: Path) -> None:
     (tmp_path / "aiohttp.py").write_text("raise SystemExit('taken over')\n")
     (tmp_path / "mine.py").write_text("def f() -> str:\n    'Do it.'\n    return 'done'\n")
     async with MockServer(["Here I am."]) as server:
@@ -304,6 +304,6 @@ async def test_json_holds_no_opaque_data() -> None:
         url = server.base_url
         done = await _run("What?", *model, OPENAI_BASE_URL=url, OPENAI_API_KEY="k")
     assert done.code == 0
-    told = json.loads(done.out)
-    assert told["output"] == "A plan."
+    content = json.loads(done.out)
+    assert content["output"] == "A plan."
     assert not {"parts", "opaque", "encrypted_content"} & set(re.findall(r"\w+", done.out))

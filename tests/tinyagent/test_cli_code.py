@@ -28,7 +28,7 @@ async def _run(server: MockServer, *arguments: str) -> tuple[int | None, str, st
     return process.returncode, out.decode(), err.decode()
 
 
-async def test_code_its_output_and_its_files_are_shown_beside_the_answer(tmp_path: Path) -> None:
+async def test_code_its_output_and_its_files_are_shown_next_to_the_answer(tmp_path: Path) -> None:
     async with MockServer([WRITES, ANSWERS]) as server:
         code, out, err = await _run(server, "--artifacts", str(tmp_path / "made"))
     assert (code, out) == (0, "3\n")

@@ -46,7 +46,7 @@ def _shown(event: Event, *, stream: bool = False) -> None:
     Display(stream=stream, quiet=False, code=True).show(event)
 
 
-async def test_the_answer_goes_to_standard_output_and_all_else_beside_it(
+async def test_the_answer_goes_to_standard_output_and_all_else_to_standard_error(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     await _show(*REPLIES)

@@ -90,7 +90,7 @@ async def test_an_interrupt_ends_the_session() -> None:
 
 
 @PROCESS
-async def test_an_error_is_told_with_the_scripts_own_lines() -> None:
+async def test_an_error_shows_the_scripts_own_lines() -> None:
     done = await _exec("x = 0\nprint('so far')\n1 / x\n")
     assert (done.code, done.out) == (1, "so far\n")
     assert "1 / x" in done.err
@@ -139,7 +139,7 @@ async def test_files_go_in_and_come_out_when_asked(tmp_path: Path) -> None:
 
 
 @PROCESS
-async def test_an_artifact_that_cannot_be_saved_is_told(tmp_path: Path) -> None:
+async def test_an_artifact_that_cannot_be_saved_is_reported(tmp_path: Path) -> None:
     (tmp_path / "made").write_text("in the way")
     done = await _exec("open('o', 'w').close()", "--artifacts", "made", cwd=tmp_path)
     assert done.code == 1
@@ -147,7 +147,7 @@ async def test_an_artifact_that_cannot_be_saved_is_told(tmp_path: Path) -> None:
 
 
 @PROCESS
-async def test_what_is_printed_beyond_the_limit_is_told() -> None:
+async def test_output_beyond_the_limit_is_reported() -> None:
     done = await _exec("for _ in range(120): print('x' * 9_999)")
     assert (done.code, done.err) == (0, "Output beyond 1,000,000 bytes was left out.\n")
     assert len(done.out) == 1_000_000
@@ -174,7 +174,7 @@ async def test_bad_usage_is_exit_code_2(arguments: tuple[str, ...], words: str) 
     assert "Traceback" not in done.err
 
 
-async def test_the_doctor_tells_people_and_machines_the_same() -> None:
+async def test_the_doctor_shows_people_and_machines_the_same() -> None:
     people, machines = await _run("doctor"), await _run("doctor", "--json")
     said: dict[str, Any] = json.loads(machines.out)
     assert people.code == machines.code == (not all(level["sound"] for level in said["levels"]))

@@ -35,9 +35,9 @@ from tinyagent.core.parts import Document, Image, Text
 from tinyagent.core.results import RunResult, RunState
 from tinyagent.core.signals import Signal, signal_functions
 from tinyagent.core.types import ModelRequest, ModelResponse, ToolResult, spoken_parts
-from tinyagent.execution.limits import ISOLATED_IMPORTS, LOCAL_IMPORTS, ExecutionLimits, TrustLevel
 from tinyagent.execution.protocol import Executor
 from tinyagent.execution.sandbox.executor import ProcessOptions, get_executor
+from tinyagent.execution.trust import ISOLATED_IMPORTS, LOCAL_IMPORTS, ExecutionLimits, TrustLevel
 from tinyagent.memory.memory import MemoryManager
 from tinyagent.memory.scratchpad import AgentMemory
 from tinyagent.memory.steps import ActionStep, TaskStep

@@ -31,7 +31,7 @@ HELPERS = {
     "explore": "explore(msg): say what you are trying out",
     "commit": "commit(msg): say what you have decided",
 }
-"""The helpers by name, as they are described to the model."""
+"""The helpers by name, as the prompt describes them."""
 
 _THERE = (
     "These functions are available too. Get facts from them, never from your memory. Call them by"

@@ -9,8 +9,8 @@ from typing import TypedDict
 
 from tinyagent.core.errors import ConfigurationError
 from tinyagent.core.types import ReasoningWish
-from tinyagent.execution.limits import ExecutionLimits, TrustLevel
 from tinyagent.execution.protocol import Executor
+from tinyagent.execution.trust import ExecutionLimits, TrustLevel
 from tinyagent.memory.memory import MemoryManager
 from tinyagent.memory.steps import Step
 from tinyagent.middleware.approval import Approval

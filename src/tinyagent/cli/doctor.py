@@ -16,7 +16,7 @@ from rich.text import Text
 
 import tinyagent_commands
 from tinyagent.cli.shell import ExitStatus, notes
-from tinyagent.execution.limits import TrustLevel
+from tinyagent.execution.trust import TrustLevel
 
 if TYPE_CHECKING:
     from tinyagent.execution.doctor.examine import Examination

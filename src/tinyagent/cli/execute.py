@@ -11,7 +11,7 @@ import typer
 import tinyagent_commands
 from tinyagent.cli.shell import ExitStatus, notes, printable
 from tinyagent.core.errors import CallerError, SandboxUnavailable
-from tinyagent.execution.limits import ExecutionLimits, TrustLevel
+from tinyagent.execution.trust import ExecutionLimits, TrustLevel
 
 if TYPE_CHECKING:
     from tinyagent.execution.protocol import ExecutionResult

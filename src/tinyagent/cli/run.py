@@ -17,7 +17,7 @@ from tinyagent.core.cost import has_prices
 from tinyagent.core.errors import CallerError, ConfigurationError, SandboxUnavailable
 from tinyagent.core.parts import attachment
 from tinyagent.core.untrusted import as_array
-from tinyagent.execution.limits import TrustLevel
+from tinyagent.execution.trust import TrustLevel
 
 if TYPE_CHECKING:
     from tinyagent.agents.code import TinyCodeAgent

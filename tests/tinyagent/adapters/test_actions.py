@@ -58,7 +58,7 @@ def test_definitions_stand_at_the_root_where_references_point() -> None:
     assert arguments["properties"]["items"]["items"] == {"$ref": "#/$defs/Item"}
 
 
-def test_definitions_of_one_name_are_told_apart() -> None:
+def test_definitions_of_one_name_stay_distinct() -> None:
     tools = [_taking(FLAT, "one"), _taking(FLAT, "same"), _taking(OTHER, "other")]
     schema = action_schema(tools, None)
     references = [
@@ -111,7 +111,9 @@ def test_an_answer_is_no_call(tool: str | None) -> None:
     ("action", "keys"),
     [({}, "none"), ({"plan": 1, "a": 2}, "a, plan"), ({"tool": 5}, "tool"), ({"tool": ""}, "tool")],
 )
-def test_what_is_neither_is_told_with_its_keys(action: dict[str, Any], keys: str) -> None:
+def test_an_object_that_is_neither_is_reported_with_its_keys(
+    action: dict[str, Any], keys: str
+) -> None:
     with pytest.raises(MalformedReply, match=rf"neither .* \(its keys: {keys}\)\. Reply with one"):
         read_action(action)
 

@@ -18,7 +18,7 @@ TOOLS = (Tool.from_function(add),)
 
 
 @pytest.mark.parametrize("answer_only", [True, False])
-def test_the_form_stands_in_the_prompt_and_nowhere_else(*, answer_only: bool) -> None:
+def test_only_the_prompt_holds_the_form(*, answer_only: bool) -> None:
     form = adapter.format_request(TOOLS, {"type": "integer"}, answer_only=answer_only)
     structured = OpenAIStructuredAdapter().format_request(TOOLS, answer_only=answer_only)
     assert (form.tools, form.response_format) == ((), None)

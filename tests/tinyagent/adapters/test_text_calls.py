@@ -84,7 +84,7 @@ UNREADABLE = {
 
 
 @pytest.mark.parametrize("text", [*ONLY_CALLS.values(), *UNREADABLE.values()])
-def test_a_text_without_a_word_beside_its_calls_is_only_calls(text: str) -> None:
+def test_a_text_without_a_word_next_to_its_calls_is_only_calls(text: str) -> None:
     assert is_only_calls(text, NAMES)
 
 

@@ -154,7 +154,7 @@ async def test_an_answer_cannot_be_forged(level: TrustLevel, code: str) -> None:
 
 
 @each_level
-async def test_what_is_said_beside_the_answer_is_its_metadata(level: TrustLevel) -> None:
+async def test_what_is_said_next_to_the_answer_is_its_metadata(level: TrustLevel) -> None:
     model = coder("final_answer('Lisbon', confidence=0.9, sources=['atlas'])")
     answer = (await TinyCodeAgent(model, trust_level=level).run("go")).final_answer
     assert answer is not None
@@ -212,7 +212,7 @@ class Invoice(BaseModel):
 
 
 @each_level
-async def test_a_typed_answer_is_corrected_when_the_fault_is_reported(level: TrustLevel) -> None:
+async def test_an_answer_of_the_wrong_type_is_reported_and_corrected(level: TrustLevel) -> None:
     model = coder(
         "draft = {'number': 'A-1'}\nfinal_answer(draft)",
         "draft['total'] = 120\nfinal_answer(draft)",
@@ -281,7 +281,7 @@ async def test_signals_are_the_runs_own(level: TrustLevel) -> None:
         ("", "contains no Python code"),
     ],
 )
-async def test_a_reply_without_code_costs_a_step_and_is_told(reply: str, said: str) -> None:
+async def test_a_reply_without_code_costs_a_step_and_is_reported(reply: str, said: str) -> None:
     model = ScriptedModel([reply, block("final_answer('ok')")])
     result = await TinyCodeAgent(model).run("go")
     assert (result.output, result.steps_taken) == ("ok", 2)

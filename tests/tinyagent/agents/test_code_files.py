@@ -82,7 +82,7 @@ async def test_a_plot_of_the_last_block_is_returned_too() -> None:
     assert [artifact.media_type for artifact in result.artifacts] == ["image/png"]
 
 
-async def test_each_run_has_a_folder_of_its_own(sales: Path) -> None:
+async def test_each_run_has_its_own_folder(sales: Path) -> None:
     model = coder(
         "open('sales.csv', 'a').write('x')\nfinal_answer(1)",
         "import os\nfinal_answer([sorted(os.listdir()), open('sales.csv').read()])",
@@ -169,7 +169,7 @@ async def test_a_sandbox_that_is_not_there_ends_the_run_and_is_said() -> None:
 
 
 @pytest.mark.parametrize("executor", [ProcessExecutor(), ProcessExecutor], ids=["one", "a factory"])
-def test_the_model_is_told_nothing_wrong_of_an_executor_that_is_given(executor: Any) -> None:
+def test_the_prompt_says_nothing_wrong_about_a_given_executor(executor: Any) -> None:
     prompt = TinyCodeAgent(coder("1"), executor=executor)._system_prompt
     assert "You may import" not in prompt
     assert "may run for" not in prompt

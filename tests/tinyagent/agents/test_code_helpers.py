@@ -22,7 +22,7 @@ TOOL = Tool.from_function(stock)
 
 
 class Run:
-    """Stands in for the run: keeps the calls, gives what it is told."""
+    """Replaces the run: keeps the calls and returns what the test says."""
 
     def __init__(self, **result: Any) -> None:
         self.calls: list[ToolCall] = []
@@ -74,5 +74,5 @@ async def test_an_error_without_an_exception_is_raised_with_its_text() -> None:
         await code_tool(TOOL, run.call_tool)("plums")
 
 
-def test_each_helper_is_told_by_its_name() -> None:
+def test_the_prompt_describes_each_helper_by_its_name() -> None:
     assert all(text.startswith(f"{name}(") for name, text in HELPERS.items())

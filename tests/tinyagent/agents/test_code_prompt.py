@@ -5,7 +5,7 @@ import pytest
 from tinyagent import Artifact, Tool
 from tinyagent.agents.code_prompt import HELPERS, describe_code_environment, observation
 from tinyagent.core import ExecutionResult
-from tinyagent.execution.limits import ISOLATED_IMPORTS, LOCAL_IMPORTS
+from tinyagent.execution.trust import ISOLATED_IMPORTS, LOCAL_IMPORTS
 
 CORRECT = "[Send the whole code again, corrected.]"
 PNG = Artifact("figure.png", b"", "image/png")
@@ -36,14 +36,14 @@ def test_what_the_model_sees_of_its_code(result: ExecutionResult, seen: str) -> 
     assert observation(result).startswith(seen.partition("\n")[0])
 
 
-def test_the_model_is_told_its_tools_helpers_imports_and_time() -> None:
+def test_the_prompt_names_tools_helpers_imports_and_time() -> None:
     text = describe_code_environment([Tool.from_function(stock)], ["math", "json"], 2.5)
     assert "\n- stock(item: str) -> int\n    Look up how many are left.\n" in text
     assert all(f"- {line}" in text for line in HELPERS.values())
     assert "You may import: json, math.\nA block may run for 2.5 s." in text
 
 
-def test_the_model_is_told_the_files_that_it_was_given() -> None:
+def test_the_prompt_names_the_given_files() -> None:
     text = describe_code_environment([], None, None, ["sales.csv", "costs.csv"])
     assert "no files except those in the working folder: sales.csv, costs.csv." in text
     assert "those in the working folder." in describe_code_environment([], None, None)

@@ -39,7 +39,7 @@ def test_a_format_is_read(reply: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize("reply", _cases("refused.toml"))
-def test_a_reply_without_code_is_told_what_is_wanted(reply: dict[str, Any]) -> None:
+def test_a_reply_without_code_is_answered_with_what_is_expected(reply: dict[str, Any]) -> None:
     with pytest.raises(MalformedReply) as caught:
         read_code_reply(reply["text"])
     message = str(caught.value)

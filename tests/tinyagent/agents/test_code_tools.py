@@ -213,7 +213,7 @@ async def test_a_limit_reached_within_a_local_block_ends_the_run() -> None:
 
 
 @each_level
-async def test_the_same_block_again_and_again_is_told_and_then_ends_the_run(
+async def test_a_block_that_is_repeated_is_reported_and_then_ends_the_run(
     level: TrustLevel,
 ) -> None:
     model = ScriptedModel(lambda _: block("print(stock('pears'))"))
@@ -240,7 +240,7 @@ async def test_a_block_that_gives_another_value_each_time_is_no_circle(level: Tr
 
 
 @each_level
-async def test_the_remark_on_a_circle_stands_beside_the_value(level: TrustLevel) -> None:
+async def test_the_remark_on_a_repetition_is_next_to_the_value(level: TrustLevel) -> None:
     model = coder(*["stock('apples')"] * 3, "final_answer(1)")
     await TinyCodeAgent(model, [stock], trust_level=level).run("go")
     assert observed(model).startswith("3\n")

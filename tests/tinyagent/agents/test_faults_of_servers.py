@@ -1,4 +1,4 @@
-"""What a server may do that it should not, over the wire: fixed by a retry, or a typed error."""
+"""What a server may do that it should not, over the wire: answered by a retry, or a typed error."""
 
 from __future__ import annotations
 

@@ -243,7 +243,7 @@ def test_a_budget_keeps_the_newest_without_a_gap() -> None:
     assert token_budget(500)(steps) == [*steps[:2], *steps[4:]]
 
 
-def test_a_budget_learns_the_length_of_a_token() -> None:
+def test_a_budget_with_a_given_token_length_does_not_learn() -> None:
     memory = Memory([Message("user", "go"), *(Message("assistant", "x" * 1_000),) * 3])
     other = memory.copy()
     memory.prune(token_budget(1_000))

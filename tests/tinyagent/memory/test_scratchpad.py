@@ -44,7 +44,7 @@ def test_a_key_is_a_string() -> None:
         AgentMemory().store(1, "one")  # type: ignore[arg-type]
 
 
-def test_the_context_tells_all_notes_in_their_order() -> None:
+def test_the_context_holds_all_notes_in_their_order() -> None:
     memory = _noted(
         [("store", "n", "old"), ("observe", "two\nlines"), ("fail", "join"), ("store", "n", "new")]
     )

@@ -35,30 +35,30 @@ def pay(amount: int) -> str:
 
 
 class Layer(Middleware):
-    """Tells what goes through it, and puts its mark on code and output."""
+    """Logs what goes through it, and puts its mark on code and output."""
 
-    def __init__(self, name: str, told: list[str]) -> None:
+    def __init__(self, name: str, log: list[str]) -> None:
         self._name = name
-        self._told = told
+        self._log = log
 
     async def code_run(self, code: str, call_next: CodeRun) -> ExecutionResult:
-        self._told.append(f"{self._name} in")
+        self._log.append(f"{self._name} in")
         result = await call_next(f"{code}\nprint('{self._name}')")
-        self._told.append(f"{self._name} out")
+        self._log.append(f"{self._name} out")
         return replace(result, output=result.output + f"[{self._name}]\n")
 
 
 async def test_code_goes_through_the_layers_from_the_first_to_the_last() -> None:
-    told: list[str] = []
+    log: list[str] = []
     model = coder("print('code')", "final_answer('ok')")
-    await TinyCodeAgent(model, middleware=[Layer("a", told), Layer("b", told)]).run("go")
-    assert told[:4] == ["a in", "b in", "b out", "a out"]
+    await TinyCodeAgent(model, middleware=[Layer("a", log), Layer("b", log)]).run("go")
+    assert log[:4] == ["a in", "b in", "b out", "a out"]
     assert observed(model) == "code\na\nb\n[b]\n[a]"
 
 
 async def test_a_layer_may_answer_in_place_of_the_sandbox() -> None:
     class Journal(Middleware):
-        """Knows what came of a block."""
+        """Knows the result of a block."""
 
         async def code_run(self, code: str, call_next: CodeRun) -> ExecutionResult:
             del call_next

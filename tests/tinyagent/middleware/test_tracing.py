@@ -256,7 +256,7 @@ async def test_content_is_bounded(traced: Traced) -> None:
     assert len(traced.facts("execute_tool shout")["gen_ai.tool.call.result"]) == 200
 
 
-async def test_no_attribute_has_a_name_of_its_own(traced: Traced) -> None:
+async def test_no_attribute_has_a_name_outside_the_conventions(traced: Traced) -> None:
     await _run_with_secrets(traced.tracing(content=True, agent="a", provider="p"))
     names = {name for span in traced.spans for name in dict(span.attributes or {})}
     assert all(name.startswith(("gen_ai.", "tinyagent.")) or name == "error.type" for name in names)

@@ -57,10 +57,10 @@ async def test_each_capability_is_tried_and_the_cost_is_printed() -> None:
     assert (code, err) == (1, "")
     lines = [line.split()[1:] for line in out.splitlines()]
     assert [line[0] for line in lines] == [*(check.__name__ for check in CHECKS), "cost"]
-    told = {line[0]: line[1] for line in lines}
-    assert told["images"] == "ok"
-    assert told["documents"] == told["tools"] == "FAILED:"
-    assert told["cost"].startswith("$0.0")
+    by_name = {line[0]: line[1] for line in lines}
+    assert by_name["images"] == "ok"
+    assert by_name["documents"] == by_name["tools"] == "FAILED:"
+    assert by_name["cost"].startswith("$0.0")
     assert "secret" not in out
 
 

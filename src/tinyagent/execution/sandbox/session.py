@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tinyagent.core.errors import SandboxUnavailable
-from tinyagent.execution.limits import ExecutionLimits
 from tinyagent.execution.protocol import ExecutionResult
 from tinyagent.execution.sandbox.channel import Channel
 from tinyagent.execution.sandbox.collector import StepCollector
@@ -29,6 +28,7 @@ from tinyagent.execution.sandbox.follow import (
 )
 from tinyagent.execution.sandbox.templates import TemplateHandle
 from tinyagent.execution.sandbox.worker.codec.wire import Frame, Kind, Packet, pack
+from tinyagent.execution.trust import ExecutionLimits
 
 _READY_SECONDS = 30.0
 _SWEEP_SECONDS = 3.0

@@ -22,7 +22,7 @@ from tinyagent.execution.sandbox.executor import ProcessExecutor
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs the kernel's locks")
 
-# Tries each form of executor; `answer` says what came of it, by the options.
+# Tries each form of executor; `answer` gives the outcome, by the options.
 TRY = """
 async def work():
     for options in FORMS:

@@ -96,7 +96,7 @@ class NoLocks:
         return {"namespaces": False, "landlock": 0, "seccomp": False, "forks": True}
 
     def fork(self) -> int:
-        """Fork a process that may become a session, in a process group of its own."""
+        """Fork a process that may become a session, in its own process group."""
         pid = linux.fork()
         with suppress(OSError):  # the child has done so itself and ended
             os.setpgid(pid, pid or os.getpid())
