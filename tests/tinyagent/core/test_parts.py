@@ -79,7 +79,7 @@ def test_an_images_type_is_read_from_its_bytes(tmp_path: Path, data: bytes, kind
     assert Image(data).media_type == kind
 
 
-def test_what_is_no_image_and_no_pdf_is_refused(tmp_path: Path) -> None:
+def test_what_is_neither_an_image_nor_a_pdf_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="give a PNG, JPEG, GIF or WebP"):
         Image(PDF)
     with pytest.raises(ConfigurationError, match="not a PDF"):
