@@ -103,12 +103,14 @@ async def main():
 
 asyncio.run(main())
 """,
+    "clickhouse": "import chdb",
     "mysql": "import pymysql",
     "postgres": "import psycopg",
     "service": "import fastapi, uvicorn, mcp, sqlalchemy",
     "skillian": DEMO,
     "spark": "import pyspark.sql.connect.client",
     "web": "import nicegui",
+    "clickhouse,skillian": DRIVER.format(url="clickhouse:///nowhere"),
     "mysql,skillian": DRIVER.format(url="mysql://u:p@127.0.0.1:9/db"),
     "postgres,skillian": DRIVER.format(url="postgresql://u:p@127.0.0.1:9/db"),
     "service,skillian": SERVE.replace("{path}", "/health"),

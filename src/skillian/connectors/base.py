@@ -56,7 +56,7 @@ class Table:
         name: Its name.
         columns: The types of its columns.
         declared: What else the catalogue says about columns; one that is absent has no declaration.
-        engine: The names of its types are those of this engine, a key of `data.schema.types.TYPES`.
+        engine: Whose types the names of types are, such as `postgres`.
         inferred: Whether the types were guessed from values, as in a CSV file.
     """
 

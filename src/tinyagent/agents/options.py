@@ -57,7 +57,7 @@ class CodeOptions(CommonOptions, total=False):
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class AgentSettings:
     """`AgentOptions` with the defaults.
 
     Raises:

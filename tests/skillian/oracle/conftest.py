@@ -6,10 +6,12 @@ One name: both sides in one database. Two: a in the first, b in the second.
 import os
 from collections.abc import Iterator
 from contextlib import closing
+from importlib.util import find_spec
 
 import pytest
 from _pytest.mark import ParameterSet
 from tests.skillian.oracle.places import (
+    ClickHousePlace,
     CSVPlace,
     DuckDBPlace,
     MySQLPlace,
@@ -24,7 +26,14 @@ from tests.support.mysql import Server as MySQLServer
 from tests.support.postgres import Server as PostgresServer
 
 MAIN = ("duckdb", "postgres", "duckdb-postgres", "postgres-duckdb")
-OTHERS = ("duckdb-duckdb", "sqlite-duckdb", "csv-duckdb", "mysql-postgres")
+OTHERS = (
+    "duckdb-duckdb",
+    "sqlite-duckdb",
+    "csv-duckdb",
+    "mysql-postgres",
+    "clickhouse",
+    "clickhouse-postgres",
+)
 # ORACLE_PAIRS="duckdb sqlite-mysql" runs these instead.
 CHOSEN = tuple(os.environ.get("ORACLE_PAIRS", "").split())
 
@@ -47,6 +56,14 @@ def sqlite_place(tmp_path_factory: pytest.TempPathFactory) -> Place:
 @pytest.fixture(scope="session")
 def csv_place(tmp_path_factory: pytest.TempPathFactory) -> Place:
     return CSVPlace(tmp_path_factory.mktemp("csv"))
+
+
+@pytest.fixture(scope="session")
+def clickhouse_place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    if find_spec("chdb") is None:
+        pytest.skip("there is no ClickHouse; get it with: pip install chdb-core")
+    with closing(ClickHousePlace(tmp_path_factory.mktemp("clickhouse"))) as place:
+        yield place
 
 
 @pytest.fixture(scope="session")

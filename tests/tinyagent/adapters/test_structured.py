@@ -85,7 +85,7 @@ def test_an_empty_reply_is_rejected_with_what_is_wanted(content: str | None) -> 
 @pytest.mark.parametrize(
     ("response", "said"),
     [
-        (ModelResponse("It is 3."), "holds no readable JSON object. Reply with one"),
+        (ModelResponse("It is 3."), "contains no readable JSON object. Reply with one"),
         (ModelResponse(CALL[:-1], finish_reason="length"), "object. It looks cut off. Reply"),
         (ModelResponse('{"plan": "think"}'), 'neither "tool" nor "answer" (its keys: plan)'),
     ],

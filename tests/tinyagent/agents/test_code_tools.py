@@ -101,7 +101,7 @@ async def test_a_wrong_call_shows_how_the_tool_is_called(
     result = await TinyCodeAgent(model, [stock], output_type=int, trust_level=level).run("go")
     assert result.output == 3
     shown = observed(model)
-    assert "TypeError: stock was called wrongly: " in shown
+    assert "TypeError: stock was called with wrong arguments: " in shown
     assert said in shown
     assert "def stock(item: str) -> int:" in shown
     assert "item: its name, in the plural." in shown

@@ -41,7 +41,7 @@ def _texts(result: RunResult[Any], role: str) -> list[str]:
         (("1", "ad", "{}"), "Error: there is no tool 'ad'; did you mean add? Tools: add"),
         (
             ("1", "add", '{"a": 1, '),
-            "Error: the call of add was not run: its arguments are not valid JSON: Expecting",
+            "Error: the call to add was not run: its arguments are not valid JSON: Expecting",
         ),
         (
             ("1", "add", '{"a": "one", "b": 2}'),

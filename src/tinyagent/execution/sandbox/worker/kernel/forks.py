@@ -24,6 +24,7 @@ _REQUEST_BYTES = 80
 _CONTINUE = 1
 _SHARES = 4  # of what is free, the child gets one, and the parent is left one
 _PAGE = resource.getpagesize()
+_MOST_BYTES = 1 << 14
 
 
 class Grant(NamedTuple):
@@ -88,7 +89,8 @@ class Forks:
 
     def _decide(self, thread: int, states: list[int]) -> int:
         """0 if the thread may fork, otherwise the number of the error that it gets."""
-        pid = self._number(thread, b"Tgid:")
+        # The number of a process is that of its first thread.
+        pid = thread if thread in states else self._number(thread, b"Tgid:")
         self._settle(thread)
         running = self._running(states)
         free = (
@@ -151,6 +153,18 @@ class Forks:
         return self._read(f"{pid}/stat").rpartition(b")")[2].split()[0] in {b"Z", b"X"}
 
     def _read(self, path: str) -> bytes:
-        descriptor = os.open(path, os.O_RDONLY, dir_fd=self._proc)
-        with open(descriptor, "rb") as file:
-            return file.read()
+        return read_small(self._proc, path)
+
+
+def read_small(proc: int, path: str) -> bytes:
+    """The content of a file in /proc of less than a page, which one call reads whole.
+
+    Raises:
+        FileNotFoundError: its process had ended.
+        ProcessLookupError: its process has ended meanwhile.
+    """
+    descriptor = os.open(path, os.O_RDONLY, dir_fd=proc)
+    try:
+        return os.read(descriptor, _MOST_BYTES)
+    finally:
+        os.close(descriptor)

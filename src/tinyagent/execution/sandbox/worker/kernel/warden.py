@@ -13,7 +13,7 @@ import socket
 from contextlib import suppress
 from socket import socketpair  # before it is replaced: the code's version returns a pipe
 
-from .forks import Forks
+from .forks import Forks, read_small
 
 _SWEEP_SECONDS = 0.2
 _SHARE_OF_STATES = 0.2  # the part of all memory that earlier states may take
@@ -38,6 +38,8 @@ class Warden:
         self._keep: list[int] = []
         self._dropped: list[int] = []
         self._dying: list[int] = []
+        self._sizes: dict[int, int] = {}
+        """What earlier states take: measured once, because they are stopped."""
         self._forks = Forks(proc)
         self._inbox, self._outbox = socketpair()
         self._listeners: list[int] = []
@@ -62,6 +64,7 @@ class Warden:
         `wake` lets the newest continue, so that it forks a step.
         """
         self._dropped += [pid for pid in self._keep if pid not in keep]
+        self._sizes = {pid: size for pid, size in self._sizes.items() if pid in keep[:-1]}
         self._keep = keep
         self.watching = watch
         if wake:
@@ -97,10 +100,19 @@ class Warden:
         """
         most = int(self._max_bytes * _SHARE_OF_STATES)
         ended: list[int] = []
-        while len(self._keep) > 1 and self._take_more_than(most, self._keep):
+        while len(self._keep) > 1 and self._states_take_more_than(most):
             ended.append(self._keep.pop(0))
             _kill(ended[-1], signal.SIGKILL)
         _await(self._dying + ended)
+
+    def _states_take_more_than(self, most: int) -> bool:
+        *earlier, newest = self._keep
+        for pid in earlier:
+            if pid not in self._sizes:
+                self._sizes[pid] = self._private(pid)
+        if sum(self._sizes[pid] for pid in earlier) + self._private(newest) <= most:
+            return False
+        return sum(self._share(pid) for pid in self._keep) > most
 
     def relieve(self) -> bool:
         """If too much memory is taken, end earlier states, or the running step if none are left.
@@ -180,9 +192,7 @@ class Warden:
     def _read(self, path: str) -> bytes:
         """The content of the file in /proc; empty if its process has ended."""
         with suppress(FileNotFoundError, ProcessLookupError):
-            descriptor = os.open(path, os.O_RDONLY, dir_fd=self.proc)
-            with open(descriptor, "rb") as file:
-                return file.read()
+            return read_small(self.proc, path)
         return b""
 
 
