@@ -192,7 +192,7 @@ class Follower:
             return None
 
     async def _call(self, frame: Frame) -> None:
-        """AnswerCall a tool call. Meanwhile the session's processes and its clock are stopped."""
+        """Answer a tool call. Meanwhile the session's processes and its clock are stopped."""
         if self._step.has_unsent():
             raise WireError("a tool call before the last answer was read")
         timer = self._loop.call_later(_FREE_SECONDS, self._pause)
