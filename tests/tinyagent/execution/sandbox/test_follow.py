@@ -109,7 +109,7 @@ async def test_a_tool_that_never_ends_is_left_when_the_run_is_cancelled() -> Non
         assert await value_of(executor, "n") == 1
 
 
-async def test_what_a_tool_raises_that_is_no_failure_ends_the_run() -> None:
+async def test_what_a_tool_raises_that_is_not_a_failure_ends_the_run() -> None:
     class RunIsOver(BaseException):
         pass
 
