@@ -144,7 +144,7 @@ def test_the_newest_that_is_kept_goes_on_for_the_next_step() -> None:
 
 @pytest.mark.parametrize(("limit", "ended"), [(2**40, False), (60 * 2**20, True)])
 def test_too_much_memory_ends_earlier_states_and_then_the_step(*, limit: int, ended: bool) -> None:
-    answer = found(f"""
+    answer = report_of(f"""
     first, second, step = child(fill(30 << 20)), child(fill(30 << 20)), child(fill(30 << 20))
     warden = Warden(proc, {limit})
     warden.note([first, second], watch=True, wake=False)
