@@ -101,7 +101,7 @@ async def test_a_wrong_call_shows_how_the_tool_is_called(
     result = await TinyCodeAgent(model, [stock], output_type=int, trust_level=level).run("go")
     assert result.output == 3
     shown = observed(model)
-    assert "TypeError: stock was called wrongly: " in shown
+    assert "TypeError: stock was called with wrong arguments: " in shown
     assert said in shown
     assert "def stock(item: str) -> int:" in shown
     assert "item: its name, in the plural." in shown
@@ -227,7 +227,9 @@ async def test_a_block_that_is_repeated_is_reported_and_then_ends_the_run(
 
 
 @each_level
-async def test_a_block_that_gives_another_value_each_time_is_no_circle(level: TrustLevel) -> None:
+async def test_a_block_that_gives_another_value_each_time_is_not_a_repetition(
+    level: TrustLevel,
+) -> None:
     numbers = itertools.count(1)
 
     def poll() -> int:

@@ -76,7 +76,7 @@ async def test_advice_of_a_tool_reaches_the_model(ask: Ask) -> None:
     ("error", "said"),
     [
         (SystemExit(1), "Error: work failed: SystemExit: 1"),
-        (asyncio.CancelledError(), "Error: work was cancelled from inside"),
+        (asyncio.CancelledError(), "Error: work cancelled itself"),
         (TimeoutError(), "Error: work failed: TimeoutError: "),
         (RecursionError("deep"), "Error: work failed: RecursionError: deep"),
         (MemoryError(), "Error: work failed: MemoryError: "),

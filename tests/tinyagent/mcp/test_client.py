@@ -263,7 +263,7 @@ async def test_an_error_result_is_advice_in_the_servers_words(texts: list[str], 
 
 async def test_a_server_that_asks_back_gets_a_typed_error() -> None:
     asking = types.InputRequiredResult(request_state="more, please")
-    with pytest.raises(ToolServerError, match="asks for input during the call of 'answer'"):
+    with pytest.raises(ToolServerError, match="asks for input during the call to 'answer'"):
         async with mcp_tools(_answering(lambda: asking)) as (tool,):
             await tool.run({})
 

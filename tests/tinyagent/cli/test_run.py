@@ -152,7 +152,7 @@ async def test_a_server_that_is_not_there_is_exit_code_1() -> None:
             {"OPENAI_BASE_URL": "localhost:1"},
             "error: the base URL (OPENAI_BASE_URL or",
         ),
-        ([], {"OPENAI_API_KEY": "schlüssel"}, "error: the API key holds characters that cannot"),
+        ([], {"OPENAI_API_KEY": "schlüssel"}, "error: the API key contains characters that cannot"),
         (["--model", ""], {"OPENAI_API_KEY": "k"}, "error: the model's name is empty"),
         (["--stream", "--json"], {}, "use --stream or --json, not both"),
         (["--max-steps", "0"], {}, "--max-steps"),
@@ -286,7 +286,7 @@ async def test_images_and_pdfs_go_with_the_task(tmp_path: Path) -> None:
     ("name", "said"),
     [
         ("missing.png", "missing.png cannot be read: No such file or directory"),
-        ("notes.txt", "notes.txt is not an image of a known format; give a PNG, JPEG, GIF or WebP"),
+        ("notes.txt", "notes.txt is not an image of a known format; pass a PNG, JPEG, GIF or WebP"),
     ],
 )
 async def test_a_file_that_cannot_go_with_the_task_is_said(
