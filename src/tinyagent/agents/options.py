@@ -85,7 +85,7 @@ def with_default_layers(
     """The middleware, with the approval and the limits that every agent has by default.
 
     Approval is only needed if a tool requires it. It is outside the limits because waiting for a
-    person is no use of the run's time.
+    person does not use the run's time.
     """
     layers = list(middleware)
     gates = [at for at, layer in enumerate(layers) if isinstance(layer, Approval)]

@@ -102,7 +102,7 @@ def test_arguments_that_are_no_object_are_the_fault_of_the_call(arguments: objec
 
 
 @pytest.mark.parametrize("tool", [None, ""])
-def test_an_answer_is_no_call(tool: str | None) -> None:
+def test_an_answer_is_not_a_call(tool: str | None) -> None:
     assert read_action({"answer": "3"}) is None
     assert read_action({"tool": tool, "answer": "3"}) is None
 

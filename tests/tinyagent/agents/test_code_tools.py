@@ -227,7 +227,9 @@ async def test_a_block_that_is_repeated_is_reported_and_then_ends_the_run(
 
 
 @each_level
-async def test_a_block_that_gives_another_value_each_time_is_no_circle(level: TrustLevel) -> None:
+async def test_a_block_that_gives_another_value_each_time_is_not_a_repetition(
+    level: TrustLevel,
+) -> None:
     numbers = itertools.count(1)
 
     def poll() -> int:

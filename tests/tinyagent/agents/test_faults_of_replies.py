@@ -116,7 +116,7 @@ async def test_a_model_that_stays_silent_comes_to_the_step_limit(ask: Ask) -> No
     ],
     ids=["null", "list", "null message"],
 )
-async def test_a_body_that_is_no_reply_is_tried_again_then_said(
+async def test_a_body_that_is_not_a_reply_is_tried_again_then_reported(
     ask: Ask, body: object, said: str
 ) -> None:
     async with MockServer([json_reply(body)]) as server:
@@ -127,7 +127,7 @@ async def test_a_body_that_is_no_reply_is_tried_again_then_said(
     assert said in str(result.error)
 
 
-async def test_a_body_that_is_no_reply_once_costs_no_step(ask: Ask) -> None:
+async def test_a_body_that_is_not_a_reply_once_costs_no_step(ask: Ask) -> None:
     result = await _run(ask, json_reply(None), "It is 3.")
     assert (result.output, result.steps_taken, result.usage.requests) == ("It is 3.", 1, 1)
 

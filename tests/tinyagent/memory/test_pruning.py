@@ -109,7 +109,7 @@ def _pins(items: Sequence[AnyItem]) -> list[AnyItem]:
     return [items[at] for at in sorted(pinned(items))]
 
 
-@settings(max_examples=500)
+@settings(max_examples=5 * settings().max_examples)
 @given(conversations, strategies)
 def test_a_pruned_conversation_is_one_that_a_server_takes(
     memory: Memory, strategy: Strategy
@@ -126,7 +126,7 @@ def test_a_pruned_conversation_is_one_that_a_server_takes(
     assert Memory.from_list(json.loads(json.dumps(memory.to_list()))) == memory
 
 
-@settings(max_examples=500)
+@settings(max_examples=5 * settings().max_examples)
 @given(histories, strategies)
 def test_pruned_steps_are_a_part_of_the_history(manager: MemoryManager, strategy: Strategy) -> None:
     before = manager.steps
@@ -146,7 +146,7 @@ def test_pruning_twice_prunes_no_more(memory: Memory, strategy: Strategy) -> Non
     assert memory == once
 
 
-@settings(max_examples=200)
+@settings(max_examples=2 * settings().max_examples)
 @given(conversations, numbers, numbers, st.sampled_from(["Seen.", "", ModelServerError("down")]))
 async def test_a_summary_parts_nothing_either(
     memory: Memory, keep: int, after: int, answer: str | Exception

@@ -26,7 +26,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from tinyagent.testing.strict.session import Exchange, Json, Refused, as_dict, as_list, at
+from tinyagent.testing.strict.session import Json, ProviderExchange, Refused, as_dict, as_list, at
 
 _STEP = re.compile(r"(\[\*\]|\*|\w+)((?:\(\w+=[\w|]+\))*)")
 _FILTER = re.compile(r"(\w+)=([\w|]+)")
@@ -38,7 +38,7 @@ class Node(NamedTuple):
     place: str
     value: Any
     parent: Json
-    exchange: Exchange
+    exchange: ProviderExchange
 
     def get(self, path: str) -> Any:
         """The value at a path of keys below this one."""
@@ -80,7 +80,7 @@ class Node(NamedTuple):
         return Refused(words.format(**fields), status=int(status or 400), code=code, param=param)
 
 
-Function = Callable[[Node], Any]
+RowFunction = Callable[[Node], Any]
 Demand = Callable[[Node, str], list[Node]]
 
 
@@ -145,7 +145,7 @@ class Row:
     limit: str
 
 
-class Table:
+class RuleTable:
     """The demands of one provider, in the order in which it makes them.
 
     Args:
@@ -160,12 +160,12 @@ class Table:
         text: str,
         words: Mapping[str, str] | None = None,
         flags: Collection[str] = (),
-        functions: Mapping[str, Function] | None = None,
+        functions: Mapping[str, RowFunction] | None = None,
     ) -> None:
-        self._functions: dict[str, Function] = dict(functions or {})
+        self._functions: dict[str, RowFunction] = dict(functions or {})
         self._rows = list(_rows(text, words or {}, flags))
 
-    def check(self, exchange: Exchange, body: Json | None = None) -> None:
+    def check(self, exchange: ProviderExchange, body: Json | None = None) -> None:
         """Check a request, or another object in its place, row by row.
 
         Raises:

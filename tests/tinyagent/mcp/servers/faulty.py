@@ -28,7 +28,7 @@ def tools() -> list[dict[str, Any]]:
 
 
 def call(name: str) -> dict[str, Any] | None:
-    """The result of a call; None is no answer at all."""
+    """The result of a call; None leaves out the answer."""
     if name == "die":
         sys.exit(3)
     if name == "hang":
