@@ -29,7 +29,7 @@ def test_two_files_without_numbers_need_no_options(skillian: Run) -> None:
     for text in (
         "1 row differs, 1 row is only in old.csv, 1 row is only in new.csv; 1 row matches.",
         "No key was given; id is used",
-        "Only old.csv has the column town.",
+        "Column 'town' (VARCHAR) is only in old.csv.",
         "Bob → Bobby (1)",
     ):
         assert text in done.stdout

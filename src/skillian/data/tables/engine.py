@@ -14,6 +14,8 @@ from skillian.data.comparison.place import Progress, together
 from skillian.data.declare.rules import Rules
 from skillian.data.query.binding import Binder, BoundSource
 from skillian.data.query.filters import Filters, conditions
+from skillian.data.schema.diff import SchemaDiff, compare_schemas
+from skillian.data.schema.tables import distinct_names
 from skillian.data.tables.cells import NotComparableError, check_key
 from skillian.data.tables.columns import (
     ColumnPair,
@@ -126,8 +128,7 @@ class TableEngine:
             rows=counts,
             columns=tuple(columns),
             not_compared=pairing.not_compared,
-            only_a=pairing.only_a,
-            only_b=pairing.only_b,
+            schema=_schema(question, comparison.sides, pairing),
             samples=await findings.samples(),
             proposals=(),
             notes=tuple(_notes(comparison.pairs)),
@@ -201,6 +202,26 @@ async def _has_values(side: SideRows, column: str) -> bool:
     reader = KeyReader(side.name, side.connector, side.rows, side.parameters)
     [row] = await reader.fetch(side.rows([sql.named(count, "n")]))
     return bool(row["n"])
+
+
+def _schema(
+    question: TableQuestion, sides: tuple[SideRows, SideRows], pairing: Pairing
+) -> SchemaDiff:
+    """Return the schemas of both sides, as far as the question is about their columns."""
+    tables = [side.source.table for side in sides]
+    if tables[0] is None or tables[1] is None:
+        raise AssertionError("a bound source has a table")
+    ignored = set(question.ignore)
+    if question.columns is not None:
+        names = {name for pair in pairing.pairs for name in (pair.a, pair.b)}
+        ignored |= {name for side in sides for name in side.source.columns if name not in names}
+    return compare_schemas(
+        tables[0],
+        tables[1],
+        {one: other for one, other in question.mapping.items() if one not in ignored},
+        ignored,
+        names=distinct_names((question.a, question.b)),
+    )
 
 
 async def _keyed(

@@ -105,7 +105,7 @@ class RowComparison:
         self._workspace = workspace
         self.pairs = tuple(pairs)
         self._keys = keys
-        self._sides = sides
+        self.sides = sides
         self._progress = progress
         self.tables: list[str] = []
 
@@ -115,7 +115,7 @@ class RowComparison:
         Args:
             started: The time that the proof names.
         """
-        a, b = self._sides
+        a, b = self.sides
         engine: StatementEngine
         place: Literal["database", "workspace"]
         if a.connector is b.connector and a.connector.dialect in NATIVE:
@@ -136,9 +136,9 @@ class RowComparison:
     def _in_database(self) -> TablePlan:
         a, b = (
             TableSide(tuple(side.value((pair.a, pair.b)[index]) for pair in self.pairs), side.rows)
-            for index, side in enumerate(self._sides)
+            for index, side in enumerate(self.sides)
         )
-        return TablePlan(self.pairs, self._keys, a, b, self._sides[0].connector.dialect)
+        return TablePlan(self.pairs, self._keys, a, b, self.sides[0].connector.dialect)
 
     async def _staged(self) -> tuple[TablePlan, dict[str, Statement]]:
         loaded = await together(*(self._load(index) for index in (0, 1)))
@@ -148,12 +148,12 @@ class RowComparison:
         )
         values = tuple(sql.column(f"c{index}", "source") for index in range(len(pairs)))
         a, b = (TableSide(values, partial(_staged_rows, each.table)) for each in loaded)
-        queries = {side.name: each.query for side, each in zip(self._sides, loaded, strict=True)}
+        queries = {side.name: each.query for side, each in zip(self.sides, loaded, strict=True)}
         return TablePlan(pairs, self._keys, a, b, "duckdb"), queries
 
     async def _load(self, index: int) -> _Loaded:
         """Stage the compared columns of a side."""
-        side = self._sides[index]
+        side = self.sides[index]
         dialect = side.connector.dialect
         columns = [
             transported(
@@ -171,18 +171,18 @@ class RowComparison:
         return _Loaded(table, tuple(each.type for each in columns), query)
 
     async def _statement(self, plan: TablePlan, engine: StatementEngine) -> Statement:
-        values = {**self._sides[0].parameters.values}
+        values = {**self.sides[0].parameters.values}
         duplicates = bool(plan.keys) and not plan.unique
         if duplicates and plan.dialect == "duckdb":
             duplicates = await self._has_repeats(plan, engine)
         tree = differences(plan, duplicates=duplicates)
-        for side in self._sides:
+        for side in self.sides:
             values |= side.parameters.values
         return prepare(tree, engine.dialect, values)
 
     async def _has_repeats(self, plan: TablePlan, engine: StatementEngine) -> bool:
         tree = repeated_keys(plan)
-        values = {**self._sides[0].parameters.values, **self._sides[1].parameters.values}
+        values = {**self.sides[0].parameters.values, **self.sides[1].parameters.values}
         statement = prepare(tree, engine.dialect, values)
         async with aclosing(engine.stream(statement.text, statement.parameters)) as batches:
             return any([int(row["n"]) async for batch in batches for row in python_rows(batch)])

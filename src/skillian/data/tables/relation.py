@@ -13,7 +13,8 @@ from skillian.connectors.base import Table
 from skillian.data.declare.definitions import ComparisonSettings, Dimension, Source, SourcesFile
 from skillian.data.declare.infer import connection_name, tables_of
 from skillian.data.declare.sources import Connections, SourceRegistry
-from skillian.data.query.binding import named_table
+from skillian.data.query.binding import by_name, find_table
+from skillian.data.schema.tables import split_url
 from skillian.errors import InvalidInputError
 
 
@@ -29,8 +30,7 @@ def address_of(name: str) -> Address | None:
     scheme, separator, _ = name.partition("://")
     if not separator or scheme.lower() not in schemes():
         return None
-    url, _, table = name.partition("#")
-    return Address(url, table)
+    return Address(*split_url(name))
 
 
 async def bare_tables(
@@ -96,8 +96,7 @@ async def _of_database(address: Address, urls: dict[str, str], sources: dict[str
 
 def _chosen(connection: str, name: str, tables: tuple[Table, ...]) -> Table:
     if name:
-        known = {f"{table.schema}.{table.name}": table for table in tables}
-        return named_table(connection, name, known)
+        return find_table(f"connection {connection!r}", name, by_name(tables))
     if len(tables) == 1:
         return tables[0]
     listed = ", ".join(table.name for table in tables[:20]) or "none"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal
 
+from skillian.data.schema.diff import SchemaDiff
 from skillian.data.tables.columns import NotCompared
 
 KeyOrigin = Literal["given", "catalogue", "profile", "none"]
@@ -235,8 +236,7 @@ class TableResult:
         rows: How many rows are in each class.
         columns: The columns that were compared.
         not_compared: Those that could not be.
-        only_a: The columns that only a has.
-        only_b: The columns that only b has.
+        schema: The columns of both sides next to each other.
         samples: Some rows of each class.
         proposals: Columns that may have been renamed; they were not compared.
         notes: What else to know about the comparison.
@@ -250,8 +250,7 @@ class TableResult:
     rows: RowCounts
     columns: tuple[ColumnResult, ...]
     not_compared: tuple[NotCompared, ...]
-    only_a: tuple[str, ...]
-    only_b: tuple[str, ...]
+    schema: SchemaDiff
     samples: Samples
     proposals: tuple[Proposal, ...]
     notes: tuple[str, ...]
@@ -261,7 +260,8 @@ class TableResult:
     @property
     def equal(self) -> bool:
         """Whether both tables have the same columns and rows, and all were compared."""
-        return self.rows.are_equal and not (self.only_a or self.only_b or self.not_compared)
+        missing = self.schema.only_in_a or self.schema.only_in_b
+        return self.rows.are_equal and not missing and not self.not_compared
 
     def to_dict(self) -> dict[str, object]:
         """Return the result for JSON."""
@@ -274,7 +274,7 @@ class TableResult:
             "rows": self.rows.to_dict(),
             "columns": [column.to_dict() for column in self.columns],
             "not_compared": [each.to_dict() for each in self.not_compared],
-            "schema": {"only_in_a": list(self.only_a), "only_in_b": list(self.only_b)},
+            "schema": self.schema.to_dict(),
             "samples": self.samples.to_dict(),
             "proposals": [proposal.to_dict() for proposal in self.proposals],
             "sentences": list(self.sentences),

@@ -62,10 +62,7 @@ def _columns(result: TableResult) -> Iterator[str]:
 
 
 def _schema(result: TableResult) -> Iterator[str]:
-    for names, name in ((result.only_a, result.source_a), (result.only_b, result.source_b)):
-        if names:
-            word = "column" if len(names) == 1 else "columns"
-            yield f"Only {name} has the {word} {', '.join(names)}."
+    yield from (f"{text[0].upper()}{text[1:]}." for text in result.schema.sentences)
     for each in result.not_compared:
         yield f"Column {each.column} was not compared: {each.reason}."
     for proposal in result.proposals:

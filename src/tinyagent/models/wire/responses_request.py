@@ -14,7 +14,7 @@ from tinyagent.core.parts import Document, Image, Reasoning, Text
 from tinyagent.core.types import ModelRequest, RequestFormat
 from tinyagent.models.providers import Provider
 from tinyagent.models.wire.schemas import fitting_format
-from tinyagent.models.wire.shared import Origin, check_attachments, data_uri, short_id
+from tinyagent.models.wire.shared import Origin, data_uri, short_id
 
 _NO_ARGUMENTS: Mapping[str, Any] = {"type": "object", "properties": {}}
 
@@ -22,12 +22,7 @@ _NO_ARGUMENTS: Mapping[str, Any] = {"type": "object", "properties": {}}
 def encode_request(
     model: str, request: ModelRequest, *, stream: bool, provider: Provider
 ) -> dict[str, Any]:
-    """The body of `POST /responses`; nothing is stored, so reasoning is returned encrypted.
-
-    Raises:
-        ModelContextTooLong: the images and documents are too large for one request.
-    """
-    check_attachments(request.messages)
+    """The body of `POST /responses`; nothing is stored, so reasoning is returned encrypted."""
     system = [message.text for message in request.messages if message.role == "system"]
     origin = responses_origin(provider, model)
     body: dict[str, Any] = {
@@ -41,9 +36,9 @@ def encode_request(
         body["instructions"] = "\n\n".join(text for text in system if text.strip())
     if provider.api == "responses":  # models that do not reason refuse it
         body["include"] = ["reasoning.encrypted_content"]
-    effort = provider.reasoning_fields(request.reasoning).get("reasoning_effort")
-    if effort is not None:
-        body["reasoning"] = {"effort": effort}
+    if request.reasoning is not None:
+        effort = provider.reasoning_fields(request.reasoning).get("reasoning_effort")
+        body |= {} if effort is None else {"reasoning": {"effort": effort}}
     if request.temperature is not None and provider.takes_temperature(request.reasoning):
         body["temperature"] = request.temperature
     if request.max_tokens is not None:

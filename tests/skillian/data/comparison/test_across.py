@@ -1,4 +1,4 @@
-"""Sources of two databases: each is aggregated at home, and they meet in the workspace."""
+"""Sources of two databases: each aggregates its own; the workspace compares the results."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -78,7 +78,7 @@ async def services(tmp_path: Path) -> AsyncIterator[DataServices]:
         yield opened
 
 
-def told(result: ComparisonResult) -> dict[str, object]:
+def content(result: ComparisonResult) -> dict[str, object]:
     data = result.to_dict()
     return {name: data[name] for name in ("summary", "top_differences")}
 
@@ -86,7 +86,7 @@ def told(result: ComparisonResult) -> dict[str, object]:
 async def test_two_connections_give_what_one_gives(services: DataServices) -> None:
     across = await services.comparison.compare("a", "b", ["amount", "postings"])
     within = await services.comparison.compare("a", "c", ["amount", "postings"])
-    assert told(across) == told(within)
+    assert content(across) == content(within)
     assert across.summary.classes.to_dict() == {
         "match": 1,
         "minor_diff": 0,
