@@ -86,6 +86,7 @@ def test_what_is_wrong_is_said(
 
 
 def test_a_lost_column_is_a_finding_of_a_comparison_of_measures(skillian: Run, files: Path) -> None:
+    (files / "b.csv").write_text("id,amount,new\n1,1.5,2\n")
     compared = ("compare", "a.csv", "b.csv", "--measure", "amount", "--by", "id")
     done = skillian(*compared)
     assert done.returncode == 1
