@@ -136,7 +136,7 @@ def _message_json(response: ModelResponse) -> dict[str, Any]:
 
 
 def _tool_use(call: RawToolCall) -> dict[str, Any]:
-    """A call; the API sends an object, an empty one if the model wrote something else."""
+    """A call; the API sends an object, an empty one if the model wrote anything else."""
     try:
         arguments = as_object(json.loads(call.arguments)) or {}
     except ValueError:

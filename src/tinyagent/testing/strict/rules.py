@@ -13,7 +13,7 @@ after it are the provider's words for a refusal; a code follows `#`, a parameter
   returns whether the value passes; and `check`, with a function that raises `Refused`.
 - `when` names a function of the value, or a path of the request whose value is true, with `!` not.
   `if` and `unless` name a flag of the table.
-- `:name` instead of words, or of an argument, refers to words that the table was given.
+- `:name` instead of words, or of an argument, refers to the table's own words.
 
 Words may contain `{at}`, the place of the value; `{value}`; `{parent[name]}`, what is next to it;
 `{listed}`, the values after the demand; `{size}`, the length of a list; and `{model}`.
