@@ -134,6 +134,9 @@ _DEMANDS: Mapping[str, Demand] = {
 }
 
 
+_FUNCTIONS = ("check", "test")
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
     """One row of a table, as written."""
@@ -153,6 +156,9 @@ class RuleTable:
         flags: what `if` and `unless` refer to.
         words: what `:name` refers to.
         functions: what `check`, `test` and `when` refer to.
+
+    Raises:
+        ValueError: there is no such demand, or no such function.
     """
 
     def __init__(
@@ -164,6 +170,10 @@ class RuleTable:
     ) -> None:
         self._functions: dict[str, RowFunction] = dict(functions or {})
         self._rows = list(_rows(text, words or {}, flags))
+        for row in self._rows:
+            known = self._functions if row.demand in _FUNCTIONS else {row.argument}
+            if row.argument not in known or row.demand not in {*_DEMANDS, *_FUNCTIONS}:
+                raise ValueError(f"{row.path}: there is no demand {row.demand} {row.argument}")
 
     def check(self, exchange: ProviderExchange, body: Json | None = None) -> None:
         """Check a request, or another object in its place, row by row.
