@@ -14,7 +14,7 @@ from fastapi import APIRouter, FastAPI
 
 from skillian.api.auth import Access, CookieOwner
 from skillian.api.comparisons import Comparisons
-from skillian.api.jobs import ComparisonJobs
+from skillian.api.jobs import KEPT, ComparisonJobs
 from skillian.api.limits import Bounded, Slots
 from skillian.api.logs import Requests
 from skillian.api.openapi import document
@@ -27,7 +27,7 @@ from skillian.api.service import OpenTurns, Service
 from skillian.chat.agent import Agent, Approvals
 from skillian.chat.answer_check import check_answer
 from skillian.chat.durable_turns import DurableTurns
-from skillian.chat.opening import load_skills, read_vocabulary
+from skillian.chat.opening import read_vocabulary
 from skillian.chat.turns import LocalTurns, Turns, TurnWork
 from skillian.data.declare.sources import SourceRegistry
 from skillian.data.services import DataServices
@@ -35,6 +35,7 @@ from skillian.errors import SkillianError
 from skillian.models import make_model
 from skillian.offline.vocabulary import Vocabulary
 from skillian.settings import Settings
+from skillian.skills.discovery import load_registry
 from skillian.storage import open_store
 from tinyagent import Model
 
@@ -124,7 +125,7 @@ async def open_service(
     async with (
         open_store(settings.database_url.get_secret_value()) as store,
         DataServices(registry) as data,
-        aclosing(load_skills(data, settings.skills)) as skills,
+        aclosing(load_registry(data, settings.skills)) as skills,
     ):
 
         async def make_agent() -> Agent:
@@ -158,12 +159,12 @@ async def open_service(
             comparisons=compared,
             runs=Runs(jobs, turns),
         )
-        # Turns of other processes may begin at once, so the service is complete before.
+        # Turns of other processes may begin immediately, so the service must be complete.
         async with (
             working,
             aclosing(jobs),
             aclosing(service.turns),
-            _maintained(service, make_agent, jobs),
+            _maintained(service, make_agent),
         ):
             yield service
 
@@ -172,7 +173,6 @@ async def open_service(
 async def _maintained(
     service: Service,
     make_agent: Callable[[], Coroutine[Any, Any, Agent]],
-    jobs: ComparisonJobs,
 ) -> AsyncGenerator[None, None]:
     """During the block, read the values of the sources again and delete what has expired."""
 
@@ -181,7 +181,7 @@ async def _maintained(
 
     async def purge() -> None:
         await service.store.comparisons.purge()
-        await jobs.purge()
+        await service.store.jobs.purge(KEPT)
         if service.settings.retention_days is not None:
             await service.store.purge(timedelta(days=service.settings.retention_days))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import NamedTuple
 
@@ -112,3 +112,14 @@ def test_failures_of_any_kind_are_caught_in_the_named_places_only() -> None:
         if isinstance(node, ast.ExceptHandler) and _is_blind(node)
     )
     assert blind == dict.fromkeys(BLIND, 1)
+
+
+@pytest.mark.parametrize("package", ["tinyagent", "skillian"])
+def test_each_class_has_its_own_name(package: str) -> None:
+    places: defaultdict[str, list[str]] = defaultdict(list)
+    for path in FILES:
+        if path.is_relative_to(ROOT / "src" / package):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.ClassDef):
+                    places[node.name].append(f"{_short(path)}:{node.lineno}")
+    assert {name: where for name, where in places.items() if len(where) > 1} == {}

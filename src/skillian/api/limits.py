@@ -1,4 +1,4 @@
-"""Limits of a client: how much work, how many requests, how large and how slow they may be."""
+"""Limits: on the work in progress, and on the rate, size and duration of requests."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from skillian.api.problems import ProblemError, SlowClient
 
 MAX_BUCKETS = 10_000
-"""How many keys and addresses are counted; the one that asked longest ago is dropped first."""
+"""The maximum number of keys and addresses that are counted; the least recent is dropped first."""
 
 
 class Slots:
-    """How much work may be in progress at once.
+    """A limit on the work in progress.
 
     Args:
-        limit: That many.
+        limit: The number of slots.
 
     Attributes:
-        free: How much more.
+        free: The number of free slots.
     """
 
     def __init__(self, limit: int) -> None:
@@ -81,10 +81,10 @@ class _Bucket:
 
 
 class Buckets:
-    """A token bucket for each client, in this process: a minute's requests at once, then evenly.
+    """A token bucket for each client of this process, which holds the requests of a minute.
 
     Args:
-        per_minute: How many requests; 0 means any number.
+        per_minute: The number of requests a minute; 0 means no limit.
     """
 
     def __init__(self, per_minute: int) -> None:
@@ -120,18 +120,18 @@ RECEIVE_SECONDS = 30.0
 SEND_SECONDS = 30.0
 DISCARD_SECONDS = 10.0
 DISCARD_BYTES = 256 * 1024 * 1024
-"""How much of a refused body is read and discarded, so that the client sees the answer."""
+"""Bytes of a refused body that are read and discarded, so that the client sees the answer."""
 MAX_FRAME = 256 * 1024
 """Characters or bytes of a message on a page's socket."""
 FRAMES_PER_MINUTE = 3000
-"""How many messages a page's socket may send."""
+"""The maximum number of messages on a page's socket."""
 MAX_HEADERS = 100
 MAX_HEAD = 32 * 1024
 """Bytes of a request's headers; the server itself reads no more before it has all of them."""
 MAX_TARGET = 16 * 1024
 """Bytes of a request's path and query."""
 MAX_VALUES = 10_000
-"""How many values a JSON text may hold: members, items and what they are in."""
+"""The maximum number of values in a JSON text: members, items, objects and arrays."""
 MAX_DEPTH = 50
 
 # These identify the client. Two readers could each use another one of two such headers.
@@ -188,7 +188,7 @@ class Bounded:
 
     Args:
         app: The application behind it.
-        max_body: How many bytes a body may have.
+        max_body: The maximum size of a body, in bytes.
         receive_seconds: How long a body may take.
         send_seconds: How long a client may take to read a part of its answer.
     """

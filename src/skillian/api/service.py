@@ -1,4 +1,4 @@
-"""The parts of the service that the routes share, and the turns that clients of it wait for."""
+"""The parts of the service that the routes share, and the turns that its clients read."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ from tinyagent import Decision
 logger = logging.getLogger("skillian")
 
 MAX_MESSAGE = 20_000
-"""How many characters a message may have."""
+"""The maximum length of a message, in characters."""
 
 
 class OpenTurn:
     """A turn whose events are read in this process, and the events so far.
 
-    Reading goes on as long as there is a reader, and some seconds longer. What ends it decides
-    what becomes of the turn: see `Turns.run`.
+    Reading continues while there is a reader, and some seconds longer. For what happens to the turn
+    when reading ends, see `Turns.run`.
 
     Args:
-        source: The turn's events, as they come.
+        source: The events of the turn.
     """
 
     def __init__(self, source: AsyncGenerator[TurnEvent, None]) -> None:
@@ -120,7 +120,7 @@ class OpenTurns:
         self._cancelling: set[asyncio.Task[None]] = set()
 
     def start(self, session_id: str, owner: str, message: str) -> OpenTurn:
-        """Start a turn, to be read at once.
+        """Start a turn; the caller must read it at once.
 
         Raises:
             ProblemError: The message is too long (413).
@@ -154,14 +154,14 @@ class OpenTurns:
     def cancel(self, session_id: str) -> None:
         """Cancel all turns of a session, in all processes."""
         for turn in self._open.get(session_id, ()):
-            if not turn.has_begun:  # the others read of their own end
+            if not turn.has_begun:  # the others read the event that ends them
                 turn.task.cancel()
         task = asyncio.create_task(self._turns.cancel(session_id))
         self._cancelling.add(task)
         task.add_done_callback(self._cancelled)
 
     async def aclose(self) -> None:
-        """Read no turn any more, and wait for what this ends."""
+        """Stop reading all turns, and wait until this has taken effect."""
         tasks = [turn.task for turns in self._open.values() for turn in turns]
         for task in tasks:
             task.cancel()
@@ -196,7 +196,7 @@ class Service:
         skills: The skills.
         store: Sessions and their messages.
         work: Works on turns.
-        slots: How much may be in progress at once.
+        slots: The limit on the work in progress.
         turns: The turns that clients of this process wait for.
         comparisons: Comparisons without a model.
         runs: Comparisons in the background, and turns.

@@ -30,7 +30,7 @@ class Sandbox:
     Attributes:
         executor: The sandbox.
         comparison: The key of the comparison that its code has.
-        users: How many calls run in it or wait for it.
+        users: The number of calls that run in it or wait for it.
         used: When the last call ended, on the monotonic clock.
         lock: Held by the call that runs.
     """
@@ -46,7 +46,7 @@ class Sandboxes:
     """Opens and closes sandboxes. Variables live as long as their sandbox.
 
     Args:
-        most_open: How many may be open; the one that is idle the longest is closed for a new one.
+        most_open: The maximum number of open sandboxes; a new one replaces the longest idle one.
         idle_seconds: After how long without a call a sandbox is closed.
     """
 

@@ -130,7 +130,7 @@ def _tool_call_made(result: ToolResult) -> ToolCallMade:
 
 
 class TurnSession(Middleware):
-    """Runs the tool calls of a turn without a session in a session of their own."""
+    """Gives each turn without a session its own session."""
 
     def bind(self, run: RunContext) -> Middleware:
         """The session that the turn belongs to, or the turn itself as one."""
@@ -156,7 +156,7 @@ MAX_PARTS_CHARACTERS = 1_000_000
 def as_stored(message: Message) -> dict[str, Any]:
     """The JSON form with the text as `content`, and parts other than text in `parts`.
 
-    Very long parts are left out; the conversation goes on without them.
+    Very long parts are left out; the conversation continues without them.
     """
     if isinstance(message.content, str) and not any(call.opaque for call in message.tool_calls):
         return message.to_dict()
@@ -273,7 +273,7 @@ class Approvals:
             _SUSPENDS.reset(token)
 
     async def ask(self, call: ToolCall, emit: Emit) -> Decision:
-        """Wait for the answer; refused at once if nobody sees the session's events."""
+        """Wait for the answer; a call that nobody can see is refused immediately."""
         session = session_id()
         if session not in self._possible:
             return _NOBODY

@@ -101,8 +101,12 @@ def _values(argument: object) -> Iterator[tuple[str, str]]:
     """Each dimension with each of its filter values."""
     if not isinstance(argument, Mapping):
         return
-    for name, asked in cast("Mapping[str, object]", argument).items():
-        inner = list(cast("Mapping[str, object]", asked).values()) if _is_map(asked) else [asked]
+    for name, condition in cast("Mapping[str, object]", argument).items():
+        inner = (
+            list(cast("Mapping[str, object]", condition).values())
+            if _is_map(condition)
+            else [condition]
+        )
         for each in inner:
             several = cast("list[object]", each) if isinstance(each, list) else [each]
             yield from (

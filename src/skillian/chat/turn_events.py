@@ -40,7 +40,7 @@ DELTA_CHARACTERS = 512
 
 
 class Batches:
-    """Reads the events of a stream as they come. Leaving the block ends the stream.
+    """Reads the events of a stream as they arrive. Leaving the block ends the stream.
 
     A batch of text only is returned every `DELTA_SECONDS` (less often if its reader is slow) or
     `DELTA_CHARACTERS`; any other event returns the batch at once.
@@ -140,9 +140,9 @@ def _text_of(event: Event) -> tuple[int, str] | None:
 
 
 MAX_RESULT_CHARACTERS = 20_000
-"""How much of a tool result later turns read; the same as within a turn."""
+"""The maximum length of a tool result in the memory of later turns; the same as within a turn."""
 MAX_RESULTS_BYTES = 2 * 1024 * 1024
-"""How large the JSON of all tool results in the events of a turn may be."""
+"""The maximum size of the JSON of all tool results in the events of a turn."""
 
 T = TypeVar("T")
 AgentEvent = Event | ApprovalWanted | ApprovalGiven

@@ -41,7 +41,7 @@ _LOCAL_POLL_SECONDS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class TurnStatus:
-    """A turn that is not over, or ended a short time ago.
+    """A turn in progress, or one that ended a short time ago.
 
     `state` is one of `tinyagent.durable.DurableState`. Times are in ISO 8601.
     """
@@ -281,7 +281,7 @@ _ALL = 100_000
 async def follow(
     store: SessionStore, session_id: str, owner: str, after: int = 0
 ) -> AsyncGenerator[TurnEvent, None]:
-    """The events with a number above `after`: the stored ones, then new ones as they come.
+    """The events with a number above `after`: the stored ones, then new ones as they are stored.
 
     Ends when no turn is running in any process. A turn whose process has died ends when its lease
     does.

@@ -17,16 +17,8 @@ _NAMES = (
 )
 _LONG = {name: number for number, name in enumerate(_NAMES, 1)}
 _MONTHS = _LONG | {name[:3]: number for name, number in _LONG.items()} | {"sept": 9}
-_ORDINALS = {
-    "first": 1,
-    "1st": 1,
-    "second": 2,
-    "2nd": 2,
-    "third": 3,
-    "3rd": 3,
-    "fourth": 4,
-    "4th": 4,
-}
+_ORDINAL_WORDS = (("first", "1st"), ("second", "2nd"), ("third", "3rd"), ("fourth", "4th"))
+_ORDINALS = {word: number for number, words in enumerate(_ORDINAL_WORDS, 1) for word in words}
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _MONTH_FIRST = re.compile(r"(?P<month>0?[1-9]|1[0-2])[/.-](?P<year>(?:19|20)\d\d)(?P<digit>)")
 _YEAR_FIRST = re.compile(
@@ -86,16 +78,16 @@ def read_span(words: Sequence[Word], at: int, years: Iterable[int]) -> tuple[int
     `years` are those that the question names, otherwise those of the data; a month without a year
     is understood only if there is a single year.
     """
-    said = words[at].plain
-    if match := _MONTH_FIRST.fullmatch(said) or _YEAR_FIRST.fullmatch(words[at].text.lower()):
+    word = words[at].plain
+    if match := _MONTH_FIRST.fullmatch(word) or _YEAR_FIRST.fullmatch(words[at].text.lower()):
         number = match["month"] or match["digit"]
         month = (int(match["year"]), int(number))
         return 1, (month, month)
-    if _YEAR.fullmatch(said):
-        return 1, _months(int(said), 1, _MONTHS_OF_YEAR)
-    if said in _MONTHS and (said != "may" or words[at].text != "may"):
-        return _with_year(words, at, 1, (_MONTHS[said], _MONTHS[said]), years)
-    if match := _QUARTER.fullmatch(said):
+    if _YEAR.fullmatch(word):
+        return 1, _months(int(word), 1, _MONTHS_OF_YEAR)
+    if word in _MONTHS and (word != "may" or words[at].text != "may"):
+        return _with_year(words, at, 1, (_MONTHS[word], _MONTHS[word]), years)
+    if match := _QUARTER.fullmatch(word):
         first = int(match["quarter"]) * _OF_QUARTER - 2
         if match["year"]:
             return 1, _months(int(match["year"]), first, first + 2)
@@ -169,16 +161,9 @@ _THRESHOLDS = [
     )
 ]
 _LOOSE = len(_THRESHOLDS) - 1
-_COUNTS = {
-    "one": 1,
-    "two": 2,
-    "three": 3,
-    "four": 4,
-    "five": 5,
-    "six": 6,
-    "seven": 7,
-    "eight": 8,
-} | ({"nine": 9, "ten": 10, "twelve": 12, "twenty": 20, "fifty": 50, "hundred": 100})
+_DIGITS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_COUNTS = {word: number for number, word in enumerate(_DIGITS, 1)}
+_COUNTS |= {"twelve": 12, "twenty": 20, "fifty": 50, "hundred": 100}
 _COUNT = rf"(?P<count>\d{{1,4}}|{'|'.join(_COUNTS)})"
 _RANK = r"(?:top|largest|biggest|highest|greatest|smallest|lowest|bottom|worst|most|least|best)"
 _TOPS = [
@@ -232,9 +217,9 @@ def _is_plainly_a_limit(match: re.Match[str]) -> bool:
     return bool(match["unit"]) or "." in match["number"] or "," in match["number"]
 
 
-def _number(said: str, unit: str) -> int | float | str:
+def _number(digits: str, unit: str) -> int | float | str:
     """The number for JSON, with all of its digits; cents become the currency's unit."""
-    number = Decimal(said.replace(",", "."))
+    number = Decimal(digits.replace(",", "."))
     if unit.startswith("cent"):
         number = number.scaleb(-2)
     if number == number.to_integral_value():
@@ -249,8 +234,8 @@ def _count(text: str, taken: list[tuple[int, int]]) -> tuple[int | None, list[tu
         match = pattern.search(text)
         if match is None or _is_taken(match, taken):
             continue
-        said = match["count"]
-        number = _COUNTS[said] if said in _COUNTS else int(said)
+        digits = match["count"]
+        number = _COUNTS[digits] if digits in _COUNTS else int(digits)
         if 1 <= number <= _MOST:
             return number, [match.span("count")]
     return None, []

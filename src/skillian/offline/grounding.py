@@ -183,18 +183,18 @@ class _QuestionReader:
         name = self._sources.at(self._words, at) or self._phrases.at(self._words, at)
         if name is None:
             return 1
-        kind, said = self._meaning(at, name)
+        kind, meaning = self._meaning(at, name)
         end = at + name.length
         if kind == "dimension":
-            self._take_dimension(said, at, end)
+            self._take_dimension(meaning, at, end)
         else:
             known = self._grounding.sources if kind == "source" else self._grounding.measures
             if kind == "source":
-                self._source_places[self._words[at].start] = said
+                self._source_places[self._words[at].start] = meaning
             if kind == "measure" and self._before(at) in {"by", "on"} and known:
                 known = self._grounding.ordered_by
-            if said not in known:
-                known.append(said)
+            if meaning not in known:
+                known.append(meaning)
         self._mark(at, end, kind)
         return name.length
 

@@ -24,18 +24,9 @@ _LONGEST_VALUE = 5
 _LONGEST_OPERATOR = 4
 _ORDERED: set[SpokenOperator | None] = {"gte", "gt", "lte", "lt", "between"}
 _BETWEEN_NAME_AND_VALUE = {
-    "code",
-    "number",
-    "no",
-    "nr",
-    "id",
-    "in",
-    "is",
-    "are",
-    "of",
-    ":",
-    "=",
-} | ({"the", "value", "called", "named", "either"})
+    *("code", "number", "no", "nr", "id", "in", "is", "are", "of", ":", "="),
+    *("the", "value", "called", "named", "either"),
+}
 _BEFORE_VALUE = {"for", "in", "of", "the", "during", "month", "year", "all", "both", "either"}
 
 
@@ -152,8 +143,8 @@ class ValueReader:
         if operator not in {None, "eq", "gte", "between"}:
             return None
         for length in (2, 1):
-            said = " ".join(word.plain for word in self._words[end : end + length])
-            if said in joined:
+            phrase = " ".join(word.plain for word in self._words[end : end + length])
+            if phrase in joined:
                 start = self._skip(end + length, ARTICLES | {"including", "and"})
                 start, named = self._dimension(start)
                 value = self._value(start, first.dimension, is_named=True)
@@ -165,18 +156,18 @@ class ValueReader:
     def _operator(self, at: int) -> tuple[int, SpokenOperator | None]:
         for length in range(_LONGEST_OPERATOR, 0, -1):
             part = self._words[at : at + length]
-            said = " ".join(word.plain for word in part)
-            if len(part) == length and said in OPERATORS:
-                return at + length, OPERATORS[said]
+            phrase = " ".join(word.plain for word in part)
+            if len(part) == length and phrase in OPERATORS:
+                return at + length, OPERATORS[phrase]
         return at, None
 
     def _afterwards(self, at: int) -> tuple[int, SpokenOperator | None]:
         for length in (2, 1):
             part = self._words[at : at + length]
-            said = " ".join(word.plain for word in part)
-            is_last = length > 1 or said != "on" or at + 1 >= len(self._words)
-            if len(part) == length and said in AFTERWARDS and is_last:
-                return at + length, AFTERWARDS[said]
+            phrase = " ".join(word.plain for word in part)
+            is_last = length > 1 or phrase != "on" or at + 1 >= len(self._words)
+            if len(part) == length and phrase in AFTERWARDS and is_last:
+                return at + length, AFTERWARDS[phrase]
         return at, None
 
     def _dimension(self, at: int) -> tuple[int, str | None]:
@@ -195,9 +186,9 @@ class ValueReader:
         """
         if at >= len(self._words):
             return None
-        found = self._known(at, dimension) or self._months(at, dimension)
-        if found is not None or dimension is None:
-            return found
+        value = self._known(at, dimension) or self._months(at, dimension)
+        if value is not None or dimension is None:
+            return value
         is_of_another = not is_named and (self._known(at, None) or self._months(at, None))
         return None if is_of_another else self._said(at, dimension)
 
@@ -226,7 +217,7 @@ class ValueReader:
 
     def _months(self, at: int, dimension: str | None) -> _SpokenValue | None:
         """Return the values of the months that are named, of a single dimension."""
-        found: list[_SpokenValue] = []
+        candidates: list[_SpokenValue] = []
         for name, values in self._vocabulary.values.items():
             if dimension not in {None, name}:
                 continue
@@ -237,9 +228,11 @@ class ValueReader:
             if self._vocabulary.is_open(name) and self._vocabulary.is_date(name):
                 inside = figures.days_of(read[1])
             if inside:
-                found.append(_SpokenValue(read[0], name, tuple(inside)))
-        if found and (len(found) == 1 or self._are_one([each.dimension for each in found])):
-            return found[0]
+                candidates.append(_SpokenValue(read[0], name, tuple(inside)))
+        if candidates and (
+            len(candidates) == 1 or self._are_one([each.dimension for each in candidates])
+        ):
+            return candidates[0]
         return None
 
     def _said(self, at: int, dimension: str) -> _SpokenValue | None:

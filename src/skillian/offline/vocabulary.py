@@ -1,4 +1,4 @@
-"""The words of a question: how they are compared, what they can name, and which have no meaning."""
+"""The words of a question: basic forms, what they name, and the words not understood."""
 
 from __future__ import annotations
 
@@ -55,9 +55,9 @@ def plain(text: str) -> str:
 
 
 def _word(match: re.Match[str]) -> Word:
-    said = match[0]
-    is_quoted = said[0] in _QUOTES
-    text = said.strip(_QUOTES) if is_quoted else said
+    quoted = match[0]
+    is_quoted = quoted[0] in _QUOTES
+    text = quoted.strip(_QUOTES) if is_quoted else quoted
     bare = re.sub(r"['\u2019](?:s|re|ve|d|ll|m)?$", "", text)
     if re.search(r"n['\u2019]t$", text):
         bare = "not"
@@ -117,39 +117,39 @@ class Vocabulary:
 
     def measure_phrases(self) -> dict[str, str]:
         """Return the name of the measure for every phrase; names precede synonyms."""
-        said = [
+        pairs = [
             (phrase, name)
             for words in self.sources.values()
             for name, synonyms in words.measures.items()
             for phrase in (name, *synonyms)
         ]
-        return _most_shared(said) | {name: name for _, name in said}
+        return _most_shared(pairs) | {name: name for _, name in pairs}
 
     def dimension_phrases(self) -> dict[str, str]:
         """Return the name of the dimension for every phrase; names precede synonyms."""
-        said = [
+        pairs = [
             (phrase, name)
             for words in self.sources.values()
             for name, dimension in words.dimensions.items()
             for phrase in (name, *dimension.synonyms)
         ]
-        return _most_shared(said) | {name: name for _, name in said}
+        return _most_shared(pairs) | {name: name for _, name in pairs}
 
     @cached_property
     def values(self) -> Mapping[str, Mapping[str, str]]:
         """The values of each dimension as in the data, by their lower case."""
-        found: dict[str, dict[str, str]] = {}
+        values: dict[str, dict[str, str]] = {}
         for words in self.sources.values():
             for name, dimension in words.dimensions.items():
-                known = found.setdefault(name, {})
+                known = values.setdefault(name, {})
                 for value in dimension.values:
                     known.setdefault(value.lower(), value)
-        return found
+        return values
 
     def dimensions_with(self, value: str) -> tuple[str, ...]:
         """Return the dimensions that have this value in some source."""
-        said = value.lower()
-        return tuple(name for name, values in self.values.items() if said in values)
+        text = value.lower()
+        return tuple(name for name, values in self.values.items() if text in values)
 
     def is_open(self, dimension: str) -> bool:
         """Whether the dimension has unknown values."""
@@ -160,18 +160,18 @@ class Vocabulary:
         return any(words.is_date for words in self._each(dimension))
 
     def _each(self, dimension: str) -> list[DimensionWords]:
-        found = (words.dimensions.get(dimension) for words in self.sources.values())
-        return [each for each in found if each is not None]
+        dimensions = (words.dimensions.get(dimension) for words in self.sources.values())
+        return [each for each in dimensions if each is not None]
 
 
-def _most_shared(said: list[tuple[str, str]]) -> dict[str, str]:
+def _most_shared(pairs: list[tuple[str, str]]) -> dict[str, str]:
     """Return the name that most sources give each phrase; the first of several."""
-    counts = Counter(said)
-    found: dict[str, str] = {}
+    counts = Counter(pairs)
+    names: dict[str, str] = {}
     for phrase, name in counts:
-        if phrase not in found or counts[phrase, name] > counts[phrase, found[phrase]]:
-            found[phrase] = name
-    return found
+        if phrase not in names or counts[phrase, name] > counts[phrase, names[phrase]]:
+            names[phrase] = name
+    return names
 
 
 NameKind = Literal["source", "measure", "dimension"]
@@ -216,21 +216,21 @@ class Phrases:
     def _add(self, kind: NameKind, phrase: str, name: str) -> None:
         self._meanings.setdefault(plain(phrase), {}).setdefault(kind, name)
 
-    def _find(self, said: str, part: Sequence[Word]) -> Mapping[NameKind, str] | None:
-        if said in self._meanings:
-            return self._meanings[said]
+    def _find(self, text: str, part: Sequence[Word]) -> Mapping[NameKind, str] | None:
+        if text in self._meanings:
+            return self._meanings[text]
         if any(_is_everyday(word.plain) for word in (part[0], part[-1])):
             return None
-        faults = 2 if len(said) >= _TWO_FAULTS_FROM else 1 if len(said) >= _ONE_FAULT_FROM else 0
-        if not faults or not said.replace(" ", "").isalpha():
+        faults = 2 if len(text) >= _TWO_FAULTS_FROM else 1 if len(text) >= _ONE_FAULT_FROM else 0
+        if not faults or not text.replace(" ", "").isalpha():
             return None  # numbers and signs are never guessed
-        near = [phrase for phrase in self._meanings if _is_misspelt(said, phrase, faults)]
+        near = [phrase for phrase in self._meanings if _is_misspelt(text, phrase, faults)]
         return self._meanings[near[0]] if len(near) == 1 else None
 
 
-def _is_misspelt(said: str, phrase: str, faults: int) -> bool:
-    is_alike = said[0] == phrase[0] and said.count(" ") == phrase.count(" ")
-    return is_alike and OSA.distance(said, phrase, score_cutoff=faults) <= faults
+def _is_misspelt(text: str, phrase: str, faults: int) -> bool:
+    is_alike = text[0] == phrase[0] and text.count(" ") == phrase.count(" ")
+    return is_alike and OSA.distance(text, phrase, score_cutoff=faults) <= faults
 
 
 def _is_everyday(word: str) -> bool:
@@ -297,9 +297,6 @@ def _start_of_core(words: Sequence[Word], roles: Sequence[WordRole]) -> int:
     return (plainly or asking or [0])[-1]
 
 
-_NAMES = {"source", "measure", "dimension", "value"}
-
-
 def find_cues(
     question: str, words: Sequence[Word], roles: list[WordRole]
 ) -> dict[Cue, tuple[int, int]]:
@@ -318,7 +315,7 @@ def find_cues(
                 for at, word in enumerate(words)
                 if word.start < match.end() and match.start() < word.end
             ]
-            unnamed = [at for at in within if roles[at] not in _NAMES]
+            unnamed = [at for at in within if roles[at] not in _NAMING]
             if not unnamed and cue != "rows":
                 continue
             cues[cue] = match.span()

@@ -17,7 +17,7 @@ from skillian.storage.schema import comparisons, sessions, turns
 
 _ID = re.compile(r"[0-9a-f]{32}")
 MAX_SESSIONS = 100_000
-"""How many sessions an owner may have."""
+"""The maximum number of sessions of an owner."""
 MAX_TITLE = 80
 _PROBE = "a probe"  # not a cache key
 _PURGED_AT_ONCE = 100  # so that others can write in between
@@ -74,7 +74,7 @@ class Sessions:
         return [record_of(row) for row in rows]
 
     async def count(self, owner: str) -> int:
-        """How many sessions the owner has."""
+        """The number of the owner's sessions."""
         counted = select(func.count()).select_from(sessions).where(sessions.c.owner == owner)
         return int((await self._rows(counted))[0][0])
 
@@ -104,8 +104,8 @@ class Sessions:
         """Delete a session with its messages; a running turn is lost. Raises as `get` does."""
 
         def work(connection: Connection) -> int:
-            gone = connection.execute(delete(sessions).where(*_owned(owner, session_id)))
-            return gone.rowcount
+            result = connection.execute(delete(sessions).where(*_owned(owner, session_id)))
+            return result.rowcount
 
         if not await self._database.write(work):
             raise SessionNotFound
@@ -115,12 +115,12 @@ class Sessions:
 
         A session with a running turn is kept.
         """
-        total, gone = 0, _PURGED_AT_ONCE
-        while gone == _PURGED_AT_ONCE:
-            gone = await self._database.write(
+        total, count = 0, _PURGED_AT_ONCE
+        while count == _PURGED_AT_ONCE:
+            count = await self._database.write(
                 lambda connection: self._purge_some(connection, older_than)
             )
-            total += gone
+            total += count
         return total
 
     async def running_turns(self, owner: str, limit: int) -> Sequence[tuple[SessionRecord, int]]:
@@ -145,9 +145,9 @@ class Sessions:
 
         def work(connection: Connection) -> None:
             # Committed, because a full disk shows only then.
-            gone = {"key": _PROBE, "body": "", "expires": ""}
+            probe = {"key": _PROBE, "body": "", "expires": ""}
             connection.execute(delete(comparisons).where(comparisons.c.key == _PROBE))
-            connection.execute(insert(comparisons), gone)
+            connection.execute(insert(comparisons), probe)
 
         await self._database.write(work, lasting=False)
 

@@ -1,4 +1,4 @@
-"""The rows of turns. The row of a session's last turn holds the session's whole state."""
+"""The rows of turns and their values. The row of the last turn holds the session's whole state."""
 
 from __future__ import annotations
 

@@ -193,7 +193,7 @@ async def test_a_refused_body_without_an_end_is_left(monkeypatch: pytest.MonkeyP
 
 def test_slots_are_given_back() -> None:
     slots = Slots(1)
-    with slots.taken(), pytest.raises(ProblemError, match="in progress"):
+    with slots.taken(), pytest.raises(ProblemError, match="is busy"):
         slots.check()
     with pytest.raises(KeyError), slots.taken():
         raise KeyError

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from skillian.chat.agent import MAX_ROUNDS, Agent
+from skillian.chat.agent import MAX_ROUNDS, Agent, Conversation
 from skillian.chat.opening import open_agent
 from skillian.data.declare.sources import SourceRegistry
 from skillian.data.services import DataServices
 from skillian.demo.ledger import write_demo
 from skillian.skills.loader import BUNDLED, load_skill
 from skillian.skills.registry import SkillRegistry
-from tinyagent import ScriptedModel, scripted_call
+from tinyagent import ScriptedModel, ToolCall, scripted_call
 from tinyagent.core import ModelServerError
 
 QUESTION = "Compare amounts between fi_reporting and bpc_reporting for company 1001"
@@ -39,9 +39,9 @@ async def test_every_number_of_the_planners_answer_is_in_the_tools_result(source
     assert [call.tool for call in response.tool_calls_made] == ["compare_sources"]
     result = response.tool_calls_made[0].result
     known = set(re.findall(r"\d+(?:\.\d+)?", result))
-    said = re.findall(r"\d+(?:\.\d+)?", response.content)
-    assert said
-    assert [number for number in said if number not in known] == []
+    words = re.findall(r"\d+(?:\.\d+)?", response.content)
+    assert words
+    assert [number for number in words if number not in known] == []
 
 
 async def test_the_planted_faults_are_found(sources: Path) -> None:
@@ -85,8 +85,8 @@ async def test_a_conversation_goes_on(skills: SkillRegistry) -> None:
     agent = Agent(model, skills)
     _, conversation = await agent.process("First?")
     _, conversation = await agent.process("Second?", conversation)
-    said = [message.content for message in conversation.messages if message.role != "system"]
-    assert said == ["First?", "One.", "Second?", "Two."]
+    contents = [message.content for message in conversation.messages if message.role != "system"]
+    assert contents == ["First?", "One.", "Second?", "Two."]
 
 
 async def test_at_the_last_round_the_turn_is_not_finished_and_says_what_was_found(
@@ -112,3 +112,19 @@ async def test_a_failing_model_is_an_unfinished_answer(skills: SkillRegistry) ->
     response, _ = await Agent(model, skills).process("Hello")
     assert not response.finished
     assert "the server is down" in response.content
+
+
+def test_a_conversation_survives_json() -> None:
+    conversation = Conversation()
+    conversation.add_user("Compare")
+    conversation.add_assistant("", [ToolCall("1", "compare_sources", {"source_a": "a"})])
+    conversation.add_tool_result('{"summary": {}}', "1")
+    conversation.add_assistant("Done.")
+    again = Conversation.from_list(json.loads(json.dumps(conversation.to_list())))
+    assert again.messages == conversation.messages
+    assert [message.role for message in again.messages] == [
+        "user",
+        "assistant",
+        "tool",
+        "assistant",
+    ]

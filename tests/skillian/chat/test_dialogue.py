@@ -11,10 +11,11 @@ import pytest
 
 from skillian.chat.agent import Agent, AgentResponse, Conversation
 from skillian.chat.answer_check import check_answer
-from skillian.chat.opening import load_skills, open_agent, read_vocabulary
+from skillian.chat.opening import open_agent, read_vocabulary
 from skillian.data.declare.sources import SourceRegistry
 from skillian.data.services import DataServices
 from skillian.demo.ledger import write_demo
+from skillian.skills.discovery import load_registry
 from tinyagent import ScriptedModel, scripted_call
 from tinyagent.core import ModelRequest, RawToolCall
 
@@ -98,7 +99,7 @@ async def test_with_a_scripted_model(sources: Path) -> None:
         return made
 
     async with DataServices(SourceRegistry.load(sources)) as services:
-        skills = load_skills(services)
+        skills = load_registry(services)
         agent = Agent(ScriptedModel(answer), skills, await read_vocabulary(services))
         check(await talk(agent, QUESTIONS))
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from contextlib import AsyncExitStack
 
 import pytest
@@ -15,6 +16,7 @@ from skillian.storage import (
     SessionStore,
     TurnLost,
 )
+from skillian.storage.store import Waiting
 from skillian.storage.turn_rows import MAX_BYTES, Change
 from skillian.storage.turns import HeldTurn
 
@@ -75,9 +77,9 @@ async def test_turns_wait_for_each_other_in_one_process_in_their_order(
 
     names = [f"{side} {number}" for number in range(4) for side in ("here", "there")]
     await asyncio.gather(*(one(store if "here" in name else other, name) for name in names))
-    said = [message["content"] for message in await store.messages(session.id)]
-    turns = said[::3]
-    assert said == [text for name in turns for text in (name, name, f"end of {name}")]
+    contents = [message["content"] for message in await store.messages(session.id)]
+    turns = contents[::3]
+    assert contents == [text for name in turns for text in (name, name, f"end of {name}")]
     assert [name for name in turns if "here" in name] == [name for name in names if "here" in name]
     assert [name for name in turns if "there" in name] == [n for n in names if "there" in n]
 
@@ -202,3 +204,43 @@ async def test_an_export_holds_the_messages_and_not_the_owner(store: SessionStor
     assert exported["session"]["title"] == "Books"
     assert exported["messages"] == [ASKED, ANSWERED]
     assert "digest" not in str(exported)
+
+
+async def test_first_come_first_served_and_nothing_is_left() -> None:
+    waiting = Waiting()
+    order: list[int] = []
+
+    async def one(number: int) -> None:
+        async with waiting.in_line("a", 10):
+            order.append(number)
+            await asyncio.sleep(0)
+
+    await asyncio.gather(*(one(number) for number in range(10)))
+    assert order == list(range(10))
+    gc.collect()
+    assert len(waiting._locks) == 0
+
+
+async def test_waiting_too_long_raises_and_others_go_on() -> None:
+    waiting = Waiting()
+    async with waiting.in_line("a", 10):
+        with pytest.raises(SessionBusy):
+            async with waiting.in_line("a", 0.01):
+                pytest.fail("two at once")
+        async with waiting.in_line("b", 0.01):
+            pass
+    async with waiting.in_line("a", 0.01):
+        pass
+
+
+async def test_an_alarm_is_set_once_for_all_its_holders() -> None:
+    waiting = Waiting()
+    alarm = waiting.alarm("a")
+    assert waiting.alarm("a") is alarm
+    waiting.notify("b")
+    assert not alarm.is_set()
+    waiting.notify("a")
+    assert alarm.is_set()
+    assert not waiting.alarm("a").is_set()
+    gc.collect()
+    assert len(waiting._alarms) == 0

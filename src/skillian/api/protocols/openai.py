@@ -252,8 +252,8 @@ def failure_of(turn: StatelessTurn, event: Draft) -> ErrorDetail | None:
 class SentText:
     """The part of a turn's text that is sent; a stream cannot take back what it has sent.
 
-    Text before tool calls is sent as it comes. Text that begins as a call does, as some models
-    write their calls, is held back until it proves to be the answer.
+    Text before tool calls is sent as it arrives. Text that starts like a call, because some models
+    write calls as text, is held back until it proves to be the answer.
 
     Attributes:
         text: All that is sent.

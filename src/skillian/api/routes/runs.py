@@ -65,7 +65,7 @@ async def list_runs(
     offset: Offset = 0,
     limit: Annotated[int, Query(ge=1, le=MAX_LIMIT)] = 50,
 ) -> dict[str, Any]:
-    """List the comparisons and turns that are not over, or ended within the last hour."""
+    """List the comparisons and turns in progress, and those that ended within the last hour."""
     runs = await service.runs.list(owner, offset, limit)
     return {"runs": runs, "offset": offset, "limit": limit}
 

@@ -7,11 +7,18 @@ from typing import Self, TypeVar
 from urllib.parse import parse_qsl, unquote, urlsplit
 from zoneinfo import ZoneInfo
 
-from skillian.connectors.base import ArrowBatch, ArrowTable, ColumnType, Table, tables_of
+from skillian.connectors.base import (
+    ArrowBatch,
+    ArrowTable,
+    ColumnType,
+    Declaration,
+    Table,
+    tables_of,
+)
 from skillian.connectors.clickhouse.errors import ClickHouseError, explained
 from skillian.connectors.clickhouse.process import ClickHouseProcess, ClickHouseStatement
 from skillian.connectors.clickhouse.statement import bound, checked
-from skillian.connectors.clickhouse.types import column_type
+from skillian.connectors.clickhouse.types import column_type, is_nullable
 from skillian.connectors.limits import (
     STREAM_TIMEOUT_SECONDS,
     TIMEOUT_SECONDS,
@@ -106,8 +113,19 @@ class ClickHouseConnector:
     async def catalog(self) -> tuple[Table, ...]:
         """Return all tables and views; those of the default database first."""
         rows = (await self.run(_CATALOG, {})).to_pylist()
+        # A key of ClickHouse orders rows and may repeat: it is not declared as a key here.
         return tables_of(
-            (row["database"], row["table"], row["name"], column_type(row["type"])) for row in rows
+            "clickhouse",
+            (
+                (
+                    row["database"],
+                    row["table"],
+                    row["name"],
+                    column_type(row["type"]),
+                    Declaration(nullable=is_nullable(row["type"])),
+                )
+                for row in rows
+            ),
         )
 
     async def describe(self, statement: str) -> Mapping[str, ColumnType]:

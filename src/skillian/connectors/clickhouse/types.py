@@ -62,6 +62,11 @@ def column_type(written: str) -> ColumnType:
     return ColumnType("timestamptz" if "'" in arguments else kind, written)
 
 
+def is_nullable(written: str) -> bool:
+    """Whether a column of this type may hold NULL."""
+    return written.removeprefix("LowCardinality(").startswith("Nullable(")
+
+
 def needs_conversion(kind: ColumnType) -> bool:
     """Whether the values of a column have to be converted by the statement that reads them."""
     return kind.kind == "other" or _CONVERTED.match(kind.sql) is not None

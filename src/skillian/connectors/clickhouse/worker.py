@@ -28,6 +28,7 @@ LENGTH = struct.Struct(">I")
 
 _KILL_INTERVAL_SECONDS = 0.05
 _READ_ONLY = "SET readonly = 1"
+_ERRORS = (chdb.ChdbError, RuntimeError)
 
 
 def main() -> None:
@@ -55,7 +56,7 @@ def _serve(channel: socket.socket, folder: str, settings: dict[str, Any]) -> Non
             finally:
                 ended.set()
                 session.close()
-        except Exception as error:  # noqa: BLE001 - the other process raises it
+        except _ERRORS as error:
             _send(channel, ERROR, str(error).encode())
     ended.set()
 
@@ -75,7 +76,7 @@ def _answer(channel: socket.socket, session: Any, request: dict[str, Any]) -> No
             except OSError:
                 stream.cancel()
                 raise
-    except RuntimeError as error:
+    except _ERRORS as error:
         _send(channel, ERROR, str(error).encode())
     else:
         _send(channel, END, b"")

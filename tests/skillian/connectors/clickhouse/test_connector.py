@@ -115,6 +115,9 @@ async def test_the_catalogue_has_tables_and_views_with_their_types(connector: An
         "list": ("other", 0),
         "wide": ("decimal", 2),
     }
+    nullable = [name for name, each in tables[0].declared.items() if each.nullable]
+    assert nullable == ["select", "code", "small", "ratio"]
+    assert tables[0].primary_key == ()
 
 
 async def test_values_are_exact_and_typed(connector: Any) -> None:

@@ -148,7 +148,7 @@ async def test_errors_name_the_connection_and_never_the_path(
     with pytest.raises(QueryError) as absent:
         await gone.run("SELECT 1", {})
     broken = tmp_path / "broken.duckdb"
-    broken.write_text("this is no database, whatever its name says " * 100)
+    broken.write_text("this is not a database, whatever its name says " * 100)
     with pytest.raises(QueryError) as damaged:
         await DuckDBConnector(broken, "books").run("SELECT 1", {})
     for error in (refused, absent, damaged):

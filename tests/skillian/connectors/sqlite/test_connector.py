@@ -50,7 +50,7 @@ def content(path: Path) -> bytes:
 
 
 def damage(path: Path) -> None:
-    path.write_text("this is no database, whatever its name says " * 1000)
+    path.write_text("this is not a database, whatever its name says " * 1000)
 
 
 async def rows(connector: SQLiteConnector, statement: str, **values: object) -> list[Any]:

@@ -11,8 +11,8 @@ import json
 
 from tinyagent.testing.strict.anthropic.models import ClaudeRules, claude
 from tinyagent.testing.strict.session import (
-    Exchange,
     Json,
+    ProviderExchange,
     Refused,
     as_dict,
     as_dicts,
@@ -68,7 +68,7 @@ def with_role(message: Json, block: Json) -> Json:
     return block if _is_thought(block) else {"role": message.get("role"), **block}
 
 
-def check_blocks(exchange: Exchange) -> None:
+def check_blocks(exchange: ProviderExchange) -> None:
     """Check that thoughts are unchanged, in their position, after the same conversation."""
     model = claude(exchange.model)
     issued = {thought_key(block): turn for turn in exchange.session.turns for block in turn.opaque}
@@ -106,7 +106,7 @@ def _modified(place: str) -> Refused:
 
 
 def _check_bound(
-    exchange: Exchange, block: Json, place: str, context: tuple[list[Json], list[Json]]
+    exchange: ProviderExchange, block: Json, place: str, context: tuple[list[Json], list[Json]]
 ) -> None:
     """The prefix check of preserved thinking."""
     before, thoughts = context
@@ -127,7 +127,7 @@ def _check_bound(
     exchange.lose(f"{place}: dropped, it is bound to a different conversation")
 
 
-def _check_latest(exchange: Exchange) -> str:
+def _check_latest(exchange: ProviderExchange) -> str:
     """Check the last assistant message if its calls are being answered; return its path."""
     messages = as_dicts(exchange.body["messages"])
     index = max((i for i, m in enumerate(messages) if m.get("role") == "assistant"), default=-1)
