@@ -44,9 +44,9 @@ class PageSocket:
     async def connect(self, url: str, query: Mapping[str, Any]) -> None:
         """Connect; `query` is what the document says to send."""
         ids = {"document_id": str(uuid.uuid4()), "tab_id": str(uuid.uuid4())}
-        said = {key: json.dumps(value).strip('"') for key, value in {**query, **ids}.items()}
+        text = {key: json.dumps(value).strip('"') for key, value in {**query, **ids}.items()}
         await self._socket.connect(
-            f"{url}?{urlencode(said)}",
+            f"{url}?{urlencode(text)}",
             socketio_path="/ui/_nicegui_ws/socket.io",
             transports=["websocket"],
             headers={"Origin": url},

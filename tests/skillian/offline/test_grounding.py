@@ -153,7 +153,7 @@ def test_what_says_something_that_is_not_understood_is_kept(
 
 
 @pytest.mark.parametrize(
-    ("said", "filters"),
+    ("text", "filters"),
     [
         ("from 2024001 to 2024002", {"period": {"between": ["2024001", "2024002"]}}),
         ("between 2024001 and 2024002", {"period": {"between": ["2024001", "2024002"]}}),
@@ -170,8 +170,8 @@ def test_what_says_something_that_is_not_understood_is_kept(
         ("for the first quarter", {"period": {"between": ["2024001", "2024002"]}}),
     ],
 )
-def test_conditions(said: str, filters: dict[str, object]) -> None:
-    found = ground(f"amount of fi_reporting {said}", VOCABULARY)
+def test_conditions(text: str, filters: dict[str, object]) -> None:
+    found = ground(f"amount of fi_reporting {text}", VOCABULARY)
     assert (found.filters, found.unread) == (filters, [])
 
 
@@ -188,7 +188,7 @@ def test_a_cue_that_is_a_name_of_the_catalogue_is_a_name() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "condition"),
+    ("text", "condition"),
     [
         ("in February 2024", {"between": ["2024-02-01", "2024-02-29"]}),
         ("since February 2024", {"gte": "2024-02-01"}),
@@ -197,7 +197,7 @@ def test_a_cue_that_is_a_name_of_the_catalogue_is_a_name() -> None:
         ("on day 2024-02-05", "2024-02-05"),
     ],
 )
-def test_months_of_a_dimension_of_many_dates(said: str, condition: object) -> None:
+def test_months_of_a_dimension_of_many_dates(text: str, condition: object) -> None:
     words = SourceWords({"amount": ()}, {"day": DimensionWords(is_open=True, is_date=True)})
-    found = ground(f"amount of ledger {said}", Vocabulary({"ledger": words}))
+    found = ground(f"amount of ledger {text}", Vocabulary({"ledger": words}))
     assert (found.filters, found.unread) == ({"day": condition}, [])

@@ -9,7 +9,7 @@ from skillian.offline.wording import word_plainly, word_result
 
 
 @pytest.mark.parametrize(
-    ("result", "said"),
+    ("result", "text"),
     [
         ({"answer": "It is so.", "more": 1}, "It is so."),
         ({"a": 1, "b": None, "c": True, "d": "1.10"}, "a: 1\nb: none\nc: yes\nd: 1.10"),
@@ -19,8 +19,8 @@ from skillian.offline.wording import word_plainly, word_result
         ({}, "The result is empty."),
     ],
 )
-def test_any_result_is_worded(result: dict[str, Any], said: str) -> None:
-    assert word_plainly(result) == said
+def test_any_result_is_worded(result: dict[str, Any], text: str) -> None:
+    assert word_plainly(result) == text
 
 
 def test_a_long_result_ends_somewhere() -> None:

@@ -128,6 +128,6 @@ async def test_the_planner_calls_it_unless_a_source_is_named() -> None:
 
 
 async def test_the_planner_lists_possible_questions() -> None:
-    said = await answered("What is the weather?")
-    assert "I did not understand: weather." in said
-    assert "- bank holidays …" in said
+    body = await answered("What is the weather?")
+    assert "I did not understand: weather." in body
+    assert "- bank holidays …" in body

@@ -77,9 +77,9 @@ async def test_turns_wait_for_each_other_in_one_process_in_their_order(
 
     names = [f"{side} {number}" for number in range(4) for side in ("here", "there")]
     await asyncio.gather(*(one(store if "here" in name else other, name) for name in names))
-    said = [message["content"] for message in await store.messages(session.id)]
-    turns = said[::3]
-    assert said == [text for name in turns for text in (name, name, f"end of {name}")]
+    contents = [message["content"] for message in await store.messages(session.id)]
+    turns = contents[::3]
+    assert contents == [text for name in turns for text in (name, name, f"end of {name}")]
     assert [name for name in turns if "here" in name] == [name for name in names if "here" in name]
     assert [name for name in turns if "there" in name] == [n for n in names if "there" in n]
 

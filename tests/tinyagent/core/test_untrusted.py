@@ -65,7 +65,7 @@ def test_only_an_array_is_an_array() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "said"),
+    ("value", "message"),
     [
         (None, "null"),
         ({}, "an object with the keys: none"),
@@ -74,8 +74,8 @@ def test_only_an_array_is_an_array() -> None:
         ([1], "a list"),
     ],
 )
-def test_a_description_names_the_shape_and_quotes_nothing(value: object, said: str) -> None:
-    assert describe(value) == said
+def test_a_description_names_the_shape_and_quotes_nothing(value: object, message: str) -> None:
+    assert describe(value) == message
 
 
 def test_a_description_of_many_keys_stops_at_eight() -> None:
