@@ -87,7 +87,8 @@ def show_differences(console: Console, comparison: Mapping[str, Any]) -> None:
     if not differences:
         summary = comparison["summary"]
         if 0 < summary["matched"] == summary["groups"]:
-            _print_match(console, summary.get("uneven_matches", 0))
+            schema = (comparison.get("schema") or {}).get("findings", 0)
+            _print_match(console, summary.get("uneven_matches", 0), schema)
         return
     console.print(
         f"\nLargest differences (a: {comparison['source_a']}, b: {comparison['source_b']})",
@@ -110,8 +111,11 @@ def show_differences(console: Console, comparison: Mapping[str, Any]) -> None:
     _print_whole(console, table)
 
 
-def _print_match(console: Console, uneven: int) -> None:
-    """All measures match; groups may still hold other numbers of rows."""
+def _print_match(console: Console, uneven: int, schema: int) -> None:
+    """All measures match; groups may still hold other numbers of rows, or the columns differ."""
+    if schema:
+        console.print("No measure differs beyond the limits, but the columns do.", style="yellow")
+        return
     if not uneven:
         console.print("No differences beyond the limits.", style="green")
         return

@@ -19,11 +19,12 @@ _SAVED_SUFFIXES = frozenset({".yaml", ".yml"})
 
 
 class FailOn(StrEnum):
-    """The mildest class that counts as a finding, or only findings that are new."""
+    """The mildest class that counts as a finding; only new findings; or also any of the schemas."""
 
     MINOR = "minor"
     MAJOR = "major"
     NEW = "new"
+    SCHEMA = "schema"
 
 
 def _limit(text: str) -> Decimal:
@@ -52,7 +53,10 @@ _Format = Annotated[
 ]
 _FailOn = Annotated[
     FailOn | None,
-    typer.Option(help="The mildest class that is a finding; new: only those not noted as known."),
+    typer.Option(
+        help="The mildest class that is a finding; new: only those not noted as known; schema:"
+        " minor, and any difference of the schemas."
+    ),
 ]
 
 

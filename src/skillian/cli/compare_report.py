@@ -129,7 +129,8 @@ def show_table(
         if isinstance(outcome, Compared):
             show_differences(console, outcome.result.to_dict())
             explanation = outcome.explanation.sentences if outcome.explanation else ()
-            lines = (*outcome.result.interpretation, *explanation, *_standing(outcome))
+            sentences = (*outcome.result.interpretation, *outcome.schema_sentences)
+            lines = (*sentences, *explanation, *_standing(outcome))
             for sentence in lines:
                 console.print(printable(sentence), markup=False, soft_wrap=True)
         else:

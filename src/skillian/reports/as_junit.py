@@ -80,6 +80,9 @@ def _cases(outcome: Outcome) -> Iterator[tuple[str, Element | None]]:
     if count:
         message = f"{counted(count)} with matching measures but different numbers of rows"
         yield "the rows of each group", _problem("failure", "rows", message, ())
+    for each in outcome.schema_findings:
+        name = each.column_a or each.column_b or each.aspect
+        yield f"schema: {name}", _problem("failure", each.aspect, each.sentence, ())
 
 
 def _measure_problem(outcome: Compared, measure: MeasureSummary, *, minor: bool) -> Element | None:

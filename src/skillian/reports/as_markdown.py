@@ -33,7 +33,7 @@ def _comparison(outcome: Outcome) -> Iterator[str]:
     result = outcome.result
     yield f"a = {_code(comparison.a)}, b = {_code(comparison.b)}"
     yield ""
-    for sentence in result.interpretation:
+    for sentence in (*result.interpretation, *outcome.schema_sentences):
         yield f"- {_plain(sentence)}"
     if outcome.explanation is not None:
         for sentence in outcome.explanation.sentences:

@@ -56,7 +56,12 @@ async def _findings(engine: ComparisonEngine, outcome: Outcome) -> tuple[Finding
     summary = outcome.result.summary
     # Groups that differ only in their number of rows are one finding, with their number.
     rows = [Finding("rows", f"{summary.row_findings:,} groups", {})] * bool(summary.row_findings)
-    if summary.row_findings == outcome.findings:
+    schema = [
+        Finding("schema", f"{each.column_a or each.column_b or 'table'} ({each.aspect})", {})
+        for each in outcome.schema_findings
+    ]
+    rows += schema[: MAX_FINDINGS - len(rows)]
+    if summary.row_findings + len(schema) == outcome.findings:
         return tuple(rows)
     statuses: list[Status] = ["major_diff", "missing_in_a", "missing_in_b"]
     if outcome.comparison.fail_on != "major":

@@ -22,7 +22,7 @@ from tinyagent import (
 from tinyagent.core import ModelResponse, RawToolCall
 from tinyagent.models.endpoint import sessions
 from tinyagent.testing import MockServer, Reply
-from tinyagent.testing.completions import completion_sse
+from tinyagent.testing.apis import completion_sse
 
 RUNS = 200
 SILENT = Reply(b"", ending="hang")

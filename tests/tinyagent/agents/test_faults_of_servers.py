@@ -33,7 +33,7 @@ from tinyagent.core import (
 )
 from tinyagent.models import endpoint
 from tinyagent.testing import MockServer, Reply, error_reply, json_reply
-from tinyagent.testing.completions import completion_json, completion_sse
+from tinyagent.testing.apis import completion_json, completion_sse
 
 Ask = Callable[[ReactAgent[Any]], Awaitable[RunResult[Any]]]
 ANSWER = ModelResponse("It is blue.")

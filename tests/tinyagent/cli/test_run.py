@@ -18,7 +18,7 @@ import pytest
 from tinyagent import Usage
 from tinyagent.core import ModelResponse, RawToolCall
 from tinyagent.testing import MockServer, Output, StrictServer, error_reply, json_reply
-from tinyagent.testing.completions import completion_json, completion_sse
+from tinyagent.testing.apis import completion_json, completion_sse
 from tinyagent.testing.http import Reply, Request
 
 COMMAND = Path(sys.executable).with_name("tinyagent")

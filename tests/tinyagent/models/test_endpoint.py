@@ -17,7 +17,7 @@ from tinyagent.core import ModelConnectionError, ModelReplyError, ModelRequest, 
 from tinyagent.models import endpoint
 from tinyagent.models.endpoint import HttpEndpoint, sessions
 from tinyagent.testing import MockServer, Reply
-from tinyagent.testing.completions import completion_json
+from tinyagent.testing.apis import completion_json
 
 REQUEST = ModelRequest((Message("user", "hi"),))
 

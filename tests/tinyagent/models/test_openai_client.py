@@ -19,7 +19,7 @@ from tinyagent.core import (
     RequestFormat,
 )
 from tinyagent.testing import MockServer, Reply, error_reply, json_reply
-from tinyagent.testing.completions import completion_json, completion_sse
+from tinyagent.testing.apis import completion_json, completion_sse
 
 REQUEST = ModelRequest(
     (Message("user", "hi"),),

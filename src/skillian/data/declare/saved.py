@@ -13,7 +13,7 @@ from skillian.data.declare.document import YamlDocument, read_yaml, validated
 from skillian.data.declare.sources import SourceRegistry
 from skillian.errors import ConfigurationError, Fault, SourceNotFoundError, UnknownNameError
 
-FailOn = Literal["minor", "major", "new"]
+FailOn = Literal["minor", "major", "new", "schema"]
 
 _Names = Annotated[tuple[Name, ...], Field(min_length=1)]
 

@@ -135,8 +135,8 @@ async def _explained(services: DataServices, align_on: list[str]) -> list[Any]:
 
 
 def _without_sql(content: Any) -> Any:
-    """Leave out how it was asked, which is the database's own."""
-    own = {"sql", "parameters", "snapshot", "cache_key", "queries"}
+    """Leave out how it was asked, and the types, which are the database's own."""
+    own = {"sql", "parameters", "snapshot", "cache_key", "queries", "schema"}
     if isinstance(content, Mapping):
         return {name: _without_sql(value) for name, value in content.items() if name not in own}
     if isinstance(content, Sequence) and not isinstance(content, str):
