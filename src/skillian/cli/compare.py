@@ -189,14 +189,18 @@ def compare(  # noqa: PLR0913 - the options of a command are its arguments
     elif fail_on is FailOn.NEW:
         raise typer.BadParameter("only a saved comparison (.yaml) has a history to compare with")
     elif not measure:
-        stated = {"--by": by, "--fail-on": fail_on, "--match-absolute": match_absolute}
+        if fail_on not in (None, FailOn.SCHEMA):
+            raise typer.BadParameter("--fail-on of whole rows is `schema`; any row is a finding")
+        stated = {"--by": by, "--match-absolute": match_absolute}
         stated |= {"--match-percent": match_percent, "--minor-absolute": minor_absolute}
         stated |= {"--minor-percent": minor_percent}
         _check_unused(
             [name for name, value in stated.items() if value not in (None, [])],
             "needs --measure; without it whole rows are compared, by --key",
         )
-        load = partial(load_rows, (source_a, source_b), of_rows, _filters(where or ()), sources)
+        load = partial(
+            load_rows, (source_a, source_b), of_rows, _filters(where or ()), sources, fail_on
+        )
     else:
         _check_unused(of_rows.stated(), "compares whole rows, without --measure")
         options = {

@@ -115,6 +115,7 @@ async def load_rows(
     options: RowOptions,
     filters: Mapping[str, Any],
     sources: Path | None,
+    fail_on: str | None = None,
 ) -> Saved:
     """Read the tables that the command line names.
 
@@ -123,6 +124,7 @@ async def load_rows(
         options: What to compare, and how.
         filters: Which rows to compare.
         sources: The `sources.yaml`; None to use the configured one, if it exists.
+        fail_on: `schema` if any difference of the schemas is a finding.
 
     Raises:
         ToolError: A name or an option is wrong, or a table cannot be read.
@@ -143,6 +145,8 @@ async def load_rows(
     _check_names(names, declared, path)
     registry, (a, b) = await bare_tables(names, declared)
     saved = {"name": f"{a} and {b}", "a": a, "b": b, "filters": filters, **options.to_saved()}
+    if fail_on is not None:
+        saved["fail_on"] = fail_on
     saved["map"] = options.mapping()
     try:
         return Saved(registry, (SavedComparison.model_validate(saved),))

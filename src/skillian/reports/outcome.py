@@ -107,6 +107,8 @@ class RowsCompared:
         rows = self.result.rows
         if self.comparison.filters and not rows.rows_a and not rows.rows_b:
             return "failed"
+        if self.comparison.fail_on == "schema" and self.result.schema.differences:
+            return "findings"
         return "equal" if self.result.equal else "findings"
 
     @property

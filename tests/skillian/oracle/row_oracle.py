@@ -105,9 +105,7 @@ def multiset(a: Table, b: Table, rules: Mapping[str, Rule]) -> tuple[int, int]:
     names = [column.name for column in a.columns]
     counters = [
         Counter(
-            tuple(
-                canonical(value, rules[name]) for name, value in zip(names, row, strict=True)
-            )
+            tuple(canonical(value, rules[name]) for name, value in zip(names, row, strict=True))
             for row in table.rows
         )
         for table in (a, b)
@@ -135,20 +133,25 @@ def same(a: Any, b: Any, rule: Rule) -> bool:
 
 def canonical(value: Any, rule: Rule) -> Any:
     """Return a value that is equal for equal cells."""
-    if isinstance(value, bool | int | Decimal):
-        return Decimal(value)
-    if isinstance(value, float):
-        return "nan" if value != value else Decimal(repr(value))  # noqa: PLR0124 - NaN
-    if isinstance(value, datetime):
-        moment = value if value.tzinfo else value.replace(tzinfo=UTC)
-        return moment.astimezone(UTC).replace(tzinfo=None)
-    if isinstance(value, date):
-        return datetime(value.year, value.month, value.day)  # noqa: DTZ001 - a day
-    if isinstance(value, UUID):
-        return str(value)
-    if isinstance(value, dict | list):
-        return json.dumps(_json(value), sort_keys=True)
-    return _text(value, rule) if isinstance(value, str) else value
+    if isinstance(value, str):
+        return _text(value, rule)
+    for kinds, convert in _CONVERT.items():
+        if isinstance(value, kinds):
+            return convert(value)
+    return value
+
+
+def _float(value: float) -> Any:
+    return "nan" if value != value else Decimal(repr(value))  # noqa: PLR0124 - NaN
+
+
+def _moment(value: datetime) -> datetime:
+    moment = value if value.tzinfo else value.replace(tzinfo=UTC)
+    return moment.astimezone(UTC).replace(tzinfo=None)
+
+
+def _day(value: date) -> datetime:
+    return datetime(value.year, value.month, value.day)  # noqa: DTZ001 - a day
 
 
 def _json(value: Any) -> Any:
@@ -159,6 +162,16 @@ def _json(value: Any) -> Any:
     if isinstance(value, int | float) and not isinstance(value, bool):
         return {"number": str(Decimal(repr(value)).normalize())}
     return value
+
+
+_CONVERT: dict[Any, Any] = {
+    (bool, int, Decimal): Decimal,
+    float: _float,
+    datetime: _moment,
+    date: _day,
+    UUID: str,
+    (dict, list): lambda value: json.dumps(_json(value), sort_keys=True),
+}
 
 
 def _text(text: str, rule: Rule) -> str | None:

@@ -259,9 +259,8 @@ class TableResult:
 
     @property
     def equal(self) -> bool:
-        """Whether both tables have the same columns and rows, and all were compared."""
-        missing = self.schema.only_in_a or self.schema.only_in_b
-        return self.rows.are_equal and not missing and not self.not_compared
+        """Whether both tables have the same rows, all compared, and schemas without findings."""
+        return self.rows.are_equal and not self.schema.findings and not self.not_compared
 
     def to_dict(self) -> dict[str, object]:
         """Return the result for JSON."""
