@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import signal
 from collections.abc import Mapping
@@ -16,6 +15,8 @@ from tinyagent.core.errors import ConfigurationError
 from tinyagent.core.untrusted import as_object
 
 if TYPE_CHECKING:
+    import asyncio
+
     from tinyagent.agents.base import LoopAgent
     from tinyagent.durable.queues import QueueOptions
 
@@ -81,6 +82,8 @@ async def _work(
 
 def stop_on_signals() -> asyncio.Event:
     """An event of the running loop that the first SIGTERM or SIGINT sets; a second one kills."""
+    import asyncio
+
     loop = asyncio.get_running_loop()
     stop = asyncio.Event()
 
