@@ -31,6 +31,12 @@ _CODES = (
     "TIMESTAMP_NTZ", "OBJECT", "ARRAY", "BINARY", "TIME", "BOOLEAN",
 )  # fmt: skip
 
+_SESSION = {
+    "TIMEZONE": "UTC",
+    "BINARY_OUTPUT_FORMAT": "HEX",
+    "STATEMENT_TIMEOUT_IN_SECONDS": 3600,
+}
+
 
 class SnowflakeConnector(DBAPIConnector):
     """A `Connector` to one database of Snowflake."""
@@ -40,12 +46,6 @@ class SnowflakeConnector(DBAPIConnector):
     options = frozenset({"warehouse", "role", "authenticator"})
     driver = "snowflake.connector"
     paramstyle = "qmark"
-    settings = (
-        (
-            "ALTER SESSION SET TIMEZONE = 'UTC', BINARY_OUTPUT_FORMAT = 'HEX',"
-            " STATEMENT_TIMEOUT_IN_SECONDS = 3600"
-        ),
-    )
     catalogue = """
 SELECT c.table_schema, c.table_name, c.column_name, c.data_type, c.numeric_scale, c.is_nullable
 FROM information_schema.columns AS c
@@ -73,6 +73,7 @@ ORDER BY CASE WHEN c.table_schema = CURRENT_SCHEMA() THEN 0 ELSE 1 END, c.table_
             "database": decoded(database),
             "paramstyle": "qmark",
             "login_timeout": 30,
+            "session_parameters": _SESSION,
         }
         if parts.password:
             login["password"] = decoded(parts.password)
