@@ -29,8 +29,10 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Cores are shared: how long one example takes says nothing. What has to land is tried with the
 # same examples each time; whoever works on it tries others with every run.
-hypothesis.settings.register_profile("shared-cores", deadline=None, derandomize="CI" in os.environ)
-hypothesis.settings.load_profile("shared-cores")
+ALL = hypothesis.settings(deadline=None, derandomize="CI" in os.environ)
+hypothesis.settings.register_profile("all", ALL)
+hypothesis.settings.register_profile("sample", ALL, max_examples=25)
+hypothesis.settings.load_profile("all")
 
 
 @pytest.hookimpl(tryfirst=True)  # before tests are selected by their marks
@@ -40,6 +42,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for name in ONE_WORKER:
             if item.get_closest_marker(name):
                 item.add_marker(pytest.mark.xdist_group(name))
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Where the campaign is left out, properties are tried with fewer examples too."""
+    if "not campaign" in config.getoption("markexpr"):
+        hypothesis.settings.load_profile("sample")
 
 
 def pytest_collection_finish() -> None:

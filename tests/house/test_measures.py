@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import NamedTuple
 
@@ -85,14 +85,14 @@ def test_no_function_is_longer_than_60_lines() -> None:
 
 
 def test_nothing_is_left_unfinished() -> None:
-    found = {
+    lines = {
         f"{_short(path)}:{number}": line.strip()
         for path in FILES + TESTS
         if path != Path(__file__)
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
         if UNFINISHED.search(line)
     }
-    assert found == {}
+    assert lines == {}
 
 
 def _is_blind(handler: ast.ExceptHandler) -> bool:
@@ -112,3 +112,14 @@ def test_failures_of_any_kind_are_caught_in_the_named_places_only() -> None:
         if isinstance(node, ast.ExceptHandler) and _is_blind(node)
     )
     assert blind == dict.fromkeys(BLIND, 1)
+
+
+@pytest.mark.parametrize("package", ["tinyagent", "skillian"])
+def test_each_class_has_its_own_name(package: str) -> None:
+    places: defaultdict[str, list[str]] = defaultdict(list)
+    for path in FILES:
+        if path.is_relative_to(ROOT / "src" / package):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.ClassDef):
+                    places[node.name].append(f"{_short(path)}:{node.lineno}")
+    assert {name: where for name, where in places.items() if len(where) > 1} == {}

@@ -22,6 +22,7 @@ WORDS = {
     r"stands? in(?! the way)": "replaces, is in",
     r"(round )?in circles": "again and again",
     r"at home": "in the database",
+    r"(?<!there.)is no(?! longer)": "is not a",
 }
 # Prompts that recorded runs of models were made with.
 PROMPTS = ("[Send the code again, mended.]", "send the block again, mended.")

@@ -183,7 +183,7 @@ def _given(arguments: list[str]) -> Iterator[str]:
     for name in arguments:
         provider, colon, _ = name.partition(":")
         if not colon or provider.removesuffix("-responses") not in PROVIDERS:
-            raise ConfigurationError(f"{name!r} is no provider:model")
+            raise ConfigurationError(f"{name!r} is not of the form provider:model")
         yield name
 
 

@@ -38,7 +38,7 @@ def descendants(pid: int) -> set[int]:
 
 
 def is_running(pid: int) -> bool:
-    """Whether it lives and is no zombie."""
+    """Whether it lives and is not a zombie."""
     return pid in _parents()
 
 

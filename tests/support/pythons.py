@@ -82,7 +82,7 @@ def from_debian(version: str) -> Path:
     interpreter is made to use it.
 
     Raises:
-        Unavailable: this is no such system, or the branch has no such Python.
+        Unavailable: this is not such a system, or the branch has no such Python.
     """
     home = CACHE / f"debian-{version}"
     python = home / "usr" / "bin" / f"python{version}"

@@ -154,7 +154,7 @@ PERIODIC = {
 ORDINALS = {"first": 0, "second": 1, "third": 2, "fourth": 3, "fifth": 4}
 ALL = {"all", "every", "any"}
 
-# Words that ask, and say nothing of what is asked; what stands before them is no part of it.
+# Words that ask, and say nothing of what is asked; the words before them are not part of it.
 ASIDE = {"is", "are", "do", "doe", "did", "has", "have", "was", "like", "need", "know", "want"}
 REQUESTS = ASIDE | {
     *("what", "which", "where", "how", "why", "compare", "reconcile", "contrast", "drill"),

@@ -10,7 +10,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from contextlib import suppress
@@ -19,8 +18,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, cast
 
 from tinyagent.agents.delegate import agent_tool
-from tinyagent.agents.options import AgentOptions, Settings, with_default_layers
-from tinyagent.agents.output import OutputReader
+from tinyagent.agents.options import AgentOptions, AgentSettings, with_default_layers
+from tinyagent.agents.output import output_reader
 from tinyagent.agents.run import Run
 from tinyagent.core.context import RunControl
 from tinyagent.core.errors import (
@@ -48,7 +47,7 @@ from tinyagent.memory.pruning import token_budget
 from tinyagent.models.base import Model, get_model
 from tinyagent.prompts import get_prompt_fallback
 from tinyagent.tools.registry import collect_tools
-from tinyagent.tools.tool import Tool, as_text
+from tinyagent.tools.tool import Tool, plain_text
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
@@ -94,11 +93,9 @@ class LoopAgent(BaseAgent, ABC, Generic[R, M, S, T]):
     ) -> None:
         super().__init__(tools)
         self._model = get_model(model)
-        self._settings = Settings(**options)
+        self._settings = AgentSettings(**options)
         self._layers = with_default_layers(self._settings.middleware, self._tool_map)
-        self._output: OutputReader[T] | None = None
-        if output_type is not None and output_type is not str:
-            self._output = OutputReader(output_type, by_call=self.answers_by_call)
+        self._output = output_reader(output_type, by_call=self.answers_by_call)
         prompt = get_prompt_fallback(self._settings.prompt_file, system_prompt)
         form = "" if self._output is None else self._output.instruction
         parts = (prompt, self.environment(), form, self._settings.system_suffix)
@@ -300,14 +297,3 @@ class LoopAgent(BaseAgent, ABC, Generic[R, M, S, T]):
                     f"the answer did not match its type in {run.rejected_outputs} tries: {fault}"
                 ) from None
             raise
-
-
-def plain_text(value: Any) -> str:
-    """The value as the text of an answer: a date or a decimal without the quotes of its JSON."""
-    try:
-        text = as_text(value)
-    except ValueError:  # an integer of 5,000 digits has no text
-        return f"<{type(value).__name__} too long to be written out>"
-    if text.startswith('"') and not isinstance(value, str):
-        return str(json.loads(text))
-    return text

@@ -38,9 +38,10 @@ class OutputReader(Generic[T]):
                 f" ({str(error).splitlines()[0]})"
             ) from None
         self._by_call = by_call
-        what = "What you give to final_answer must match" if by_call else "Your answer must be JSON"
-        form = "" if by_call else " that matches"
-        self.instruction = f"{what}{form} this JSON Schema: {json.dumps(self.schema)}"
+        what = "The value passed to final_answer must match"
+        if not by_call:
+            what = "Your answer must be JSON that matches"
+        self.instruction = f"{what} this JSON Schema: {json.dumps(self.schema)}"
 
     def read(self, answer: Any) -> T:
         """The answer in its type.
@@ -56,9 +57,16 @@ class OutputReader(Generic[T]):
             return self._adapter.validate_json(_without_fence(answer))
         except ValidationError as error:
             raise MalformedReply(
-                f"Your answer does not fit the wanted type:\n{describe_faults(error)}\n"
+                f"Your answer does not match the required type:\n{describe_faults(error)}\n"
                 f"{self.instruction}"
             ) from None
+
+
+def output_reader(output_type: type[T] | None, *, by_call: bool) -> OutputReader[T] | None:
+    """The reader for `output_type`; None for text, which is taken as it is."""
+    if output_type is None or output_type is str:
+        return None
+    return OutputReader(output_type, by_call=by_call)
 
 
 def _without_fence(text: str) -> str:

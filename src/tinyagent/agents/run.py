@@ -249,7 +249,7 @@ def _reader(texts: dict[str, str]) -> Callable[..., dict[str, Any]]:
         if handle not in texts:
             raise ToolRetry(
                 f"this run has no result {handle!r}, only: {', '.join(texts)};"
-                " to see one of an earlier run, make its call again"
+                " to see one of an earlier run, repeat its call"
             )
         text = texts[handle]
         start = max(offset, 0)

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from tinyagent.cli.durable import DEFAULT_DATABASE, Database, complete, opened
-from tinyagent.cli.shell import ExitCode, notes, printable
+from tinyagent.cli.shell import ExitStatus, notes, printable
 from tinyagent.core.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -110,11 +110,11 @@ def resume(
     *,
     database: Database = DEFAULT_DATABASE,
     retry: Annotated[bool, typer.Option("--retry", help="Make the call again.")] = False,
-    skip: Annotated[bool, typer.Option("--skip", help="Go on without it.")] = False,
+    skip: Annotated[bool, typer.Option("--skip", help="Continue without it.")] = False,
     abort: Annotated[bool, typer.Option("--abort", help="End the run.")] = False,
     call: Call = "",
 ) -> None:
-    """Go on with a run that was cancelled or failed, or decide on its call in doubt.
+    """Continue a run that was cancelled or failed, or decide on its call in doubt.
 
     A call is in doubt if its process died before its result was recorded: it may have been made.
     """
@@ -195,7 +195,7 @@ def _end(record: RunRecord) -> None:
         notes.print(printable(record.error), style="red")
     _print_questions(record)
     limited = record.state in {"step_limit_reached", "usage_limit_reached"}
-    raise typer.Exit(ExitCode.LIMIT_REACHED if limited else ExitCode.FAILED)
+    raise typer.Exit(ExitStatus.LIMIT_REACHED if limited else ExitStatus.FAILED)
 
 
 def _print_record(record: RunRecord) -> None:

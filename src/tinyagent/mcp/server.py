@@ -118,7 +118,7 @@ def _servable(tools: Iterable[Tool | Callable[..., Any]]) -> dict[str, Tool]:
 
 async def _call(served: Mapping[str, Tool], name: str, arguments: Mapping[str, Any]) -> ToolResult:
     call = ToolCall(os.urandom(6).hex(), name, arguments)
-    run = RunControl(task=f"a call of {name} by an MCP client", max_steps=1, tools=served)
+    run = RunControl(task=f"a call to {name} by an MCP client", max_steps=1, tools=served)
     try:
         return await call_tool(served, call, run.context)
     except RunEnded as end:

@@ -9,7 +9,7 @@ from tinyagent.core.errors import ConfigurationError
 from tinyagent.core.types import ReasoningWish
 from tinyagent.models.endpoint import HttpEndpoint
 from tinyagent.models.providers import PROVIDERS, Provider, find_provider, provider_named
-from tinyagent.models.remote import Endpoint, RemoteModel, Wire
+from tinyagent.models.remote import ModelEndpoint, RemoteModel, Wire
 from tinyagent.models.wire import chat_request, responses_request
 from tinyagent.models.wire.chat_reply import ChatReply
 from tinyagent.models.wire.responses_reply import ResponsesReply
@@ -62,7 +62,7 @@ class OpenAIModel(RemoteModel):
         reasoning: ReasoningWish | None = None,
     ) -> None:
         profile = None if provider is None else provider_named(provider)
-        endpoint: Endpoint
+        endpoint: ModelEndpoint
         if client is None:
             seconds = self._timeout_seconds if timeout is None else timeout
             profile, endpoint = _connect(profile, base_url, api_key, seconds, _PATHS[self._api])

@@ -32,7 +32,7 @@ MAX_ATTACHED_BYTES = 22 * 1024 * 1024  # as base64 just under the 32 MB that pro
 _MIN_SECRET = 8  # keyless servers get "x" or "none", and ordinary words contain such letters
 
 
-class Endpoint(Protocol):
+class ModelEndpoint(Protocol):
     """Sends the body of a request and returns the JSON of the reply."""
 
     where: str
@@ -89,7 +89,7 @@ class RemoteModel:
         self,
         name: str,
         profile: Provider,
-        endpoint: Endpoint,
+        endpoint: ModelEndpoint,
         *,
         retries: int,
         reasoning: ReasoningWish | None,

@@ -117,5 +117,5 @@ def _as_tool(item: object) -> Tool:
     if inspect.isfunction(item) or inspect.ismethod(item):
         return Tool.from_function(item)
     raise ToolDefinitionError(
-        f"{item!r} is not a tool; give a function with type hints and a docstring, or a Tool"
+        f"{item!r} is not a tool; pass a function with type hints and a docstring, or a Tool"
     )

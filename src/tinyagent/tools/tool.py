@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import inspect
+import json
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -26,12 +27,7 @@ from tinyagent.core.messages import ToolCall
 from tinyagent.core.parts import ContentPart, Document, Image, Text
 from tinyagent.core.threads import run_in_thread
 from tinyagent.core.types import ToolResult
-from tinyagent.tools.parameters import (
-    describe_faults,
-    read_docstring,
-    read_parameters,
-    tidy_schema,
-)
+from tinyagent.tools.parameters import describe_faults, read_docstring, read_parameters
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -55,7 +51,7 @@ class ToolOptions(TypedDict, total=False):
 class Tool:
     """A function with what a model needs to know to call it.
 
-    Create it with `@tool`, `Tool.from_function` or `Tool.from_model`.
+    Create it with `@tool` or `Tool.from_function`.
 
     Attributes:
         name: the name in calls: letters, digits and underscores, at most 64 characters.
@@ -150,50 +146,29 @@ class Tool:
                 f"tool {tool_name!r} has no return type hint; write `-> str`, or its type"
             )
         parameters = read_parameters(fn, tool_name, descriptions)
-        names = parameters.names
         return cls(
             name=tool_name,
             fn=fn,
             doc=doc,
             json_schema=parameters.json_schema,
-            validate=_validator(
-                parameters.model,
-                lambda read: {name: getattr(read, field) for field, name in names.items()},
-            ),
+            validate=_validator(parameters.model, parameters.names),
             context_name=parameters.context_name,
             **options,
         )
 
-    @classmethod
-    def from_model(
-        cls,
-        model: type[BaseModel],
-        fn: Callable[[Any], Any],
-        *,
-        name: str,
-        doc: str,
-        **options: Unpack[ToolOptions],
-    ) -> Tool:
-        """Make a tool whose arguments are the fields of a Pydantic model.
-
-        `fn` takes one argument, `arguments`: the validated model. `options` are the attributes.
-        """
-        schema = tidy_schema(model.model_json_schema())
-        validate = _validator(model, lambda read: {"arguments": read})
-        return cls(name, fn, doc, schema, validate, **options)
-
 
 def _validator(
-    model: type[BaseModel], unpack: Callable[[BaseModel], dict[str, Any]]
+    model: type[BaseModel], names: Mapping[str, str]
 ) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """`Tool.validate` by a Pydantic model."""
+    """`Tool.validate` by a Pydantic model, whose fields are named otherwise than the parameters."""
     from pydantic import ValidationError  # noqa: PLC0415 - see `import tinyagent`
 
     def validate(arguments: Mapping[str, Any]) -> dict[str, Any]:
         try:
-            return unpack(model.model_validate(dict(arguments)))
+            read = model.model_validate(dict(arguments))
         except ValidationError as error:
             raise ToolArgumentsError(describe_faults(error)) from None
+        return {name: getattr(read, field) for field, name in names.items()}
 
     return validate
 
@@ -229,7 +204,7 @@ async def _attempt(tools: Mapping[str, Tool], call: ToolCall, context: RunContex
     if tool is None:
         return ToolResult(call, f"Error: {unknown_tool(call.name, tools)}", is_error=True)
     if call.fault is not None:
-        fault = f"Error: the call of {call.name} was not run: {call.fault}"
+        fault = f"Error: the call to {call.name} was not run: {call.fault}"
         return ToolResult(call, fault, is_error=True)
     error: BaseException | None = None
     for _ in range(1 + tool.retries):
@@ -270,7 +245,7 @@ def _explain(tool: Tool, error: BaseException | None) -> str:
     if isinstance(error, _ToolTimedOut):
         return f"Error: {tool.name} did not finish within {tool.timeout:g} s"
     if isinstance(error, asyncio.CancelledError):
-        return f"Error: {tool.name} was cancelled from inside"
+        return f"Error: {tool.name} cancelled itself"
     logger.warning("tool %s failed", tool.name, exc_info=error)
     return f"Error: {tool.name} failed: {type(error).__name__}: {error}"
 
@@ -299,6 +274,17 @@ def as_text(value: Any) -> str:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         value = dataclasses.asdict(value)
     return to_json(value, fallback=str, inf_nan_mode="strings").decode()
+
+
+def plain_text(value: Any) -> str:
+    """The value as the text of an answer: a date or a decimal without the quotes of its JSON."""
+    try:
+        text = as_text(value)
+    except ValueError:  # an integer of 5,000 digits has no text
+        return f"<{type(value).__name__} too long to write out>"
+    if text.startswith('"') and not isinstance(value, str):
+        return str(json.loads(text))
+    return text
 
 
 def bind_arguments(

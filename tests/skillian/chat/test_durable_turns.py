@@ -251,7 +251,7 @@ async def test_a_call_that_was_begun_is_made_again_only_if_idempotent(
         assert result == "Hello"
     else:
         assert result == (
-            "Error: wait was begun, and its result is not known; it was not called again"
+            "Error: wait was started, and its result is not known; it was not called again"
         )
     assert len(agent.model.requests) == 2
 

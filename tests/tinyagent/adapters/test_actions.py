@@ -23,8 +23,11 @@ def add(a: int, b: int = 0) -> int:
 
 
 def _taking(item: type[BaseModel], name: str) -> Tool:
-    arguments = create_model("Arguments", items=(list[item], ...))  # type: ignore[valid-type]
-    return Tool.from_model(arguments, print, name=name, doc="Take items.")
+    def take(items: Any) -> None:
+        """Take items."""
+
+    take.__annotations__["items"] = list[item]  # type: ignore[valid-type]
+    return Tool.from_function(take, name=name)
 
 
 FLAT = create_model("Item", name=(str, ...))
@@ -71,7 +74,7 @@ def test_tools_are_described_with_their_arguments() -> None:
     described = describe_tools([ADD])
     assert described.startswith("Tools:\n- add: Add two numbers.\n  arguments: {")
     assert json.loads(described.partition("arguments: ")[2]) == ADD.json_schema
-    assert "no tool" in describe_tools(())
+    assert "No tool" in describe_tools(())
 
 
 @pytest.mark.parametrize(
@@ -99,7 +102,7 @@ def test_arguments_that_are_no_object_are_the_fault_of_the_call(arguments: objec
 
 
 @pytest.mark.parametrize("tool", [None, ""])
-def test_an_answer_is_no_call(tool: str | None) -> None:
+def test_an_answer_is_not_a_call(tool: str | None) -> None:
     assert read_action({"answer": "3"}) is None
     assert read_action({"tool": tool, "answer": "3"}) is None
 

@@ -51,7 +51,7 @@ def test_an_answer_is_read() -> None:
     "text", ["It is 3.", '{"tool": "add", "arguments": {"a": 1, "b": 2}', "{'answer': 'It is"]
 )
 def test_prose_and_what_is_cut_off_are_rejected(text: str) -> None:
-    with pytest.raises(MalformedReply, match="holds no readable JSON object"):
+    with pytest.raises(MalformedReply, match="contains no readable JSON object"):
         adapter.extract_tool_calls(ModelResponse(text), TOOLS)
 
 

@@ -221,7 +221,7 @@ async def test_an_answer_of_the_wrong_type_is_reported_and_corrected(level: Trus
     assert "final_answer must match this JSON Schema" in agent._system_prompt
     events = await events_of(agent)
     assert sum(isinstance(event, ReplyRejected) for event in events) == 1
-    assert observed(model).startswith("Your answer does not fit the wanted type:\ntotal: ")
+    assert observed(model).startswith("Your answer does not match the required type:\ntotal: ")
     last: Any = events[-1]
     assert last.result.output == Invoice(number="A-1", total=120)
 
@@ -273,19 +273,19 @@ async def test_signals_are_the_runs_own(level: TrustLevel) -> None:
 
 
 @pytest.mark.parametrize(
-    ("reply", "said"),
+    ("reply", "message"),
     [
-        ("I shall think about it.", "holds no Python code"),
+        ("I shall think about it.", "contains no Python code"),
         ("```python\nx = (1\n```", "'(' was never closed"),
         ("```sql\nSELECT 1\n```", "only Python is run"),
-        ("", "holds no Python code"),
+        ("", "contains no Python code"),
     ],
 )
-async def test_a_reply_without_code_costs_a_step_and_is_reported(reply: str, said: str) -> None:
+async def test_a_reply_without_code_costs_a_step_and_is_reported(reply: str, message: str) -> None:
     model = ScriptedModel([reply, block("final_answer('ok')")])
     result = await TinyCodeAgent(model).run("go")
     assert (result.output, result.steps_taken) == ("ok", 2)
-    assert said in observed(model)
+    assert message in observed(model)
     assert result.steps[0].reasoning == reply
 
 

@@ -102,7 +102,7 @@ async def test_a_data_frame_is_an_answer(sales: Path) -> None:
 
 
 @each_level
-async def test_what_c_imports_for_itself_is_no_import_of_the_code(level: TrustLevel) -> None:
+async def test_what_c_imports_for_itself_is_not_an_import_of_the_code(level: TrustLevel) -> None:
     model = coder(
         "from datetime import datetime\nday = datetime.strptime('2024-02-29', '%Y-%m-%d')",
         "import time\nfinal_answer([day.month, time.strptime('12:30', '%H:%M').tm_hour])",

@@ -48,7 +48,8 @@ async def test_the_code_is_given_the_value_and_not_its_text() -> None:
 
 async def test_a_call_that_cannot_be_bound_never_reaches_the_run() -> None:
     run = Run()
-    with pytest.raises(TypeError, match=r"(?s)stock was called wrongly: 3 arguments.*def stock\("):
+    reason = r"(?s)stock was called with wrong arguments: 3 arguments.*def stock\("
+    with pytest.raises(TypeError, match=reason):
         await code_tool(TOOL, run.call_tool)(1, 2, 3)
     assert not run.calls
 

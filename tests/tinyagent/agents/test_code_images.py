@@ -140,7 +140,7 @@ async def test_the_caller_may_say_that_a_model_does_not_see() -> None:
 
 
 def test_only_a_model_with_vision_reads_about_figures() -> None:
-    sentence = "you are shown the Matplotlib figures"
+    sentence = "you see the Matplotlib figures"
     assert sentence in TinyCodeAgent(coder("1"), vision=True)._system_prompt
     assert sentence not in TinyCodeAgent(coder("1"))._system_prompt
 

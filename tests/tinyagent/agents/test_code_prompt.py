@@ -7,7 +7,7 @@ from tinyagent.agents.code_prompt import HELPERS, describe_code_environment, obs
 from tinyagent.core import ExecutionResult
 from tinyagent.execution.trust import ISOLATED_IMPORTS, LOCAL_IMPORTS
 
-FIX = "[Send the code again, mended.]"
+CORRECT = "[Send the whole code again, corrected.]"
 PNG = Artifact("figure.png", b"", "image/png")
 
 
@@ -25,8 +25,8 @@ def stock(item: str) -> int:
         (ExecutionResult(value=3, value_text="3"), "3"),
         (ExecutionResult(output="a\n", value=3, value_text="3"), "a"),
         (ExecutionResult(output=" \n", value=3, value_text="3"), " \n3"),
-        (ExecutionResult(error="Trace\nOSError: no\n"), f"Trace\nOSError: no\n{FIX}"),
-        (ExecutionResult(output="a", error="OSError: no"), f"a\nOSError: no\n{FIX}"),
+        (ExecutionResult(error="Trace\nOSError: no\n"), f"Trace\nOSError: no\n{CORRECT}"),
+        (ExecutionResult(output="a", error="OSError: no"), f"a\nOSError: no\n{CORRECT}"),
         (ExecutionResult(artifacts=(PNG, PNG)), "(no output)\n[files: figure.png, figure.png]"),
         (ExecutionResult(output="a\n", artifacts=(PNG,)), "a\n[files: figure.png]"),
     ],
@@ -45,8 +45,8 @@ def test_the_prompt_names_tools_helpers_imports_and_time() -> None:
 
 def test_the_prompt_names_the_given_files() -> None:
     text = describe_code_environment([], None, None, ["sales.csv", "costs.csv"])
-    assert "no file but those of the working folder: sales.csv, costs.csv." in text
-    assert "those of the working folder." in describe_code_environment([], None, None)
+    assert "no files except those in the working folder: sales.csv, costs.csv." in text
+    assert "those in the working folder." in describe_code_environment([], None, None)
 
 
 def test_without_tools_none_are_spoken_of() -> None:
@@ -57,17 +57,17 @@ def test_without_tools_none_are_spoken_of() -> None:
 
 
 @pytest.mark.parametrize(
-    ("imports", "said", "unsaid"),
+    ("imports", "message", "unsaid"),
     [
         (LOCAL_IMPORTS, "urllib.parse", "numpy"),
-        (ISOLATED_IMPORTS, "the standard library, but for networks, ", "tqdm"),
+        (ISOLATED_IMPORTS, "the standard library, except for networks, ", "tqdm"),
         (ISOLATED_IMPORTS | {"numpy"}, "numpy", "no_such_module"),
         (ISOLATED_IMPORTS | {"no_such_module"}, "pandas", "no_such_module"),
         ({"*"}, "any installed module", "numpy"),
     ],
 )  # fmt: skip
-def test_imports_are_named_in_a_line(imports: frozenset[str], said: str, unsaid: str) -> None:
+def test_imports_are_named_in_a_line(imports: frozenset[str], message: str, unsaid: str) -> None:
     text = describe_code_environment([], imports, 1)
     (line,) = [line for line in text.splitlines() if line.startswith("You may import")]
-    assert said in line
+    assert message in line
     assert unsaid not in line

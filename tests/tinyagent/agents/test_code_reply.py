@@ -236,7 +236,7 @@ TEXTS = st.one_of(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=4 * settings().max_examples, deadline=None)
 @given(TEXTS)
 def test_any_text_gives_code_that_parses_or_a_message(text: str) -> None:
     reply = _read(text)

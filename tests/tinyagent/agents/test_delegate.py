@@ -93,7 +93,7 @@ async def test_a_typed_answer_is_given_as_json() -> None:
     assert result.output == '{"amount":5}'
 
 
-def test_an_agent_without_a_description_is_no_tool() -> None:
+def test_an_agent_without_a_description_cannot_be_a_tool() -> None:
     with pytest.raises(ToolDefinitionError, match="tool 'expert' has no description; say what"):
         ReactAgent(ScriptedModel([])).as_tool("expert", " ")
 

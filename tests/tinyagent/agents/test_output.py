@@ -63,7 +63,7 @@ def test_a_wrong_answer_is_explained_field_by_field() -> None:
     with pytest.raises(MalformedReply) as caught:
         reader.read('{"currency": "GBP"}')
     head, *faults, instruction = str(caught.value).splitlines()
-    assert head == "Your answer does not fit the wanted type:"
+    assert head == "Your answer does not match the required type:"
     assert faults == [
         "amount: required, but missing",
         "currency: Input should be 'EUR' or 'USD', got 'GBP'",

@@ -1,4 +1,4 @@
-# ruff: noqa: PT012, S311 - a block with a deadline is what is tested; chance is no secret
+# ruff: noqa: PT012, S311 - a block with a deadline is what is tested; the numbers are not secret
 from __future__ import annotations
 
 import contextlib

@@ -1,4 +1,4 @@
-"""What stands around a block of code: layers, limits, approval, spans."""
+"""What wraps a block of code: layers, limits, approval, spans."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ from tinyagent import (
     tool,
 )
 from tinyagent.core import ExecutionResult, RunControl
-from tinyagent.middleware import spans
 from tinyagent.middleware.base import CodeRun
 
 if TYPE_CHECKING:
@@ -195,9 +194,9 @@ async def test_a_block_is_a_span_and_its_calls_lie_within(traced: Traced) -> Non
     ]
     blocks = traced.named("execute_code")
     assert [span.status.is_ok for span in blocks] == [True, False, True]
-    assert [dict(span.attributes or {}).get(spans.ERROR_TYPE) for span in blocks] == [
+    assert [dict(span.attributes or {}).get("error.type") for span in blocks] == [
         None,
-        spans.CODE_ERROR,
+        "code_error",
         None,
     ]
     assert "private" not in "".join(span.to_json() for span in traced.spans)
@@ -211,8 +210,8 @@ async def test_with_content_the_code_and_its_output_are_recorded(traced: Traced)
     )
     await agent.run("go")
     first = dict(traced.named("execute_code")[0].attributes or {})
-    assert first[spans.CODE] == "print(look(1))"
-    assert first[spans.CODE_OUTPUT] == "private-1\n"
+    assert first["tinyagent.code"] == "print(look(1))"
+    assert first["tinyagent.code.output"] == "private-1\n"
 
 
 async def test_spans_of_runs_side_by_side_stay_with_their_runs(traced: Traced) -> None:

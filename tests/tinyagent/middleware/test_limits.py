@@ -166,7 +166,7 @@ async def test_the_third_repetition_is_remarked_on_next_to_the_result() -> None:
     assert {result.content for result in results} == {"nothing"}
     assert [bool(result.note) for result in results] == [False, False, True, False, False]
     assert results[2].note == (
-        "[The same call of look has given the same result 3 times. Do something else, or give"
+        "[The same call to look has given the same result 3 times. Do something else, or give"
         " your answer.]"
     )
 
@@ -176,7 +176,7 @@ async def test_the_last_time_ends_the_run(limit: int) -> None:
     limits = UsageLimits(same_results=limit)
     assert len(await _same(limit - 1, limits, a=1, b=2)) == limit - 1
     with pytest.raises(
-        NoProgress, match=f"the same call of look gave the same result {limit} times"
+        NoProgress, match=f"the same call to look gave the same result {limit} times"
     ):
         await _same(limit, limits, a=1, b=2)
 
@@ -188,7 +188,7 @@ async def test_a_model_that_repeats_itself_is_warned_and_then_stopped() -> None:
     assert isinstance(result.error, NoProgress)
     assert len(model.requests) == UsageLimits().same_results
     results = [m.content for m in result.memory.messages if m.role == "tool"]
-    assert [text.startswith("counted 1\n[The same call of count") for text in results] == [
+    assert [text.startswith("counted 1\n[The same call to count") for text in results] == [
         False, False, True, False, False, False,
     ]  # fmt: skip
     assert results[-1] == "Error: not finished: the run ended"

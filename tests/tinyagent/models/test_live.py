@@ -70,4 +70,4 @@ def _reply(received: Received) -> str:
 
 async def test_an_object_that_is_not_a_model_is_reported() -> None:
     code, _, err = await _live("gpt-4.1")
-    assert (code, err) == (1, "Error: 'gpt-4.1' is no provider:model\n")
+    assert (code, err) == (1, "Error: 'gpt-4.1' is not of the form provider:model\n")

@@ -70,7 +70,7 @@ def _is_object(node: Mapping[str, Any]) -> bool:
 
 def _openai_faults(schema: Mapping[str, Any]) -> Iterator[str]:
     if schema.get("type") != "object" or "anyOf" in schema:
-        yield "the root is no object"
+        yield "the root is not an object"
     for node in _nodes(schema):
         if set(node) - OPENAI_TAKES:
             yield f"unknown: {set(node) - OPENAI_TAKES}"
@@ -91,7 +91,7 @@ def _openai_faults(schema: Mapping[str, Any]) -> Iterator[str]:
 
 def _anthropic_faults(schema: Mapping[str, Any]) -> Iterator[str]:
     if schema.get("type") != "object":
-        yield "the root is no object"
+        yield "the root is not an object"
     for node in _nodes(schema):
         if node.keys() & ANTHROPIC_REFUSES:
             yield f"refused: {node.keys() & ANTHROPIC_REFUSES}"
@@ -105,7 +105,7 @@ def _anthropic_faults(schema: Mapping[str, Any]) -> Iterator[str]:
 
 def _gemini_faults(schema: Mapping[str, Any]) -> Iterator[str]:
     if schema.get("type") != "object":
-        yield "the root is no object"
+        yield "the root is not an object"
     for node in _nodes(schema):
         if set(node) - GEMINI_TAKES:
             yield f"unknown: {set(node) - GEMINI_TAKES}"

@@ -90,7 +90,7 @@ async def test_a_faulty_call_is_not_run() -> None:
     made = Tool.from_function(add)
     call = ToolCall("1", "add", {}, fault="its arguments are cut off.")
     result = await call_tool({"add": made}, call, RunControl("go", 1, {}).context)
-    assert result.content == "Error: the call of add was not run: its arguments are cut off."
+    assert result.content == "Error: the call to add was not run: its arguments are cut off."
     assert result.is_error
 
 
@@ -103,16 +103,18 @@ async def test_an_unknown_tool_is_answered_with_the_nearest() -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "said"),
+    ("error", "message"),
     [
         (SystemExit(3), "Error: t failed: SystemExit: 3"),
-        (asyncio.CancelledError(), "Error: t was cancelled from inside"),
+        (asyncio.CancelledError(), "Error: t cancelled itself"),
         (TimeoutError("slow"), "Error: t failed: TimeoutError: slow"),
         (StopIteration(), "Error: t failed: RuntimeError: coroutine raised StopIteration"),
     ],
 )
-async def test_a_tool_that_tries_to_leave_is_a_failed_tool(error: BaseException, said: str) -> None:
-    assert (await _call(_raising(error))).content == said
+async def test_a_tool_that_tries_to_leave_is_a_failed_tool(
+    error: BaseException, message: str
+) -> None:
+    assert (await _call(_raising(error))).content == message
 
 
 async def test_the_end_of_the_run_passes_through() -> None:

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from pydantic import BaseModel
 
 from tinyagent import RunContext, Tool, ToolDefinitionError, tool
 from tinyagent.core import RunControl, ToolArgumentsError
@@ -18,11 +17,6 @@ def double(number: int) -> int:
         number: what to double.
     """
     return 2 * number
-
-
-class Order(BaseModel):
-    item: str
-    count: int = 1
 
 
 def test_a_tool_describes_its_function() -> None:
@@ -109,14 +103,6 @@ def test_the_decorator_takes_a_name_and_a_timeout() -> None:
     assert (made.name, made.timeout) == ("twice", 2.5)
 
 
-async def test_a_pydantic_model_may_be_the_arguments() -> None:
-    made = Tool.from_model(Order, lambda arguments: arguments, name="order", doc="Order it.")
-    assert await made.run({"item": "tea"}) == Order(item="tea")
-    assert "title" not in made.json_schema
-    with pytest.raises(ToolArgumentsError, match="item: required, but missing"):
-        await made.run({})
-
-
 def _undocumented(a: int) -> int:
     return a
 
@@ -126,14 +112,14 @@ def _untyped(a: int):  # type: ignore[no-untyped-def]  # noqa: ANN202
 
 
 @pytest.mark.parametrize(
-    ("fn", "said"),
+    ("fn", "message"),
     [
         (_undocumented, "tool '_undocumented' has no docstring; the model needs one line"),
         (_untyped, "tool '_untyped' has no return type hint; write `-> str`"),
     ],
 )
-def test_a_missing_part_is_reported_with_the_fix(fn: Callable[..., Any], said: str) -> None:
-    with pytest.raises(ToolDefinitionError, match=said):
+def test_a_missing_part_is_reported_with_the_fix(fn: Callable[..., Any], message: str) -> None:
+    with pytest.raises(ToolDefinitionError, match=message):
         tool(fn)
 
 

@@ -1,6 +1,6 @@
 """Requests of chat completions, as each provider wants them.
 
-Source: OpenAI API reference, "Chat Completions"; what other servers want besides is in
+Source: OpenAI API reference, "Chat Completions"; what other servers want in addition is in
 `providers.py`.
 """
 
@@ -20,7 +20,7 @@ from tinyagent.models.wire.shared import Origin, data_uri, short_id
 from tinyagent.models.wire.think_tags import END_THINK, THINK
 
 _to_json = json.JSONEncoder(ensure_ascii=False).encode
-_AFTER_TOOL = "I will go on from these results."
+_AFTER_TOOL = "I will continue from these results."
 _SHOWN_NEXT = "(images and documents of this result are in the next user message)"
 
 Json = dict[str, Any]
@@ -38,9 +38,10 @@ def encode_request(
     body: Json = {
         "model": model,
         "messages": messages if provider.user_after_tool else list(_separated(messages)),
-        **provider.reasoning_fields(request.reasoning),
         **_encode_format(request, provider),
     }
+    if request.reasoning is not None:
+        body |= provider.reasoning_fields(request.reasoning)
     if request.temperature is not None and provider.takes_temperature(request.reasoning):
         body["temperature"] = request.temperature
     if request.max_tokens is not None:
@@ -144,7 +145,7 @@ def _encode_part(part: Text | Image | Document, provider: Provider) -> Json:
         return {"type": provider.documents, provider.documents: data_uri(part)}
     kind = "images" if isinstance(part, Image) else "PDFs"
     raise ModelRefused(
-        f"{provider.name} does not take {kind} over chat completions, and the conversation holds"
+        f"{provider.name} does not take {kind} over chat completions, and the conversation contains"
         f" {part.describe()}; pass it as text"
     )
 

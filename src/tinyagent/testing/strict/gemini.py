@@ -14,13 +14,13 @@ from tinyagent.testing.http import Reply, json_reply
 from tinyagent.testing.strict.chat.reasoning import DUMMY_SIGNATURES, check_signature
 from tinyagent.testing.strict.media import decode
 from tinyagent.testing.strict.openai import AFTER_CALL, EQUAL_NUMBER, WORDS
-from tinyagent.testing.strict.rules import Node, Table
+from tinyagent.testing.strict.rules import Node, RuleTable
 from tinyagent.testing.strict.schemas import GEMINI, fault
 from tinyagent.testing.strict.script import Output
 from tinyagent.testing.strict.session import (
-    Exchange,
     Issued,
     Json,
+    ProviderExchange,
     Refused,
     as_dict,
     as_list,
@@ -109,7 +109,7 @@ _AFTER_USER = (
 )
 
 
-def check(exchange: Exchange) -> None:
+def check(exchange: ProviderExchange) -> None:
     """Refuse what Gemini refuses."""
     exchange.body = _camel(exchange.body)
     _REQUEST.check(exchange)
@@ -218,7 +218,7 @@ def _is_question(content: Json) -> bool:
     return content.get("role", "user") == "user" and "functionResponse" not in content["parts"][0]
 
 
-_REQUEST = Table(
+_REQUEST = RuleTable(
     _TABLE,
     _WORDS,
     functions={
@@ -258,7 +258,7 @@ def refuse(refused: Refused) -> Reply:
     return json_reply({"error": error}, status=refused.status)
 
 
-def reply(exchange: Exchange, output: Output) -> Reply:
+def reply(exchange: ProviderExchange, output: Output) -> Reply:
     """The reply to a request that was accepted."""
     if output.error and not exchange.streams:
         raise Refused(output.error, status=500)
@@ -286,18 +286,18 @@ def reply(exchange: Exchange, output: Output) -> Reply:
     return _written(exchange, chunks)
 
 
-def _written(exchange: Exchange, chunks: list[Json]) -> Reply:
+def _written(exchange: ProviderExchange, chunks: list[Json]) -> Reply:
     if exchange.request.query.get("alt") != "sse":
         return json_reply(chunks)
     body = b"".join(f"data: {json.dumps(chunk)}\r\n\r\n".encode() for chunk in chunks)
     return Reply(body, content_type="text/event-stream")
 
 
-def _shows_thoughts(exchange: Exchange) -> bool:
+def _shows_thoughts(exchange: ProviderExchange) -> bool:
     return bool(at(exchange.body, "generationConfig.thinkingConfig.includeThoughts"))
 
 
-def _spoken(exchange: Exchange, output: Output, signature: str) -> list[Json]:
+def _spoken(exchange: ProviderExchange, output: Output, signature: str) -> list[Json]:
     parts: list[Json] = []
     if output.reasoning is not None and _shows_thoughts(exchange):
         parts.append({"text": output.reasoning, "thought": True})
@@ -307,7 +307,7 @@ def _spoken(exchange: Exchange, output: Output, signature: str) -> list[Json]:
     return parts
 
 
-def _streamed(exchange: Exchange, output: Output) -> list[Json]:
+def _streamed(exchange: ProviderExchange, output: Output) -> list[Json]:
     thought = output.reasoning if _shows_thoughts(exchange) else None
     thoughts: list[Json] = [{"text": piece, "thought": True} for piece in pieces(thought)]
     return [*thoughts, *({"text": piece} for piece in pieces(output.text))]
@@ -323,7 +323,7 @@ def _calls(output: Output, ids: tuple[str, ...], signature: str) -> list[Json]:
     return parts
 
 
-def _usage(exchange: Exchange, output: Output) -> Json:
+def _usage(exchange: ProviderExchange, output: Output) -> Json:
     body = exchange.body
     system: Any = [body["systemInstruction"]] if "systemInstruction" in body else []
     prompt = render([exchange.model], system, body.get("tools"), as_list(body["contents"]))

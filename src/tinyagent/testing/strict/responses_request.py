@@ -16,12 +16,12 @@ from tinyagent.testing.strict.openai import (
     check_schema,
     openai_model,
 )
-from tinyagent.testing.strict.rules import Node, Table
+from tinyagent.testing.strict.rules import Node, RuleTable
 from tinyagent.testing.strict.schemas import OPENAI
 from tinyagent.testing.strict.session import (
-    Exchange,
     Issued,
     Json,
+    ProviderExchange,
     Refused,
     as_dicts,
     as_list,
@@ -91,7 +91,7 @@ _WORDS = {
 _LIMIT = 50 << 20
 
 
-def check(exchange: Exchange) -> list[Json]:
+def check(exchange: ProviderExchange) -> list[Json]:
     """Refuse what OpenAI refuses, and return the items of the whole conversation."""
     _REQUEST_TABLE.check(exchange)
     content = exchange.body["input"]
@@ -123,7 +123,7 @@ def _check_media(node: Node) -> None:
 
 
 _NO_URL = "Invalid type for '{at}': expected an image URL, but got an object instead. #invalid_type"
-_REQUEST_TABLE = Table(
+_REQUEST_TABLE = RuleTable(
     _TABLE,
     _WORDS,
     functions={
@@ -136,7 +136,7 @@ _REQUEST_TABLE = Table(
         "stored": lambda node: node.value is None or node.value in node.exchange.session.stored,
     },
 )
-_ITEM_TABLE = Table(_ITEMS, _WORDS, functions={"media": _check_media})
+_ITEM_TABLE = RuleTable(_ITEMS, _WORDS, functions={"media": _check_media})
 
 
 def _check_pairs(items: list[Json]) -> None:
@@ -158,7 +158,7 @@ def _check_pairs(items: list[Json]) -> None:
             raise Refused(f"No tool output found for function call {name}.", param="input")
 
 
-def _check_reasoning(exchange: Exchange, items: list[Json]) -> None:
+def _check_reasoning(exchange: ProviderExchange, items: list[Json]) -> None:
     """Each reasoning item is complete and precedes the item that followed it, and vice versa."""
     for index, item in enumerate(items):
         if item.get("type") == "item_reference" and not _is_stored(exchange, item["id"]):
@@ -183,7 +183,7 @@ def _check_reasoning(exchange: Exchange, items: list[Json]) -> None:
         exchange.lose(f"the reasoning before {item.get('call_id')} did not come back")
 
 
-def _check_reasoning_item(exchange: Exchange, item: Json, following: list[Json]) -> None:
+def _check_reasoning_item(exchange: ProviderExchange, item: Json, following: list[Json]) -> None:
     encrypted = item.get("encrypted_content")
     turn = next(iter(_turns_of(exchange, item)), None)
     if encrypted is None and not _is_stored(exchange, item["id"]):
@@ -206,7 +206,7 @@ def _check_reasoning_item(exchange: Exchange, item: Json, following: list[Json])
         )
 
 
-def _check_phase(exchange: Exchange, item: Json, turns: list[Issued]) -> None:
+def _check_phase(exchange: ProviderExchange, item: Json, turns: list[Issued]) -> None:
     """Record a message of one of these turns whose phase is missing or different."""
     if item.get("type", "message") != "message":
         return
@@ -215,7 +215,7 @@ def _check_phase(exchange: Exchange, item: Json, turns: list[Issued]) -> None:
         exchange.lose(f"{item.get('id', 'a message')}: the phase did not come back")
 
 
-def _is_stored(exchange: Exchange, name: Any) -> bool:
+def _is_stored(exchange: ProviderExchange, name: Any) -> bool:
     return any(
         item.get("id") == name for stored in exchange.session.stored.values() for item in stored
     )
@@ -230,7 +230,7 @@ def _not_found(name: Any) -> Refused:
     )
 
 
-def _turns_of(exchange: Exchange, item: Json) -> list[Issued]:
+def _turns_of(exchange: ProviderExchange, item: Json) -> list[Issued]:
     """The turns that an item may be from, by its id, its call, or otherwise its text."""
     turns = exchange.session.turns[::-1]
     if item.get("type") == "function_call_output":

@@ -155,7 +155,7 @@ def _common(one: str, other: str) -> int:
 
 
 @dataclass
-class Exchange:
+class ProviderExchange:
     """One request on its way to a reply."""
 
     request: Request

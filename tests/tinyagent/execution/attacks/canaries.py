@@ -170,7 +170,7 @@ class Canaries:
             "KINDS": frame_kinds(),
             "MARK": self.mark,
         }
-        half = len(WON) // 2  # in two parts: a traceback's line of source is no success
+        half = len(WON) // 2  # in two parts: a traceback's line of source is not a success
         return f"WON = {WON[:half]!r} {WON[half:]!r}\n" + "".join(
             f"{name} = {value!r}\n" for name, value in names.items()
         )
@@ -234,14 +234,14 @@ class Canaries:
 
     def processes(self) -> list[int]:
         """The processes that attacks left behind and that still run."""
-        found: list[int] = []
+        pids: list[int] = []
         for path in Path("/proc").glob("[0-9]*"):
             with suppress(OSError):
                 name = (path / "comm").read_text(encoding="utf-8", errors="replace").strip()
                 status = (path / "stat").read_text(encoding="utf-8", errors="replace")
                 if name == self.mark and status.rsplit(")", 1)[-1].split()[0] != "Z":
-                    found.append(int(path.name))
-        return found
+                    pids.append(int(path.name))
+        return pids
 
 
 def frame_kinds() -> dict[str, int]:

@@ -17,7 +17,7 @@ Check = Callable[[Outcome], None]
 
 
 class Proof(StrEnum):
-    """What the attack does in plain Python: how it is shown that its code is no mere typo."""
+    """What the attack does in plain Python: how it is shown that its code is not a mere typo."""
 
     ESCAPES = "prints the mark of success"
     HANGS = "does not come back"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
@@ -89,8 +88,3 @@ def is_plain(value: Any) -> bool:
     if kind in {list, tuple, set, frozenset}:
         return all(is_plain(item) for item in value)
     return kind.__module__.startswith(("pandas", "pyarrow"))
-
-
-def errors_of(results: Sequence[ExecutionResult]) -> str:
-    """All errors, for a failing test's message."""
-    return "\n".join(result.error or "-" for result in results)

@@ -23,7 +23,7 @@ from tinyagent.execution.sandbox.calls import ToolReply
 from tinyagent.execution.sandbox.channel import Channel
 from tinyagent.execution.sandbox.collector import StepCollector
 from tinyagent.execution.sandbox.executor import ProcessExecutor
-from tinyagent.execution.sandbox.follow import Bounds, Ending, Follower, HostService
+from tinyagent.execution.sandbox.follow import Bounds, Follower, HostService, StepEnding
 from tinyagent.execution.sandbox.worker.codec.wire import Frame, Kind
 from tinyagent.execution.sandbox.worker.session.link import Link
 from tinyagent.execution.trust import ExecutionLimits
@@ -109,7 +109,7 @@ async def test_a_tool_that_never_ends_is_left_when_the_run_is_cancelled() -> Non
         assert await value_of(executor, "n") == 1
 
 
-async def test_what_a_tool_raises_that_is_no_failure_ends_the_run() -> None:
+async def test_what_a_tool_raises_that_is_not_a_failure_ends_the_run() -> None:
     class RunIsOver(BaseException):
         pass
 
@@ -284,7 +284,7 @@ async def test_a_step_is_over_only_when_its_process_is_known(forked: Forked) -> 
     await soon(lambda: forked.turn.is_done)
     assert not following.done()
     forked.step.send(Kind.FORKED, {"pid": 7})
-    assert await following is Ending.DONE
+    assert await following is StepEnding.DONE
     assert forked.follower.pid == 7
 
 
@@ -295,7 +295,7 @@ async def test_an_end_that_is_reported_before_the_fork_counts(forked: Forked) ->
     await soon(lambda: forked.follower._last_exit == (7, 9))
     assert not following.done()
     forked.step.send(Kind.FORKED, {"pid": 7})
-    assert await following is Ending.DIED
+    assert await following is StepEnding.DIED
     assert forked.follower.status == 9
 
 
@@ -306,5 +306,5 @@ async def test_the_end_of_an_earlier_step_does_not_count(forked: Forked) -> None
     await soon(lambda: forked.follower._last_exit == (5, 9))
     assert not following.done()
     forked.end_of_step()
-    assert await following is Ending.DONE
+    assert await following is StepEnding.DONE
     assert forked.follower.status is None

@@ -28,19 +28,19 @@ def tools() -> list[dict[str, Any]]:
 
 
 def call(name: str) -> dict[str, Any] | None:
-    """The result of a call; None is no answer at all."""
+    """The result of a call; None leaves out the answer."""
     if name == "die":
         sys.exit(3)
     if name == "hang":
         return None
     if name == "nonsense":
         return {"content": "no list of blocks"}
-    said = {
+    text = {
         "environment": json.dumps(dict(os.environ)),
         "cancellations": str(len(CANCELLED)),
         "pid": str(os.getpid()),
     }[name]
-    return {"content": [{"type": "text", "text": said}]}
+    return {"content": [{"type": "text", "text": text}]}
 
 
 def answer(method: str, params: dict[str, Any]) -> dict[str, Any] | None:

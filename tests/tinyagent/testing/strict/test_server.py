@@ -22,7 +22,7 @@ from tinyagent.testing import (
     json_reply,
 )
 from tinyagent.testing.strict.media import decode, decode_uri, sniff
-from tinyagent.testing.strict.script import Answer
+from tinyagent.testing.strict.script import StrictAnswer
 from tinyagent.testing.strict.session import Refused
 
 CHAT = "/v1/chat/completions"
@@ -45,9 +45,9 @@ def test_an_unknown_provider_is_an_error_that_lists_the_others() -> None:
 async def test_a_body_of_another_form_is_refused(provider: str, body: Any) -> None:
     async with StrictServer(provider, ["never"]) as server:
         headers = {"x-api-key": "k", "anthropic-version": "2023-06-01"}
-        status, said = await post(server, PATHS[provider], body, headers=headers)
+        status, reply = await post(server, PATHS[provider], body, headers=headers)
     assert status in (400, 422)
-    assert "error" in str(said)
+    assert "error" in str(reply)
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
@@ -68,16 +68,16 @@ async def test_another_path_is_not_found(provider: str) -> None:
 
 async def test_the_version_of_anthropic_is_needed() -> None:
     async with StrictServer("anthropic", ["hi"]) as server:
-        _, said = await post(server, "/v1/messages", HI, headers={"x-api-key": "k"})
-    assert said["error"]["message"] == "anthropic-version: header is required"
+        _, reply = await post(server, "/v1/messages", HI, headers={"x-api-key": "k"})
+    assert reply["error"]["message"] == "anthropic-version: header is required"
 
 
 async def test_a_request_that_is_too_large_is_refused() -> None:
     text = "x" * (33 << 20)
     async with StrictServer("anthropic", ["hi"]) as server:
-        status, said = await post(server, "/v1/messages", {"messages": text})
+        status, reply = await post(server, "/v1/messages", {"messages": text})
     assert status == 413
-    assert said["error"]["type"] == "request_too_large"
+    assert reply["error"]["type"] == "request_too_large"
 
 
 async def test_requests_and_keys_are_recorded_even_if_refused() -> None:
@@ -93,7 +93,7 @@ async def test_a_script_is_a_list_or_a_function_and_refused_requests_use_up_noth
     def echo(received: Received) -> Output:
         return Output(f"{received.path} {received.body['messages'][0]['content']}")
 
-    script: list[Answer] = ["one", json_reply({"own": 1}), "two"]
+    script: list[StrictAnswer] = ["one", json_reply({"own": 1}), "two"]
     async with StrictServer("openai", script) as server:
         said = []
         for body in (HI, {**HI, "top_k": 1}, HI, HI, HI):
@@ -110,8 +110,8 @@ async def test_signatures_of_another_server_are_foreign() -> None:
     for _ in range(2):
         async with StrictServer("gemini", [Output(calls=[Call("add", {})])]) as server:
             body = {**HI, "model": "gemini-3-flash"}
-            _, said = await post(server, "/v1beta/openai/chat/completions", body)
-            made.append(said["choices"][0]["message"]["tool_calls"][0]["extra_content"])
+            _, reply = await post(server, "/v1beta/openai/chat/completions", body)
+            made.append(reply["choices"][0]["message"]["tool_calls"][0]["extra_content"])
     assert made[0] != made[1]
 
 
@@ -172,7 +172,7 @@ def add(a: int, b: int) -> int:
 
 
 async def test_an_agent_runs_on_it_and_gets_its_refusals() -> None:
-    script: list[Answer] = [Output(calls=[Call("add", {"a": 1, "b": 2})]), "It is 3."]
+    script: list[StrictAnswer] = [Output(calls=[Call("add", {"a": 1, "b": 2})]), "It is 3."]
     async with StrictServer("openai", script) as server:
         agent = ReactAgent(OpenAIModel("gpt-4.1", base_url=server.base_url, api_key="k"), [add])
         assert str(await agent.run("What is 1 + 2?")) == "It is 3."

@@ -7,13 +7,13 @@ from typing import Any
 
 from tinyagent.testing.strict import media
 from tinyagent.testing.strict.anthropic import thinking
-from tinyagent.testing.strict.anthropic.models import BINDING_BETA, CACHEABLE, claude
+from tinyagent.testing.strict.anthropic.thinking import BINDING_BETA, CACHEABLE, claude
 from tinyagent.testing.strict.openai import WORDS
-from tinyagent.testing.strict.rules import Node, Table
+from tinyagent.testing.strict.rules import Node, RuleTable
 from tinyagent.testing.strict.schemas import ANTHROPIC, fault
 from tinyagent.testing.strict.session import (
-    Exchange,
     Json,
+    ProviderExchange,
     Refused,
     as_dict,
     as_dicts,
@@ -119,7 +119,7 @@ _NO_PREFILL = (
 )
 
 
-def check(exchange: Exchange) -> None:
+def check(exchange: ProviderExchange) -> None:
     """Refuse what Anthropic refuses."""
     body = exchange.body
     tools = [{"custom": tool} for tool in as_dicts(body.get("tools"))]
@@ -263,7 +263,7 @@ def _check_source(node: Node) -> None:
     node.exchange.attachments.append(attachment)
 
 
-def _check_end(exchange: Exchange, messages: list[Json]) -> None:
+def _check_end(exchange: ProviderExchange, messages: list[Json]) -> None:
     if messages[-1].get("role") != "assistant":
         return
     if not claude(exchange.model).prefill:
@@ -326,7 +326,7 @@ def _no_result(names: list[str], index: int) -> Refused:
     )
 
 
-_REQUEST_TABLE = Table(
+_REQUEST_TABLE = RuleTable(
     _REQUEST,
     _WORDS,
     functions={
@@ -354,7 +354,7 @@ _REQUEST_TABLE = Table(
         "has-content": _has_content,
     },
 )
-_MESSAGE_TABLE = Table(
+_MESSAGE_TABLE = RuleTable(
     _MESSAGES,
     _WORDS,
     functions={

@@ -18,8 +18,16 @@ from tinyagent.testing.strict.openai import (
     check_schema,
     openai_model,
 )
-from tinyagent.testing.strict.rules import Node, Table
-from tinyagent.testing.strict.session import Exchange, Json, Refused, as_dict, as_dicts, at, of_type
+from tinyagent.testing.strict.rules import Node, RuleTable
+from tinyagent.testing.strict.session import (
+    Json,
+    ProviderExchange,
+    Refused,
+    as_dict,
+    as_dicts,
+    at,
+    of_type,
+)
 
 _TABLE = """
 .  check keys  if body-keys
@@ -113,10 +121,11 @@ _WRONG_ROLE = (
 )
 
 
-def check(exchange: Exchange, rules: ChatRules) -> None:
+def check(exchange: ProviderExchange, rules: ChatRules) -> None:
     """Refuse what the provider refuses; collect images and documents."""
     _table(rules.name).check(exchange)
-    CHECKS[rules.echo](exchange)
+    if rules.echo:
+        CHECKS[rules.echo](exchange)
 
 
 def _is_empty(message: Json) -> bool:
@@ -232,7 +241,7 @@ def _check_order(node: Node) -> None:
 
 
 @cache
-def _table(name: str) -> Table:
+def _table(name: str) -> RuleTable:
     """The table of a provider."""
     rules, keys = CHAT[name], KEYS.get(name, {})
     flags = {
@@ -244,7 +253,7 @@ def _table(name: str) -> Table:
         "ids": rules.ids,
     }
     choices = "none auto required" + " any" * (name == "mistral")
-    return Table(
+    return RuleTable(
         _TABLE,
         {**_WORDS, "choices": choices},
         {flag for flag, is_set in flags.items() if is_set},

@@ -111,7 +111,7 @@ asks(438, victim, 0, 0)
 """,
     ),
     attack(
-        "a program that is no file is run",
+        "a program that is not a file is run",
         f"""{_CALL}
 file = os.memfd_create("tool", 0)
 os.write(file, b"#!/bin/sh\\nexit 7\\n")

@@ -122,11 +122,10 @@ class Forks:
 
     def _running(self, states: list[int]) -> dict[int, int]:
         """What each running process may take; a new process settles a grant of its parent."""
-        names = [name for name in os.listdir(self._proc) if name.isdigit()]
         running: dict[int, int] = {}
-        for pid in {int(name) for name in names} - {1, *states}:
+        for pid in set(members(self._proc)) - {1, *states}:
             with suppress(ProcessLookupError, FileNotFoundError):
-                if not self._is_zombie(pid):
+                if not has_ended(self._proc, pid):
                     limit = resource.prlimit(pid, resource.RLIMIT_DATA)[0]
                     running[pid] = limit + MAX_STACK
                     if pid not in self._seen:
@@ -143,17 +142,23 @@ class Forks:
 
     def _used(self, pid: int) -> int:
         """The process's writable memory, with a stack of full size."""
-        return int(self._read(f"{pid}/statm").split()[5]) * _PAGE + MAX_STACK
+        return int(read_small(self._proc, f"{pid}/statm").split()[5]) * _PAGE + MAX_STACK
 
     def _number(self, pid: int, field: bytes) -> int:
-        lines = self._read(f"{pid}/status").splitlines()
+        lines = read_small(self._proc, f"{pid}/status").splitlines()
         return next((int(line.split()[1]) for line in lines if line.startswith(field)), 0)
 
-    def _is_zombie(self, pid: int) -> bool:
-        return self._read(f"{pid}/stat").rpartition(b")")[2].split()[0] in {b"Z", b"X"}
 
-    def _read(self, path: str) -> bytes:
-        return read_small(self._proc, path)
+def members(proc: int) -> list[int]:
+    """The processes in a /proc."""
+    return [int(name) for name in os.listdir(proc) if name.isdigit()]
+
+
+def has_ended(proc: int, pid: int) -> bool:
+    """Whether a process has ended; its parent may not have collected it."""
+    with suppress(FileNotFoundError, ProcessLookupError):
+        return read_small(proc, f"{pid}/stat").rpartition(b")")[2].split()[0] in {b"Z", b"X"}
+    return True
 
 
 def read_small(proc: int, path: str) -> bytes:

@@ -13,7 +13,7 @@ import socket
 from contextlib import suppress
 from socket import socketpair  # before it is replaced: the code's version returns a pipe
 
-from .forks import Forks, read_small
+from .forks import Forks, has_ended, members, read_small
 
 _SWEEP_SECONDS = 0.2
 _SHARE_OF_STATES = 0.2  # the part of all memory that earlier states may take
@@ -81,7 +81,7 @@ class Warden:
         if stop:
             _kill(-1, signal.SIGSTOP)
             return
-        for pid in set(self._members()) - {1, *self._keep[:-1], *self._dying, *self._dropped}:
+        for pid in set(members(self.proc)) - {1, *self._keep[:-1], *self._dying, *self._dropped}:
             _kill(pid, signal.SIGCONT)
 
     def leave(self) -> socket.socket:
@@ -162,17 +162,11 @@ class Warden:
     def _strangers(self) -> list[int]:
         """Living processes other than the warden, those that are kept, and those killed already."""
         known = {1, *self._keep, *self._dying}
-        return [pid for pid in self._members() if pid not in known and not self._is_zombie(pid)]
-
-    def _members(self) -> list[int]:
-        return [int(name) for name in os.listdir(self.proc) if name.isdigit()]
-
-    def _is_zombie(self, pid: int) -> bool:
-        status = self._read(f"{pid}/stat")
-        return not status or status.rpartition(b")")[2].split()[0] in {b"Z", b"X"}
+        pids = [pid for pid in members(self.proc) if pid not in known]
+        return [pid for pid in pids if not has_ended(self.proc, pid)]
 
     def _is_over(self) -> bool:
-        return self._take_more_than(self._max_bytes, self._members())
+        return self._take_more_than(self._max_bytes, members(self.proc))
 
     def _take_more_than(self, most: int, pids: list[int]) -> bool:
         """Measured quickly first; then exactly, with shared pages divided among processes."""
