@@ -36,6 +36,7 @@ from skillian.data.declare.definitions import Thresholds
 from skillian.data.declare.sources import SourceRegistry
 from skillian.data.query.binding import Binder
 from skillian.data.query.filters import Filters
+from skillian.data.schema.sources import compare_source_schemas
 from skillian.data.single_flight import SingleFlight
 from skillian.errors import InvalidInputError, quoted
 
@@ -62,6 +63,7 @@ class ComparisonEngine:
         keep_seconds: float | None = None,
     ) -> None:
         self._planner = Planner(registry, binder)
+        self._undeclared = registry.undeclared
         self._top = top
         self._workspace = Workspace()
         configured = registry.comparison.cache_ttl_seconds
@@ -243,6 +245,7 @@ class ComparisonEngine:
                 filters=plan.a.where,
                 thresholds=limits,
             ),
+            schema=compare_source_schemas(plan.a.source, plan.b.source, self._undeclared),
         )
         comparison = CachedComparison(question, plan, place, result)
         self._cache.store(key, comparison)
