@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from skillian.data import sql
-from skillian.data.tables.cells import differs, form, shown
+from skillian.data.tables.cells import form, shown
 from skillian.data.tables.columns import ColumnPair
 from skillian.data.tables.types import CellType
+from skillian.data.tables.unequal import differs
 
 DIFFERING, ONLY_A, ONLY_B, DUPLICATE, COUNTS = range(5)
 
