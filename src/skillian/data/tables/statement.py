@@ -133,7 +133,8 @@ def _same_key(plan: TablePlan, one: str, other: str) -> exp.Expr:
         keys: list[exp.Expr] = [sql.column(f"k{index}", alias) for alias in (one, other)]
         if plan.dialect == "postgres":
             # It joins neither by hash nor in full on IS NOT DISTINCT FROM.
-            tests.append(exp.EQ(this=sql.is_null(keys[0]), expression=sql.is_null(keys[1])))
+            nulls = [exp.Paren(this=sql.is_null(key)) for key in keys]
+            tests.append(exp.EQ(this=nulls[0], expression=nulls[1]))
             fill = sql.text(_fill(pair))
             keys = [exp.Coalesce(this=key, expressions=[fill.copy()]) for key in keys]
             tests.append(exp.EQ(this=keys[0], expression=keys[1]))
