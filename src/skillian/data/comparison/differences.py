@@ -1,0 +1,188 @@
+"""The groups that differ, kept in the workspace: from the rows themselves if their key is unique.
+
+Rows with a unique key are joined as they are, which costs a fraction of aggregating both sides. The
+proof is in the same statement. Joined with n rows of the other side, a row appears n times; so each
+side has as many rows in the join as it has by itself only if none is repeated, or if a key that
+differs holds several, which is seen there. If the proof fails, both sides are aggregated.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from sqlglot import exp
+
+from skillian.connectors.duckdb.workspace import Workspace
+from skillian.data import sql
+from skillian.data.comparison.collapsed import (
+    COUNTED,
+    collapsed_columns,
+    collapsed_statement,
+    counted_statement,
+)
+from skillian.data.comparison.groups import groups_direct, pieces_direct, row_count
+from skillian.data.comparison.place import Place
+from skillian.data.comparison.plan import ComparisonPlan, Side
+from skillian.data.comparison.statement import different_statement, key_columns, summary_statement
+from skillian.data.query.filters import filtered_rows
+from skillian.data.sql import Statement, prepare
+from skillian.data.sql.values import python_rows
+from skillian.errors import QueryError
+
+FIRST_ROWS = 10_000
+"""The rows in which a key that is often repeated shows itself."""
+SAMPLED = 64
+"""Of this many keys, one is looked for a second row with it."""
+_DIRECT = frozenset({"duckdb"})
+"""Dialects whose engines join rows on keys with NULL, and can sample them by a hash."""
+
+
+@dataclass(frozen=True, slots=True)
+class Differences:
+    """What the statement of a comparison returned, in tables of the workspace.
+
+    Attributes:
+        statement: The statement.
+        collapsed: The table with its rows.
+        different: The table of the groups that differ, with their classes.
+    """
+
+    statement: Statement
+    collapsed: str
+    different: str
+
+
+async def keep_differences(place: Place, workspace: Workspace) -> tuple[Place, Differences]:
+    """Run the comparison and keep the groups that differ.
+
+    The place that is returned finds all groups as fast as the comparison did. Raises `QueryError`.
+    """
+    if place.engine.dialect in _DIRECT and not place.tables and await _seems_unique(place):
+        statement = await asyncio.to_thread(_direct_statement, place)
+        table = await _stage_direct(place, statement, workspace)
+        if table is not None:
+            place = replace(place, groups=partial(groups_direct, place.plan))
+            return place, await _rated(place.plan, statement, table, workspace)
+    statement = await asyncio.to_thread(
+        lambda: place.statement(collapsed_statement(place.plan, place.pieces()))
+    )
+    table = await _stage(place, statement, workspace)
+    return place, await _rated(place.plan, statement, table, workspace)
+
+
+async def fetch_summary(
+    plan: ComparisonPlan, differences: Differences, workspace: Workspace, top: int
+) -> list[dict[str, object]]:
+    """Return the rows of the summary, each with one of the top differences of each measure."""
+    tree = summary_statement(plan, differences.collapsed, differences.different, top)
+    statement = await asyncio.to_thread(prepare, tree, workspace.dialect, plan.parameters.values)
+    return python_rows(await workspace.run(statement.text, statement.parameters))
+
+
+async def _rated(
+    plan: ComparisonPlan, statement: Statement, table: str, workspace: Workspace
+) -> Differences:
+    tree = different_statement(plan, table)
+    rated = await asyncio.to_thread(prepare, tree, workspace.dialect, plan.parameters.values)
+    try:
+        different = await workspace.create(rated.text, rated.parameters)
+    except BaseException:
+        await workspace.drop(table)
+        raise
+    return Differences(statement, table, different)
+
+
+async def _stage(place: Place, statement: Statement, workspace: Workspace) -> str:
+    if place.engine is workspace:
+        return await workspace.create(statement.text, statement.parameters)
+    batches = place.engine.stream(statement.text, statement.parameters)
+    return await workspace.stage(collapsed_columns(place.plan), batches)
+
+
+def _direct_statement(place: Place) -> Statement:
+    plan = place.plan
+    counts = row_count(plan, plan.a), row_count(plan, plan.b)
+    return place.statement(counted_statement(plan, pieces_direct(plan), counts))
+
+
+async def _stage_direct(place: Place, statement: Statement, workspace: Workspace) -> str | None:
+    """Return the table of the joined rows; None if a key is not unique, or if they do not join."""
+    try:
+        table = await _stage(place, statement, workspace)
+    except QueryError:  # the aggregated way reports what is wrong, if it fails too
+        return None
+    if await _is_proven(table, workspace):
+        return table
+    await workspace.drop(table)
+    return None
+
+
+async def _is_proven(table: str, workspace: Workspace) -> bool:
+    """Return whether every key in the table of `counted_statement` is unique on each side."""
+    joined = exp.NEQ(this=sql.bare("same"), expression=exp.Literal.number(COUNTED))
+    differs = sql.equals(sql.bare("same"), 0)
+    columns: list[exp.Expr] = []
+    for side in "ab":
+        rows = sql.bare(f"rows_{side}")
+        for name, test, total in (
+            ("joined", joined, exp.Sum),
+            ("counted", sql.negated(joined), exp.Sum),
+            ("most", differs, exp.Max),
+        ):
+            value = total(this=exp.case().when(test.copy(), rows.copy(), copy=False))
+            columns.append(sql.named(value, f"{name}_{side}"))
+    select = exp.Select(expressions=columns).from_(sql.table(table), copy=False)
+    [row] = python_rows(await workspace.run(select.sql(workspace.dialect), {}))
+    return all(
+        (row[f"joined_{side}"] or 0) == row[f"counted_{side}"] and (row[f"most_{side}"] or 0) <= 1
+        for side in "ab"
+    )
+
+
+async def _seems_unique(place: Place) -> bool:
+    """Return whether no key is repeated in the first rows, nor in a sample of all keys."""
+    sides = (place.plan.a, place.plan.b)
+    first = await _ask(place, [_first_rows(place.plan, side) for side in sides])
+    if any(int(row["most"] or 0) > 1 for row in first):
+        return False
+    if sum(int(row["keys"]) for row in first) < FIRST_ROWS:
+        return True
+    sample = await _ask(place, [_sample(place.plan, side) for side in sides])
+    return all(int(row["most"] or 0) <= 1 for row in sample)
+
+
+async def _ask(place: Place, selects: Sequence[exp.Select]) -> list[dict[str, object]]:
+    tree = exp.union(*selects, distinct=False, copy=False)
+    return await place.fetch(await asyncio.to_thread(place.statement, tree))
+
+
+def _first_rows(plan: ComparisonPlan, side: Side) -> exp.Select:
+    return _most(plan, _keys(plan, side).limit(FIRST_ROWS, copy=False))
+
+
+def _sample(plan: ComparisonPlan, side: Side) -> exp.Select:
+    rows = exp.Select(expressions=[exp.Star()])
+    rows.from_(_keys(plan, side).subquery(sql.name("rows"), copy=False), copy=False)
+    hashed = exp.Anonymous(this="HASH", expressions=key_columns(plan))
+    few = exp.LT(this=hashed, expression=exp.Literal.number(2**64 // SAMPLED))
+    return _most(plan, rows.where(few, copy=False))
+
+
+def _keys(plan: ComparisonPlan, side: Side) -> exp.Select:
+    values = {f"key_{index}": term.value for index, term in enumerate(side.keys)}
+    return filtered_rows(side.source, values, side.where, plan.parameters)
+
+
+def _most(plan: ComparisonPlan, rows: exp.Select) -> exp.Select:
+    """Return the number of keys in `rows`, and the largest number of rows of one of them."""
+    count = sql.named(exp.Count(this=exp.Star()), "rows")
+    keys = exp.Select(expressions=[count])
+    keys.from_(rows.subquery(sql.name("sampled"), copy=False), copy=False)
+    keys.group_by(*key_columns(plan), copy=False)
+    columns: list[exp.Expr] = [
+        sql.named(exp.Count(this=exp.Star()), "keys"),
+        sql.named(exp.Max(this=sql.bare("rows")), "most"),
+    ]
+    most = exp.Select(expressions=columns)
+    return most.from_(keys.subquery(sql.name("grouped"), copy=False), copy=False)
