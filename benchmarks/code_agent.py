@@ -1,6 +1,6 @@
 """What a step of a code agent costs, beside smolagents' `CodeAgent` in the same run.
 
-Each runs in a process of its own, in its own environment, and they take turns; sandboxes count.
+Each runs in its own process, in its own environment, and they take turns; sandboxes count.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Figures(NamedTuple):
 
 
 class Runner:
-    """A framework in a process that measures when it is told to."""
+    """A framework in a process that measures when it is asked to."""
 
     def __init__(self, stack: ExitStack, framework: str, executor: str, base_url: str) -> None:
         pins = HERE / "peers" / f"{framework}.txt"
@@ -53,8 +53,8 @@ class Runner:
             raise RuntimeError("the process has no pipes")
         self._process.stdin.write("go\n")
         self._process.stdin.flush()
-        told = json.loads(self._process.stdout.readline())
-        return Figures(told["whole"], told["whole"] - told["client"] - told["code"])
+        figures = json.loads(self._process.stdout.readline())
+        return Figures(figures["whole"], figures["whole"] - figures["client"] - figures["code"])
 
 
 def code_agent_rows(base_url: str) -> Iterator[Row]:

@@ -58,6 +58,6 @@ def _descendants() -> list[list[bytes]]:
                 )
     found = new = {os.getpid()}
     while new:
-        new = {pid for pid, told in fields.items() if int(told[_PARENT]) in new} - found
+        new = {pid for pid, values in fields.items() if int(values[_PARENT]) in new} - found
         found = found | new
     return [fields[pid] for pid in found - {os.getpid()} if pid in fields]

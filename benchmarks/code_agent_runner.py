@@ -1,4 +1,4 @@
-"""Measures one framework's code agent, in the environment of this interpreter, when it is told to.
+"""Measures one framework's code agent, in the environment of this interpreter, when asked to.
 
 Arguments: the framework (`sandboxes/code_NAME.py` with a class `Case`), its executor, the mock
 server's base URL. For each line of standard input it prints the CPU milliseconds of one run as

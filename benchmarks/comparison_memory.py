@@ -48,17 +48,17 @@ async def main(folder: Path) -> None:
     file = folder / "sources.yaml"
     file.write_text(SOURCES)
     print("| comparisons | memory | their results as JSON |\n|--:|--:|--:|")
-    told = 0
+    characters = 0
     async with DataServices(SourceRegistry.load(file)) as services:
         for number in range(1, COMPARISONS + 1):
             result = await services.comparison.compare(
                 "a", "b", ["amount"], ["account"], {"company": number - 1}
             )
-            told += len(json.dumps(result.to_dict()))
+            characters += len(json.dumps(result.to_dict()))
             if number % 10 == 0:
                 await services.comparison.explain(result.cache_key)
             if number % EVERY == 0:
-                print(f"| {number:,} | {resident_mb():,.0f} MB | {told / 2**20:.1f} MB |")
+                print(f"| {number:,} | {resident_mb():,.0f} MB | {characters / 2**20:.1f} MB |")
 
 
 if __name__ == "__main__":

@@ -32,8 +32,8 @@ def main(peer: str, case: str, postmaster: str, *inputs: str) -> None:
     client = time.process_time() - client
     server = _server_seconds(postmaster) - server
     peak = _peak_mb()
-    told = {"client": client, "server": server, "peak": peak, "found": read_out()}
-    print(json.dumps(told))
+    figures = {"client": client, "server": server, "peak": peak, "found": read_out()}
+    print(json.dumps(figures))
 
 
 def _server_seconds(postmaster: str) -> float:

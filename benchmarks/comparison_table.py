@@ -93,5 +93,5 @@ def _line(way: Way, goes: Sequence[Go], floors: Sequence[float], found: str) -> 
     return f"| {' | '.join(cells)} |"
 
 
-def _missed(is_missed: bool) -> str:  # noqa: FBT001 - the only thing it is told
+def _missed(is_missed: bool) -> str:  # noqa: FBT001 - its only argument
     return f", {MISSED}" if is_missed else ""

@@ -167,9 +167,9 @@ def _repeated(actions: Sequence[Action], recorded: Mapping[Place, float]) -> lis
 def _two_at_once(actions: Sequence[Action], evidence: Evidence) -> list[str]:
     """A run changes its worker only if that one is dead, or if the run was suspended."""
     faults: list[str] = []
-    put_away: dict[str, list[float]] = defaultdict(list)
+    suspended: dict[str, list[float]] = defaultdict(list)
     for run, _, when in evidence.reported:
-        put_away[run].append(when)
+        suspended[run].append(when)
     by_run: dict[str, list[Action]] = defaultdict(list)
     for action in actions:
         by_run[action.place[1]].append(action)
@@ -178,7 +178,7 @@ def _two_at_once(actions: Sequence[Action], evidence: Evidence) -> list[str]:
             if before.worker == after.worker:
                 continue
             died = evidence.killed.get(before.worker, float("inf"))
-            rested = any(before.began < when < after.began for when in put_away[run])
+            rested = any(before.began < when < after.began for when in suspended[run])
             if died > after.began and not rested:
                 faults.append(f"{run} went from {before.worker} to {after.worker}, which was alive")
     return faults

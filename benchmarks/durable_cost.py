@@ -1,7 +1,7 @@
 """The cost of the journal, and how workers scale: `python benchmarks/durable_cost.py`.
 
 A record of the journal beside a bare INSERT of as many bytes with the same durability, each in a
-commit of its own on the same disk, in turns; and runs a second with one to four workers, whose
+separate commit on the same disk, in turns; and runs a second with one to four workers, whose
 model takes 200 ms.
 """
 

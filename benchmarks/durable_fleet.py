@@ -55,7 +55,7 @@ class Fleet:
     """A number of workers, and when each was killed.
 
     Attributes:
-        orders: what each is told.
+        orders: the orders of each.
         living: by name.
         killed: when each died, in seconds since the epoch.
     """

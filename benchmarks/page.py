@@ -69,7 +69,7 @@ async def by_protocol(server: Running, pages: int) -> Load:
 
 async def answered(page: PageSocket) -> bool:
     """Ask, and wait for the end of the answer."""
-    await page.fire("Message", "keydown", ASKED)  # as Enter does, with what stands in the box
+    await page.fire("Message", "keydown", ASKED)  # as Enter does, with the text in the box
     async with asyncio.timeout(PATIENCE_SECONDS):
         await page.wait_for(LAST_WORD)
     return True

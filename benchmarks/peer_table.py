@@ -45,7 +45,7 @@ def _pins(name: str) -> str:
 
 
 def python_of(name: str, pins: str) -> str:
-    """The interpreter of a peer's environment, which is made anew when its pins have changed."""
+    """The interpreter of a peer's environment, which is made again when its pins have changed."""
     if not pins:
         return sys.executable
     folder = ENVIRONMENTS / name
@@ -68,10 +68,10 @@ def _measure(python: str, name: str, base_url: str) -> Pair:
 
 
 def _output(command: list[str]) -> str:
-    """What a command prints; it is told of no server, key or tracing that the user has set."""
-    told = {name: value for name, value in os.environ.items() if not name.startswith(UNTOLD)}
+    """What a command prints; it sees no server, key or tracing that the user has set."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(UNTOLD)}
     done = subprocess.run(
-        command, check=True, capture_output=True, text=True, timeout=SECONDS, env=told
+        command, check=True, capture_output=True, text=True, timeout=SECONDS, env=environment
     )
     return done.stdout
 

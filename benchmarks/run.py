@@ -1,6 +1,6 @@
 """`make bench`: all cases, each beside its floor and its target; fails when a target is missed.
 
-With `--peers`, other frameworks beside the same floor instead, each in an environment of its own;
+With `--peers`, other frameworks next to the same floor instead, each in its own environment;
 with `--executors`, what a session, a step and a tool call cost.
 """
 
@@ -27,7 +27,7 @@ HERE = Path(__file__).parent
 
 @contextmanager
 def mock_server() -> Iterator[str]:
-    """The mock server's base URL; it runs in a process of its own, so its CPU is not counted."""
+    """The mock server's base URL; it runs in its own process, so its CPU is not counted."""
     with subprocess.Popen(
         [sys.executable, str(HERE / "mock_server.py")], stdout=subprocess.PIPE, text=True
     ) as server:

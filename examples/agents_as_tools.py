@@ -15,7 +15,7 @@ def population(city: str) -> int:
 
 
 def look_up(request: ModelRequest) -> str | RawToolCall:
-    """Stand in for a model: call the tool, then say what it gave."""
+    """Replace a model: call the tool, then say what it gave."""
     last = request.messages[-1]
     if last.role == "tool":
         return last.text

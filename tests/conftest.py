@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import subprocess
@@ -15,11 +16,12 @@ import hypothesis
 import pytest
 import stamina
 from tests.support.campaign import mark_campaign
-from tests.support.standstill import MACHINE
 
 pytest_plugins = ["tests.support.mysql", "tests.support.postgres"]
 
 ROOT = Path(__file__).parents[1]
+# Their servers take seconds to start: all of a kind run in one worker of xdist.
+ONE_WORKER = ("browser", "llm", "mysql", "spark")
 FROM_OUTSIDE = ("ANTHROPIC_", "OPENAI_", "TINYAGENT_", "SKILLIAN_")
 
 # Workers of xdist ignore Ctrl-C, and what ignores it hands that on to the programs it starts.
@@ -27,21 +29,39 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Cores are shared: how long one example takes says nothing. What has to land is tried with the
 # same examples each time; whoever works on it tries others with every run.
-hypothesis.settings.register_profile("shared-cores", deadline=None, derandomize="CI" in os.environ)
-hypothesis.settings.load_profile("shared-cores")
+ALL = hypothesis.settings(deadline=None, derandomize="CI" in os.environ)
+hypothesis.settings.register_profile("all", ALL)
+hypothesis.settings.register_profile("sample", ALL, max_examples=25)
+hypothesis.settings.load_profile("all")
 
 
 @pytest.hookimpl(tryfirst=True)  # before tests are selected by their marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     mark_campaign(items)
+    for item in items:
+        for name in ONE_WORKER:
+            if item.get_closest_marker(name):
+                item.add_marker(pytest.mark.xdist_group(name))
 
 
-@pytest.fixture(scope="session", autouse=True)
-def watched_machine() -> Generator[None]:
-    """Times are told from a paused machine's."""
-    MACHINE.start()
-    yield
-    MACHINE.close()
+def pytest_configure(config: pytest.Config) -> None:
+    """Where the campaign is left out, properties are tried with fewer examples too."""
+    if "not campaign" in config.getoption("markexpr"):
+        hypothesis.settings.load_profile("sample")
+
+
+def pytest_collection_finish() -> None:
+    """Leave all that collecting has made out of garbage collections.
+
+    NiceGUI's simulated browser runs two for each test, which took half a second each.
+    """
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_unconfigure() -> None:
+    """Let the interpreter's end collect it."""
+    gc.unfreeze()
 
 
 @pytest.fixture(autouse=True)

@@ -87,7 +87,7 @@ def _python(program: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 @BOTH
-def test_each_tells_its_version(command: str) -> None:
+def test_each_prints_its_version(command: str) -> None:
     done = _run(command, "--version")
     assert (done.returncode, done.stdout) == (0, f"{command} {version('tinyagent-skillian')}\n")
 

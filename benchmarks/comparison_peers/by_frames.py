@@ -1,6 +1,6 @@
 """Data frames, from Parquet: joins written by hand, and datacompy on the same frames.
 
-Amounts are cents in 64 bits for the joins of pandas, which has no decimal of its own; datacompy
+Amounts are cents in 64 bits for the joins of pandas, which has no decimal type; datacompy
 is given what a user gives it, decimals.
 """
 
@@ -78,7 +78,7 @@ def datacompy_pandas(folder: str, _url: str) -> Go:
 
     def go() -> Callable[[], Found]:
         a, b = (pd.read_parquet(f"{folder}/{side}.parquet", columns=COLUMNS) for side in "ab")
-        return _told(datacompy.PandasCompare(a, b, join_columns=KEYS))
+        return _differences(datacompy.PandasCompare(a, b, join_columns=KEYS))
 
     return go
 
@@ -88,12 +88,12 @@ def datacompy_polars(folder: str, _url: str) -> Go:
 
     def go() -> Callable[[], Found]:
         a, b = (pl.read_parquet(f"{folder}/{side}.parquet", columns=COLUMNS) for side in "ab")
-        return _told(datacompy.PolarsCompare(a, b, join_columns=KEYS))
+        return _differences(datacompy.PolarsCompare(a, b, join_columns=KEYS))
 
     return go
 
 
-def _told(compare: datacompy.PandasCompare | datacompy.PolarsCompare) -> Callable[[], Found]:
+def _differences(compare: datacompy.PandasCompare | datacompy.PolarsCompare) -> Callable[[], Found]:
     [amount] = [column for column in compare.column_stats if column["column"] == "amount"]
     return lambda: {
         "different": int(amount["unequal_cnt"]),

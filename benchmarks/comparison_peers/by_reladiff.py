@@ -26,7 +26,7 @@ def _table(name: str, folder: str, url: str | None) -> reladiff.TableSegment:
 
 
 def _case(algorithm: reladiff.Algorithm, *, is_across: bool) -> Callable[[str, str], Go]:
-    # It refuses keys that occur twice unless it is told not to look.
+    # It refuses keys that occur twice unless an option turns the check off.
     options = {"validate_unique_key": False} if algorithm is reladiff.Algorithm.JOINDIFF else {}
 
     def prepare(folder: str, url: str) -> Go:
@@ -34,14 +34,14 @@ def _case(algorithm: reladiff.Algorithm, *, is_across: bool) -> Callable[[str, s
 
         def go() -> Callable[[], Found]:
             found = list(reladiff.diff_tables(a, b, algorithm=algorithm, **options))
-            return lambda: _told(found)
+            return lambda: _differences(found)
 
         return go
 
     return prepare
 
 
-def _told(found: list[tuple[str, tuple[str, ...]]]) -> Found:
+def _differences(found: list[tuple[str, tuple[str, ...]]]) -> Found:
     only_a = [row[0] for sign, row in found if sign == "-"]
     only_b = [row[0] for sign, row in found if sign == "+"]
     both = set(only_a) & set(only_b)

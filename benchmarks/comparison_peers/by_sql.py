@@ -24,7 +24,7 @@ SCAN = """
 SELECT max(company), max(period), max(account), max(doc), max(amount)
 FROM (FROM {a} UNION ALL FROM {b})
 """
-# What no comparison can do without: the groups of both inputs. Nothing is told of them.
+# What no comparison can do without: the groups of both inputs. Nothing is reported about them.
 GROUPS = f"""
 SELECT max(rows_a), max(rows_b), max(a), max(b) FROM (
     SELECT

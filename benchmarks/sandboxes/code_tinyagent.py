@@ -32,7 +32,7 @@ class Recorder(OpenAIModel):
 
 
 class Case:
-    """One agent for all runs, each with a session of its own."""
+    """One agent for all runs, each with its own session."""
 
     def __init__(self, base_url: str, executor: str) -> None:
         self._model = Recorder(base_url)

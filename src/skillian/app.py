@@ -13,24 +13,21 @@ from typing import Any
 from fastapi import APIRouter, FastAPI
 
 from skillian.api.auth import Access, CookieOwner
-from skillian.api.bounds import Bounded
 from skillian.api.comparisons import Comparisons
-from skillian.api.jobs import ComparisonJobs
-from skillian.api.limits import Slots
+from skillian.api.jobs import KEPT, ComparisonJobs
+from skillian.api.limits import Bounded, Slots
 from skillian.api.logs import Requests
-from skillian.api.open_turns import OpenTurns
 from skillian.api.openapi import document
 from skillian.api.problems import install
 from skillian.api.protocols import ag_ui, openai
 from skillian.api.protocols.mcp_http import add_mcp, open_mcp
 from skillian.api.routes import about, chat, comparisons, runs, sessions
 from skillian.api.runs import Runs
-from skillian.api.service import Service
-from skillian.chat.agent import Agent
+from skillian.api.service import OpenTurns, Service
+from skillian.chat.agent import Agent, Approvals
 from skillian.chat.answer_check import check_answer
-from skillian.chat.approvals import Approvals
 from skillian.chat.durable_turns import DurableTurns
-from skillian.chat.opening import load_skills, read_vocabulary
+from skillian.chat.opening import read_vocabulary
 from skillian.chat.turns import LocalTurns, Turns, TurnWork
 from skillian.data.declare.sources import SourceRegistry
 from skillian.data.services import DataServices
@@ -38,6 +35,7 @@ from skillian.errors import SkillianError
 from skillian.models import make_model
 from skillian.offline.vocabulary import Vocabulary
 from skillian.settings import Settings
+from skillian.skills.discovery import load_registry
 from skillian.storage import open_store
 from tinyagent import Model
 
@@ -127,7 +125,7 @@ async def open_service(
     async with (
         open_store(settings.database_url.get_secret_value()) as store,
         DataServices(registry) as data,
-        aclosing(load_skills(data, settings.skills)) as skills,
+        aclosing(load_registry(data, settings.skills)) as skills,
     ):
 
         async def make_agent() -> Agent:
@@ -137,7 +135,7 @@ async def open_service(
 
         slots = Slots(settings.max_turns)
         work = TurnWork(
-            lambda: service.agent,
+            await make_agent(),
             store,
             approvals=approvals,
             check=check_answer,
@@ -155,18 +153,18 @@ async def open_service(
             data=data,
             skills=skills,
             store=store,
-            agent=await make_agent(),
+            work=work,
             slots=slots,
             turns=OpenTurns(turns),
             comparisons=compared,
             runs=Runs(jobs, turns),
         )
-        # Turns of other processes may begin at once, so the service is complete before.
+        # Turns of other processes may begin immediately, so the service must be complete.
         async with (
             working,
             aclosing(jobs),
             aclosing(service.turns),
-            _maintained(service, make_agent, jobs),
+            _maintained(service, make_agent),
         ):
             yield service
 
@@ -175,16 +173,15 @@ async def open_service(
 async def _maintained(
     service: Service,
     make_agent: Callable[[], Coroutine[Any, Any, Agent]],
-    jobs: ComparisonJobs,
 ) -> AsyncGenerator[None, None]:
     """During the block, read the values of the sources again and delete what has expired."""
 
     async def refresh() -> None:
-        service.agent = await make_agent()
+        service.work.agent = await make_agent()
 
     async def purge() -> None:
         await service.store.comparisons.purge()
-        await jobs.purge()
+        await service.store.jobs.purge(KEPT)
         if service.settings.retention_days is not None:
             await service.store.purge(timedelta(days=service.settings.retention_days))
 

@@ -43,7 +43,8 @@ class Settings(BaseSettings):
         database_url: Where sessions are stored; also read from `DATABASE_URL`.
         api_keys: The digests of the keys in `SKILLIAN_API_KEYS`, which are separated by commas.
         page_secret: Signs the cookie of the page; default random at each start.
-        retention_days: After how many days without use a session is deleted; default never.
+        retention_days: The number of days without use after which a session is deleted; by default
+            sessions are kept.
         max_body_bytes: The maximum size of the body of a request.
         requests_per_minute: The maximum number of requests of a key; 0 means no maximum.
         max_turns: The maximum number of turns and comparisons at the same time.

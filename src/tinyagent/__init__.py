@@ -57,7 +57,7 @@ if TYPE_CHECKING:
         scripted_call,
     )
     from tinyagent.tools import Tool
-    from tinyagent.tools.tool import tool
+    from tinyagent.tools.registry import tool
 
     __version__: str
 else:
@@ -82,7 +82,7 @@ else:
                 "AnthropicModel FallbackModel Model OpenAIModel ScriptedModel scripted_call"
             ),
             "tools": "Tool",
-            "tools.tool": "tool",
+            "tools.registry": "tool",
         },
     )
 

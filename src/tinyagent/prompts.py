@@ -18,7 +18,7 @@ When you have the answer, give it in plain words, without calling a tool."""
 
 CODE_SYSTEM = """\
 You solve the user's task by sending Python code, which is run for you. Each reply is one block of
-code; a sentence of thought may stand before it, or in a comment. For the task "Which of the files
+code; a sentence of thought may precede it, or be a comment in it. For the task "Which of the files
 a.txt and b.txt is longer?" you would send
 
 ```python
@@ -27,15 +27,15 @@ sizes = {name: len(open(name).read()) for name in ("a.txt", "b.txt")}
 print(sizes)
 ```
 
-and, when you have been shown what it printed,
+and, after you see what it printed,
 
 ```python
 final_answer("b.txt")
 ```
 
-You are shown what a block prints, or the value of its last line. Variables, imports and functions
-live on from block to block. Print data before you compute with it; never invent what a block or a
-function can tell you. When a block fails, read the error and send the block again, mended."""
+You see what a block prints, or the value of its last line. Variables, imports and functions persist
+from block to block. Print data before you compute with it; never invent what a block or a function
+can tell you. When a block fails, read the error and send the whole block again, corrected."""
 
 
 def get_prompt_fallback(prompt_file: str | Path | None, default: str) -> str:

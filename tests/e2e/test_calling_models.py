@@ -1,4 +1,4 @@
-"""Real models call a tool: the small one held to a schema, the larger one by itself."""
+"""Real models call a tool: the small one held to a schema, the larger one without."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _agent(model: OpenAIModel | RecordedModel) -> ReactAgent[int]:
     )
 
 
-def _told(event: Event) -> Any:
+def _content(event: Event) -> Any:
     """An event without what differs from run to run: times and made-up ids."""
     match event:
         case TextDelta(text=text):
@@ -70,7 +70,7 @@ async def test_a_small_model_held_to_a_schema_calls_and_answers_and_is_replayed(
 
     replayed = RecordedModel(file, mode="replay")
     again = [event async for event in _agent(replayed).stream(TASK)]
-    assert [_told(event) for event in again] == [_told(event) for event in events]
+    assert [_content(event) for event in again] == [_content(event) for event in events]
 
     drifted = _agent(RecordedModel(file, mode="replay"))
     with pytest.raises(RecordingMismatch, match=r"(?s)-.*in Lisbon.*\+.*in Porto"):

@@ -1,6 +1,6 @@
 """A code agent with real models: the larger one, live and as it was recorded, and a small one.
 
-Recorded anew, where a prompt has changed, by:
+Recorded again, if a prompt has changed, by:
 
     pytest tests/e2e/test_code_agent_models.py -k recorded --record-models
 """
@@ -27,7 +27,7 @@ _SHORT: dict[str, Any] = {"max_steps": 6, "max_tokens": 250}
 
 
 def _agent(model: Model, task: CodeTask, folder: Path, **options: Any) -> TinyCodeAgent[Any]:
-    """The agent of a task; what its model is told depends on no package of this machine."""
+    """The agent of a task; what its model reads depends on no package of this machine."""
     files = write_files(task, folder)
     return TinyCodeAgent(
         model,

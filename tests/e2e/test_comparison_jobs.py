@@ -62,8 +62,8 @@ def until_it_compares(database: Database) -> None:
 def run(server: Serving, place: str) -> dict[str, Any]:
     answer = requests.get(f"{server.url}{place}", timeout=SECONDS)
     assert answer.status_code == 200, answer.text
-    told: dict[str, Any] = answer.json()
-    return told
+    body: dict[str, Any] = answer.json()
+    return body
 
 
 def compared_later(server: Serving) -> str:

@@ -152,9 +152,9 @@ def check(
     server: Serving, session: str, before: list[dict[str, Any]], after: list[dict[str, Any]]
 ) -> None:
     """The turn is whole, whoever has read which part of it."""
-    told = resumed(server, session)
-    assert [int(event["id"]) for event in told] == list(range(1, len(told) + 1))
-    assert told == before + after
+    events = resumed(server, session)
+    assert [int(event["id"]) for event in events] == list(range(1, len(events) + 1))
+    assert events == before + after
     assert [event["event"] for event in before] == [
         "turn_started",
         "model_finished",
@@ -235,8 +235,8 @@ def working(sources: Path, **settings: str) -> Generator[subprocess.Popen[str]]:
     ) as process:
         assert process.stderr is not None
         try:
-            told = next((line for line in process.stderr if "works on turns" in line), "")
-            assert told, "the worker ended instead"
+            first = next((line for line in process.stderr if "works on turns" in line), "")
+            assert first, "the worker ended instead"
             yield process
         finally:
             process.kill()

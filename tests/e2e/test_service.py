@@ -89,8 +89,8 @@ def chat(url: str, message: str, session: str | None = None) -> dict[str, Any]:
     body = {"message": message} | ({"session_id": session} if session else {})
     answer = requests.post(f"{url}/chat", json=body, timeout=SECONDS)
     assert answer.status_code == 200, answer.text
-    told: dict[str, Any] = answer.json()
-    return told
+    reply: dict[str, Any] = answer.json()
+    return reply
 
 
 def messages(url: str, session: str) -> list[dict[str, Any]]:
@@ -200,8 +200,8 @@ def test_after_kill_nothing_is_lost_and_the_turn_is_marked(
         asked, broken = said[len(before) :]
         assert asked == {"role": "user", "content": "Compare amount between ledger and planning"}
         assert (broken["role"], broken["broken"]) == ("assistant", True)
-        told = chat(server.url, "Compare amount between ledger and planning", session)
-        assert told["finished"] is True
+        reply = chat(server.url, "Compare amount between ledger and planning", session)
+        assert reply["finished"] is True
 
 
 def test_a_session_moves_between_two_processes(demo: Path, postgres_database: Database) -> None:
@@ -239,9 +239,9 @@ def refused(demo: Path, *words: str, **settings: str) -> str:
 
 
 def test_it_refuses_to_serve_others_without_keys(demo: Path, tmp_path: Path) -> None:
-    told = refused(demo, "--host", "0.0.0.0")  # noqa: S104 - is refused
-    assert "set SKILLIAN_API_KEYS" in told
-    assert "Traceback" not in told
+    message = refused(demo, "--host", "0.0.0.0")  # noqa: S104 - is refused
+    assert "set SKILLIAN_API_KEYS" in message
+    assert "Traceback" not in message
     settings = {
         "SKILLIAN_API_KEYS": "a-key-of-the-test-0123",
         "DATABASE_URL": f"sqlite:///{tmp_path / 's.db'}",
@@ -264,7 +264,7 @@ def test_what_it_cannot_start_with_is_a_sentence(demo: Path, tmp_path: Path) -> 
         {"SKILLIAN_API_KEYS": "too-short"},
         {"SKILLIAN_RETENTION_DAYS": "x"},
     ):
-        told = refused(demo, **settings)
-        assert "Traceback" not in told, told
-        assert "secret" not in told
-        assert "too-short" not in told
+        message = refused(demo, **settings)
+        assert "Traceback" not in message, message
+        assert "secret" not in message
+        assert "too-short" not in message

@@ -22,7 +22,7 @@ from tests.support.watching import watched
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
-from skillian.api.bounds import (
+from skillian.api.limits import (
     FRAMES_PER_MINUTE,
     MAX_DEPTH,
     MAX_FRAME,
@@ -34,7 +34,7 @@ from skillian.api.bounds import (
 from skillian.api.protocols.openai_schemas import MAX_MESSAGES, MAX_PARTS
 from skillian.api.routes.comparisons import MAX_FILTERS, MAX_ROWS, MAX_STATUSES
 from skillian.api.routes.sessions import MAX_OFFSET
-from skillian.api.schemas import MAX_MESSAGE
+from skillian.api.service import MAX_MESSAGE
 from skillian.data.query.filters import MAX_VALUES as MAX_FILTER_VALUES
 from skillian.data.sql.values import MAX_TEXT
 from skillian.demo.ledger import write_demo
@@ -91,7 +91,7 @@ def got(path: str, **headers: str) -> Send:
 
 
 def streamed(server: Serving) -> set[int]:
-    """A body whose length is not told."""
+    """A body without a Content-Length."""
 
     def parts() -> Iterator[bytes]:
         for _ in range(100):
@@ -153,7 +153,7 @@ def repeated(send: Send, times: int) -> Send:
 
 
 def called(arguments: dict[str, Any], tool: str = "compare_sources") -> Send:
-    """A call of a tool by MCP; what is wrong with it is told within an answer."""
+    """A call of a tool by MCP; an error is within the answer."""
     call = {"name": tool, "arguments": arguments}
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
     return posted("/mcp", body, Accept="application/json, text/event-stream")

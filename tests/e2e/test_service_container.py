@@ -69,7 +69,7 @@ def test_all_that_is_copied_is_let_in() -> None:
                 assert (ROOT / source).exists()
 
 
-def test_no_secret_stands_in_the_compose_file() -> None:
+def test_the_compose_file_holds_no_secret() -> None:
     for service in compose()["services"].values():
         for name, value in service["environment"].items():
             if "PASSWORD" in name or "KEY" in name:

@@ -1,4 +1,4 @@
-"""A session store that fails under a running server: told at once, and nothing is lost unseen."""
+"""A session store that fails under a running server: reported at once, no silent loss."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def stored(store: Path) -> int:
 
 
 @pytest.mark.campaign
-def test_a_locked_file_is_told_within_seconds(server: Serving, store: Path) -> None:
+def test_a_locked_file_is_reported_within_seconds(server: Serving, store: Path) -> None:
     other = sqlite3.connect(store, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     assert statuses(server) == [503, 503, 503]

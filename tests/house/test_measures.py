@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,13 +22,13 @@ UNFINISHED = re.compile(
 BLIND = {
     "src/skillian/api/jobs.py": "a job's failure is stored as its error",
     "src/skillian/api/logs.py": "a request's failure is answered as a problem",
-    "src/skillian/api/streams.py": "a stream's failure is told by its last event",
+    "src/skillian/api/streams.py": "a stream's failure is reported by its last event",
     "src/skillian/chat/durable_turns.py": "a turn's failure ends it, or its session would wait",
-    "src/skillian/chat/stateless.py": "a turn's failure is told by its last event",
-    "src/skillian/chat/turns.py": "a turn's failure is stored, and told by its last event",
+    "src/skillian/chat/stateless.py": "a turn's failure is reported by its last event",
+    "src/skillian/chat/turns.py": "a turn's failure is stored, and reported by its last event",
     "src/skillian/connectors/threads.py": "a thread's failure is raised where it is awaited",
     "src/skillian/skills/skill.py": "a tool's failure is what the model reads",
-    "src/skillian/storage/sqlite.py": "a write's failure is raised where it is awaited",
+    "src/skillian/storage/database.py": "a write's failure is raised where it is awaited",
     "src/tinyagent/core/untrusted.py": "a repr may be the code's own",
     "src/tinyagent/core/threads.py": "a thread's failure is raised where it is awaited",
     "src/tinyagent/execution/sandbox/calls.py": "raised in the code that called the tool",
@@ -36,8 +36,8 @@ BLIND = {
     "src/tinyagent/execution/sandbox/worker/codec/reprs.py": "a repr may be the code's own",
     "src/tinyagent/execution/sandbox/worker/session/step.py": "what the code raises is its result",
     "src/tinyagent/execution/sandbox/worker/session/tracebacks.py": "a message may be the code's",
-    "src/tinyagent/execution/sandbox/worker/template.py": "a session's failure is told to the host",
-    "src/tinyagent/tools/calling.py": "a tool's failure is what the model reads",
+    "src/tinyagent/execution/sandbox/worker/template.py": "a session's failure is sent to the host",
+    "src/tinyagent/tools/tool.py": "a tool's failure is what the model reads",
 }
 
 
@@ -112,3 +112,14 @@ def test_failures_of_any_kind_are_caught_in_the_named_places_only() -> None:
         if isinstance(node, ast.ExceptHandler) and _is_blind(node)
     )
     assert blind == dict.fromkeys(BLIND, 1)
+
+
+@pytest.mark.parametrize("package", ["tinyagent", "skillian"])
+def test_each_class_has_its_own_name(package: str) -> None:
+    places: defaultdict[str, list[str]] = defaultdict(list)
+    for path in FILES:
+        if path.is_relative_to(ROOT / "src" / package):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.ClassDef):
+                    places[node.name].append(f"{_short(path)}:{node.lineno}")
+    assert {name: where for name, where in places.items() if len(where) > 1} == {}

@@ -67,9 +67,9 @@ def test_no_file_names_a_folder_of_one_machine(word: str) -> None:
     assert _with(word) == {}
 
 
-def test_nobody_is_told_to_install_another_projects_package() -> None:
-    told = [path for path in _files() if WRONG_PACKAGE.search(path.read_text(errors="replace"))]
-    assert told == []
+def test_no_text_says_to_install_another_projects_package() -> None:
+    paths = [path for path in _files() if WRONG_PACKAGE.search(path.read_text(errors="replace"))]
+    assert paths == []
 
 
 def test_constraints_are_names_and_versions_only() -> None:

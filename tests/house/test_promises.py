@@ -11,7 +11,7 @@ from typing import NamedTuple
 import pytest
 from tests.tinyagent.execution.attacks.everything import ALL
 
-from tinyagent.execution.promises import describe_guarantees, describe_local
+from tinyagent.execution.trust import describe_guarantees, describe_local
 
 ROOT = Path(__file__).parents[2]
 TESTS = ROOT / "tests" / "tinyagent" / "execution"

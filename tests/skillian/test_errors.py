@@ -11,7 +11,7 @@ from skillian.errors import (
 )
 
 
-def test_an_unknown_source_tells_the_names_nearest_first() -> None:
+def test_an_unknown_source_lists_the_names_nearest_first() -> None:
     error = SourceNotFoundError("fi_report", ["bpc_reporting", "sales", "fi_reporting"])
     assert error.available_sources[0] == "fi_reporting"
     assert error.to_dict() == {
@@ -41,8 +41,8 @@ def test_every_tool_error_has_its_type_on_the_wire() -> None:
 
 
 def test_a_configuration_error_prints_all_faults_in_file_order() -> None:
-    error = ConfigurationError([Fault("s.yaml", 9, "late"), Fault("s.yaml", 2, "early", "mend it")])
-    assert str(error) == "s.yaml:2: early; mend it\ns.yaml:9: late"
+    error = ConfigurationError([Fault("s.yaml", 9, "late"), Fault("s.yaml", 2, "early", "fix it")])
+    assert str(error) == "s.yaml:2: early; fix it\ns.yaml:9: late"
     assert [fault.line for fault in error.faults] == [2, 9]
 
 

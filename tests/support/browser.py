@@ -60,7 +60,7 @@ class Watch:
         context.on("page", self._follow)
 
     def excuse(self, pattern: str) -> None:
-        """Take no offence at complaints like this: the test is about what causes them."""
+        """Ignore complaints like this: the test is about what causes them."""
         self._excused.append(re.compile(pattern))
 
     def check(self, context: BrowserContext) -> None:

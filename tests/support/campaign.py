@@ -12,14 +12,15 @@ from collections.abc import Iterable, Sequence
 
 import pytest
 
-SAMPLE = 8
+SAMPLE = 4
 
 
 def mark_campaign(items: Iterable[pytest.Item]) -> None:
     """Mark the tests beyond a sample of each parametrized one."""
     families: defaultdict[str, list[pytest.Function]] = defaultdict(list)
     for item in items:
-        if isinstance(item, pytest.Function) and hasattr(item, "callspec"):
+        is_marked = item.get_closest_marker("campaign") is not None
+        if isinstance(item, pytest.Function) and hasattr(item, "callspec") and not is_marked:
             families[item.nodeid.partition("[")[0]].append(item)
     for family in families.values():
         for item in _beyond_sample(family):
@@ -35,5 +36,5 @@ def _beyond_sample(family: Sequence[pytest.Function]) -> list[pytest.Function]:
     if first:
         sample = set(first.values())
     else:
-        sample = {family[n * len(family) // SAMPLE] for n in range(SAMPLE)}
+        sample = {family[index * len(family) // SAMPLE] for index in range(SAMPLE)}
     return [item for item in family if item not in sample]

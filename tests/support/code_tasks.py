@@ -71,7 +71,7 @@ TASKS = [
         files=("sales.csv",),
     ),
     CodeTask(
-        "a mended error",
+        "a corrected error",
         "What do the articles ab-7 and cd-9 cost together?",
         lambda result: result.output == 42.5,
         output_type=float,

@@ -1,4 +1,4 @@
-"""Programs that execute durable runs, each in a process of its own that may be killed.
+"""Programs that execute durable runs, each in its own process that may be killed.
 
 Their processes are forked from one that has loaded everything: 0.5 s instead of 3. What models and
 tools do is counted in a table, the `Ledger`. A program dies by a real SIGKILL at a point that the

@@ -2,7 +2,7 @@
 
 A wheel and an sdist are built; each extra is installed alone, without any, and all together. Three
 things are tried of each: imports, `--help` of both commands, and the smallest use. Extras that only
-skillian uses are tried a second time beside the extra `skillian`.
+skillian uses are tried a second time with the extra `skillian`.
 """
 
 from __future__ import annotations
@@ -103,12 +103,14 @@ async def main():
 
 asyncio.run(main())
 """,
+    "clickhouse": "import chdb",
     "mysql": "import pymysql",
     "postgres": "import psycopg",
     "service": "import fastapi, uvicorn, mcp, sqlalchemy",
     "skillian": DEMO,
     "spark": "import pyspark.sql.connect.client",
     "web": "import nicegui",
+    "clickhouse,skillian": DRIVER.format(url="clickhouse:///nowhere"),
     "mysql,skillian": DRIVER.format(url="mysql://u:p@127.0.0.1:9/db"),
     "postgres,skillian": DRIVER.format(url="postgresql://u:p@127.0.0.1:9/db"),
     "service,skillian": SERVE.replace("{path}", "/health"),
@@ -194,7 +196,7 @@ def attempt(folder: Path, kind: str, file: Path, extra: str) -> Row:
     parts = "tinyagent, skillian, tinyagent.cli, skillian.cli"
     imported = run(python, "-c", f"import {parts}", folder=here, env=bare)
     return Row(
-        way, told(imported), helped(folder, here, bare, extra), used(python, here, bare, extra)
+        way, report(imported), helped(folder, here, bare, extra), used(python, here, bare, extra)
     )
 
 
@@ -204,7 +206,7 @@ def helped(folder: Path, here: Path, env: dict[str, str], extra: str) -> str:
         for option in ("--help", "--version"):
             done = run(str(folder / "bin" / command), option, folder=here, env=env)
             if done.returncode:
-                return f"{command} {option}: {told(done)}"
+                return f"{command} {option}: {report(done)}"
     if "skillian" in extra:
         return "ok"
     done = run(str(folder / "bin" / "skillian"), "skills", "list", folder=here, env=env)
@@ -222,7 +224,7 @@ def used(python: str, here: Path, env: dict[str, str], extra: str) -> str:
         here.mkdir()
         done = run(python, "-c", program, folder=here, env=env)
         if done.returncode:
-            return told(done)
+            return report(done)
     return "ok"
 
 
@@ -255,7 +257,7 @@ def succeed(*command: str, folder: Path | None = None) -> None:
         raise SystemExit(f"{' '.join(command)} failed:\n{done.stderr}")
 
 
-def told(done: subprocess.CompletedProcess[str]) -> str:
+def report(done: subprocess.CompletedProcess[str]) -> str:
     """`ok`, or the last line of what was said."""
     return last(done) if done.returncode else "ok"
 

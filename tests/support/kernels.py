@@ -47,7 +47,7 @@ seccomp.install(bpf.by_architecture(machine.audit, bpf.by_number(verdicts, allow
 
 import asyncio
 from tinyagent import SandboxUnavailable
-from tinyagent.execution.limits import ExecutionLimits
+from tinyagent.execution.trust import ExecutionLimits
 from tinyagent.execution.sandbox.executor import ProcessExecutor
 answer = {}
 

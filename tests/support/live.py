@@ -137,14 +137,14 @@ async def _try(name: str) -> bool:
         if isinstance(result, RunResult):
             cost += result.cost
         failed = failed or not ok
-        told = "ok" if ok else f"FAILED: {' '.join(said.split())[:200]}"
-        _say(name, check.__name__, told)
+        verdict = "ok" if ok else f"FAILED: {' '.join(said.split())[:200]}"
+        _say(name, check.__name__, verdict)
     _say(name, "cost", str(cost))
     return failed
 
 
-def _say(name: str, what: str, told: str) -> None:
-    sys.stdout.write(f"{name:38} {what:14} {told}\n")
+def _say(name: str, what: str, text: str) -> None:
+    sys.stdout.write(f"{name:38} {what:14} {text}\n")
     sys.stdout.flush()
 
 
@@ -183,7 +183,7 @@ def _given(arguments: list[str]) -> Iterator[str]:
     for name in arguments:
         provider, colon, _ = name.partition(":")
         if not colon or provider.removesuffix("-responses") not in PROVIDERS:
-            raise ConfigurationError(f"{name!r} is no provider:model")
+            raise ConfigurationError(f"{name!r} is not of the form provider:model")
         yield name
 
 

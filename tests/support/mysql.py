@@ -120,7 +120,7 @@ class Server:
 
 
 class OwnServer(Server):
-    """A server in a folder of its own; started and stopped by `running_mariadb`."""
+    """A server in its own folder; started and stopped by `running_mariadb`."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(f"mysql://root@localhost/?unix_socket={quote(str(folder / 'socket'))}")
@@ -139,7 +139,7 @@ class OwnServer(Server):
         self.start()
 
     def start(self, *settings: str) -> None:
-        """Start with further options, and return when connections are let in."""
+        """Start with further options, and return when it accepts connections."""
         (self.folder / "socket").unlink(missing_ok=True)
         own = [f"--socket={self.folder / 'socket'}", f"--pid-file={self.folder / 'pid'}"]
         self._process = self._popen(_PROGRAM or "mariadbd", *own, *settings)

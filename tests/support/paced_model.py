@@ -17,7 +17,7 @@ from tinyagent.core import ModelResponse, RawToolCall
 from tinyagent.testing.completions import completion_json, completion_sse
 
 HERE = "\N{DOUBLE VERTICAL BAR}"
-"""Stands in a scripted text where the answer stops until it is let go."""
+"""Marks the place in a scripted text where the answer stops until the test releases it."""
 PATIENCE_SECONDS = 180.0
 
 Answer = str | RawToolCall | Callable[[dict[str, Any]], str | RawToolCall]
@@ -86,7 +86,7 @@ def by_model(model: PacedModel) -> dict[str, str]:
 
 @contextmanager
 def paced_model() -> Generator[PacedModel]:
-    """A running server, in threads of its own."""
+    """A running server, in its own threads."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:

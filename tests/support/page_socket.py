@@ -29,7 +29,7 @@ class PageSocket:
 
     Attributes:
         elements: as they are now.
-        heard: all that was told since, as one text.
+        heard: all that the server has sent since, as one text.
     """
 
     def __init__(self, client_id: str, elements: dict[str, dict[str, Any]]) -> None:
@@ -42,7 +42,7 @@ class PageSocket:
         self._socket.on("run_javascript", self._hear)
 
     async def connect(self, url: str, query: Mapping[str, Any]) -> None:
-        """Connect; `query` is what the document told to say."""
+        """Connect; `query` is what the document says to send."""
         ids = {"document_id": str(uuid.uuid4()), "tab_id": str(uuid.uuid4())}
         said = {key: json.dumps(value).strip('"') for key, value in {**query, **ids}.items()}
         await self._socket.connect(
@@ -68,16 +68,16 @@ class PageSocket:
         number = self.find(label)
         events = self.elements[number].get("events") or []
         for listener in (each for each in events if each["type"] == event):
-            told = {
+            event_message = {
                 "id": int(number),
                 "client_id": self._client_id,
                 "listener_id": listener["listener_id"],
                 "args": [json.dumps(each) for each in args],
             }
-            await self._socket.emit("event", told)
+            await self._socket.emit("event", event_message)
 
     async def wait_for(self, text: str) -> None:
-        """Return when this was told."""
+        """Return when the server has sent this."""
         while text not in self.heard:
             self._news.clear()
             await self._news.wait()
@@ -87,8 +87,8 @@ class PageSocket:
         self.elements.update({key: each for key, each in changed.items() if each})
         self._hear(changed)
 
-    def _hear(self, told: dict[str, Any]) -> None:
-        self.heard += json.dumps(told, ensure_ascii=False)
+    def _hear(self, message: dict[str, Any]) -> None:
+        self.heard += json.dumps(message, ensure_ascii=False)
         self._news.set()
 
 

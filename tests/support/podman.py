@@ -1,4 +1,4 @@
-"""Podman with a store of its own and an image made here: no registry, no systemd."""
+"""Podman with its own store and an image made here: no registry, no systemd."""
 
 from __future__ import annotations
 

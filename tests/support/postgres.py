@@ -100,7 +100,7 @@ class Database:
 
 
 class Server:
-    """A server in a folder of its own; started and stopped by `running_postgres`."""
+    """A server in its own folder; started and stopped by `running_postgres`."""
 
     def __init__(self, folder: Path, settings: Mapping[str, str]) -> None:
         self.folder = folder
@@ -121,7 +121,7 @@ class Server:
         self.start()
 
     def start(self) -> None:
-        """Start, and return when connections are let in."""
+        """Start, and return when it accepts connections."""
         self._process = self._popen("postgres", *(f"--{k}={v}" for k, v in self._settings.items()))
         deadline = time.monotonic() + 60
         while not self._answers():
@@ -186,7 +186,7 @@ class Server:
 
 @contextmanager
 def running_postgres(**settings: str) -> Generator[Server]:
-    """A server that ends with the block, or with this process; settings beside those of tests."""
+    """A server that ends with the block, or with this process; settings replace those of tests."""
     folder = Path(tempfile.mkdtemp(prefix="pg-"))
     command = [sys.executable, __file__, str(folder)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True) as guard:

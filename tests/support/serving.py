@@ -1,4 +1,4 @@
-"""`skillian serve` as a process of its own."""
+"""`skillian serve` as its own process."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def serving(sources: Path, *words: str, **settings: str) -> Generator[Serving]:
 
 @contextmanager
 def running(command: Sequence[str | Path], folder: Path, **settings: str) -> Generator[Serving]:
-    """A server by this command, which tells its address as `skillian serve` does."""
+    """A server by this command, which prints its address as `skillian serve` does."""
     server = Serving(command, folder, **settings)
     try:
         yield server

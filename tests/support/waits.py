@@ -6,6 +6,7 @@ import asyncio
 import threading
 import time
 from collections.abc import Callable
+from typing import Any
 
 _PAUSE_SECONDS = 0.003
 
@@ -31,3 +32,16 @@ async def soon(condition: Callable[[], object], seconds: float = 45.0) -> float:
         assert time.monotonic() < started + seconds, f"not within {seconds} s: {condition}"
         await asyncio.sleep(_PAUSE_SECONDS)
     return time.monotonic() - started
+
+
+async def cancelled(task: asyncio.Task[Any], seconds: float = 20.0) -> None:
+    """Cancel a task and wait for its end.
+
+    The bound is generous to a busy machine, and below the time limit of a statement.
+
+    Raises:
+        AssertionError: it goes on, or ends otherwise.
+    """
+    task.cancel()
+    await asyncio.wait([task], timeout=seconds)
+    assert task.cancelled(), f"not cancelled within {seconds} s"

@@ -15,7 +15,7 @@ def test_a_prompt_is_read_from_its_file(tmp_path: Path, suffix: str) -> None:
     assert get_prompt_fallback(str(path), "default") == "Be brief. Grüße."
 
 
-def test_a_byte_order_mark_is_no_part_of_a_prompt(tmp_path: Path) -> None:
+def test_a_byte_order_mark_is_not_part_of_a_prompt(tmp_path: Path) -> None:
     path = tmp_path / "system.txt"
     path.write_text("Be brief.", encoding="utf-8-sig")
     assert get_prompt_fallback(path, "default") == "Be brief."
@@ -47,7 +47,7 @@ def test_an_unusable_file_is_logged_and_the_default_used(
     assert said in record.getMessage()
 
 
-def test_a_folder_is_no_prompt(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_folder_is_not_a_prompt(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "folder.md").mkdir()
     assert get_prompt_fallback(tmp_path / "folder.md", "default") == "default"
     assert "directory" in caplog.text

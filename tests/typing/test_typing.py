@@ -12,14 +12,17 @@ PROGRAM = Path(__file__).with_name("user_program.py")
 BIN = Path(sys.executable).parent
 
 
+MYPY = [str(BIN / "mypy"), "--strict", "--follow-imports=silent", "--config-file="]
+PYRIGHT = [str(BIN / "pyright"), "--pythonpath", sys.executable]
+
+
 @pytest.mark.parametrize(
     "command",
     [
-        [str(BIN / "mypy"), "--strict", "--follow-imports=silent", "--config-file="],
-        [str(BIN / "pyright"), "--pythonpath", sys.executable],
-        [sys.executable],
+        pytest.param(MYPY, id="mypy", marks=pytest.mark.campaign),
+        pytest.param(PYRIGHT, id="pyright"),
+        pytest.param([sys.executable], id="python"),
     ],
-    ids=["mypy", "pyright", "python"],
 )
 def test_a_users_program_is_well_typed_and_runs(command: list[str], tmp_path: Path) -> None:
     copy = tmp_path / "user_program.py"  # outside the project: none of its settings apply

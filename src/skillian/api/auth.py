@@ -11,8 +11,7 @@ from starlette.datastructures import Headers
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from skillian.api.bounds import check_head
-from skillian.api.limits import Buckets
+from skillian.api.limits import Buckets, check_head
 from skillian.api.problems import ProblemError
 from skillian.errors import SkillianError
 from skillian.settings import Settings, key_digest
@@ -167,7 +166,7 @@ def _check_own_origin(scope: Scope, headers: Headers) -> None:
     origin, site = headers.get("origin"), headers.get("sec-fetch-site", "none")
     is_own = origin is None or _netloc(origin) == headers.get("host")
     if not (is_own and (site in _OWN_SITES or _is_opening(scope, headers))):
-        raise ProblemError(403, "wrong_origin", "Pages of other hosts are not answered.")
+        raise ProblemError(403, "wrong_origin", "Requests from pages of other hosts are refused.")
 
 
 def _is_opening(scope: Scope, headers: Headers) -> bool:
@@ -185,10 +184,10 @@ def _check_local(scope: Scope, headers: Headers) -> None:
     """
     server = scope.get("server") or ("localhost", None)
     if not is_loopback(str(server[0])):
-        raise ProblemError(403, "forbidden", "Without API keys only this machine is answered.")
+        raise ProblemError(403, "forbidden", "Without API keys, only this machine has access.")
     # Another name may resolve to this address (DNS rebinding); the browser sends the name.
     if not is_loopback(_host_of(headers.get("host", ""))):
-        raise ProblemError(421, "wrong_host", "Without API keys the host is localhost.")
+        raise ProblemError(421, "wrong_host", "Without API keys, the host must be localhost.")
     _check_own_origin(scope, headers)
 
 

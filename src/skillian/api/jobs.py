@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
 from contextlib import suppress
 from datetime import timedelta
 from weakref import WeakValueDictionary
@@ -24,11 +23,11 @@ from skillian.storage.jobs import INTERRUPTED
 logger = logging.getLogger("skillian")
 
 AT_ONCE = 4
-"""How many comparisons run at once in a process."""
+"""The maximum number of comparisons that run at the same time in a process."""
 PER_OWNER = 2
-"""How many of an owner run at once in a process, so that owners take turns."""
+"""The same for one owner, so that owners take turns."""
 MAX_WAITING = 100
-"""How many comparisons of an owner may be queued."""
+"""The maximum number of queued comparisons of an owner."""
 KEPT = timedelta(hours=1)
 """How long a job that has ended is kept."""
 
@@ -36,7 +35,7 @@ _KEEP_SECONDS = 1.0
 
 
 class ComparisonJobs:
-    """The jobs of this process, and all that are in the store.
+    """The jobs of this process; the jobs of all processes are in `store`.
 
     Args:
         comparisons: Compares, and keeps the result.
@@ -45,7 +44,7 @@ class ComparisonJobs:
 
     def __init__(self, comparisons: Comparisons, store: JobStore) -> None:
         self._comparisons = comparisons
-        self._store = store
+        self.store = store
         self._slots = asyncio.Semaphore(AT_ONCE)
         self._owner_slots: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
         self._tasks: dict[str, asyncio.Task[None]] = {}
@@ -62,7 +61,7 @@ class ComparisonJobs:
         """
         await self._comparisons.check(comparison)
         title = f"{comparison.a} and {comparison.b}"
-        job = await self._store.add(owner, title, MAX_WAITING)
+        job = await self.store.add(owner, title, MAX_WAITING)
         if job is None:
             raise TooManyWaiting("comparisons", MAX_WAITING)
         self._progress[job.id] = {}
@@ -73,24 +72,12 @@ class ComparisonJobs:
             self._keeper = asyncio.create_task(self._keep())
         return job
 
-    async def list(self, owner: str, limit: int) -> Sequence[JobRecord]:
-        """The owner's jobs, newest first."""
-        return await self._store.list(owner, limit)
-
-    async def get(self, owner: str, job_id: str) -> JobRecord | None:
-        """The owner's job of this id, if there is one."""
-        return await self._store.get(owner, job_id)
-
     async def cancel(self, job_id: str) -> bool:
-        """End a job in any process: here at once, elsewhere within seconds; False if it is over."""
-        cancelled = await self._store.update(job_id, state="cancelled")
+        """End a job of any process within seconds; False if it has ended already."""
+        cancelled = await self.store.update(job_id, state="cancelled")
         if cancelled and job_id in self._tasks:
             self._tasks[job_id].cancel()
         return cancelled
-
-    async def purge(self) -> None:
-        """Delete jobs that ended a while ago."""
-        await self._store.purge(KEPT)
 
     async def aclose(self) -> None:
         """Interrupt the jobs of this process."""
@@ -101,7 +88,7 @@ class ComparisonJobs:
             await asyncio.wait([task for _, task in tasks])
         for job_id, _ in tasks:
             with suppress(StorageError):  # otherwise its lease ends before long
-                await self._store.update(job_id, state="interrupted", error=INTERRUPTED)
+                await self.store.update(job_id, state="interrupted", error=INTERRUPTED)
         if self._keeper is not None:
             self._keeper.cancel()
             await asyncio.wait([self._keeper])
@@ -110,7 +97,7 @@ class ComparisonJobs:
         owner_slots = self._owner_slots.setdefault(job.owner, asyncio.Semaphore(PER_OWNER))
         async with owner_slots, self._slots:
             try:
-                await self._store.update(job.id, state="running")
+                await self.store.update(job.id, state="running")
                 progress = self._progress[job.id]
                 result = await self._comparisons.compare(comparison, progress.__setitem__)
                 end = {"state": "completed", "result": str(result["cache_key"])}
@@ -120,7 +107,7 @@ class ComparisonJobs:
                 logger.exception("a comparison failed")
                 end = {"state": "error", "error": problem_of(error).detail}
             try:
-                await self._store.update(job.id, progress="", **end)
+                await self.store.update(job.id, progress="", **end)
             except StorageError as error:
                 logger.warning("the end of a comparison cannot be stored: %s", error)
 
@@ -132,7 +119,7 @@ class ComparisonJobs:
                 continue
             jobs = {job_id: _described(groups) for job_id, groups in self._progress.items()}
             try:
-                live = await self._store.keep(jobs)
+                live = await self.store.keep(jobs)
             except StorageError as error:  # it may answer again before the leases end
                 logger.warning("comparisons cannot be kept: %s", error)
                 continue

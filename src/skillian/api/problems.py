@@ -146,7 +146,7 @@ def _invalid(error: RequestValidationError) -> ProblemError:
         {"where": _where(fault["loc"]), "message": str(fault["msg"])[:_LONGEST_MESSAGE]}
         for fault in faults[:20]
     ]
-    return ProblemError(422, "validation_error", "The request is not as declared.", errors=shown)
+    return ProblemError(422, "validation_error", "The request is not valid.", errors=shown)
 
 
 def _where(place: Sequence[str | int]) -> str:
@@ -159,7 +159,7 @@ def _http(error: HTTPException) -> ProblemError:
     details = {
         400: "The request cannot be read.",
         404: "There is nothing at this address.",
-        405: "This address does not take that method; see Allow.",
+        405: "This address does not support that method; see the header Allow.",
     }
     detail = details.get(error.status_code, _title(error.status_code))
     return ProblemError(error.status_code, _code(error.status_code), detail, error.headers)

@@ -1,9 +1,10 @@
-"""Runs: what a visitor sees and ends of comparisons in the background and of turns."""
+"""Runs: comparisons in the background and turns, as their owner sees and cancels them."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from skillian.api.jobs import ComparisonJobs
@@ -36,9 +37,9 @@ class Runs:
         return _job_json(await self._jobs.start(owner, comparison))
 
     async def list(self, owner: str, offset: int, limit: int) -> Sequence[JsonObject]:
-        """Runs that are not over, or ended within the last hour, newest first."""
+        """Runs in progress, and those that ended within the last hour, newest first."""
         most = offset + limit
-        jobs = [_job_json(job) for job in await self._jobs.list(owner, most)]
+        jobs = [_job_json(job) for job in await self._jobs.store.list(owner, most)]
         turns = [_turn_json(turn) for turn in await self._turns.list(owner, most)]
         runs = sorted([*jobs, *turns], key=lambda run: str(run["created"]), reverse=True)
         return runs[offset:most]
@@ -51,27 +52,28 @@ class Runs:
         """
         run: JsonObject | None = None
         if _JOB_ID.fullmatch(run_id):
-            job = await self._jobs.get(owner, run_id)
+            job = await self._jobs.store.get(owner, run_id)
             run = None if job is None else _job_json(job)
         elif match := _TURN_ID.fullmatch(run_id):
             turn = await self._turns.get(owner, match[1], int(match[2]))
             run = None if turn is None else _turn_json(turn)
         if run is None:
-            raise ProblemError(404, "run_not_found", "There is no such run, or it ended long ago.")
+            detail = "There is no such run, or it ended over an hour ago."
+            raise ProblemError(404, "run_not_found", detail)
         return run
 
     async def cancel(self, owner: str, run_id: str) -> None:
         """End a run, whichever process works on it; it stops within seconds.
 
         Raises:
-            ProblemError: As `get` raises, or it is over already (409).
+            ProblemError: As for `get`, or the run has already ended (409).
         """
         run = await self.get(owner, run_id)
         is_over = run["state"] not in _UNDER_WAY
         if run["kind"] == "turn" and not is_over:
             await self._turns.cancel(run["session_id"], run["turn"])
         elif is_over or not await self._jobs.cancel(run_id):
-            detail = f"run {run_id!r} has ended: {run['state']}"
+            detail = f"run {run_id!r} has already ended: {run['state']}"
             raise ProblemError(409, "run_is_over", detail)
 
 
@@ -90,14 +92,6 @@ def _job_json(job: JobRecord) -> JsonObject:
 
 
 def _turn_json(turn: TurnStatus) -> JsonObject:
-    return {
-        "id": f"{turn.session_id}-{turn.number}",
-        "kind": "turn",
-        "state": turn.state,
-        "title": turn.title,
-        "created": turn.created,
-        "updated": turn.updated,
-        "error": turn.error,
-        "session_id": turn.session_id,
-        "turn": turn.number,
-    }
+    status = asdict(turn)
+    number = status.pop("number")
+    return {"id": f"{turn.session_id}-{number}", "kind": "turn", **status, "turn": number}

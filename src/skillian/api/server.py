@@ -11,7 +11,7 @@ from contextlib import contextmanager
 import uvicorn
 from starlette.types import ASGIApp
 
-from skillian.api.bounds import MAX_FRAME, MAX_HEAD
+from skillian.api.limits import MAX_FRAME, MAX_HEAD
 from skillian.errors import SkillianError
 
 SHUTDOWN_SECONDS = 10

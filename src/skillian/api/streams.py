@@ -65,7 +65,7 @@ async def while_connected(request: Request, work: Coroutine[Any, Any, T]) -> T:
 
 
 class EventStream(Response):
-    """Sends chunks as they come, and a comment if none comes for long.
+    """Sends chunks as they arrive, and a comment after a long pause.
 
     When the client disconnects, the chunks are closed at once, and awaited. FastAPI's own
     `EventSourceResponse` cannot do this: it is for routes that always stream, and it cancels
@@ -146,4 +146,4 @@ async def _end(*tasks: asyncio.Task[Any]) -> None:
     await asyncio.wait(tasks)
     for task in tasks:
         if not task.cancelled():
-            task.exception()  # of a task that failed after the client disconnected
+            task.exception()  # it failed after the client disconnected

@@ -16,7 +16,7 @@ MOST_TABLES = 3
 MOST_ROWS = 50
 MOST_CELLS = 400
 LONGEST_TABLE = 4000
-"""How many characters a table may have, so that all tables of a result fit into a conversation."""
+"""The maximum size of a table, in characters, so that a conversation has room for all tables."""
 LONGEST_VALUE = 2000
 LONGEST_ERROR = 2000
 MOST_FILES = 8
@@ -25,11 +25,11 @@ CACHE_SECONDS = 3600.0
 
 
 class ArtifactCache:
-    """Files that results name, for a while; whoever knows the id of a file may read it."""
+    """Files that results name, kept for a while; anyone who knows the id of a file can read it."""
 
     def __init__(self) -> None:
         self._files: TTLCache[str, Artifact] = TTLCache[str, Artifact](
-            CACHE_BYTES, CACHE_SECONDS, getsizeof=_size
+            CACHE_BYTES, CACHE_SECONDS, getsizeof=lambda file: len(file.data)
         )
 
     def add(self, artifacts: Sequence[Artifact]) -> list[dict[str, Any]]:
@@ -76,10 +76,6 @@ def read_result(result: ExecutionResult, files: ArtifactCache) -> dict[str, Any]
         # The end of a traceback has the error.
         "code_error": result.error and result.error[-LONGEST_ERROR:],
     }
-
-
-def _size(artifact: Artifact) -> int:
-    return len(artifact.data)
 
 
 def _text(value: object, result: ExecutionResult) -> str:

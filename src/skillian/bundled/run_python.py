@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from importlib.util import find_spec
 from typing import Any
 
 import pyarrow  # noqa: ICN001 - see below # pyright: ignore[reportMissingTypeStubs]
-from cachetools import LRUCache
 from pydantic import BaseModel, ConfigDict, Field
 
 from skillian.bundled.code_results import ArtifactCache, read_result
-from skillian.bundled.interpreters import Interpreter, Interpreters
+from skillian.bundled.sandboxes import Sandbox, Sandboxes
 from skillian.data.comparison import MAX_PAGE
 from skillian.data.comparison.engine import ComparisonEngine
 from skillian.data.comparison.results import ComparisonResult
@@ -27,7 +26,6 @@ pa: Any = pyarrow  # it has no types
 
 LONGEST_CODE = 20_000
 MOST_GROUPS = 10_000
-MOST_SESSIONS = 10_000
 _NUMBERS = ("a", "b", "gap", "absolute_diff", "percentage_diff")
 
 DESCRIPTION = (
@@ -51,34 +49,18 @@ class RunPythonInput(BaseModel):
     )
 
 
-class LastComparisons:
-    """The last comparison of each session."""
-
-    def __init__(self) -> None:
-        self._keys: LRUCache[str, str] = LRUCache(MOST_SESSIONS)
-
-    def note(self, cache_key: str) -> None:
-        """Remember the comparison for the session of the current call."""
-        if session_id():
-            self._keys[session_id()] = cache_key
-
-    def find(self) -> str | None:
-        """The last comparison of the session of the current call."""
-        return self._keys.get(session_id())
-
-
 class RunPython:
     """Runs code, in one sandbox for each session. Close it after use.
 
     Args:
         services: The sources and the comparisons.
-        last: The last comparison of each session.
+        last_comparison: Returns the key of the last comparison of the current session, if any.
     """
 
-    def __init__(self, services: DataServices, last: LastComparisons) -> None:
+    def __init__(self, services: DataServices, last_comparison: Callable[[], str | None]) -> None:
         self._services = services
-        self._last = last
-        self._interpreters = Interpreters()
+        self._last_comparison = last_comparison
+        self._sandboxes = Sandboxes()
         self._files = ArtifactCache()
 
     async def run(self, arguments: RunPythonInput) -> Mapping[str, Any]:
@@ -89,10 +71,10 @@ class RunPython:
             UnavailableError: There is no pandas or no sandbox, or values are hidden.
         """
         _require_pandas()
-        async with self._interpreters.use(session_id()) as interpreter:
-            await self._inject(interpreter, arguments.cache_key)
+        async with self._sandboxes.use(session_id()) as sandbox:
+            await self._inject(sandbox, arguments.cache_key)
             try:
-                result = await interpreter.executor.run(arguments.code)
+                result = await sandbox.executor.run(arguments.code)
             except SandboxUnavailable:
                 raise UnavailableError(
                     "this machine has no sandbox to run code in; `tinyagent doctor` says why"
@@ -100,7 +82,7 @@ class RunPython:
             answer = read_result(result, self._files)
             if result.state_lost:
                 answer["note"] = "The variables of earlier calls are lost."
-            return {**answer, "comparison": interpreter.comparison}
+            return {**answer, "comparison": sandbox.comparison}
 
     def find_artifact(self, name: str) -> Artifact | None:
         """The file with this id in a result; None if it is no longer available."""
@@ -108,26 +90,26 @@ class RunPython:
 
     async def aclose(self) -> None:
         """Close all sandboxes."""
-        self._interpreters.close()
+        self._sandboxes.close()
 
-    async def _inject(self, interpreter: Interpreter, cache_key: str | None) -> None:
+    async def _inject(self, sandbox: Sandbox, cache_key: str | None) -> None:
         """Give the comparison to the code as `comparison` and `summary`, if it is a new one."""
-        key = cache_key or self._last.find()
-        if key is None or key == interpreter.comparison:
+        key = cache_key or self._last_comparison()
+        if key is None or key == sandbox.comparison:
             return
         engine = self._services.comparison
         result = engine.remembered(key)
         refuse_hidden(self._services.registry, (result.source_a, result.source_b))
         measures = [measure.name for measure in result.summary.measures]
         rows, total = await read_groups(engine, key)
-        interpreter.executor.inject("comparison", make_frame(result.proof.align_on, measures, rows))
-        interpreter.executor.inject("summary", make_summary(result, len(rows), total))
-        interpreter.comparison = key
+        sandbox.executor.inject("comparison", make_frame(result.proof.align_on, measures, rows))
+        sandbox.executor.inject("summary", make_summary(result, len(rows), total))
+        sandbox.comparison = key
 
 
-def python_tool(services: DataServices, last: LastComparisons) -> SkillTool:
-    """Make the tool."""
-    runner = RunPython(services, last)
+def python_tool(services: DataServices, last_comparison: Callable[[], str | None]) -> SkillTool:
+    """The tool; see `RunPython`."""
+    runner = RunPython(services, last_comparison)
     return SkillTool(
         "run_python", DESCRIPTION, RunPythonInput, runner.run, state=runner, idempotent=True
     )

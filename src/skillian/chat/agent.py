@@ -1,20 +1,26 @@
-"""Agent: a thin class over tinyagent's `ReactAgent` that knows the skills."""
+"""Agent: tinyagent's `ReactAgent` with the skills' tools, its conversations, and approval."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import aclosing
-from dataclasses import dataclass
-from typing import Any
+import asyncio
+import json
+from collections import Counter
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterable, Mapping
+from contextlib import aclosing, contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from typing import Any, cast
 
-from skillian.chat.approvals import Approvals, AskPerson
-from skillian.chat.conversation import Conversation
 from skillian.chat.grounded import Grounded
 from skillian.offline.vocabulary import Vocabulary
 from skillian.skills.registry import SkillRegistry
 from skillian.skills.skill import in_session, session_id
 from tinyagent import (
+    Approval,
+    Decision,
     Event,
+    Memory,
+    Message,
     Middleware,
     Model,
     ReactAgent,
@@ -24,6 +30,7 @@ from tinyagent import (
     ToolCall,
     ToolResult,
 )
+from tinyagent.core import RunControl
 
 MAX_ROUNDS = 10
 
@@ -123,7 +130,7 @@ def _tool_call_made(result: ToolResult) -> ToolCallMade:
 
 
 class TurnSession(Middleware):
-    """Runs the tool calls of a turn without a session in a session of their own."""
+    """Gives each turn without a session its own session."""
 
     def bind(self, run: RunContext) -> Middleware:
         """The session that the turn belongs to, or the turn itself as one."""
@@ -139,3 +146,201 @@ class _InSession(Middleware):
     ) -> ToolResult:
         with in_session(self._name):
             return await call_next(call)
+
+
+PARTS = "parts"
+"""The key of the parts of a stored message: reasoning, and data that its provider needs back."""
+MAX_PARTS_CHARACTERS = 1_000_000
+
+
+def as_stored(message: Message) -> dict[str, Any]:
+    """The JSON form with the text as `content`, and parts other than text in `parts`.
+
+    Very long parts are left out; the conversation continues without them.
+    """
+    if isinstance(message.content, str) and not any(call.opaque for call in message.tool_calls):
+        return message.to_dict()
+    calls = tuple(replace(call, opaque=None) for call in message.tool_calls)
+    plain = replace(message, content=message.text, tool_calls=calls).to_dict()
+    parts = replace(message, content=message.parts, tool_calls=()).to_dict()["content"]
+    return plain if len(json.dumps(parts)) > MAX_PARTS_CHARACTERS else {**plain, PARTS: parts}
+
+
+def _with_parts(stored: Mapping[str, Any]) -> Mapping[str, Any]:
+    if PARTS not in stored:
+        return stored
+    return {**stored, "content": stored[PARTS], "tool_calls": ()}
+
+
+class Conversation:
+    """The messages of one conversation, oldest first. Tool results follow their calls."""
+
+    def __init__(self, memory: Memory | None = None) -> None:
+        self._memory = Memory() if memory is None else memory
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """All messages."""
+        return tuple(self._memory.messages)
+
+    @property
+    def memory(self) -> Memory:
+        """The same as an agent's memory."""
+        return self._memory
+
+    def add_user(self, content: str) -> None:
+        """Append a user message."""
+        self._memory.add("user", content)
+
+    def add_assistant(self, content: str, tool_calls: Iterable[ToolCall] = ()) -> None:
+        """Append an assistant message, or the tools that it calls."""
+        self._memory.add("assistant", content, tool_calls=tool_calls)
+
+    def add_tool_result(self, content: str, tool_call_id: str) -> None:
+        """Append the result of a tool call."""
+        self._memory.add("tool", content, tool_call_id=tool_call_id)
+
+    def to_list(self) -> list[dict[str, Any]]:
+        """The JSON form."""
+        return self._memory.to_list()
+
+    @classmethod
+    def from_list(cls, data: Iterable[Mapping[str, Any]]) -> Conversation:
+        """Read the JSON form or stored messages; raises KeyError for a missing part."""
+        return cls(Memory.from_list(map(_with_parts, data)))
+
+
+APPROVAL_SECONDS = 1800.0
+
+_NOBODY = Decision(approved=False, reason="nobody is available to approve it")
+LATE = Decision(approved=False, reason="nobody answered in time")
+
+_SUSPENDS: ContextVar[bool] = ContextVar("skillian_suspends", default=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalWanted:
+    """A call waits for approval."""
+
+    call: ToolCall
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalGiven:
+    """The call was approved or refused."""
+
+    call: ToolCall
+    decision: Decision
+
+
+Emit = Callable[[ApprovalWanted | ApprovalGiven], None]
+
+
+class Approvals:
+    """The calls of this process that wait, by session.
+
+    Args:
+        seconds: How long each waits; after that it is refused.
+    """
+
+    def __init__(self, seconds: float = APPROVAL_SECONDS) -> None:
+        self._seconds = seconds
+        self._waiting: dict[tuple[str, str], asyncio.Future[Decision]] = {}
+        self._possible: Counter[str] = Counter()
+
+    @contextmanager
+    def possible(self, session: str) -> Generator[None]:
+        """Calls of this session may wait during the block: people see its events."""
+        # A cancelled turn may still be ending when the next turn of its session has begun.
+        self._possible[session] += 1
+        try:
+            yield
+        finally:
+            self._possible[session] -= 1
+            self._possible += Counter()  # drops sessions at zero
+
+    @staticmethod
+    @contextmanager
+    def asked_by(*, suspends: bool) -> Generator[None]:
+        """Runs that start in the block ask as a durable run does, if `suspends`.
+
+        A durable run is suspended while a call waits; it waits in no process.
+        """
+        token = _SUSPENDS.set(suspends)
+        try:
+            yield
+        finally:
+            _SUSPENDS.reset(token)
+
+    async def ask(self, call: ToolCall, emit: Emit) -> Decision:
+        """Wait for the answer; a call that nobody can see is refused immediately."""
+        session = session_id()
+        if session not in self._possible:
+            return _NOBODY
+        key = session, call.id
+        answer: asyncio.Future[Decision] = asyncio.get_running_loop().create_future()
+        self._waiting[key] = answer
+        emit(ApprovalWanted(call))
+        try:
+            decision = await asyncio.wait_for(answer, self._seconds)
+        except TimeoutError:
+            decision = LATE
+        finally:
+            del self._waiting[key]
+        emit(ApprovalGiven(call, decision))
+        return decision
+
+    def answer(self, session: str, call_id: str, decision: Decision) -> bool:
+        """Answer a call that waits; False if it does not wait."""
+        waiting = self._waiting.get((session, call_id))
+        if waiting is None or waiting.done():
+            return False
+        waiting.set_result(decision)
+        return True
+
+
+class AskPerson(Approval):
+    """Asks a person through the turn's own events, in their order.
+
+    Args:
+        approvals: Where the calls wait.
+    """
+
+    def __init__(self, approvals: Approvals) -> None:
+        super().__init__()
+        self._approvals = approvals
+
+    def steer(self, run: RunControl) -> Middleware:
+        """Ask through the events of this run."""
+        if _SUSPENDS.get():
+            return _bound_to_suspend(run)
+
+        async def ask(call: ToolCall) -> Decision:
+            # The stream passes on any event; its readers here know these two as well.
+            return await self._approvals.ask(call, cast("Emit", run.emit))
+
+        return Approval(ask).steer(run)
+
+
+def _bound_to_suspend(run: RunControl) -> Middleware:
+    """Let the durable run ask, and emit the events of it."""
+    asking, emit = run.wrap_ask, cast("Emit", run.emit)
+
+    def with_events(
+        ask: Callable[[ToolCall], Awaitable[Any]],
+    ) -> Callable[[ToolCall], Awaitable[Any]]:
+        question = asking(ask)
+
+        async def ask_with_events(call: ToolCall) -> Decision:
+            emit(ApprovalWanted(call))
+            decision = cast("Decision", await question(call))
+            emit(ApprovalGiven(call, decision))
+            return decision
+
+        return ask_with_events
+
+    run.wrap_ask = with_events
+    try:
+        return Approval().steer(run)
+    finally:
+        run.wrap_ask = asking

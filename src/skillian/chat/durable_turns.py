@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 from sqlalchemy import make_url
 from sqlalchemy.exc import SQLAlchemyError
 
-from skillian.chat.approvals import LATE
+from skillian.chat.agent import LATE
 from skillian.chat.turns import FAILED, TurnStatus, TurnWork, follow
 from skillian.errors import UnavailableError, how_to_install
 from skillian.storage import (
@@ -47,9 +47,9 @@ logger = logging.getLogger("skillian")
 TURN = "skillian-turns"
 """The agent and the queue of the runs."""
 APPROVAL_SECONDS = HANDED_OVER_SECONDS - 86400.0
-"""How long a call waits for approval, in no process; after that it is refused."""
+"""How long a call waits for approval, without a process, before it is refused."""
 MAX_WAITING = 200
-"""How many turns of an owner may wait to be worked on."""
+"""The maximum number of queued turns of an owner."""
 KEPT = timedelta(hours=1)
 """How long a run that has ended is kept, with its journal."""
 
@@ -70,7 +70,7 @@ class DurableTurns:
     Args:
         work: Works on a turn.
         url: The session store's; the runs are in the same PostgreSQL, or in a file next to it.
-        at_once: How many turns are worked on in this process at once.
+        at_once: The maximum number of turns that run in this process at the same time.
 
     Raises:
         UnavailableError: The extra `durable` is not installed.
@@ -118,7 +118,7 @@ class DurableTurns:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Let the calls in progress end, and leave the turns that are not over to others."""
+        """Let the calls in progress end, and leave unfinished turns to other processes."""
         self._ending.set()  # cancelling the task would leave connections behind
         await asyncio.wait([self._tending])
         await self.runs.__aexit__(kind, error, trace)
@@ -161,15 +161,15 @@ class DurableTurns:
 
     async def answer(self, session_id: str, call_id: str, decision: Decision) -> bool:
         """Answer a call that waits; see `Turns.answer`."""
-        wanted = await self._wanted(session_id, call_id)
-        if wanted is None:
+        request = await self._wanted(session_id, call_id)
+        if request is None:
             return False
-        run_id = _run_id(session_id, wanted.turn)
+        run_id = _run_id(session_id, request.turn)
         try:
             with _answering():
                 # The event is stored a moment before the run is suspended.
                 record = await self.runs.wait(run_id, timeout=_QUESTION_SECONDS)
-                question = _question_of(wanted, record.questions)
+                question = _question_of(request, record.questions)
                 if question is None:
                     return False
                 await self.runs.approve(
@@ -183,7 +183,7 @@ class DurableTurns:
         return True
 
     async def list(self, owner: str, limit: int) -> Sequence[TurnStatus]:
-        """The owner's turns that are not over, or ended within the last hour."""
+        """The owner's turns in progress, and those that ended within the last hour."""
         with _answering():
             records = await self.runs.list(agent=TURN, tags={"owner": owner}, limit=limit)
         statuses = [await self._status(owner, record) for record in records]
@@ -214,7 +214,7 @@ class DurableTurns:
         except TurnLost:
             logger.info("turn %d of a session was ended elsewhere", number)
         except (StoreUnavailable, SQLAlchemyError):
-            # The run is not over: it goes back into the queue, and is gone through again.
+            # The run has not ended: it goes back into the queue and runs again.
             raise asyncio.CancelledError from None
         except Exception:
             logger.exception("turn %d of a session failed", number)
@@ -295,7 +295,7 @@ class DurableTurns:
         self._settled = {record.run_id for record in over}
 
     async def _settle_waiting(self, record: RunRecord) -> None:
-        """Cancel a waiting run whose turn is over; refuse a call that has waited for too long."""
+        """Cancel a waiting run whose turn has ended; refuse a call that has waited for too long."""
         session_id, number = _turn_of(record.task)
         if await self._store.running_turn(session_id) != number:
             await self.runs.cancel(record.run_id)
@@ -365,14 +365,14 @@ def _answering() -> Generator[None]:
 
 
 async def _apart(call: Coroutine[Any, Any, T]) -> T:
-    """Await it in a context of its own: within a run, DBOS would make a step of it."""
+    """Await the call in a new context: in that of a run, DBOS would record it as a step."""
     return await asyncio.create_task(call, context=Context())
 
 
-def _question_of(wanted: TurnEvent, questions: Sequence[Question]) -> Question | None:
+def _question_of(request: TurnEvent, questions: Sequence[Question]) -> Question | None:
     """The question that the event is about; the event's arguments may be cut or repaired."""
-    of_tool = [question for question in questions if question.tool == wanted.data["tool"]]
-    same = [question for question in of_tool if question.arguments == wanted.data["args"]]
+    of_tool = [question for question in questions if question.tool == request.data["tool"]]
+    same = [question for question in of_tool if question.arguments == request.data["args"]]
     candidates = same or (of_tool if len(of_tool) == 1 else [])
     return candidates[0] if candidates else None
 

@@ -15,10 +15,9 @@ from dataclasses import replace
 from typing import Any, cast
 
 from skillian.errors import InvalidInputError, quoted
+from skillian.offline.figures import month_of, named_months
 from skillian.offline.grounding import Grounding, ground
-from skillian.offline.periods import month_of, named_months
-from skillian.offline.vocabulary import Vocabulary
-from skillian.offline.words import split
+from skillian.offline.vocabulary import Vocabulary, split
 from tinyagent import Message, Middleware, RunContext, ToolCall, ToolResult
 from tinyagent.core import ModelRequest, ModelResponse
 
@@ -102,8 +101,12 @@ def _values(argument: object) -> Iterator[tuple[str, str]]:
     """Each dimension with each of its filter values."""
     if not isinstance(argument, Mapping):
         return
-    for name, asked in cast("Mapping[str, object]", argument).items():
-        inner = list(cast("Mapping[str, object]", asked).values()) if _is_map(asked) else [asked]
+    for name, condition in cast("Mapping[str, object]", argument).items():
+        inner = (
+            list(cast("Mapping[str, object]", condition).values())
+            if _is_map(condition)
+            else [condition]
+        )
         for each in inner:
             several = cast("list[object]", each) if isinstance(each, list) else [each]
             yield from (

@@ -33,22 +33,12 @@ async def open_agent(
         tinyagent.ConfigurationError: The model's key is missing.
     """
     async with DataServices(SourceRegistry.load(sources)) as services:
-        registry = load_skills(services, skills)
+        registry = load_registry(services, skills)
         try:
             vocabulary = await read_vocabulary(services, registry)
             yield Agent(make_model(model, vocabulary), registry, vocabulary)
         finally:
             await registry.aclose()
-
-
-def load_skills(services: DataServices, paths: Iterable[Path] = ()) -> SkillRegistry:
-    """The skills for these services; close them.
-
-    Raises:
-        ConfigurationError: Skills have faults; it lists them all.
-        SkillianError: Two skills or tools have one name, or an entry point is wrong.
-    """
-    return load_registry(services, paths)
 
 
 async def read_vocabulary(

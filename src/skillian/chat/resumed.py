@@ -1,4 +1,4 @@
-"""ResumedRecord: of a turn that is worked on again, only what is not stored yet."""
+"""ResumedRecord: the parts of a resumed turn that are not stored yet."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from skillian.chat.approvals import ApprovalGiven, ApprovalWanted
+from skillian.chat.agent import ApprovalGiven, ApprovalWanted
 from skillian.chat.turn_events import AgentEvent, TurnRecord
 from skillian.storage import Draft, TurnEvent
 from tinyagent import TextDelta, ToolCall, ToolFinished, ToolStarted
@@ -18,8 +18,8 @@ from tinyagent.core import ModelResponded
 class ResumedRecord(TurnRecord):
     """Reads the events of a turn from its beginning, and returns those that are not stored.
 
-    Whatever is stored was in the journal before, so it comes again. Only the deltas of an
-    unfinished answer do not: they are void, and `restarts` marks that.
+    Everything that is stored was in the journal before, so it is repeated. The exception is the
+    deltas of an unfinished answer: they are void, and `restarts` marks that.
 
     Attributes:
         stored: The events of the turn that are stored.

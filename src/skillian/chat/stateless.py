@@ -9,10 +9,9 @@ from collections.abc import AsyncGenerator, Iterable
 
 from cachetools import TTLCache
 
+from skillian.chat.agent import Conversation
 from skillian.chat.answer_check import check_answer
-from skillian.chat.batches import Batches
-from skillian.chat.conversation import Conversation
-from skillian.chat.turn_events import TurnRecord
+from skillian.chat.turn_events import Batches, TurnRecord
 from skillian.chat.turns import FAILED, StreamingAgent
 from skillian.storage import Draft
 from tinyagent import RunResult
@@ -76,30 +75,26 @@ class Recall:
     another process answered it or it is too old, there are only the texts.
     """
 
-    def __init__(self, max_bytes: int = MAX_BYTES, seconds: float = SECONDS) -> None:
-        self._known: TTLCache[str, str] = TTLCache[str, str](max_bytes, seconds, getsizeof=_size)
+    def __init__(self, max_bytes: int = MAX_BYTES) -> None:
+        self._known: TTLCache[str, str] = TTLCache[str, str](max_bytes, SECONDS, getsizeof=len)
 
-    def remember(self, owner: str, spoken: Spoken, conversation: Conversation) -> None:
+    def remember(self, owner: str, transcript: Spoken, conversation: Conversation) -> None:
         """Keep the conversation with these texts, if it holds results and is not too large."""
         messages = [one for one in conversation.to_list() if one["role"] != "system"]
         text = json.dumps(messages)
         if any(one["role"] == "tool" for one in messages) and len(text) <= self._known.maxsize:
-            self._known[_key(owner, spoken)] = text
+            self._known[_key(owner, transcript)] = text
 
-    def find(self, owner: str, spoken: Spoken) -> Conversation:
+    def find(self, owner: str, transcript: Spoken) -> Conversation:
         """The conversation with the results of its tools if known, otherwise only its texts."""
-        spoken = list(spoken)
-        text = self._known.get(_key(owner, spoken))
+        transcript = list(transcript)
+        text = self._known.get(_key(owner, transcript))
         if text is not None:
             return Conversation.from_list(json.loads(text))
-        plain = [{"role": role, "content": content} for role, content in spoken]
+        plain = [{"role": role, "content": content} for role, content in transcript]
         return Conversation.from_list(plain)
 
 
-def _size(text: str) -> int:
-    return len(text)
-
-
-def _key(owner: str, spoken: Spoken) -> str:
-    words = json.dumps([owner, *([role, text.strip()] for role, text in spoken)])
+def _key(owner: str, transcript: Spoken) -> str:
+    words = json.dumps([owner, *([role, text.strip()] for role, text in transcript)])
     return hashlib.sha256(words.encode()).hexdigest()

@@ -13,11 +13,9 @@ from contextlib import AbstractContextManager, aclosing, asynccontextmanager, nu
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from skillian.chat.approvals import Approvals
-from skillian.chat.batches import Batches
-from skillian.chat.conversation import Conversation
+from skillian.chat.agent import Approvals, Conversation
 from skillian.chat.resumed import ResumedRecord
-from skillian.chat.turn_events import Check, TurnRecord
+from skillian.chat.turn_events import Batches, Check, TurnRecord
 from skillian.skills.skill import in_session
 from skillian.storage import (
     CANCELLED,
@@ -43,7 +41,7 @@ _LOCAL_POLL_SECONDS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class TurnStatus:
-    """A turn that is not over, or ended a short time ago.
+    """A turn in progress, or one that ended a short time ago.
 
     `state` is one of `tinyagent.durable.DurableState`. Times are in ISO 8601.
     """
@@ -92,6 +90,8 @@ class Turns(Protocol):
 class StreamingAgent(Protocol):
     """What a turn needs of an agent; `chat.agent.Agent` is one."""
 
+    model_name: str
+
     def stream(
         self, user_message: str, conversation: Conversation | None = None
     ) -> AsyncGenerator[Event, None]:
@@ -103,25 +103,28 @@ class TurnWork:
     """Works on a turn: takes it, runs the agent, stores what happens.
 
     Args:
-        agent_factory: Returns the agent of a turn.
+        agent: Answers.
         store: Where sessions are kept.
         approvals: Where calls wait for a person; without it they are refused.
         check: Looks up the numbers of an answer in the tool results.
         turn_seconds: How long a turn waits for those ahead of it.
+
+    Attributes:
+        agent: Answers the turns that begin from now on; it may be replaced.
     """
 
     def __init__(
         self,
-        agent_factory: Callable[[], StreamingAgent],
+        agent: StreamingAgent,
         store: SessionStore,
         *,
         approvals: Approvals | None = None,
         check: Check | None = None,
         turn_seconds: float = TURN_SECONDS,
     ) -> None:
+        self.agent = agent
         self.store = store
         self.approvals = approvals or Approvals()
-        self._agent_factory = agent_factory
         self._check = check
         self._turn_seconds = turn_seconds
 
@@ -172,7 +175,7 @@ class TurnWork:
             conversation = Conversation.from_list(turn.history)
             # The task that reads the stream keeps the context that it is started in.
             with in_session(turn.session_id), self.approvals.asked_by(suspends=suspends):
-                reading = Batches(self._agent_factory().stream(record.question, conversation))
+                reading = Batches(self.agent.stream(record.question, conversation))
             async with reading as batches:
                 turn.on_lost = batches.stop
                 if turn.is_lost:
@@ -278,7 +281,7 @@ _ALL = 100_000
 async def follow(
     store: SessionStore, session_id: str, owner: str, after: int = 0
 ) -> AsyncGenerator[TurnEvent, None]:
-    """The events with a number above `after`: the stored ones, then new ones as they come.
+    """The events with a number above `after`: the stored ones, then new ones as they are stored.
 
     Ends when no turn is running in any process. A turn whose process has died ends when its lease
     does.

@@ -139,9 +139,7 @@ async def _open(settings: Settings, session: str | None) -> _TerminalChat:
             record = await store.get(OWNER, session)
             title = printable(f"Continuing: {record.title}")
             out.print(title, style="dim", markup=False, soft_wrap=True)
-        work = TurnWork(
-            lambda: agent, store, check=check_answer, turn_seconds=settings.turn_seconds
-        )
+        work = TurnWork(agent, store, check=check_answer, turn_seconds=settings.turn_seconds)
         parts = _ChatParts(store, LocalTurns(work), agent.model_name)
         return _TerminalChat(parts, opening.pop_all(), session)
 

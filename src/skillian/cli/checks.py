@@ -33,6 +33,7 @@ _PACKAGES = {
     "psycopg": ("postgres", "PostgreSQL"),
     "pymysql": ("mysql", "MySQL, MariaDB"),
     "pyspark": ("spark", "Spark"),
+    "chdb": ("clickhouse", "ClickHouse"),
     "anthropic": ("anthropic", "Anthropic models"),
     "pandas": ("python", "run_python"),
 }

@@ -19,10 +19,11 @@ _SAVED_SUFFIXES = frozenset({".yaml", ".yml"})
 
 
 class FailOn(StrEnum):
-    """The mildest class that counts as a finding."""
+    """The mildest class that counts as a finding, or only findings that are new."""
 
     MINOR = "minor"
     MAJOR = "major"
+    NEW = "new"
 
 
 def _limit(text: str) -> Decimal:
@@ -49,7 +50,10 @@ _Format = Annotated[
     Format | None,
     typer.Option("--format", help="Default: by the suffix of OUTPUT, otherwise a table."),
 ]
-_FailOn = Annotated[FailOn | None, typer.Option(help="The mildest class that counts as a finding.")]
+_FailOn = Annotated[
+    FailOn | None,
+    typer.Option(help="The mildest class that is a finding; new: only those not noted as known."),
+]
 
 
 def compare(  # noqa: PLR0913 - the options of a command are its arguments
@@ -99,6 +103,8 @@ def compare(  # noqa: PLR0913 - the options of a command are its arguments
         others = (measure, by, where, sources, match_absolute, match_percent)
         _check_saved(source_a, (*others, minor_absolute, minor_percent))
         load = partial(load_saved, Path(source_a), fail_on)
+    elif fail_on is FailOn.NEW:
+        raise typer.BadParameter("only a saved comparison (.yaml) has a history to compare with")
     else:
         options = {
             "name": f"{source_a} and {source_b}",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,9 +43,8 @@ async def load_saved(path: Path, fail_on: str | None) -> Saved:
     if fail_on is None:
         return saved
     update = {"fail_on": fail_on}
-    return Saved(
-        saved.registry, tuple(each.model_copy(update=update) for each in saved.comparisons)
-    )
+    comparisons = tuple(each.model_copy(update=update) for each in saved.comparisons)
+    return replace(saved, comparisons=comparisons)
 
 
 async def load_options(options: dict[str, Any], sources: Path | None) -> Saved:

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Callable, Coroutine, Generator, Sequence
+from collections.abc import Callable, Coroutine, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from io import StringIO
 from pathlib import Path
@@ -12,9 +12,11 @@ import typer
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 
-from skillian.cli.shell import ExitCode, notes, out, run
+from skillian.cli.shell import ExitCode, notes, out, read_settings, run
+from skillian.data.comparison.engine import ComparisonEngine
 from skillian.data.declare.saved import Saved
 from skillian.display import printable, show_differences
+from skillian.errors import ToolError, quoted
 from skillian.reports.as_html import write_html
 from skillian.reports.as_json import write_json
 from skillian.reports.as_junit import write_junit
@@ -22,6 +24,7 @@ from skillian.reports.as_markdown import write_markdown
 from skillian.reports.formats import Format, depth_of
 from skillian.reports.outcome import VERDICTS, Compared, Outcome, worst
 from skillian.reports.running import OnProgress, open_engine, run_all
+from skillian.reports.tracking import tracked
 
 _WRITERS: dict[Format, Callable[[Sequence[Outcome]], str]] = {
     Format.JSON: write_json,
@@ -29,6 +32,7 @@ _WRITERS: dict[Format, Callable[[Sequence[Outcome]], str]] = {
     Format.HTML: write_html,
     Format.JUNIT: write_junit,
 }
+_LISTED = 5
 _INTERRUPTED = "Interrupted. The statement was stopped."
 
 
@@ -70,7 +74,24 @@ async def _compare(
     saved = await load()
     with showing_progress(notes) as on_progress:
         async with open_engine(saved.registry, output.top) as engine:
-            return await run_all(engine, saved.comparisons, depth_of(output.form), on_progress)
+            depth = depth_of(output.form)
+            outcomes = await run_all(engine, saved.comparisons, depth, on_progress)
+            return await _with_history(engine, outcomes) if saved.has_history else outcomes
+
+
+async def _with_history(
+    engine: ComparisonEngine, outcomes: tuple[Outcome, ...]
+) -> tuple[Outcome, ...]:
+    """Record the outcomes; without a history they stand, unless only new findings count."""
+    url = read_settings().database_url.get_secret_value()
+    try:
+        return await tracked(engine, outcomes, url)
+    except ToolError as error:
+        if any(outcome.comparison.fail_on == "new" for outcome in outcomes):
+            raise
+        message = printable(f"warning: this run is not in the history: {error}")
+        notes.print(message, style="yellow", markup=False, soft_wrap=True)
+        return outcomes
 
 
 def _check(output: ReportTarget) -> None:
@@ -108,15 +129,31 @@ def show_table(
         if isinstance(outcome, Compared):
             show_differences(console, outcome.result.to_dict())
             explanation = outcome.explanation.sentences if outcome.explanation else ()
-            for sentence in (*outcome.result.interpretation, *explanation):
+            lines = (*outcome.result.interpretation, *explanation, *_standing(outcome))
+            for sentence in lines:
                 console.print(printable(sentence), markup=False, soft_wrap=True)
         else:
             text = printable(f"error: {outcome.reason}")
             (errors or console).print(text, style="red", markup=False, soft_wrap=True)
 
 
+def _standing(outcome: Compared) -> Iterator[str]:
+    """The counts of new, known and fixed findings, and the first new ones with their ids."""
+    standing = outcome.standing
+    if standing is None or not (outcome.findings or standing.fixed):
+        return
+    yield f"Compared with earlier runs: {standing.sentence}"
+    for state, group in (("new", standing.new), ("fixed", standing.fixed)):
+        yield from (f"  {state} {each.id}: {each.text}" for each in group[:_LISTED])
+        if len(group) > _LISTED:
+            name = outcome.comparison.name
+            yield f"  and {len(group) - _LISTED:,} more; see: skillian history show {quoted(name)}"
+
+
 def _line(outcome: Outcome) -> str:
     result = outcome.result.interpretation[0] if isinstance(outcome, Compared) else outcome.reason
+    if isinstance(outcome, Compared) and outcome.standing is not None and outcome.findings:
+        result = f"{result} Compared with earlier runs: {outcome.standing.sentence}"
     return f"{outcome.comparison.name}: {result}"
 
 

@@ -115,12 +115,12 @@ async def _serve_tools(sources: Path, skills: Iterable[Path]) -> None:
     """
     require("mcp", "service")
     from skillian.api.protocols.mcp import serve_stdio
-    from skillian.chat.opening import load_skills
     from skillian.data.declare.sources import SourceRegistry
     from skillian.data.services import DataServices
+    from skillian.skills.discovery import load_registry
 
     async with (
         DataServices(SourceRegistry.load(sources)) as services,
-        aclosing(load_skills(services, skills)) as registry,
+        aclosing(load_registry(services, skills)) as registry,
     ):
         await serve_stdio(registry)

@@ -32,6 +32,7 @@ _FILES = _Engine("duckdb", "files.connector", "FilesConnector")
 _SQLITE = _Engine("duckdb", "sqlite.connector", "SQLiteConnector")
 _POSTGRES = _Engine("postgres", "postgres.connector", "PostgresConnector", "postgres")
 _MYSQL = _Engine("mysql", "mysql.connector", "MySQLConnector", "mysql")
+_CLICKHOUSE = _Engine("clickhouse", "clickhouse.connector", "ClickHouseConnector", "clickhouse")
 _SPARK = _Engine("spark", "spark.local", "SparkConnector", "spark")
 _SPARK_CONNECT = _Engine("spark", "spark.connect", "SparkConnectConnector", "spark")
 _ENGINES = {
@@ -42,6 +43,7 @@ _ENGINES = {
     "postgres": _POSTGRES,
     "mysql": _MYSQL,
     "mariadb": _MYSQL,
+    "clickhouse": _CLICKHOUSE,
     "spark": _SPARK,
     "sc": _SPARK_CONNECT,
 }

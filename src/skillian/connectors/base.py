@@ -1,7 +1,7 @@
 """What every database looks like to skillian: tables, column types, and one way to run a SELECT."""
 
 from collections.abc import AsyncGenerator, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NoReturn, Protocol, Self
 
@@ -30,20 +30,67 @@ class ColumnType:
 
 
 @dataclass(frozen=True, slots=True)
+class Declaration:
+    """What the catalogue says about a column, besides the type that statements read.
+
+    Attributes:
+        type: The declared type in the database's words, with length, precision and scale: the
+            base type of a domain, the declaration of a SQLite column. Empty: `ColumnType.sql`.
+        nullable: Whether it may hold NULL; None if the catalogue does not say.
+        collation: The name of its collation; empty if it has none or the catalogue does not say.
+        key: Its position in the primary key, from 1; 0 if it is not part of it.
+    """
+
+    type: str = ""
+    nullable: bool | None = None
+    collation: str = ""
+    key: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Table:
-    """A table or view of the database and its columns, in their order."""
+    """A table or view of the database and its columns, in their order.
+
+    Attributes:
+        schema: Its schema.
+        name: Its name.
+        columns: The types of its columns.
+        declared: What else the catalogue says about columns; one that is absent has no declaration.
+        engine: Whose types the names of types are, such as `postgres`.
+        inferred: Whether the types were guessed from values, as in a CSV file.
+    """
 
     schema: str
     name: str
     columns: Mapping[str, ColumnType]
+    declared: Mapping[str, Declaration] = field(default_factory=dict[str, Declaration])
+    engine: str = ""
+    inferred: bool = False
+
+    @property
+    def primary_key(self) -> tuple[str, ...]:
+        """The columns of the primary key, in its order; empty if none is known."""
+        keys = {each.key: name for name, each in self.declared.items() if each.key}
+        return tuple(keys[position] for position in sorted(keys))
 
 
-def tables_of(columns: Iterable[tuple[str, str, str, ColumnType]]) -> tuple[Table, ...]:
-    """Return the tables of a catalogue's rows: schema, table, column and type, in their order."""
-    tables: dict[tuple[str, str], dict[str, ColumnType]] = {}
-    for schema, table, column, kind in columns:
-        tables.setdefault((schema, table), {})[column] = kind
-    return tuple(Table(schema, name, types) for (schema, name), types in tables.items())
+def tables_of(
+    engine: str, columns: Iterable[tuple[str, str, str, ColumnType, Declaration]]
+) -> tuple[Table, ...]:
+    """Return the tables of a catalogue's rows, in their order.
+
+    Args:
+        engine: The engine that the names of types are those of.
+        columns: Schema, table, column, type, and what else the catalogue says.
+    """
+    tables: dict[tuple[str, str], tuple[dict[str, ColumnType], dict[str, Declaration]]] = {}
+    for schema, table, column, kind, declaration in columns:
+        kinds, declared = tables.setdefault((schema, table), ({}, {}))
+        kinds[column], declared[column] = kind, declaration
+    return tuple(
+        Table(schema, name, kinds, declared, engine)
+        for (schema, name), (kinds, declared) in tables.items()
+    )
 
 
 class UnreadableColumns(Mapping[str, ColumnType]):

@@ -14,7 +14,7 @@ _INTERRUPT_INTERVAL_SECONDS = 0.01
 
 
 class BlockingCalls:
-    """The calls into a blocking driver that run now, each in a thread of its own."""
+    """The calls into a blocking driver that run now, each in its own thread."""
 
     def __init__(self) -> None:
         self._running: list[Callable[[], None]] = []

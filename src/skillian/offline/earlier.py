@@ -71,8 +71,8 @@ def _with_result(earlier: Earlier, call: ToolCall, text: str) -> Earlier:
     if call.name == ROWS and earlier.comparison is not None:
         known = earlier.comparison
         keys = _keys(text, "rows") or known.keys
-        shown = PastComparison(known.arguments, known.cache_key, keys)
-        return Earlier(earlier.last, shown, call, earlier.sources)
+        comparison = PastComparison(known.arguments, known.cache_key, keys)
+        return Earlier(earlier.last, comparison, call, earlier.sources)
     return earlier
 
 
@@ -82,7 +82,7 @@ def _keys(text: str, name: str) -> tuple[Mapping[str, Any], ...]:
     if result:
         groups: list[dict[str, Any]] = result.get(name) or []
         return tuple(group["key"] for group in groups if group.get("key"))
-    return tuple(json.loads(found) for found in _KEY.findall(text) if as_object(found))
+    return tuple(json.loads(key) for key in _KEY.findall(text) if as_object(key))
 
 
 def _is_failure(text: str) -> bool:

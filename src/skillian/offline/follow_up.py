@@ -100,9 +100,9 @@ def change_source(grounding: Grounding, earlier: Earlier) -> ToolArguments | Non
 def _is_about(grounding: Grounding, known: PastComparison, sources: Sequence[str]) -> bool:
     """Whether a question names no other sources than those of the comparison."""
     if len(sources) > 1:
-        asked = known.arguments
-        same_filters = not grounding.filters or grounding.filters == asked.get("filters", {})
-        same_measures = not grounding.measures or grounding.measures == asked.get("measures")
+        arguments = known.arguments
+        same_filters = not grounding.filters or grounding.filters == arguments.get("filters", {})
+        same_measures = not grounding.measures or grounding.measures == arguments.get("measures")
         return tuple(sources) == known.sources and same_filters and same_measures
     return all(name in known.sources for name in grounding.sources)
 
@@ -139,23 +139,23 @@ def _drill(grounding: Grounding, known: PastComparison) -> ToolArguments | None:
 
 def _group(grounding: Grounding, known: PastComparison) -> dict[str, Any] | None:
     """Return the named group, or the first known group that matches the filters."""
-    said = {name: value for name, value in grounding.filters.items() if isinstance(value, str)}
-    if len(said) < len(grounding.filters):
+    members = {name: value for name, value in grounding.filters.items() if isinstance(value, str)}
+    if len(members) < len(grounding.filters):
         return None
-    names = known.arguments.get("align_on") or list(known.keys[0] if known.keys else said)
-    if not set(said) <= set(names):
+    names = known.arguments.get("align_on") or list(known.keys[0] if known.keys else members)
+    if not set(members) <= set(names):
         return None
     fixed = {n: v for n, v in known.arguments.get("filters", {}).items() if isinstance(v, str)}
-    whole = {name: said.get(name, fixed.get(name)) for name in names}
-    if said and all(value is not None for value in whole.values()):
+    whole = {name: members.get(name, fixed.get(name)) for name in names}
+    if members and all(value is not None for value in whole.values()):
         return whole
-    fitting = [key for key in known.keys if _fits(key, said)]
+    fitting = [key for key in known.keys if _fits(key, members)]
     place = ORDINALS.get(grounding.ordinal, 0)
     return dict(fitting[place]) if place < len(fitting) else None
 
 
-def _fits(key: Mapping[str, Any], said: Mapping[str, Any]) -> bool:
-    return all(str(key.get(name)) == str(value) for name, value in said.items())
+def _fits(key: Mapping[str, Any], members: Mapping[str, Any]) -> bool:
+    return all(str(key.get(name)) == str(value) for name, value in members.items())
 
 
 def _rows(grounding: Grounding, known: PastComparison, earlier: Earlier) -> ToolArguments | None:
@@ -201,11 +201,11 @@ def _change_filters(arguments: dict[str, Any], grounding: Grounding) -> None:
 
 
 def _change_breakdown(arguments: dict[str, Any], grounding: Grounding, argument: str) -> None:
-    asked = grounding.breakdown or grounding.asked_which
-    if asked:
+    breakdown = grounding.breakdown or grounding.asked_which
+    if breakdown:
         before: list[str] = arguments.get(argument) or []
-        added = [name for name in asked if name not in before]
-        arguments[argument] = [*before, *added] if "additionally" in grounding.cues else asked
+        added = [name for name in breakdown if name not in before]
+        arguments[argument] = [*before, *added] if "additionally" in grounding.cues else breakdown
 
 
 def _change_query(arguments: dict[str, Any], grounding: Grounding) -> None:

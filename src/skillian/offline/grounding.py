@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from skillian.offline.figures import read_limits
 from skillian.offline.lexicon import (
     ALL,
     ARTICLES,
@@ -17,11 +18,20 @@ from skillian.offline.lexicon import (
     PERIODIC,
     Cue,
 )
-from skillian.offline.limits import read_limits
-from skillian.offline.roles import Role, find_cues, unread_words
 from skillian.offline.values import Conditions, SpokenCondition, ValueReader
-from skillian.offline.vocabulary import LONGEST, Name, Phrases, Vocabulary
-from skillian.offline.words import MOST_PASSED, Word, plain, split
+from skillian.offline.vocabulary import (
+    LONGEST,
+    MOST_PASSED,
+    Phrases,
+    SpokenName,
+    Vocabulary,
+    Word,
+    WordRole,
+    find_cues,
+    plain,
+    split,
+    unread_words,
+)
 
 
 @dataclass(slots=True)
@@ -108,7 +118,7 @@ class _QuestionReader:
         self._whole = whole
         self._phrases = Phrases(Vocabulary({**part.sources}))
         self._sources = Phrases(Vocabulary({name: type(w)() for name, w in whole.sources.items()}))
-        self._roles: list[Role] = [""] * len(words)
+        self._roles: list[WordRole] = [""] * len(words)
         self._grounding = Grounding()
         self._conditions = Conditions()
         self._values = ValueReader(words, part, self._phrases)
@@ -173,18 +183,18 @@ class _QuestionReader:
         name = self._sources.at(self._words, at) or self._phrases.at(self._words, at)
         if name is None:
             return 1
-        kind, said = self._meaning(at, name)
+        kind, meaning = self._meaning(at, name)
         end = at + name.length
         if kind == "dimension":
-            self._take_dimension(said, at, end)
+            self._take_dimension(meaning, at, end)
         else:
             known = self._grounding.sources if kind == "source" else self._grounding.measures
             if kind == "source":
-                self._source_places[self._words[at].start] = said
+                self._source_places[self._words[at].start] = meaning
             if kind == "measure" and self._before(at) in {"by", "on"} and known:
                 known = self._grounding.ordered_by
-            if said not in known:
-                known.append(said)
+            if meaning not in known:
+                known.append(meaning)
         self._mark(at, end, kind)
         return name.length
 
@@ -206,7 +216,7 @@ class _QuestionReader:
         return 1
 
     def _meaning(
-        self, at: int, name: Name
+        self, at: int, name: SpokenName
     ) -> tuple[Literal["source", "measure", "dimension"], str]:
         """Return the meaning of an ambiguous name: a dimension after "by"."""
         is_broken_down = self._before(at) in BREAKDOWNS or self._is_listed(at)
@@ -296,11 +306,11 @@ class _QuestionReader:
                 return name.meanings["source"]
         return self._words[at].text
 
-    def _mark(self, start: int, end: int, role: Role) -> None:
+    def _mark(self, start: int, end: int, role: WordRole) -> None:
         for at in range(start, end):
             self._roles[at] = role
 
-    def _mark_text(self, start: int, end: int, role: Role) -> None:
+    def _mark_text(self, start: int, end: int, role: WordRole) -> None:
         for at, word in enumerate(self._words):
             if word.start < end and start < word.end:
                 self._roles[at] = role

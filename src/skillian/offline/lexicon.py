@@ -1,6 +1,6 @@
 """The English of the offline planner: cues for what is requested, operators, harmless words.
 
-All words have the form of `words.plain`: lower case, singular.
+All words have the form of `vocabulary.plain`: lower case, singular.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Cue = Literal[
     "how much",
     "gaps",
 ]
-Operator = Literal["eq", "ne", "gte", "gt", "lte", "lt", "between"]
+SpokenOperator = Literal["eq", "ne", "gte", "gt", "lte", "lt", "between"]
 
 _GAP = r"(?:gap|difference|deviation|discrepanc|mismatch|variance|delta|divergence|offset)\w*"
 
@@ -96,7 +96,7 @@ CUES: dict[Cue, re.Pattern[str]] = {cue: re.compile(pattern) for cue, pattern in
 # Says "explain" with words that may be names: "which members account for it".
 BEFORE_NAMES = re.compile(r"\b(?:what|which \w+|that) accounts? for\b")
 # A phrase that says how the value behind it is meant.
-OPERATORS: dict[str, Operator] = {
+OPERATORS: dict[str, SpokenOperator] = {
     **dict.fromkeys(("=", "is", "equal", "equal to"), "eq"),
     **dict.fromkeys(
         (
@@ -128,7 +128,7 @@ OPERATORS: dict[str, Operator] = {
     **dict.fromkeys(("between",), "between"),
 }
 # A phrase behind a value that says the same.
-AFTERWARDS: dict[str, Operator] = {
+AFTERWARDS: dict[str, SpokenOperator] = {
     **dict.fromkeys(
         ("onward", "on", "and later", "or later", "and after", "and following", "and onward"),
         "gte",
@@ -140,18 +140,7 @@ WEAK = {"from", "is", "through", "equal", "equal to", "=", "between", "following
 RANGES = {"to", "through", "thru", "until", "till", "up to", "up until", "-", "and including"}
 JOINING = {"and", "or", "&", "nor", "plus", "as well as"}
 ARTICLES = {
-    "number",
-    "a",
-    "an",
-    "the",
-    "of",
-    "our",
-    "my",
-    "their",
-    "its",
-    "all",
-    "single",
-    "individual",
+    *("number", "a", "an", "the", "of", "our", "my", "their", "its", "all", "single", "individual"),
 }
 BREAKDOWNS = {"by", "per", "each", "every", "across", "along", "on", "along with"}
 BROKEN = {"level", "wise", "basi", "granularity"}
@@ -165,7 +154,7 @@ PERIODIC = {
 ORDINALS = {"first": 0, "second": 1, "third": 2, "fourth": 3, "fifth": 4}
 ALL = {"all", "every", "any"}
 
-# Words that ask, and say nothing of what is asked; what stands before them is no part of it.
+# Words that ask, and say nothing of what is asked; the words before them are not part of it.
 ASIDE = {"is", "are", "do", "doe", "did", "has", "have", "was", "like", "need", "know", "want"}
 REQUESTS = ASIDE | {
     *("what", "which", "where", "how", "why", "compare", "reconcile", "contrast", "drill"),
@@ -224,28 +213,10 @@ CHANGING = {
     *("delete", "remove", "update", "insert", "write", "correct", "fix", "edit", "modify", "drop"),
     *("truncate", "overwrite", "save", "export", "email", "mail", "send", "post", "upload", "book"),
     *("create", "set", "adjust", "replace", "rename", "move", "copy", "import", "clean", "merge"),
-    *(
-        "plot",
-        "chart",
-        "draw",
-        "graph",
-        "visualise",
-        "visualize",
-        "diagram",
-        "translate",
-        "convert",
-    ),
+    *("plot", "chart", "draw", "graph", "visualise", "visualize", "diagram", "translate"),
+    *("convert", "percent", "share", "proportion", "rate", "correlation", "correlate"),
+    *("variance", "cumulative"),
     *("average", "mean", "median", "maximum", "minimum", "max", "min", "ratio", "percentage"),
-    *(
-        "percent",
-        "share",
-        "proportion",
-        "rate",
-        "correlation",
-        "correlate",
-        "variance",
-        "cumulative",
-    ),
     *("yesterday", "tomorrow", "year-to-date", "ytd", "week", "ago", "joke", "poem", "weather"),
     *("less", "fewer", "greater", "higher", "lower", "larger", "smaller", "under", "below"),
     *("exceed", "exceeding", "least", "most", "double", "triple", "half", "multiply", "divide"),

@@ -96,8 +96,8 @@ class OfflinePlanner:
         grounding = ground(turn[0].text, self._vocabulary, read_earlier(before).sources)
         if earlier.comparison is None or not wants_more(grounding):
             return None
-        asked = Grounding(cues=grounding.cues, ordinal=grounding.ordinal, breakdown=[], filters={})
-        planned = plan(asked, earlier, self._vocabulary)
+        look = Grounding(cues=grounding.cues, ordinal=grounding.ordinal, breakdown=[], filters={})
+        planned = plan(look, earlier, self._vocabulary)
         return (
             planned
             if isinstance(planned, PlannedCall) and "cache_key" in planned.arguments
@@ -111,11 +111,11 @@ class OfflinePlanner:
         available = [str(name) for name in result.get("available_sources", ())]
         corrected = dict(arguments)
         for key in _SOURCE_ARGUMENTS:
-            asked = corrected.get(key)
-            if not isinstance(asked, str) or asked in available:
+            name_given = corrected.get(key)
+            if not isinstance(name_given, str) or name_given in available:
                 continue
             free = [name for name in available if name not in corrected.values()]
-            near = next((name for name in free if is_like(asked, name)), None)
+            near = next((name for name in free if is_like(name_given, name)), None)
             if near is None:
                 return None
             corrected[key] = near

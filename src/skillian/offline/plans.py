@@ -72,9 +72,9 @@ def wants_more(grounding: Grounding) -> bool:
     return follow_up.requested_look(grounding) is not None
 
 
-def is_like(asked: str, name: str) -> bool:
-    """Whether `asked` may be a part or a misspelling of `name`."""
-    return fuzz.WRatio(asked, name, processor=utils.default_process) >= _LIKE
+def is_like(text: str, name: str) -> bool:
+    """Whether `text` may be a part or a misspelling of `name`."""
+    return fuzz.WRatio(text, name, processor=utils.default_process) >= _LIKE
 
 
 def _of_one_or_none(grounding: Grounding, earlier: Earlier, vocabulary: Vocabulary) -> Plan:
@@ -114,18 +114,16 @@ def _comparison(grounding: Grounding, sources: Sequence[str], vocabulary: Vocabu
     measures = grounding.measures or _shared_measures(sources, vocabulary)[: _how_many(grounding)]
     if not measures:
         return NotUnderstood("Which measure should be compared?")
-    arguments: dict[str, Any] = {"source_a": sources[0], "source_b": sources[1]}
-    if "swap" in grounding.cues:
-        arguments = {"source_a": sources[1], "source_b": sources[0]}
-    arguments["measures"] = measures
-    breakdown = list(dict.fromkeys((*grounding.breakdown, *grounding.mentioned)))
-    if breakdown:
-        arguments["align_on"] = breakdown
-    if grounding.filters:
-        arguments["filters"] = grounding.filters
-    if grounding.thresholds:
-        arguments["thresholds"] = grounding.thresholds
-    return PlannedCall(COMPARE, arguments)
+    source_a, source_b = reversed(sources) if "swap" in grounding.cues else sources
+    arguments = {
+        "source_a": source_a,
+        "source_b": source_b,
+        "measures": measures,
+        "align_on": list(dict.fromkeys((*grounding.breakdown, *grounding.mentioned))),
+        "filters": grounding.filters,
+        "thresholds": grounding.thresholds,
+    }
+    return PlannedCall(COMPARE, _without_empty(arguments))
 
 
 def _query(grounding: Grounding, source: str, vocabulary: Vocabulary) -> Plan:
@@ -136,21 +134,23 @@ def _query(grounding: Grounding, source: str, vocabulary: Vocabulary) -> Plan:
     dimensions = list(dict.fromkeys((*grounding.mentioned, *grounding.breakdown)))
     if not measures and (ranked or not grounding.mentioned):
         measures = list(vocabulary.sources[source].measures)[: _how_many(grounding)]
-    arguments: dict[str, Any] = {"source": source}
-    if measures:
-        arguments["measures"] = measures
-    if dimensions:
-        arguments["dimensions"] = dimensions
-    if grounding.filters:
-        arguments["filters"] = grounding.filters
+    order = grounding.ordered_by
     if ranked and dimensions:
-        by = (grounding.ordered_by or measures)[0]
-        arguments["order"] = [f"-{by}" if ranked == "most" else by]
-    elif grounding.ordered_by:
-        arguments["order"] = grounding.ordered_by
-    if dimensions and (count := _count(grounding, ranked)) is not None:
-        arguments["limit"] = count
-    return PlannedCall(QUERY, arguments)
+        by = (order or measures)[0]
+        order = [f"-{by}" if ranked == "most" else by]
+    arguments = {
+        "source": source,
+        "measures": measures,
+        "dimensions": dimensions,
+        "filters": grounding.filters,
+        "order": order,
+        "limit": _count(grounding, ranked) if dimensions else None,
+    }
+    return PlannedCall(QUERY, _without_empty(arguments))
+
+
+def _without_empty(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in arguments.items() if value}
 
 
 def _how_many(grounding: Grounding) -> int | None:

@@ -8,14 +8,13 @@ from typing import Any, cast
 
 from skillian.offline.lexicon import ARTICLES, HARMLESS, REQUESTS
 from skillian.offline.plans import NotUnderstood, PlannedCall
-from skillian.offline.vocabulary import ToolWords, Vocabulary
-from skillian.offline.words import Word, plain, split
+from skillian.offline.vocabulary import ToolWords, Vocabulary, Word, plain, split
 
 _BEFORE_VALUES = ARTICLES | frozenset(
     {"=", "is", "of", "for", "in", "to", "at", "on", "by", "and", "with", "about", "from"}
 )
 
-Types = Sequence[Mapping[str, Any]]
+ArgumentTypes = Sequence[Mapping[str, Any]]
 """The types of an argument: JSON schemas, one of which must match."""
 
 
@@ -26,15 +25,15 @@ def plan_spoken(question: str, vocabulary: Vocabulary) -> PlannedCall | NotUnder
     that was not understood, prevent the call.
     """
     words = split(question)
-    said = [
+    matches = [
         (phrase, tool, at)
         for tool, known in vocabulary.tools.items()
         for phrase in known.phrases
         if (at := _find(words, plain(phrase).split())) is not None
     ]
-    if not said:
+    if not matches:
         return None
-    phrase, tool, (start, end) = max(said, key=lambda each: each[2][1] - each[2][0])
+    phrase, tool, (start, end) = max(matches, key=lambda each: each[2][1] - each[2][0])
     reader = _Arguments(question, words, vocabulary.tools[tool])
     reader.taken.update(range(start, end))
     arguments = reader.read(end)
@@ -45,13 +44,13 @@ def plan_spoken(question: str, vocabulary: Vocabulary) -> PlannedCall | NotUnder
     return PlannedCall(tool, arguments)
 
 
-def _find(words: Sequence[Word], wanted: Sequence[str]) -> tuple[int, int] | None:
+def _find(words: Sequence[Word], phrase: Sequence[str]) -> tuple[int, int] | None:
     """The first and the last place of these words in a row; a word may hold several: "a-b"."""
     parts = [(part, at) for at, word in enumerate(words) for part in word.plain.split()]
-    for start in range(len(parts) - len(wanted) + 1):
-        found = parts[start : start + len(wanted)]
-        if wanted and [part for part, _ in found] == list(wanted):
-            return found[0][1], found[-1][1] + 1
+    for start in range(len(parts) - len(phrase) + 1):
+        row = parts[start : start + len(phrase)]
+        if phrase and [part for part, _ in row] == list(phrase):
+            return row[0][1], row[-1][1] + 1
     return None
 
 
@@ -70,31 +69,31 @@ class _Arguments:
         """The arguments; `behind` is the place where the phrase ends."""
         known: Mapping[str, Any] = self.tool.schema.get("$defs", {})
         required: Sequence[str] = self.tool.schema.get("required", ())
-        types: dict[str, Types] = {
+        types: dict[str, ArgumentTypes] = {
             name: tuple(_types(schema, known))
             for name, schema in self.tool.schema.get("properties", {}).items()
         }
-        found: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         for name, each in types.items():
             value = self._named(name, each)
             if value is None:
                 value = self._one_of(each)
             if value is not None:
-                found[name] = value
-        open_ones = [name for name in required if name not in found]
+                values[name] = value
+        open_ones = [name for name in required if name not in values]
         if len(open_ones) == 1:
             rest = self._rest(behind, types[open_ones[0]])
             if rest is not None:
-                found[open_ones.pop()] = rest
+                values[open_ones.pop()] = rest
         self.missing = [plain(name) for name in open_ones]
         self.unread = [
             word.text
             for at, word in enumerate(self.words)
             if at not in self.taken and word.plain not in HARMLESS | REQUESTS | _BEFORE_VALUES
         ]
-        return found
+        return values
 
-    def _named(self, name: str, types: Types) -> Any:
+    def _named(self, name: str, types: ArgumentTypes) -> Any:
         """What stands behind the argument's name: "company 1001", "company = 1001"."""
         place = _find(self.words, plain(name).split())
         if place is None or place[0] in self.taken:
@@ -109,7 +108,7 @@ class _Arguments:
             self.taken.update(range(place[0], at + 1))
         return value
 
-    def _one_of(self, types: Types) -> Any:
+    def _one_of(self, types: ArgumentTypes) -> Any:
         """A word that is one of the argument's own values."""
         for each in types:
             for value in cast("list[object]", each.get("enum", [])):
@@ -119,7 +118,7 @@ class _Arguments:
                     return value
         return None
 
-    def _rest(self, behind: int, types: Types) -> Any:
+    def _rest(self, behind: int, types: ArgumentTypes) -> Any:
         """What is said behind the phrase, as it is written: all of it is the one argument."""
         first = behind
         while first < len(self.words) and self.words[first].plain in _BEFORE_VALUES:
@@ -146,9 +145,9 @@ def _as_type(text: str, types: Iterable[Mapping[str, Any]]) -> Any:
     for each in types:
         kind = each.get("type")
         if "enum" in each:
-            found = [v for v in each["enum"] if plain(str(v)) == plain(text)]
-            if found:
-                return found[0]
+            matches = [v for v in each["enum"] if plain(str(v)) == plain(text)]
+            if matches:
+                return matches[0]
         elif kind == "integer" and text.removeprefix("-").isdecimal():
             return int(text)
         elif kind == "string" or (kind == "number" and _is_number(text)):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from skillian.offline import periods
+from skillian.offline import figures
 from skillian.offline.lexicon import (
     AFTERWARDS,
     ARTICLES,
@@ -16,27 +16,17 @@ from skillian.offline.lexicon import (
     OPERATORS,
     RANGES,
     WEAK,
-    Operator,
+    SpokenOperator,
 )
-from skillian.offline.vocabulary import Phrases, Vocabulary
-from skillian.offline.words import MOST_PASSED, Word
+from skillian.offline.vocabulary import MOST_PASSED, Phrases, Vocabulary, Word
 
 _LONGEST_VALUE = 5
 _LONGEST_OPERATOR = 4
-_ORDERED: set[Operator | None] = {"gte", "gt", "lte", "lt", "between"}
+_ORDERED: set[SpokenOperator | None] = {"gte", "gt", "lte", "lt", "between"}
 _BETWEEN_NAME_AND_VALUE = {
-    "code",
-    "number",
-    "no",
-    "nr",
-    "id",
-    "in",
-    "is",
-    "are",
-    "of",
-    ":",
-    "=",
-} | ({"the", "value", "called", "named", "either"})
+    *("code", "number", "no", "nr", "id", "in", "is", "are", "of", ":", "="),
+    *("the", "value", "called", "named", "either"),
+}
 _BEFORE_VALUE = {"for", "in", "of", "the", "during", "month", "year", "all", "both", "either"}
 
 
@@ -46,7 +36,7 @@ class SpokenCondition:
 
     length: int
     dimension: str
-    operator: Operator
+    operator: SpokenOperator
     values: tuple[str, ...]
 
 
@@ -66,10 +56,10 @@ class ValueReader:
         self._words = words
         self._vocabulary = vocabulary
         self._phrases = phrases
-        named = periods.named_years(words)
+        named = figures.named_years(words)
         self._years = {
             name: named
-            or {month[0] for value in values.values() if (month := periods.month_of(value))}
+            or {month[0] for value in values.values() if (month := figures.month_of(value))}
             for name, values in vocabulary.values.items()
         }
 
@@ -108,8 +98,8 @@ class ValueReader:
         return is_like and any(letter.isdigit() for letter in value.values[0])
 
     def _values(
-        self, end: int, first: _SpokenValue, operator: Operator | None
-    ) -> tuple[int, Operator, tuple[str, ...]]:
+        self, end: int, first: _SpokenValue, operator: SpokenOperator | None
+    ) -> tuple[int, SpokenOperator, tuple[str, ...]]:
         """Return what the first value starts: a range, a list, or an open range."""
         last = self._end_of_range(end, first, operator)
         if last is not None:
@@ -127,8 +117,8 @@ class ValueReader:
         return end, operator, _bound(first.values, operator)
 
     def _list(
-        self, end: int, first: _SpokenValue, operator: Operator
-    ) -> tuple[int, Operator, tuple[str, ...]]:
+        self, end: int, first: _SpokenValue, operator: SpokenOperator
+    ) -> tuple[int, SpokenOperator, tuple[str, ...]]:
         values = list(first.values)
         spans = len(values) > 1
         while True:
@@ -147,14 +137,14 @@ class ValueReader:
         return end, operator, tuple(values)
 
     def _end_of_range(
-        self, end: int, first: _SpokenValue, operator: Operator | None
+        self, end: int, first: _SpokenValue, operator: SpokenOperator | None
     ) -> tuple[int, _SpokenValue] | None:
         joined = {"and"} if operator == "between" else RANGES
         if operator not in {None, "eq", "gte", "between"}:
             return None
         for length in (2, 1):
-            said = " ".join(word.plain for word in self._words[end : end + length])
-            if said in joined:
+            phrase = " ".join(word.plain for word in self._words[end : end + length])
+            if phrase in joined:
                 start = self._skip(end + length, ARTICLES | {"including", "and"})
                 start, named = self._dimension(start)
                 value = self._value(start, first.dimension, is_named=True)
@@ -163,21 +153,21 @@ class ValueReader:
                     return start + value.length, value
         return None
 
-    def _operator(self, at: int) -> tuple[int, Operator | None]:
+    def _operator(self, at: int) -> tuple[int, SpokenOperator | None]:
         for length in range(_LONGEST_OPERATOR, 0, -1):
             part = self._words[at : at + length]
-            said = " ".join(word.plain for word in part)
-            if len(part) == length and said in OPERATORS:
-                return at + length, OPERATORS[said]
+            phrase = " ".join(word.plain for word in part)
+            if len(part) == length and phrase in OPERATORS:
+                return at + length, OPERATORS[phrase]
         return at, None
 
-    def _afterwards(self, at: int) -> tuple[int, Operator | None]:
+    def _afterwards(self, at: int) -> tuple[int, SpokenOperator | None]:
         for length in (2, 1):
             part = self._words[at : at + length]
-            said = " ".join(word.plain for word in part)
-            is_last = length > 1 or said != "on" or at + 1 >= len(self._words)
-            if len(part) == length and said in AFTERWARDS and is_last:
-                return at + length, AFTERWARDS[said]
+            phrase = " ".join(word.plain for word in part)
+            is_last = length > 1 or phrase != "on" or at + 1 >= len(self._words)
+            if len(part) == length and phrase in AFTERWARDS and is_last:
+                return at + length, AFTERWARDS[phrase]
         return at, None
 
     def _dimension(self, at: int) -> tuple[int, str | None]:
@@ -196,9 +186,9 @@ class ValueReader:
         """
         if at >= len(self._words):
             return None
-        found = self._known(at, dimension) or self._months(at, dimension)
-        if found is not None or dimension is None:
-            return found
+        value = self._known(at, dimension) or self._months(at, dimension)
+        if value is not None or dimension is None:
+            return value
         is_of_another = not is_named and (self._known(at, None) or self._months(at, None))
         return None if is_of_another else self._said(at, dimension)
 
@@ -227,20 +217,22 @@ class ValueReader:
 
     def _months(self, at: int, dimension: str | None) -> _SpokenValue | None:
         """Return the values of the months that are named, of a single dimension."""
-        found: list[_SpokenValue] = []
+        candidates: list[_SpokenValue] = []
         for name, values in self._vocabulary.values.items():
             if dimension not in {None, name}:
                 continue
-            read = periods.read_span(self._words, at, self._years[name])
+            read = figures.read_span(self._words, at, self._years[name])
             if read is None:
                 continue
-            inside = periods.in_span(values.values(), read[1])
+            inside = figures.in_span(values.values(), read[1])
             if self._vocabulary.is_open(name) and self._vocabulary.is_date(name):
-                inside = periods.days_of(read[1])
+                inside = figures.days_of(read[1])
             if inside:
-                found.append(_SpokenValue(read[0], name, tuple(inside)))
-        if found and (len(found) == 1 or self._are_one([each.dimension for each in found])):
-            return found[0]
+                candidates.append(_SpokenValue(read[0], name, tuple(inside)))
+        if candidates and (
+            len(candidates) == 1 or self._are_one([each.dimension for each in candidates])
+        ):
+            return candidates[0]
         return None
 
     def _said(self, at: int, dimension: str) -> _SpokenValue | None:
@@ -263,7 +255,7 @@ class ValueReader:
         return self._words[at].plain if at < len(self._words) else ""
 
 
-def _bound(values: tuple[str, ...], operator: Operator) -> tuple[str, ...]:
+def _bound(values: tuple[str, ...], operator: SpokenOperator) -> tuple[str, ...]:
     """Return the end of a span that an operator uses: "after 2023" is after its last month."""
     return (values[-1],) if operator in {"gt", "lte"} else (values[0],)
 
@@ -291,9 +283,9 @@ class Conditions:
     """The conditions on each dimension, in the order of the question."""
 
     def __init__(self) -> None:
-        self._conditions: dict[str, dict[Operator, list[str]]] = {}
+        self._conditions: dict[str, dict[SpokenOperator, list[str]]] = {}
 
-    def add(self, dimension: str, operator: Operator, values: Sequence[str]) -> bool:
+    def add(self, dimension: str, operator: SpokenOperator, values: Sequence[str]) -> bool:
         """Add a condition; returns False if it contradicts an earlier one on that dimension."""
         conditions = self._conditions.setdefault(dimension, {})
         if operator in {"eq", "ne"}:
@@ -310,7 +302,7 @@ class Conditions:
         return {name: _argument(conditions) for name, conditions in self._conditions.items()}
 
 
-def _argument(conditions: dict[Operator, list[str]]) -> Any:
+def _argument(conditions: dict[SpokenOperator, list[str]]) -> Any:
     if "eq" in conditions:
         return _one_or_all(conditions["eq"])
     if set(conditions) == {"gte", "lte"}:

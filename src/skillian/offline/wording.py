@@ -19,7 +19,7 @@ def word_result(tool: str, result: Mapping[str, Any], raw: str) -> str:
     """Return the answer for a tool's result; `raw` is its text, for results of unknown form."""
     if result.get("error"):
         return _failure(result)
-    worded = {
+    wording = {
         "compare_sources": _sentences,
         "explain_difference": _sentences,
         "query_source": _rows,
@@ -33,7 +33,7 @@ def word_result(tool: str, result: Mapping[str, Any], raw: str) -> str:
         # A result that was too long for the conversation is cut, and is not JSON any more.
         cut = raw.startswith("{") and raw != "{}"
         return "The result is too long to put in words; ask for less at once." if cut else raw
-    return (worded or word_plainly)(result)
+    return (wording or word_plainly)(result)
 
 
 def word_help(vocabulary: Vocabulary, reason: str = "") -> str:
@@ -63,8 +63,8 @@ def _failure(result: Mapping[str, Any]) -> str:
 
 
 def _sentences(result: Mapping[str, Any]) -> str:
-    said = [str(sentence) for sentence in result["interpretation"]]
-    return "\n".join(said) or "There is no gap to explain."
+    sentences = [str(sentence) for sentence in result["interpretation"]]
+    return "\n".join(sentences) or "There is no gap to explain."
 
 
 def _rows(result: Mapping[str, Any]) -> str:
@@ -115,18 +115,20 @@ def _source(result: Mapping[str, Any]) -> str:
     lines = [f"{result['name']}: {result['description']}", f"Rows: {result['row_count']}."]
     lines.append(f"Measures: {', '.join(result['measures'])}.")
     lines.append("Dimensions:")
-    for name, found in result["dimensions"].items():
-        some = [str(_shown(value)) for value in found.get("values", ())[:_SHOWN]]
-        lines.append(f"- {name} ({found['type']})" + (f": {', '.join(some)}, …" if some else ""))
+    for name, dimension in result["dimensions"].items():
+        some = [str(_shown(value)) for value in dimension.get("values", ())[:_SHOWN]]
+        lines.append(
+            f"- {name} ({dimension['type']})" + (f": {', '.join(some)}, …" if some else "")
+        )
     return "\n".join(lines)
 
 
 def _passages(result: Mapping[str, Any]) -> str:
-    found: Sequence[Mapping[str, Any]] = result["passages"]
+    passages: Sequence[Mapping[str, Any]] = result["passages"]
     lines = [
-        f"{each['heading']} ({each['skill']}, {each['file']}):\n{each['text']}" for each in found
+        f"{each['heading']} ({each['skill']}, {each['file']}):\n{each['text']}" for each in passages
     ]
-    return "\n\n".join(lines[:_PASSAGES]) or "Nothing is written about that."
+    return "\n\n".join(lines[:_PASSAGES]) or "The knowledge has nothing about that."
 
 
 def _listed(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[str]:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from datetime import UTC, datetime
 
 from skillian.reports.outcome import Compared, Outcome, worst
 
@@ -29,9 +30,11 @@ def _comparison(outcome: Outcome) -> dict[str, object]:
     }
     if not isinstance(outcome, Compared):
         return {**common, "source_a": comparison.a, "source_b": comparison.b}
+    today = datetime.now(UTC).date()
     return {
         **common,
         "findings": outcome.findings,
+        "history": outcome.standing.to_dict(today) if outcome.standing else None,
         **outcome.result.to_dict(),
         "explanation": outcome.explanation.to_dict() if outcome.explanation else None,
         "rows": outcome.rows.to_dict() if outcome.rows else None,

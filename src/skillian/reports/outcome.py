@@ -8,6 +8,7 @@ from skillian.data.comparison.explain.explanation import Explanation
 from skillian.data.comparison.results import ComparisonResult
 from skillian.data.comparison.rows import ComparisonRows, DrillDown
 from skillian.data.declare.saved import SavedComparison
+from skillian.history.findings import Standing
 
 Verdict = Literal["equal", "findings", "failed"]
 
@@ -26,6 +27,7 @@ class Compared:
         explanation: Why the sources differ, if they do.
         rows: The groups that differ, if the report lists them.
         drilled: The rows behind the first of these groups, if the report shows them.
+        standing: Which findings are new, known or fixed, if the comparison has a history.
     """
 
     comparison: SavedComparison
@@ -34,21 +36,31 @@ class Compared:
     explanation: Explanation | None = None
     rows: ComparisonRows | None = None
     drilled: tuple[DrillDown, ...] = ()
+    standing: Standing | None = None
 
     @property
     def findings(self) -> int:
         """How many groups have a class that counts as a finding, or different numbers of rows."""
         classes = self.result.summary.classes
-        minor = classes.minor_diff if self.comparison.fail_on == "minor" else 0
+        minor = 0 if self.comparison.fail_on == "major" else classes.minor_diff
         missing = classes.missing_in_a + classes.missing_in_b
         return classes.major_diff + missing + minor + self.result.summary.row_findings
 
     @property
     def verdict(self) -> Verdict:
-        """Whether there are findings; `failed` if the filters left no rows to compare."""
+        """Whether there are findings; `failed` if the filters left no rows to compare.
+
+        With `fail_on: new`, findings that are all known do not count.
+        """
         if self.comparison.filters and not self.result.summary.classes.groups:
             return "failed"
-        return "findings" if self.findings else "equal"
+        return "findings" if self.findings and not self.is_accepted else "equal"
+
+    @property
+    def is_accepted(self) -> bool:
+        """Whether all findings are known, and only new ones count."""
+        only_new = self.comparison.fail_on == "new"
+        return only_new and self.standing is not None and not self.standing.has_new
 
     @property
     def reason(self) -> str | None:

@@ -25,14 +25,12 @@ _FIRST = 2  # the line below the first `---`
 
 @dataclass(frozen=True, slots=True)
 class FrontMatter:
-    """The front matter of a skill; `allowed_tools` is for hosts that ask before running a tool."""
+    """The front matter of a skill, without the keys that skillian checks but does not use."""
 
     name: str
     description: str
     license: str | None
     compatibility: str | None
-    metadata: Mapping[str, str]
-    allowed_tools: tuple[str, ...]
 
 
 def read_skill_file(path: Path) -> tuple[FrontMatter, str]:
@@ -57,18 +55,11 @@ def read_skill_file(path: Path) -> tuple[FrontMatter, str]:
     ]
     if faults:
         raise ConfigurationError(faults)
-    allowed = front.get("allowed-tools", ())
-    return (
-        FrontMatter(
-            _normal(front["name"]),
-            front["description"].strip(),
-            front.get("license"),
-            front.get("compatibility"),
-            {str(name): str(value) for name, value in front.get("metadata", {}).items()},
-            tuple(allowed.split() if isinstance(allowed, str) else allowed),
-        ),
-        instructions.strip(),
+    description = front["description"].strip()
+    matter = FrontMatter(
+        _normal(front["name"]), description, front.get("license"), front.get("compatibility")
     )
+    return matter, instructions.strip()
 
 
 def name_faults(name: str) -> list[str]:

@@ -15,7 +15,7 @@ from skillian.skills.skill import Skill, SkillTool
 NAME = "library"
 MOST_PASSAGES = 10
 PAGE = 8000
-"""How many characters of a file are returned at a time."""
+"""The number of characters of a file that one call returns."""
 
 _SEARCHING = (
     "- `search_knowledge` searches the knowledge of the skills: what classes and figures mean, what"

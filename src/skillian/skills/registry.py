@@ -11,7 +11,7 @@ from tinyagent import Artifact
 
 FEW_SKILLS = 3
 SHORT = 8000
-"""How many characters of instructions fit into a prompt, whatever the number of skills."""
+"""The length of instructions, in characters, that always fits into a prompt."""
 
 
 class SkillRegistry:

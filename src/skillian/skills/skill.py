@@ -67,7 +67,7 @@ class SkillTool:
             is denied.
         state: What the tool keeps from call to call.
         idempotent: Whether a call may be repeated if its process died while it ran; otherwise the
-            model is told that the result is unknown. Matters only for durable turns.
+            model reads that the result is unknown. Matters only for durable turns.
     """
 
     name: str

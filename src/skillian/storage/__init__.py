@@ -12,9 +12,9 @@ from skillian.storage.errors import (
     TurnLost,
 )
 from skillian.storage.jobs import JobRecord, JobStore
-from skillian.storage.records import Draft, Progress, SessionRecord, TurnEvent
+from skillian.storage.sessions import SessionRecord
 from skillian.storage.store import MAX_EVENTS, SessionStore, open_store
-from skillian.storage.turn_rows import CANCELLED, DIED
+from skillian.storage.turn_rows import CANCELLED, DIED, Draft, SessionProgress, TurnEvent
 from skillian.storage.turns import HANDED_OVER_SECONDS, HeldTurn
 
 __all__ = [
@@ -27,9 +27,9 @@ __all__ = [
     "JobRecord",
     "JobStore",
     "MessageTooLong",
-    "Progress",
     "SessionBusy",
     "SessionNotFound",
+    "SessionProgress",
     "SessionRecord",
     "SessionStore",
     "StorageError",

@@ -152,14 +152,5 @@ def _record(row: Row[Any], now: datetime) -> JobRecord:
     state, error, updated = row.state, row.error, row.updated
     if state in LIVE and row.lease_until < as_text(now):
         state, error, updated = "interrupted", INTERRUPTED, row.lease_until
-    return JobRecord(
-        row.id,
-        row.owner,
-        row.title,
-        state,
-        row.progress,
-        row.result,
-        error,
-        row.created,
-        updated,
-    )
+    texts = row.progress, row.result, error
+    return JobRecord(row.id, row.owner, row.title, state, *texts, row.created, updated)

@@ -37,7 +37,7 @@ turns = Table(
     Column("last_event", Integer),
 )
 
-# Rows are only added. A message whose `shown` is 1 is shown whatever becomes of its turn; the
+# Rows are only added. A message whose `shown` is 1 is always shown; the
 # others are shown when the turn is done.
 messages = Table(
     "skillian_messages",

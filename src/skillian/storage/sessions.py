@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from datetime import timedelta
 from typing import Any
 from uuid import uuid4
@@ -12,14 +13,29 @@ from sqlalchemy import Connection, Row, Select, delete, func, insert, select, up
 
 from skillian.storage.database import Database, as_text
 from skillian.storage.errors import SessionNotFound, TooManySessions
-from skillian.storage.records import SessionRecord, as_title
 from skillian.storage.schema import comparisons, sessions, turns
 
 _ID = re.compile(r"[0-9a-f]{32}")
 MAX_SESSIONS = 100_000
-"""How many sessions an owner may have."""
+"""The maximum number of sessions of an owner."""
+MAX_TITLE = 80
 _PROBE = "a probe"  # not a cache key
 _PURGED_AT_ONCE = 100  # so that others can write in between
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRecord:
+    """A session. `created` and `updated`, the time of its last turn, are UTC in ISO 8601."""
+
+    id: str
+    owner: str
+    title: str
+    created: str
+    updated: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        return asdict(self)
 
 
 class Sessions:
@@ -58,7 +74,7 @@ class Sessions:
         return [record_of(row) for row in rows]
 
     async def count(self, owner: str) -> int:
-        """How many sessions the owner has."""
+        """The number of the owner's sessions."""
         counted = select(func.count()).select_from(sessions).where(sessions.c.owner == owner)
         return int((await self._rows(counted))[0][0])
 
@@ -88,8 +104,8 @@ class Sessions:
         """Delete a session with its messages; a running turn is lost. Raises as `get` does."""
 
         def work(connection: Connection) -> int:
-            gone = connection.execute(delete(sessions).where(*_owned(owner, session_id)))
-            return gone.rowcount
+            result = connection.execute(delete(sessions).where(*_owned(owner, session_id)))
+            return result.rowcount
 
         if not await self._database.write(work):
             raise SessionNotFound
@@ -99,12 +115,12 @@ class Sessions:
 
         A session with a running turn is kept.
         """
-        total, gone = 0, _PURGED_AT_ONCE
-        while gone == _PURGED_AT_ONCE:
-            gone = await self._database.write(
+        total, count = 0, _PURGED_AT_ONCE
+        while count == _PURGED_AT_ONCE:
+            count = await self._database.write(
                 lambda connection: self._purge_some(connection, older_than)
             )
-            total += gone
+            total += count
         return total
 
     async def running_turns(self, owner: str, limit: int) -> Sequence[tuple[SessionRecord, int]]:
@@ -129,9 +145,9 @@ class Sessions:
 
         def work(connection: Connection) -> None:
             # Committed, because a full disk shows only then.
-            gone = {"key": _PROBE, "body": "", "expires": ""}
+            probe = {"key": _PROBE, "body": "", "expires": ""}
             connection.execute(delete(comparisons).where(comparisons.c.key == _PROBE))
-            connection.execute(insert(comparisons), gone)
+            connection.execute(insert(comparisons), probe)
 
         await self._database.write(work, lasting=False)
 
@@ -163,3 +179,9 @@ def _owned(owner: str, session_id: str) -> tuple[Any, ...]:
     # A text that cannot be an id is not looked up: some databases refuse some texts.
     known = session_id if _ID.fullmatch(session_id) else ""
     return sessions.c.id == known, sessions.c.owner == owner
+
+
+def as_title(text: str) -> str:
+    """The printable characters of a text on one line of at most `MAX_TITLE` characters."""
+    line = "".join(char if char.isprintable() else " " for char in text[: MAX_TITLE * 8])
+    return " ".join(line.split())[:MAX_TITLE].rstrip()

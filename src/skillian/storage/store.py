@@ -8,23 +8,24 @@ from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
 from uuid import uuid4
-from weakref import WeakSet
+from weakref import WeakSet, WeakValueDictionary
 
 from sqlalchemy import Connection, Row, make_url, select
 from sqlalchemy.exc import ArgumentError
 
 from skillian.storage.comparisons import ComparisonStore
-from skillian.storage.database import Database, T, Work
+from skillian.storage.database import Database, PostgresDatabase, SqliteDatabase, T, Work
 from skillian.storage.errors import SessionBusy, SessionNotFound, StoreUrlError
 from skillian.storage.jobs import JobStore
-from skillian.storage.postgres import PostgresDatabase
-from skillian.storage.records import Draft, JsonObject, Progress, TurnEvent
 from skillian.storage.schema import events, migrate, sessions
 from skillian.storage.sessions import Sessions, record_of
-from skillian.storage.sqlite import SqliteDatabase
 from skillian.storage.turn_rows import (
     Change,
+    Draft,
+    JsonObject,
     Messages,
+    SessionProgress,
+    TurnEvent,
     event_of,
     events_of_turn,
     is_stale,
@@ -38,11 +39,47 @@ from skillian.storage.turns import (
     cancel_turn,
     mark_broken,
 )
-from skillian.storage.waiting import Waiting
+
+
+class Waiting:
+    """Queues and alarms by session; a session that nobody waits for takes no room."""
+
+    def __init__(self) -> None:
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._alarms: WeakValueDictionary[str, asyncio.Event] = WeakValueDictionary()
+
+    @asynccontextmanager
+    async def in_line(self, session_id: str, seconds: float) -> AsyncGenerator[None]:
+        """Hold the session among the tasks of this process, first come first served.
+
+        Raises:
+            SessionBusy: The tasks ahead took longer than `seconds`.
+        """
+        lock = self._locks.setdefault(session_id, asyncio.Lock())
+        try:
+            async with asyncio.timeout(seconds):
+                await lock.acquire()
+        except TimeoutError:
+            raise SessionBusy(seconds) from None
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def alarm(self, session_id: str) -> asyncio.Event:
+        """An event that is set when this process next changes the session."""
+        return self._alarms.setdefault(session_id, asyncio.Event())
+
+    def notify(self, session_id: str) -> None:
+        """Set the alarm of a session that has changed."""
+        alarm = self._alarms.pop(session_id, None)
+        if alarm is not None:
+            alarm.set()
+
 
 TURN_SECONDS = 600.0
 MAX_EVENTS = 1000
-"""How many events are read at once."""
+"""The maximum number of events that one query reads."""
 
 _FIRST_WAIT, _LONGEST_WAIT = 0.02, 0.25
 
@@ -117,10 +154,10 @@ class SessionStore(Sessions):
 
     async def messages(self, session_id: str) -> list[JsonObject]:
         """The messages, oldest first; of a running turn, only its question."""
-        found, _ = await self._fresh(
+        value, _ = await self._fresh(
             session_id, lambda connection: readable_messages(connection, session_id)
         )
-        return found
+        return value
 
     async def events(
         self, session_id: str, after: int = 0, limit: int = MAX_EVENTS
@@ -136,7 +173,9 @@ class SessionStore(Sessions):
             )
         )
 
-    async def progress(self, session_id: str, after: int = 0, limit: int = MAX_EVENTS) -> Progress:
+    async def progress(
+        self, session_id: str, after: int = 0, limit: int = MAX_EVENTS
+    ) -> SessionProgress:
         """The events after a number, and whether a running turn may add more."""
         query = select(events).where(events.c.session_id == session_id, events.c.number > after)
         query = query.order_by(events.c.number).limit(limit)
@@ -144,10 +183,12 @@ class SessionStore(Sessions):
         def work(connection: Connection) -> tuple[TurnEvent, ...]:
             return tuple(event_of(row) for row in connection.execute(query))
 
-        found, last = await self._fresh(session_id, work)
+        value, last = await self._fresh(session_id, work)
         if last is None or last.state != "running":
-            return Progress(found, is_running=False, is_here=False)
-        return Progress(found, is_running=True, is_here=last.holder.startswith(self._process))
+            return SessionProgress(value, is_running=False, is_here=False)
+        return SessionProgress(
+            value, is_running=True, is_here=last.holder.startswith(self._process)
+        )
 
     @asynccontextmanager
     async def turn(
@@ -168,19 +209,19 @@ class SessionStore(Sessions):
             SessionBusy: The turns ahead of it took longer than `seconds`.
             MessageTooLong: One of the texts is too long.
         """
-        held = self._new_turn(session_id, self._lease)
+        turn = self._new_turn(session_id, self._lease)
         deadline = asyncio.get_running_loop().time() + seconds
         async with self._waiting.in_line(session_id, seconds):
             keeper: asyncio.Task[None] | None = None
             try:
-                await _taken(held, Change(messages, drafts), deadline, seconds)
-                keeper = asyncio.create_task(held.keep())
-                yield held
+                await _taken(turn, Change(messages, drafts), deadline, seconds)
+                keeper = asyncio.create_task(turn.keep())
+                yield turn
             finally:
                 if keeper is not None:
                     keeper.cancel()
                     await asyncio.wait([keeper])
-                await held.abandon()
+                await turn.abandon()
 
     @asynccontextmanager
     async def taken_over(
@@ -190,11 +231,11 @@ class SessionStore(Sessions):
 
         A block that ends without `finish` or `break_off` leaves it to be taken over again.
         """
-        held = self._new_turn(session_id, HANDED_OVER_SECONDS)
-        await held.take_over(number, is_ours)
-        keeper = asyncio.create_task(held.keep())
+        turn = self._new_turn(session_id, HANDED_OVER_SECONDS)
+        await turn.take_over(number, is_ours)
+        keeper = asyncio.create_task(turn.keep())
         try:
-            yield held
+            yield turn
         finally:
             keeper.cancel()
             await asyncio.wait([keeper])
@@ -207,7 +248,7 @@ class SessionStore(Sessions):
     async def cancel_turn(self, session_id: str, number: int | None = None) -> int | None:
         """Break off the session's running turn, whichever process holds it; returns its number.
 
-        Its holder stops at once in this process, and within seconds in another.
+        Its holder stops immediately in this process, and within seconds in another one.
 
         Args:
             session_id: The session.
@@ -242,15 +283,15 @@ class SessionStore(Sessions):
         return {"session": record, "messages": await self.messages(session_id)}
 
     def _new_turn(self, session_id: str, lease: float) -> HeldTurn:
-        held = HeldTurn(self._database, session_id, f"{self._process}:{uuid4().hex}", lease)
-        held.on_change = lambda: self._waiting.notify(session_id)
-        self._held.add(held)
-        return held
+        turn = HeldTurn(self._database, session_id, f"{self._process}:{uuid4().hex}", lease)
+        turn.on_change = lambda: self._waiting.notify(session_id)
+        self._held.add(turn)
+        return turn
 
     def _stop(self, session_id: str) -> None:
-        """Let whatever works on the session's turn in this process know that it has ended."""
-        for held in [turn for turn in self._held if turn.session_id == session_id and turn.number]:
-            held.lose()
+        """Notify this process's holders and readers of the session's turn that it has ended."""
+        for turn in [turn for turn in self._held if turn.session_id == session_id and turn.number]:
+            turn.lose()
         self._waiting.notify(session_id)
 
     async def _fresh(self, session_id: str, work: Work[T]) -> tuple[T, Row[Any] | None]:
@@ -264,17 +305,17 @@ class SessionStore(Sessions):
             return work(connection), last
 
         while True:
-            found, last = await self._database.read(look)
-            if found is not None:
-                return found, last
+            value, last = await self._database.read(look)
+            if value is not None:
+                return value, last
             if last is not None:
                 await self._database.write(partial(mark_broken, self._database, last))
                 self._waiting.notify(session_id)
 
 
-async def _taken(held: HeldTurn, opening: Change, deadline: float, seconds: float) -> None:
+async def _taken(turn: HeldTurn, opening: Change, deadline: float, seconds: float) -> None:
     wait = _FIRST_WAIT
-    while not await held.take(opening):
+    while not await turn.take(opening):
         if asyncio.get_running_loop().time() + wait > deadline:
             raise SessionBusy(seconds)
         await asyncio.sleep(wait)

@@ -1,4 +1,4 @@
-"""The rows of turns. The row of a session's last turn holds the session's whole state."""
+"""The rows of turns and their values. The row of the last turn holds the session's whole state."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ from typing import Any
 from sqlalchemy import Connection, Row, bindparam, insert, select, update
 
 from skillian.storage.database import as_text
-from skillian.storage.errors import TurnLost
-from skillian.storage.records import Draft, JsonObject, TurnEvent, to_json
+from skillian.storage.errors import MessageTooLong, TurnLost
 from skillian.storage.schema import events, messages, sessions, turns
 
+MAX_BYTES = 4 * 1024 * 1024
+"""How large the JSON of one message or event may be."""
 CANCELLED = "This turn was cancelled before it had an answer."
 DIED = "This turn was broken off: the process that worked on it ended. Please ask again."
 
+JsonObject = dict[str, Any]
 Messages = Sequence[Mapping[str, Any]]
 
 # Runs several times a second in each turn: building it takes longer than running it.
@@ -35,6 +37,36 @@ _CHANGE = (
     .returning(turns.c.last_message, turns.c.last_event)
 )
 _ADD_MESSAGES, _ADD_EVENTS = insert(messages), insert(events)
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """An event without a number."""
+
+    type: str
+    data: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class TurnEvent:
+    """An event of a turn. `number` counts from 1 within the session."""
+
+    number: int
+    turn: int
+    type: str
+    data: JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class SessionProgress:
+    """The events of a session after a number, and whether more may come.
+
+    `is_here` means that this process holds the running turn.
+    """
+
+    events: tuple[TurnEvent, ...]
+    is_running: bool
+    is_here: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,3 +213,15 @@ def shown_messages(connection: Connection, session_id: str) -> list[JsonObject]:
         .order_by(messages.c.position)
     )
     return [json.loads(body) for body in rows]
+
+
+def to_json(what: str, value: Mapping[str, Any]) -> str:
+    """The JSON of a message or an event, in ASCII, which every database stores unchanged.
+
+    Raises:
+        MessageTooLong: It has more than `MAX_BYTES`.
+    """
+    text = json.dumps(value, separators=(",", ":"))
+    if len(text) > MAX_BYTES:
+        raise MessageTooLong(what, len(text), MAX_BYTES)
+    return text

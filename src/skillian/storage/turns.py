@@ -19,13 +19,16 @@ from sqlalchemy import Connection, Row, insert, select, update
 
 from skillian.storage.database import Database, as_text
 from skillian.storage.errors import SessionNotFound, StoreUnavailable, TurnLost
-from skillian.storage.records import Draft, JsonObject, TurnEvent, as_title
 from skillian.storage.schema import messages, sessions, turns
+from skillian.storage.sessions import as_title
 from skillian.storage.turn_rows import (
     CANCELLED,
     DIED,
     Change,
+    Draft,
+    JsonObject,
     Messages,
+    TurnEvent,
     TurnKey,
     add,
     broken,
@@ -56,8 +59,8 @@ class HeldTurn:
         question: Its message.
         history: The messages before it.
         stored: The events of it that were stored when it was taken or taken over.
-        messages_stored: How many messages of it were stored then, without its question.
-        is_lost: Whether it was taken away: nothing can be written any more.
+        messages_stored: The number of its messages stored then, without its question.
+        is_lost: Whether another process has taken or ended it: it can no longer be written.
         on_lost: Called when it is lost.
         on_change: Called when something was written.
     """
@@ -86,10 +89,10 @@ class HeldTurn:
             MessageTooLong: One of the texts is too long.
         """
         self._renewed = monotonic()
-        taken = await self._database.write(lambda connection: self._take(connection, opening))
-        if taken:
+        is_taken = await self._database.write(lambda connection: self._take(connection, opening))
+        if is_taken:
             self.on_change()
-        return taken
+        return is_taken
 
     async def take_over(self, number: int, is_ours: Callable[[], Awaitable[bool]]) -> None:
         """Hold a turn that another holder has left; that holder cannot write into it any more.
@@ -176,7 +179,7 @@ class HeldTurn:
             self.on_lost()
 
     def _take(self, connection: Connection, opening: Change) -> bool:
-        # The lock makes processes that come at once see each other.
+        # The lock makes concurrent processes see each other's turns.
         query = select(sessions.c.title).where(sessions.c.id == self.session_id)
         title = connection.scalar(query.with_for_update())
         if title is None:
@@ -237,8 +240,8 @@ class HeldTurn:
         flags = connection.scalars(query).all()
         # Of a running turn only the question is shown.
         self.messages_stored = len(flags) - sum(flags)
-        shown = shown_messages(connection, self.session_id)
-        self.history = shown[: len(shown) - sum(flags)]
+        visible = shown_messages(connection, self.session_id)
+        self.history = visible[: len(visible) - sum(flags)]
         return True
 
     async def _change(self, what: Change) -> tuple[TurnEvent, ...]:

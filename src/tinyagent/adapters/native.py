@@ -34,8 +34,8 @@ _KEYS_OF_A_CALL = {"name", "tool", "arguments", "parameters", "id", "type"}
 _decode = json.JSONDecoder().raw_decode
 
 ONLY_A_CALL = (
-    "Your reply is only a call, written as text: it is not an answer, and it was not run, as it"
-    " cannot be read or names no tool that there is. Call the function through the tool interface,"
+    "Your reply is only a call, written as text: it is not an answer, and it was not run because it"
+    " cannot be read or names an unknown tool. Call the function through the tool interface,"
     " or give your answer in words."
 )
 """Shown to a model whose reply is nothing but a call that cannot be run."""

@@ -111,7 +111,7 @@ def describe_tools(tools: Sequence[ToolSpec]) -> str:
         f"- {tool.name}: {tool.description}\n  arguments: {json.dumps(tool.json_schema)}"
         for tool in tools
     ]
-    return "\n".join(["Tools:", *lines]) if lines else "There is no tool left to call."
+    return "\n".join(["Tools:", *lines]) if lines else "No tool is available."
 
 
 def read_action(action: Mapping[str, Any]) -> ToolCall | None:
@@ -240,4 +240,4 @@ def _action(response: ModelResponse) -> Mapping[str, Any]:
     if not text.strip():
         raise MalformedReply(f"Your reply was empty. {WANTED}")
     cut = " It looks cut off." if response.finish_reason == "length" else ""
-    raise MalformedReply(f"Your reply holds no readable JSON object.{cut} {WANTED}")
+    raise MalformedReply(f"Your reply contains no readable JSON object.{cut} {WANTED}")

@@ -11,15 +11,15 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Callable, Iterable
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, cast
 
 from tinyagent.agents.delegate import agent_tool
-from tinyagent.agents.options import AgentOptions, Settings, with_default_layers
-from tinyagent.agents.output import OutputReader
+from tinyagent.agents.options import AgentOptions, AgentSettings, with_default_layers
+from tinyagent.agents.output import output_reader
 from tinyagent.agents.run import Run
 from tinyagent.core.context import RunControl
 from tinyagent.core.errors import (
@@ -46,7 +46,8 @@ from tinyagent.core.types import ModelRequest, ModelResponse
 from tinyagent.memory.pruning import token_budget
 from tinyagent.models.base import Model, get_model
 from tinyagent.prompts import get_prompt_fallback
-from tinyagent.tools.tool import Tool, collect_tools
+from tinyagent.tools.registry import collect_tools
+from tinyagent.tools.tool import Tool, plain_text
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
@@ -92,11 +93,12 @@ class LoopAgent(BaseAgent, ABC, Generic[R, M, S, T]):
     ) -> None:
         super().__init__(tools)
         self._model = get_model(model)
-        self._settings = Settings(**options)
+        self._settings = AgentSettings(**options)
         self._layers = with_default_layers(self._settings.middleware, self._tool_map)
-        self._output: OutputReader[T] = OutputReader(output_type, by_call=self.answers_by_call)
+        self._output = output_reader(output_type, by_call=self.answers_by_call)
         prompt = get_prompt_fallback(self._settings.prompt_file, system_prompt)
-        parts = (prompt, self.environment(), self._output.instruction, self._settings.system_suffix)
+        form = "" if self._output is None else self._output.instruction
+        parts = (prompt, self.environment(), form, self._settings.system_suffix)
         self._system_prompt = "\n\n".join(part for part in parts if part)
 
     async def run(
@@ -277,10 +279,17 @@ class LoopAgent(BaseAgent, ABC, Generic[R, M, S, T]):
         run.control.emit(RunFinished(result))
         return result
 
-    def _read_answer(self, run: R, read: Callable[[], T]) -> T:
+    @property
+    def _output_schema(self) -> Mapping[str, Any] | None:
+        """JSON Schema of the answer, if it has a type."""
+        return None if self._output is None else self._output.schema
+
+    def _read_answer(self, run: R, answer: Any) -> T:
         """The answer in its type; `MalformedReply` says what is wrong with it, for the model."""
+        if self._output is None:
+            return cast("T", plain_text(answer))
         try:
-            return read()
+            return self._output.read(answer)
         except MalformedReply as fault:
             run.rejected_outputs += 1
             if run.rejected_outputs > self._settings.output_retries:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Unpack, cast
 
@@ -18,7 +19,7 @@ from tinyagent.agents.code_prompt import (
 )
 from tinyagent.agents.code_reply import read_code_reply
 from tinyagent.agents.options import AgentOptions, CodeOptions, CommonOptions
-from tinyagent.agents.run import Run
+from tinyagent.agents.run import ResultStore, Run, chain
 from tinyagent.core.context import RunControl
 from tinyagent.core.errors import ConfigurationError, MalformedReply, RunEnded, TinyAgentError
 from tinyagent.core.events import (
@@ -34,16 +35,14 @@ from tinyagent.core.parts import Document, Image, Text
 from tinyagent.core.results import RunResult, RunState
 from tinyagent.core.signals import Signal, signal_functions
 from tinyagent.core.types import ModelRequest, ModelResponse, ToolResult, spoken_parts
-from tinyagent.execution.limits import ISOLATED_IMPORTS, LOCAL_IMPORTS, ExecutionLimits, TrustLevel
 from tinyagent.execution.protocol import Executor
 from tinyagent.execution.sandbox.executor import ProcessOptions, get_executor
+from tinyagent.execution.trust import ISOLATED_IMPORTS, LOCAL_IMPORTS, ExecutionLimits, TrustLevel
 from tinyagent.memory.memory import MemoryManager
 from tinyagent.memory.scratchpad import AgentMemory
 from tinyagent.memory.steps import ActionStep, TaskStep
-from tinyagent.middleware.base import chain_code_run
 from tinyagent.models.base import Model, sees_images
 from tinyagent.prompts import CODE_SYSTEM
-from tinyagent.tools.results import ResultStore
 from tinyagent.tools.tool import Tool
 
 _OBSERVATION_CHARS = 10_000
@@ -52,7 +51,7 @@ _LIMITS = ExecutionLimits(max_output_bytes=200_000)  # the model can page what i
 _CHECKPOINTS = 1  # no run goes back; a spare state is kept in case the last one breaks
 
 
-class CodeRun(Run[MemoryManager]):
+class TinyCodeRun(Run[MemoryManager]):
     """One run of a code agent, with its sandbox, its scratchpad and its signals."""
 
     executor: Executor
@@ -70,7 +69,7 @@ class CodeRun(Run[MemoryManager]):
         self._end: RunEnded | None = None
         self._reads_results = False
         self._returned: list[Image | Document] = []
-        self._code_run = chain_code_run(self.layers, self._execute)
+        self._code_run = chain(self.layers, "code_run", self._execute)
         self.control.forget_variables = executor.reset
         for tool in self.tools.values():
             self._inject_tool(tool)
@@ -153,7 +152,7 @@ def _on_the_loop(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-class TinyCodeAgent(LoopAgent[CodeRun, MemoryManager, ActionStep, T]):
+class TinyCodeAgent(LoopAgent[TinyCodeRun, MemoryManager, ActionStep, T]):
     """An agent that writes Python, which an executor runs, until it has the answer.
 
     Args:
@@ -218,7 +217,7 @@ class TinyCodeAgent(LoopAgent[CodeRun, MemoryManager, ActionStep, T]):
 
     def begin(
         self, task: Content, memory: MemoryManager | None, control: RunControl, *, streaming: bool
-    ) -> CodeRun:
+    ) -> TinyCodeRun:
         """The earlier steps followed by the task, and a sandbox for this run."""
         earlier = self._code_options.get("memory_manager") if memory is None else memory
         conversation = MemoryManager() if earlier is None else earlier.copy()
@@ -226,19 +225,19 @@ class TinyCodeAgent(LoopAgent[CodeRun, MemoryManager, ActionStep, T]):
         conversation.add(TaskStep(task))
         executor, is_own = self._executor()
         model, tools, layers = self._model, self._tool_map, self._layers
-        run = CodeRun(model, tools, layers, control, conversation, streaming=streaming)
+        run = TinyCodeRun(model, tools, layers, control, conversation, streaming=streaming)
         run.use(executor)
         run.resources.push_async_callback(executor.aclose if is_own else executor.reset)
         return run
 
-    async def ask(self, run: CodeRun) -> ModelResponse:
+    async def ask(self, run: TinyCodeRun) -> ModelResponse:
         """Prune the conversation if the agent has a strategy, and ask the model."""
         prune = self._code_options.get("prune")
         if prune is not None:
             await run.memory.prune_async(prune)
         return await super().ask(run)
 
-    def request(self, run: CodeRun) -> ModelRequest:
+    def request(self, run: TinyCodeRun) -> ModelRequest:
         """The steps so far, with the notes of the scratchpad after the last."""
         *messages, last = run.memory.to_messages()
         notes = run.scratchpad.to_context()
@@ -250,7 +249,7 @@ class TinyCodeAgent(LoopAgent[CodeRun, MemoryManager, ActionStep, T]):
             reasoning=self._settings.reasoning,
         )
 
-    async def act(self, run: CodeRun, response: ModelResponse) -> None:
+    async def act(self, run: TinyCodeRun, response: ModelResponse) -> None:
         """Run the first block of code of the reply, and remember the result."""
         reply = read_code_reply(response.content or "")
         earlier = len(run.signals)
@@ -269,22 +268,22 @@ class TinyCodeAgent(LoopAgent[CodeRun, MemoryManager, ActionStep, T]):
             )
             run.remember(replace(step, parts=spoken_parts(response, step.written)))
 
-    def reject(self, run: CodeRun, response: ModelResponse, reason: str) -> None:
+    def reject(self, run: TinyCodeRun, response: ModelResponse, reason: str) -> None:
         """Remember what the model wrote, and what is wrong with it."""
         text = (response.content or "").strip()
         run.remember(ActionStep(text, "", reason, parts=spoken_parts(response, text)))
 
-    def _take_answer(self, run: CodeRun, result: ExecutionResult) -> str:
+    def _take_answer(self, run: TinyCodeRun, result: ExecutionResult) -> str:
         """Take the value of `final_answer`; returns what is wrong with it, for the model."""
         try:
-            run.output = self._read_answer(run, lambda: self._output.read_value(result.final_value))
+            run.output = self._read_answer(run, result.final_value)
         except MalformedReply as fault:
             run.control.emit(ReplyRejected(run.control.step, str(fault)))
             return str(fault)
         run.finalizer.set_answer(result.final_value, "final_answer", result.final_metadata)
         return ""
 
-    @property
+    @cached_property
     def _shows_plots(self) -> bool:
         vision = self._code_options.get("vision")
         return sees_images(self._model) is True if vision is None else vision

@@ -18,34 +18,34 @@ from tinyagent.core.messages import ToolCall
 from tinyagent.core.parts import Document, Image
 from tinyagent.core.types import ToolResult
 from tinyagent.memory.steps import ActionStep, Step
-from tinyagent.tools.signature import bind_arguments, python_stub
-from tinyagent.tools.tool import Tool
+from tinyagent.tools.signature import python_stub
+from tinyagent.tools.tool import Tool, bind_arguments
 
 HELPERS = {
     "final_answer": "final_answer(value, **metadata): give the answer; it ends the block at once",
-    "store": "store(key, value): keep a note under a key; you are shown your notes at each step",
-    "recall": "recall(key, default=None): what is stored under the key",
+    "store": "store(key, value): keep a note under a key; you see your notes at each step",
+    "recall": "recall(key, default=None): get what is stored under the key",
     "observe": "observe(msg): note something that you have seen",
     "fail": "fail(msg): note an attempt that failed, so that you do not make it again",
     "uncertain": "uncertain(msg): say what you are not sure of",
     "explore": "explore(msg): say what you are trying out",
     "commit": "commit(msg): say what you have decided",
 }
-"""The helpers by name, as the model is told about them."""
+"""The helpers by name, as the prompt describes them."""
 
 _THERE = (
-    "These functions are there too. Take from them what they can tell, never from your memory. Call"
-    " them by their names; do not import or define them:"
+    "These functions are available too. Get facts from them, never from your memory. Call them by"
+    " their names; do not import or define them:"
 )
 # The last text before the task, because small models forget what comes earlier.
 _LAST = (
-    "Each of your replies must hold one block that starts with ```python and ends with ```. As soon"
-    " as you know the answer, send it by final_answer(...)."
+    "Each of your replies must contain one block that starts with ```python and ends with ```. As"
+    " soon as you know the answer, send it with final_answer(...)."
 )
-_CORRECT = "[Send the code again, mended.]"  # otherwise small models only comment on errors
-_PLOTS = "After a block you are shown the Matplotlib figures that it left open, and its PNG files."
+_CORRECT = "[Send the whole code again, corrected.]"  # or small models only comment on errors
+_PLOTS = "After a block you see the Matplotlib figures that it left open, and its PNG files."
 _FEW = 80  # standard modules that are listed by name
-_MOST_OF_PYTHON = "the standard library, but for networks, processes and ctypes"
+_MOST_OF_PYTHON = "the standard library, except for networks, processes and ctypes"
 
 MAX_IMAGES = 4
 MAX_BYTES = 1_000_000
@@ -82,10 +82,10 @@ def describe_code_environment(
     names = ", ".join(files)
     listed = f": {names}" if names else ""
     parts = [
-        f"These helpers are there. Most blocks need none of them but the first:\n{helpers}\n",
+        f"These helpers are available. Most blocks need only the first:\n{helpers}\n",
         "" if imports is None else f"You may import: {_list_imports(frozenset(imports))}.",
         "" if seconds is None else f"A block may run for {seconds:g} s.",
-        f"There is no network, and no file but those of the working folder{listed}.",
+        f"There is no network, and there are no files except those in the working folder{listed}.",
         _PLOTS if plots else "",
         f"\n{_THERE}\n{stubs}\n" if stubs else "",
         _LAST,
@@ -231,5 +231,6 @@ def code_tool(tool: Tool, call_tool: CallTool) -> Callable[..., Awaitable[Any]]:
 
 def _wrong_call(tool: Tool, fault: ToolArgumentsError) -> TypeError:
     return TypeError(
-        f"{tool.name} was called wrongly: {fault}\nThis is how it is called:\n{python_stub(tool)}"
+        f"{tool.name} was called with wrong arguments: {fault}\n"
+        f"Call it like this:\n{python_stub(tool)}"
     )

@@ -30,10 +30,9 @@ MAX_LINKS = 500
 """How many operators, attributes, calls or `elif` may be chained."""
 
 _WANTED = "Send one block that starts with ```python and ends with ```."
-_NO_CODE = f"Your reply holds no Python code. {_WANTED} To answer, call final_answer(value) in it."
-_EMPTY = (
-    f"Your block of code holds no statement. {_WANTED} To answer, call final_answer(value) in it."
-)
+_ANSWER = "To answer, call final_answer(value) in it."
+_NO_CODE = f"Your reply contains no Python code. {_WANTED} {_ANSWER}"
+_EMPTY = f"Your block of code contains no statement. {_WANTED} {_ANSWER}"
 _TOO_LONG = f"Your reply is longer than {MAX_CHARS:,} characters and was not read. {_WANTED}"
 _ON_FENCE = "Your block has code on the line of its fence; start the code on the next line."
 _CUT_OFF = " The block has no end: if your reply was cut off, send less code in one step."
@@ -41,8 +40,8 @@ _NO_COMMANDS = (
     "Shell and notebook commands are not available and packages cannot be installed: leave the line"
     " out and import what you need."
 )
-_TOO_DEEP = "it is nested or chained too deep; give its parts names"
-_BAD_CHARACTER = "it holds a character that Python code cannot hold: a null, or half of a pair"
+_TOO_DEEP = "it is nested or chained too deeply; give its parts names"
+_BAD_CHARACTER = "it contains a character that code cannot contain: a null, or half of a pair"
 
 _FENCE = re.compile(r"^[ \t]*+(?P<fence>`{3,}+|~{3,}+)(?P<info>[^\n`]*+)$", re.MULTILINE)
 _PYTHON = re.compile(r"[ \t]*\{?\.?(?:i?python|py)[\d.]*\b(?P<rest>[^\n]*)", re.IGNORECASE)

@@ -9,8 +9,8 @@ from typing import TypedDict
 
 from tinyagent.core.errors import ConfigurationError
 from tinyagent.core.types import ReasoningWish
-from tinyagent.execution.limits import ExecutionLimits, TrustLevel
 from tinyagent.execution.protocol import Executor
+from tinyagent.execution.trust import ExecutionLimits, TrustLevel
 from tinyagent.memory.memory import MemoryManager
 from tinyagent.memory.steps import Step
 from tinyagent.middleware.approval import Approval
@@ -57,7 +57,7 @@ class CodeOptions(CommonOptions, total=False):
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class AgentSettings:
     """`AgentOptions` with the defaults.
 
     Raises:
@@ -85,7 +85,7 @@ def with_default_layers(
     """The middleware, with the approval and the limits that every agent has by default.
 
     Approval is only needed if a tool requires it. It is outside the limits because waiting for a
-    person is no use of the run's time.
+    person does not use the run's time.
     """
     layers = list(middleware)
     gates = [at for at, layer in enumerate(layers) if isinstance(layer, Approval)]

@@ -1,90 +1,72 @@
-"""From the text of an answer to the type that the caller wants."""
+"""An answer read as the type that the caller wants."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar
 
 from tinyagent.core.errors import ConfigurationError, MalformedReply
-from tinyagent.tools.calling import as_text
 from tinyagent.tools.parameters import describe_faults, tidy_schema
-
-if TYPE_CHECKING:
-    from pydantic import TypeAdapter
 
 T = TypeVar("T")
 
 
 class OutputReader(Generic[T]):
-    """Reads answers as `output_type`; None and `str` take the text as it is.
+    """Reads answers as `output_type`.
 
-    `schema` is the JSON Schema of the type, None for a text; `instruction` says it to the model.
-    `by_call`: the answer is given as a value, to a function, and not as a text.
+    Args:
+        output_type: any type that Pydantic can read.
+        by_call: whether the answer is a value that is passed to a function, instead of JSON text.
+
+    Attributes:
+        schema: JSON Schema of the type.
+        instruction: describes the type to the model.
 
     Raises:
         ConfigurationError: no JSON can be read as this type.
     """
 
-    def __init__(self, output_type: type[T] | None, *, by_call: bool = False) -> None:
-        self._adapter: TypeAdapter[T] | None = None
-        self.schema: dict[str, Any] | None = None
-        self.instruction = ""
-        if output_type is None or output_type is str:
-            return
+    def __init__(self, output_type: type[T], *, by_call: bool = False) -> None:
         from pydantic import PydanticUserError, TypeAdapter  # noqa: PLC0415 - see `import tinyagent`
 
         try:
             self._adapter = TypeAdapter(output_type)
-            self.schema = tidy_schema(self._adapter.json_schema())
+            self.schema: dict[str, Any] = tidy_schema(self._adapter.json_schema())
         except PydanticUserError as error:
             raise ConfigurationError(
                 f"output_type {output_type!r} cannot be described as JSON"
                 f" ({str(error).splitlines()[0]})"
             ) from None
-        what = "What you give to final_answer must match" if by_call else "Your answer must be JSON"
-        form = "" if by_call else " that matches"
-        self.instruction = f"{what}{form} this JSON Schema: {json.dumps(self.schema)}"
+        self._by_call = by_call
+        what = "The value passed to final_answer must match"
+        if not by_call:
+            what = "Your answer must be JSON that matches"
+        self.instruction = f"{what} this JSON Schema: {json.dumps(self.schema)}"
 
-    def read(self, text: str) -> T:
-        """The answer.
-
-        Raises:
-            MalformedReply: it does not fit; the message says where, for the model.
-        """
-        return self._validated(lambda adapter: adapter.validate_json(_without_fence(text)), text)
-
-    def read_value(self, value: Any) -> T:
-        """The answer that was given as a value; as `str`, where there is no type, its text.
+    def read(self, answer: Any) -> T:
+        """The answer in its type.
 
         Raises:
             MalformedReply: it does not fit; the message says where, for the model.
         """
-        return self._validated(lambda adapter: adapter.validate_python(value), value)
-
-    def _validated(self, read: Callable[[TypeAdapter[T]], T], given: Any) -> T:
-        if self._adapter is None:
-            return cast("T", plain_text(given))
-        from pydantic import ValidationError  # noqa: PLC0415
+        from pydantic import ValidationError  # noqa: PLC0415 - see `import tinyagent`
 
         try:
-            return read(self._adapter)
+            if self._by_call:
+                return self._adapter.validate_python(answer)
+            return self._adapter.validate_json(_without_fence(answer))
         except ValidationError as error:
             raise MalformedReply(
-                f"Your answer does not fit the wanted type:\n{describe_faults(error)}\n"
+                f"Your answer does not match the required type:\n{describe_faults(error)}\n"
                 f"{self.instruction}"
             ) from None
 
 
-def plain_text(value: Any) -> str:
-    """The value as the text of an answer: a date or a decimal without the quotes of its JSON."""
-    try:
-        text = as_text(value)
-    except ValueError:  # an integer of 5,000 digits has no text
-        return f"<{type(value).__name__} too long to be written out>"
-    if text.startswith('"') and not isinstance(value, str):
-        return str(json.loads(text))
-    return text
+def output_reader(output_type: type[T] | None, *, by_call: bool) -> OutputReader[T] | None:
+    """The reader for `output_type`; None for text, which is taken as it is."""
+    if output_type is None or output_type is str:
+        return None
+    return OutputReader(output_type, by_call=by_call)
 
 
 def _without_fence(text: str) -> str:

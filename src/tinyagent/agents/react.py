@@ -76,7 +76,7 @@ class ReactAgent(LoopAgent[ReactRun, Memory, ReactStep, T]):
         self._offers = ToolOffers(
             get_adapter(self._model, offered, tool_calling_mode),
             offered,
-            self._output.schema,
+            self._output_schema,
             may_step_down=tool_calling_mode == "auto",
         )
 
@@ -96,7 +96,7 @@ class ReactAgent(LoopAgent[ReactRun, Memory, ReactStep, T]):
         if run.results.is_used or run.control.answer_only:
             form = adapter.format_request(
                 tuple(run.tools.values()),
-                self._output.schema,
+                self._output_schema,
                 answer_only=run.control.answer_only,
             )
         messages = adapter.format_messages(run.memory.messages)
@@ -127,8 +127,7 @@ class ReactAgent(LoopAgent[ReactRun, Memory, ReactStep, T]):
         text = response.content or ""
         calls = self._read_calls(run, adapter, response)
         if not calls:
-            answer = adapter.extract_answer(response)
-            run.output = self._read_answer(run, lambda: self._output.read(answer))
+            run.output = self._read_answer(run, adapter.extract_answer(response))
             run.finalizer.set_answer(run.output, "text", {"finish_reason": response.finish_reason})
             run.memory.add("assistant", remembered(response, text, ()))
             return
@@ -161,7 +160,7 @@ class ReactAgent(LoopAgent[ReactRun, Memory, ReactStep, T]):
         if run.calls_natively and not only_calls:
             return ()  # the model knows how to call: a call among words is a quotation
         calls = adapter.extract_tool_calls(response, tools)
-        if only_calls and tools and not calls and self._output.schema is None:
+        if only_calls and tools and not calls and self._output is None:
             raise MalformedReply(ONLY_A_CALL)  # a typed answer may have the keys of a call
         return calls
 

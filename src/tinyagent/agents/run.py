@@ -1,14 +1,17 @@
-"""Run: the state of one run of an agent, and its calls of the model and of tools."""
+"""Run: the state of one run, its calls through the middleware, and its long results."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Container, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing
-from typing import Any, Generic, TypeVar
+from dataclasses import replace
+from functools import cache, partial
+from typing import Any, Generic, Literal, TypeVar
 
-from tinyagent.core.context import RunControl
-from tinyagent.core.errors import ModelReplyError, TinyAgentError
+from tinyagent.core.context import Finalizer, RunControl
+from tinyagent.core.errors import ModelReplyError, TinyAgentError, ToolRetry
 from tinyagent.core.events import (
+    Event,
     ModelRequested,
     ModelResponded,
     TextDelta,
@@ -17,22 +20,21 @@ from tinyagent.core.events import (
 )
 from tinyagent.core.logs import logger
 from tinyagent.core.messages import ToolCall
-from tinyagent.core.results import Finalizer, RunResult, RunState
+from tinyagent.core.results import RunResult, RunState
 from tinyagent.core.types import ModelRequest, ModelResponse, ToolResult
 from tinyagent.memory.memory import BaseMemory
-from tinyagent.middleware.base import (
-    Middleware,
-    bind_all,
-    chain_model_call,
-    chain_tool_call,
-    with_listeners,
-)
+from tinyagent.middleware.base import INNERMOST, Middleware, SteeringMiddleware
 from tinyagent.models.base import Model
-from tinyagent.tools.calling import call_tool
-from tinyagent.tools.results import ResultStore
-from tinyagent.tools.tool import Tool
+from tinyagent.tools.tool import Tool, call_tool
+
+MAX_CHARS = 20_000
+PAGE_CHARS = 10_000
+READ_RESULT = "read_result"
+_OTHER_NAME = "read_cut_off_result"
 
 M = TypeVar("M", bound=BaseMemory[Any, Any, Any])
+A = TypeVar("A")
+R = TypeVar("R")
 
 
 class Run(Generic[M]):
@@ -71,8 +73,8 @@ class Run(Generic[M]):
         self._tools = tools
         control.emit = with_listeners(self.layers, control.emit)
         innermost = self._stream if streaming else self._complete
-        self._model_call = chain_model_call(self.layers, innermost)
-        self._tool_call = chain_tool_call(self.layers, self._call_tool)
+        self._model_call = chain(self.layers, "model_call", innermost)
+        self._tool_call = chain(self.layers, "tool_call", self._call_tool)
 
     @property
     def tools(self) -> Mapping[str, Tool]:
@@ -138,3 +140,121 @@ class Run(Generic[M]):
 
     async def _call_tool(self, call: ToolCall) -> ToolResult:
         return await call_tool(self.tools, call, self.control.context)
+
+
+def bind_all(layers: Sequence[Middleware], run: RunControl) -> list[Middleware]:
+    """The layers as they wrap the calls of one run, outermost first."""
+    innermost = INNERMOST.get()
+    last = [] if innermost is None else [innermost.steer(run)]  # first: it may prepare the run
+    view = run.context
+    return [
+        layer.steer(run) if isinstance(layer, SteeringMiddleware) else layer.bind(view)
+        for layer in layers
+    ] + last
+
+
+def with_listeners(
+    layers: Sequence[Middleware], emit: Callable[[Event], None]
+) -> Callable[[Event], None]:
+    """`emit`, called after all layers that override `on_event`; `emit` itself if none does."""
+    listeners = [m.on_event for m in layers if type(m).on_event is not Middleware.on_event]
+    if not listeners:
+        return emit
+
+    def emit_to_all(event: Event) -> None:
+        for listener in listeners:
+            listener(event)
+        emit(event)
+
+    return emit_to_all
+
+
+def chain(
+    layers: Sequence[Middleware],
+    method: Literal["model_call", "tool_call", "code_run"],
+    innermost: Callable[[A], Awaitable[R]],
+) -> Callable[[A], Awaitable[R]]:
+    """One callable that goes through all layers that override `method`, then calls `innermost`."""
+    handler = innermost
+    for layer in reversed(layers):
+        if getattr(type(layer), method) is not getattr(Middleware, method):
+            handler = partial(_call, getattr(layer, method), handler)
+    return handler
+
+
+def _call(
+    wrapper: Callable[[A, Callable[[A], Awaitable[R]]], Awaitable[R]],
+    call_next: Callable[[A], Awaitable[R]],
+    argument: A,
+) -> Awaitable[R]:
+    return wrapper(argument, call_next)
+
+
+class ResultStore:
+    """The long results of one run.
+
+    Args:
+        max_chars: how many characters of a result go into the conversation.
+        taken: names that the tool that reads more must not have.
+    """
+
+    def __init__(self, max_chars: int = MAX_CHARS, taken: Container[str] = ()) -> None:
+        self._max_chars = max_chars
+        self._texts: dict[str, str] = {}
+        self._name = READ_RESULT if READ_RESULT not in taken else _OTHER_NAME
+
+    @property
+    def tool(self) -> Tool:
+        """The tool that reads more; created on demand, as most runs never need it."""
+        return replace(_declaration(self._name), fn=_reader(self._texts))
+
+    @property
+    def is_used(self) -> bool:
+        """Whether a result was cut, so that the model needs the tool that reads more."""
+        return bool(self._texts)
+
+    def bounded(self, text: str) -> str:
+        """The text, or its beginning and end with a handle for the full text between them."""
+        if len(text) <= self._max_chars:
+            return text
+        # The content determines the handle: one from an earlier run must never match another text.
+        import hashlib  # noqa: PLC0415 - only for long results, and it loads OpenSSL
+
+        handle = hashlib.sha256(text.encode(errors="replace")).hexdigest()[:8]
+        self._texts[handle] = text
+        half = self._max_chars // 2
+        left_out = len(text) - 2 * half
+        note = (
+            f"\n[... {left_out:,} of {len(text):,} characters are left out here; read them with"
+            f' {self._name}(handle="{handle}", offset={half}) ...]\n'
+        )
+        return text[:half] + note + text[len(text) - half :]
+
+
+@cache
+def _declaration(name: str) -> Tool:
+    """The tool without its texts: making the schema for each run would take a fifth of its time."""
+    return Tool.from_function(_reader({}), name=name)
+
+
+def _reader(texts: dict[str, str]) -> Callable[..., dict[str, Any]]:
+    def read_result(handle: str, offset: int = 0, limit: int = PAGE_CHARS) -> dict[str, Any]:
+        """Read a part of a long tool result that was cut.
+
+        Args:
+            handle: as the cut result names it.
+            offset: the first character to read, from 0.
+            limit: how many characters, at most 10000.
+        """
+        if handle not in texts:
+            raise ToolRetry(
+                f"this run has no result {handle!r}, only: {', '.join(texts)};"
+                " to see one of an earlier run, repeat its call"
+            )
+        text = texts[handle]
+        start = max(offset, 0)
+        end = start + min(max(limit, 1), PAGE_CHARS)
+        more = {"next_offset": end} if end < len(text) else {}
+        return {"text": text[start:end], "total_characters": len(text), **more}
+
+    return read_result

@@ -187,7 +187,7 @@ _asking = asyncio.Lock()
 
 
 async def ask_person(call: ToolCall) -> Decision:
-    """Ask at the terminal whether a tool may be called; without a terminal, the answer is no."""
+    """Ask at the terminal whether a tool may be called; without a terminal, refuse."""
     if not sys.stdin.isatty():
         return Decision(approved=False, reason="there is no terminal to ask for approval")
     # Concurrent calls ask at the same time, but a person answers the question on the screen.

@@ -15,8 +15,8 @@ from rich.table import Table
 from rich.text import Text
 
 import tinyagent_commands
-from tinyagent.cli.shell import ExitCode, notes
-from tinyagent.execution.limits import TrustLevel
+from tinyagent.cli.shell import ExitStatus, notes
+from tinyagent.execution.trust import TrustLevel
 
 if TYPE_CHECKING:
     from tinyagent.execution.doctor.examine import Examination
@@ -45,14 +45,14 @@ def doctor(
             )
     except KeyboardInterrupt:
         notes.print("Interrupted.", style="yellow")
-        raise typer.Exit(ExitCode.INTERRUPTED) from None
+        raise typer.Exit(ExitStatus.INTERRUPTED) from None
     advice = advise(examinations)
     if machine:
         typer.echo(json.dumps(_as_json(examinations, advice), ensure_ascii=False, indent=2))
     else:
         _show(examinations, advice)
     sound = all(examination.is_sound for examination in examinations)
-    raise typer.Exit(ExitCode.ANSWERED if sound else ExitCode.FAILED)
+    raise typer.Exit(ExitStatus.ANSWERED if sound else ExitStatus.FAILED)
 
 
 def _about_here() -> dict[str, str]:

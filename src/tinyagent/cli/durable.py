@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 import tinyagent_commands
-from tinyagent.cli.shell import ExitCode, notes, printable
+from tinyagent.cli.shell import ExitStatus, notes, printable
 from tinyagent.core.errors import CallerError, ConfigurationError
 
 if TYPE_CHECKING:
@@ -34,9 +34,9 @@ def complete(work: Coroutine[Any, Any, T]) -> T:
         return tinyagent_commands.run(work)
     except CallerError as error:
         notes.print(printable(f"error: {error}"), style="red")
-        raise typer.Exit(ExitCode.BAD_USAGE) from None
+        raise typer.Exit(ExitStatus.BAD_USAGE) from None
     except KeyboardInterrupt:
-        raise typer.Exit(ExitCode.INTERRUPTED) from None
+        raise typer.Exit(ExitStatus.INTERRUPTED) from None
 
 
 def opened(database: str, *, create: bool = False) -> DurableRuns:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import tinyagent_commands
-from tinyagent.cli.shell import ExitCode, notes, printable
+from tinyagent.cli.shell import ExitStatus, notes, printable
 from tinyagent.core.errors import CallerError, SandboxUnavailable
-from tinyagent.execution.limits import ExecutionLimits, TrustLevel
+from tinyagent.execution.trust import ExecutionLimits, TrustLevel
 
 if TYPE_CHECKING:
     from tinyagent.execution.protocol import ExecutionResult
@@ -96,10 +96,10 @@ def execute(  # noqa: PLR0913 - one for each option of the command
         result = tinyagent_commands.run(_execute(code, trust, options, screen))
     except (CallerError, SandboxUnavailable) as error:
         notes.print(printable(f"error: {error}"), style="red")
-        raise typer.Exit(ExitCode.BAD_USAGE) from None
+        raise typer.Exit(ExitStatus.BAD_USAGE) from None
     except KeyboardInterrupt:
         notes.print("Interrupted; the script was ended.", style="yellow")
-        raise typer.Exit(ExitCode.INTERRUPTED) from None
+        raise typer.Exit(ExitStatus.INTERRUPTED) from None
     screen.finish(result)
     _deliver(result, artifacts)
     raise typer.Exit(_exit_code(result))
@@ -152,10 +152,10 @@ def _deliver(result: ExecutionResult, folder: Path | None) -> None:
             notes.print(printable(f"Saved {path} ({len(artifact.data):,} bytes)"), style="dim")
     except OSError as error:
         notes.print(printable(f"error: a file cannot be saved: {error}"), style="red")
-        raise typer.Exit(ExitCode.FAILED) from None
+        raise typer.Exit(ExitStatus.FAILED) from None
 
 
-def _exit_code(result: ExecutionResult) -> ExitCode:
+def _exit_code(result: ExecutionResult) -> ExitStatus:
     if result.timed_out or result.out_of_memory:
-        return ExitCode.LIMIT_REACHED
-    return ExitCode.ANSWERED if result.error is None else ExitCode.FAILED
+        return ExitStatus.LIMIT_REACHED
+    return ExitStatus.ANSWERED if result.error is None else ExitStatus.FAILED

@@ -12,12 +12,12 @@ import typer
 
 import tinyagent_commands
 from tinyagent.cli.execute import Require, Without
-from tinyagent.cli.shell import ExitCode, load, notes, printable
+from tinyagent.cli.shell import ExitStatus, load, notes, printable
 from tinyagent.core.cost import has_prices
 from tinyagent.core.errors import CallerError, ConfigurationError, SandboxUnavailable
 from tinyagent.core.parts import attachment
 from tinyagent.core.untrusted import as_array
-from tinyagent.execution.limits import TrustLevel
+from tinyagent.execution.trust import TrustLevel
 
 if TYPE_CHECKING:
     from tinyagent.agents.code import TinyCodeAgent
@@ -83,10 +83,10 @@ def run(  # noqa: PLR0913 - one for each option of the command
         _save(result, artifacts)
     except (CallerError, SandboxUnavailable) as error:
         notes.print(printable(f"error: {error}"), style="red")
-        raise typer.Exit(ExitCode.BAD_USAGE) from None
+        raise typer.Exit(ExitStatus.BAD_USAGE) from None
     except KeyboardInterrupt:
         notes.print("Interrupted; the run was cancelled.", style="yellow")
-        raise typer.Exit(ExitCode.INTERRUPTED) from None
+        raise typer.Exit(ExitStatus.INTERRUPTED) from None
     if as_json:
         typer.echo(json.dumps(_as_json(result), ensure_ascii=False, indent=2))
     show.end(result)
@@ -155,11 +155,11 @@ def _as_json(result: RunResult[str]) -> dict[str, Any]:
     }
 
 
-def _exit_code(result: RunResult[Any]) -> ExitCode:
+def _exit_code(result: RunResult[Any]) -> ExitStatus:
     if result.state == "completed":
-        return ExitCode.ANSWERED
+        return ExitStatus.ANSWERED
     limited = result.state in {"step_limit_reached", "usage_limit_reached"}
-    return ExitCode.LIMIT_REACHED if limited else ExitCode.FAILED
+    return ExitStatus.LIMIT_REACHED if limited else ExitStatus.FAILED
 
 
 def _load_tools(references: list[str]) -> list[Tool | Callable[..., Any]]:

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from tinyagent.cli.durable import DEFAULT_DATABASE, Database, complete, opened
-from tinyagent.cli.shell import ExitCode, notes, printable
+from tinyagent.cli.shell import ExitStatus, notes, printable
 from tinyagent.core.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -195,7 +195,7 @@ def _end(record: RunRecord) -> None:
         notes.print(printable(record.error), style="red")
     _print_questions(record)
     limited = record.state in {"step_limit_reached", "usage_limit_reached"}
-    raise typer.Exit(ExitCode.LIMIT_REACHED if limited else ExitCode.FAILED)
+    raise typer.Exit(ExitStatus.LIMIT_REACHED if limited else ExitStatus.FAILED)
 
 
 def _print_record(record: RunRecord) -> None:

@@ -18,7 +18,7 @@ notes = Console(stderr=True, highlight=False, markup=False, emoji=False, soft_wr
 """Where commands print everything except their results."""
 
 
-class ExitCode(IntEnum):
+class ExitStatus(IntEnum):
     """How a command ended."""
 
     ANSWERED = 0

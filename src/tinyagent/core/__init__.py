@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tinyagent.core.context import RunContext, RunControl
+    from tinyagent.core.context import Finalizer, RunContext, RunControl
     from tinyagent.core.cost import Cost, ModelUse
     from tinyagent.core.errors import (
         ArtifactError,
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from tinyagent.core.execution import Artifact, ExecutionResult
     from tinyagent.core.messages import Message, ToolCall
     from tinyagent.core.parts import Document, Image, Opaque, Reasoning, Text
-    from tinyagent.core.results import FinalAnswer, Finalizer, ReactStep, RunResult
+    from tinyagent.core.results import FinalAnswer, ReactStep, RunResult
     from tinyagent.core.signals import (
         Signal,
         SignalType,
@@ -84,7 +84,7 @@ else:
     __getattr__, __dir__ = lazy_names(
         __name__,
         {
-            "context": "RunContext RunControl",
+            "context": "Finalizer RunContext RunControl",
             "cost": "Cost ModelUse",
             "errors": (
                 "ArtifactError CallerError ConfigurationError ExecutionError "
@@ -105,7 +105,7 @@ else:
             "execution": "Artifact ExecutionResult",
             "messages": "Message ToolCall",
             "parts": "Document Image Opaque Reasoning Text",
-            "results": "FinalAnswer Finalizer ReactStep RunResult",
+            "results": "FinalAnswer ReactStep RunResult",
             "signals": (
                 "Signal SignalType collect_signals commit explore set_signal_collector uncertain"
             ),

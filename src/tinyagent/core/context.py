@@ -1,7 +1,8 @@
-"""The state of a run, as its tools and middleware see it.
+"""The state of a run and its answer, as tools, middleware and the agent see it.
 
 `RunContext` is a read-only view for tools and ordinary middleware. `RunControl` is the state
-itself, for middleware that steers a run: limits, approval, durable runs.
+itself, for middleware that steers a run: limits, approval, durable runs. `Finalizer` takes the
+answer.
 """
 
 from __future__ import annotations
@@ -10,11 +11,14 @@ import os
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
 from tinyagent.core.cost import ModelUse
+from tinyagent.core.errors import MultipleFinalAnswers
 from tinyagent.core.events import Event
 from tinyagent.core.messages import ToolCall
+from tinyagent.core.results import FinalAnswer
 from tinyagent.core.types import ToolSpec, Usage
 
 Ask = Callable[[ToolCall], Awaitable[Any]]
@@ -150,3 +154,37 @@ class RunContext:
             uses: the same for each request, for the cost: `result.uses`.
         """
         self._control.count(usage, uses)
+
+
+class Finalizer:
+    """Takes the answer of a run; a second answer is an error and does not replace the first."""
+
+    __slots__ = ("_answer",)
+
+    def __init__(self) -> None:
+        self._answer: FinalAnswer | None = None
+
+    @property
+    def is_set(self) -> bool:
+        """Whether the run has its answer."""
+        return self._answer is not None
+
+    @property
+    def answer(self) -> FinalAnswer | None:
+        """The answer; None until there is one."""
+        return self._answer
+
+    def set_answer(
+        self, value: Any, source: str = "text", metadata: Mapping[str, Any] | None = None
+    ) -> FinalAnswer:
+        """Record the answer.
+
+        Raises:
+            MultipleFinalAnswers: there is one already, which is kept.
+        """
+        if self._answer is not None:
+            raise MultipleFinalAnswers(
+                "the run already has its final answer; the second one was ignored"
+            )
+        self._answer = FinalAnswer(value, source, datetime.now(UTC), dict(metadata or {}))
+        return self._answer

@@ -192,7 +192,7 @@ def as_content(task: Task) -> Content:
     for part in parts:
         if not isinstance(part, ContentPart):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ConfigurationError(
-                f"a task has {type(part).__name__!r} among its parts; give strings, Text, Image"
+                f"a task has {type(part).__name__!r} among its parts; pass strings, Text, Image"
                 " and Document"
             )
     if not parts:
@@ -244,5 +244,5 @@ def _part_from_dict(data: object) -> Part:
     read = READERS.get(kind)
     if read is None:
         known = ", ".join([*READERS, "tool_call"])
-        raise ValueError(f"a part has the type {kind!r}, which is none of: {known}")
+        raise ValueError(f"a part has the type {kind!r}, which is not one of: {known}")
     return read(entry)

@@ -22,7 +22,7 @@ _PLACES = {
     "execution": "Guarantee ProcessExecutor",
     "memory": (
         "ActionStep AgentMemory MemoryItem MemoryManager ScratchpadStep Step Strategy"
-        " SystemPromptStep TaskStep TokenEstimate Unrestored keep_last_n_steps"
+        " SystemPromptStep TaskStep TokenEstimate keep_last_n_steps"
         " keep_system_and_recent no_pruning prune_old_observations step_from_dict summarize"
         " token_budget"
     ),

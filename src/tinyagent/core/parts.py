@@ -128,20 +128,11 @@ class Image:
         kind = _image_type(content)
         if kind is None:
             raise ConfigurationError(
-                f"{what} not an image of a known format; give a PNG, JPEG, GIF or WebP"
+                f"{what} not an image of a known format; pass a PNG, JPEG, GIF or WebP"
             )
         _check_size(content, MAX_IMAGE_BYTES, "the image")
         object.__setattr__(self, "data", content)
         object.__setattr__(self, "media_type", kind)
-
-    @classmethod
-    def from_path(cls, path: str | PathLike[str]) -> Image:
-        """The image in a file.
-
-        Raises:
-            ConfigurationError: the file cannot be read, is not an image, or is too large.
-        """
-        return cls(path)
 
     @property
     def size(self) -> int:
@@ -183,20 +174,11 @@ class Document:
     def __init__(self, data: bytes | str | PathLike[str], name: str = "") -> None:
         what, content = _load(data, MAX_DOCUMENT_BYTES)
         if not _is_pdf(content):
-            raise ConfigurationError(f"{what} not a PDF; give other documents as text")
+            raise ConfigurationError(f"{what} not a PDF; pass other documents as text")
         _check_size(content, MAX_DOCUMENT_BYTES, "the document")
         default = "document.pdf" if isinstance(data, bytes) else Path(data).name
         object.__setattr__(self, "data", content)
         object.__setattr__(self, "name", name or default)
-
-    @classmethod
-    def from_path(cls, path: str | PathLike[str]) -> Document:
-        """The document in a file.
-
-        Raises:
-            ConfigurationError: the file cannot be read, is not a PDF, or is too large.
-        """
-        return cls(path)
 
     @property
     def media_type(self) -> str:
@@ -297,8 +279,8 @@ def _read(path: str | PathLike[str], limit: int) -> bytes:
 def _check_size(data: bytes, limit: int, what: str) -> None:
     if len(data) > limit:
         raise ConfigurationError(
-            f"{what} has more than {limit // 1024 // 1024} MiB, the most that is sent; make it"
-            " smaller"
+            f"{what} has more than {limit // 1024 // 1024} MiB, the largest size that is sent;"
+            " make it smaller"
         )
 
 

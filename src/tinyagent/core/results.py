@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Generic, Literal
 
 from tinyagent.core.cost import Cost, ModelUse, cost_of
-from tinyagent.core.errors import MultipleFinalAnswers, TinyAgentError
+from tinyagent.core.errors import TinyAgentError
 from tinyagent.core.execution import Artifact
 from tinyagent.core.signals import Signal
 from tinyagent.core.types import ToolResult, Usage
@@ -47,40 +47,6 @@ class FinalAnswer:
     source: str
     timestamp: datetime
     metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
-
-
-class Finalizer:
-    """Takes the answer of a run; a second answer is an error and does not replace the first."""
-
-    __slots__ = ("_answer",)
-
-    def __init__(self) -> None:
-        self._answer: FinalAnswer | None = None
-
-    @property
-    def is_set(self) -> bool:
-        """Whether the run has its answer."""
-        return self._answer is not None
-
-    @property
-    def answer(self) -> FinalAnswer | None:
-        """The answer; None until there is one."""
-        return self._answer
-
-    def set_answer(
-        self, value: Any, source: str = "text", metadata: Mapping[str, Any] | None = None
-    ) -> FinalAnswer:
-        """Record the answer.
-
-        Raises:
-            MultipleFinalAnswers: there is one already, which is kept.
-        """
-        if self._answer is not None:
-            raise MultipleFinalAnswers(
-                "the run already has its final answer; the second one was ignored"
-            )
-        self._answer = FinalAnswer(value, source, datetime.now(UTC), dict(metadata or {}))
-        return self._answer
 
 
 @dataclass(frozen=True, slots=True)

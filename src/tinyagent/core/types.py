@@ -9,7 +9,15 @@ from typing import Any, Literal, Protocol
 from tinyagent.core.cost import ModelUse
 from tinyagent.core.messages import Content, Message, ToolCall, parts_from_list, plain_content
 from tinyagent.core.parts import READERS, ContentPart, Opaque, Reasoning, Text, read_opaque
-from tinyagent.core.untrusted import as_array, as_object, describe
+from tinyagent.core.untrusted import (
+    as_array,
+    as_object,
+    describe,
+    take,
+    take_list,
+    take_object,
+    take_optional,
+)
 
 ReasoningWish = Literal["off", "low", "medium", "high"] | int
 
@@ -96,6 +104,12 @@ class Usage:
         if self.reasoning_tokens:
             counts["reasoning_tokens"] = self.reasoning_tokens
         return counts
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Usage:
+        """Read the JSON form; raises ValueError for a missing or wrong count."""
+        optional = {"cache_write_tokens", "reasoning_tokens"} & data.keys()
+        return cls(**{name: take(data, name, int) for name in [*cls().to_dict(), *optional]})
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +211,39 @@ class ModelResponse:
         thoughts = (part.text for part in self.parts if isinstance(part, Reasoning))
         return "\n\n".join(text for text in thoughts if text)
 
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form; provider and parts are left out if there are none."""
+        out = {
+            "content": self.content,
+            "tool_calls": [
+                {"id": call.id, "name": call.name, "arguments": call.arguments}
+                for call in self.tool_calls
+            ],
+            "usage": self.usage.to_dict(),
+            "finish_reason": self.finish_reason,
+            "model": self.model,
+            "id": self.id,
+        }
+        if self.provider:
+            out["provider"] = self.provider
+        return out | {"parts": reply_to_list(self.parts)} if self.parts else out
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> ModelResponse:
+        """Read the JSON form; raises ValueError for a missing or wrong part."""
+        parts = reply_from_list(data.get("parts", []))
+        calls = tuple(_raw_call(call) for call in take_list(data, "tool_calls"))
+        return cls(
+            content=take_optional(data, "content", str),
+            tool_calls=split_reply(parts)[1] if parts else calls,
+            usage=Usage.from_dict(take_object(data, "usage")),
+            finish_reason=take(data, "finish_reason", str),
+            model=take(data, "model", str),
+            id=take(data, "id", str),
+            parts=parts,
+            provider=take_optional(data, "provider", str) or "",
+        )
+
 
 def split_reply(parts: Sequence[ReplyPart]) -> tuple[str | None, tuple[RawToolCall, ...]]:
     """The text and the calls among the parts of an answer; None if there is no text."""
@@ -292,6 +339,13 @@ def content_from_list(data: object) -> tuple[ContentPart, ...]:
     except KeyError as error:
         raise ValueError(f"a part has no {error}") from None
     return tuple(part for part in parts if isinstance(part, ContentPart))
+
+
+def _raw_call(data: object) -> RawToolCall:
+    entry = as_object(data) or {}
+    return RawToolCall(
+        take(entry, "id", str), take(entry, "name", str), take(entry, "arguments", str)
+    )
 
 
 def _reply_part_to_dict(part: ReplyPart) -> dict[str, Any]:

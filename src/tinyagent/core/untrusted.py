@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import Any, cast
+from collections.abc import Mapping
+from typing import Any, TypeVar, cast
 
 _NOTICE = re.compile(
     r"\n?\[\.\.\. ([\d,]{1,20}) (?:of [\d,]{1,20} )?characters are left out here"
     r"(; [^\]\n]{1,200})? \.\.\.\]\n?"
 )
+
+T = TypeVar("T")
 
 
 def as_object(value: object) -> dict[str, Any] | None:
@@ -33,6 +36,44 @@ def describe(value: object) -> str:
         keys = ", ".join(sorted(entries)[:8])
         return f"an object with the keys: {keys or 'none'}"
     return f"a {type(value).__name__}"
+
+
+def take(data: Mapping[str, Any], key: str, kind: type[T]) -> T:
+    """The value under `key`, which must have this type; a bool is not a number.
+
+    Raises:
+        ValueError: it is missing, or has another type.
+    """
+    value = data.get(key)
+    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+        raise ValueError(f"{key!r} is {describe(value)}, not a {kind.__name__}")
+    return value
+
+
+def take_optional(data: Mapping[str, Any], key: str, kind: type[T]) -> T | None:
+    """The value under `key`, which may be missing or null; raises ValueError as `take`."""
+    return None if data.get(key) is None else take(data, key, kind)
+
+
+def take_number(data: Mapping[str, Any], key: str) -> float:
+    """The number under `key`; raises ValueError as `take`."""
+    return float(take(data, key, float if isinstance(data.get(key), float) else int))
+
+
+def take_object(data: Mapping[str, Any], key: str) -> dict[str, Any]:
+    """The JSON object under `key`; raises ValueError as `take`."""
+    entry = as_object(data.get(key))
+    if entry is None:
+        raise ValueError(f"{key!r} is {describe(data.get(key))}, not an object")
+    return entry
+
+
+def take_list(data: Mapping[str, Any], key: str) -> list[Any]:
+    """The JSON array under `key`; raises ValueError as `take`."""
+    items = as_array(data.get(key))
+    if items is None:
+        raise ValueError(f"{key!r} is {describe(data.get(key))}, not a list")
+    return items
 
 
 def cut_middle(text: str, max_chars: int) -> str:

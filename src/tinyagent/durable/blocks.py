@@ -68,7 +68,7 @@ def _compare(
             f" {_ending(recorded)}, and now with {_ending(result)}"
         )
     if recorded.output != result.output:
-        logger.warning("the block of code at %s prints something else than before", place)
+        logger.warning("the block of code at %s prints something different from before", place)
 
 
 def _ending(result: ExecutionResult) -> str:

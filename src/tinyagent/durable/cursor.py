@@ -133,5 +133,5 @@ def _divergence(place: str, call: ToolCall, missed: Iterable[Entry]) -> str:
     return (
         f"the code does not make the same calls again: at {place} it calls {call.name}"
         f" with {dict(call.arguments)!r:.200}, where {recorded} is recorded. A block of code may"
-        " depend on time, chance and the outside only through tools"
+        " depend on time, chance and the outside world only through tools"
     )

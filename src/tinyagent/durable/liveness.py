@@ -90,7 +90,7 @@ class Liveness:
     def look(self) -> None:
         """Look once."""
         for executor in self._dead.lasting(self._beacon.dead()):
-            logger.warning("executor %s has died; its runs go on elsewhere", executor)
+            logger.warning("executor %s has died; its runs continue elsewhere", executor)
             self.put_back([run_id for run_id, _ in self._beacon.owned(executor)], executor)
         if time.monotonic() > self._looked_at_owned + _ORPHAN_LOOKS_SECONDS:
             self._looked_at_owned = time.monotonic()

@@ -12,7 +12,8 @@ from datetime import UTC, datetime
 from typing import Any, Literal, cast
 
 from tinyagent.core.messages import ToolCall
-from tinyagent.durable.records import Record, take, take_object, value_from_dict, value_or_text
+from tinyagent.core.untrusted import take, take_object
+from tinyagent.durable.records import Record, value_from_dict, value_or_text
 
 Choice = Literal["retry", "skip", "abort"]
 """What to do about a call in doubt: make it again, go on without it, end the run."""

@@ -15,6 +15,7 @@ from tinyagent.core.events import Event
 from tinyagent.core.execution import ExecutionResult
 from tinyagent.core.messages import ToolCall
 from tinyagent.core.types import ModelRequest, ModelResponse, ToolResult
+from tinyagent.core.untrusted import take
 from tinyagent.durable.blocks import run_block
 from tinyagent.durable.cursor import Cursor, digest
 from tinyagent.durable.journal import Entry, Journal
@@ -24,7 +25,6 @@ from tinyagent.durable.records import (
     refusal_to_dict,
     response_from_dict,
     response_to_dict,
-    take,
     tool_result_from_dict,
     tool_result_to_dict,
     value_or_text,
@@ -179,8 +179,8 @@ class _RecordedRun(Middleware):
         if choice == "retry":
             return None
         if choice == "abort":
-            raise RunAborted(f"a call of {call.name} was begun, and its result is not known")
-        text = f"{call.name} was begun, and its result is not known; it was not called again"
+            raise RunAborted(f"a call to {call.name} was started, and its result is not known")
+        text = f"{call.name} was started, and its result is not known; it was not called again"
         return ToolResult(call, f"Error: {text}", is_error=True, error=RuntimeError(text))
 
     def _recorded_answer(self, entry: Entry, form: str) -> ModelResponse:

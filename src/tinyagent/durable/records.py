@@ -7,7 +7,7 @@ import binascii
 import builtins
 import json
 from collections.abc import Mapping
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 from dbos import Serializer
 
@@ -17,14 +17,10 @@ from tinyagent.core.execution import Artifact, ExecutionResult
 from tinyagent.core.messages import ToolCall
 from tinyagent.core.types import (
     ModelResponse,
-    RawToolCall,
     ToolResult,
-    Usage,
     content_from_list,
-    reply_from_list,
-    reply_to_list,
-    split_reply,
 )
+from tinyagent.core.untrusted import take, take_list, take_number, take_object
 from tinyagent.execution.sandbox.worker.codec.values import decode, encode
 from tinyagent.execution.sandbox.worker.codec.wire import WireError
 
@@ -32,8 +28,6 @@ Record = dict[str, Any]
 
 _REFUSALS = {kind.__name__: kind for kind in (ModelContextTooLong, ModelFormatRefused)}
 _FLAGS = ("timed_out", "out_of_memory", "is_final", "state_lost", "undone")
-
-T = TypeVar("T")
 
 
 class JSONSerializer(Serializer):
@@ -60,20 +54,9 @@ class JSONSerializer(Serializer):
 
 
 def response_to_dict(response: ModelResponse) -> Record:
-    """The JSON form of a model's answer."""
-    record: Record = {
-        "content": response.content,
-        "tool_calls": [[call.id, call.name, call.arguments] for call in response.tool_calls],
-        "usage": response.usage.to_dict(),
-        "finish_reason": response.finish_reason,
-        "model": response.model,
-        "id": response.id,
-    }
-    if response.provider:
-        record["provider"] = response.provider
-    if response.parts:
-        record["parts"] = reply_to_list(response.parts)
-    return record
+    """The JSON form of a model's answer, with each call as a list of three texts."""
+    calls = [[call.id, call.name, call.arguments] for call in response.tool_calls]
+    return {**response.to_dict(), "tool_calls": calls}
 
 
 def response_from_dict(data: Mapping[str, Any]) -> ModelResponse:
@@ -82,25 +65,11 @@ def response_from_dict(data: Mapping[str, Any]) -> ModelResponse:
     Raises:
         ValueError: It is not what `response_to_dict` writes.
     """
-    content = data.get("content")
-    parts = reply_from_list(data.get("parts", []))
-    calls = tuple(_raw_call(call) for call in take_list(data, "tool_calls"))
-    return ModelResponse(
-        content=None if content is None else take(data, "content", str),
-        tool_calls=split_reply(parts)[1] if parts else calls,
-        usage=usage_from_dict(take_object(data, "usage")),
-        finish_reason=take(data, "finish_reason", str),
-        model=take(data, "model", str),
-        id=take(data, "id", str),
-        parts=parts,
-        provider=str(data.get("provider", "")),
-    )
-
-
-def usage_from_dict(data: Mapping[str, Any]) -> Usage:
-    """Read the JSON form of `Usage.to_dict`; raises ValueError."""
-    optional = {"cache_write_tokens", "reasoning_tokens"} & data.keys()
-    return Usage(**{name: take(data, name, int) for name in [*Usage().to_dict(), *optional]})
+    calls = [
+        dict(zip(("id", "name", "arguments"), _three_texts(call), strict=True))
+        for call in take_list(data, "tool_calls")
+    ]
+    return ModelResponse.from_dict({**data, "tool_calls": calls})
 
 
 def refusal_to_dict(refused: ModelRefused) -> Record | None:
@@ -167,7 +136,7 @@ def tool_result_from_dict(data: Mapping[str, Any], call: ToolCall) -> ToolResult
         call,
         take(data, "content", str),
         is_error=take(data, "is_error", bool),
-        duration_seconds=float(take(data, "seconds", (int, float))),
+        duration_seconds=take_number(data, "seconds"),
         note=take(data, "note", str),
         value=value_from_dict(take_object(data, "value")),
         error=None if error is None else _error_from_dict(take_object(data, "error")),
@@ -209,38 +178,8 @@ def execution_from_dict(data: Mapping[str, Any]) -> ExecutionResult:
         final_metadata=cast("dict[str, Any]", metadata) if isinstance(metadata, dict) else {},
         value_text=take(data, "value_text", str),
         artifacts=tuple(_artifact(made) for made in take_list(data, "artifacts")),
-        duration_seconds=float(take(data, "seconds", (int, float))),
+        duration_seconds=take_number(data, "seconds"),
     )
-
-
-def take(data: Mapping[str, Any], key: str, kind: type[T] | tuple[type, ...]) -> T:
-    """A part of a record, which must exist and have this type.
-
-    Raises:
-        ValueError: It does not.
-    """
-    value = data.get(key)
-    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-        raise ValueError(f"{key!r} is {type(value).__name__}")
-    return cast("T", value)
-
-
-def take_object(data: Mapping[str, Any], key: str) -> Record:
-    """A part of a record that must be an object; raises ValueError."""
-    return cast("Record", take(data, key, dict))
-
-
-def take_list(data: Mapping[str, Any], key: str) -> list[Any]:
-    """A part of a record that must be a list; raises ValueError."""
-    match data.get(key):
-        case [*items]:
-            return items
-        case other:
-            raise ValueError(f"{key!r} is {type(other).__name__}")
-
-
-def _raw_call(data: object) -> RawToolCall:
-    return RawToolCall(*_three_texts(data))
 
 
 def _artifact(data: object) -> Artifact:

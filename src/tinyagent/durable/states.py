@@ -11,9 +11,9 @@ from dbos import StepInfo, WorkflowStatus
 
 from tinyagent.core.errors import RunConflict
 from tinyagent.core.types import Usage
-from tinyagent.core.untrusted import as_array, as_object
+from tinyagent.core.untrusted import as_array, as_object, take, take_list, take_object
 from tinyagent.durable.questions import Question
-from tinyagent.durable.records import Record, take, take_list, take_object, usage_from_dict
+from tinyagent.durable.records import Record
 
 DurableState = Literal[
     "queued",
@@ -167,7 +167,7 @@ def _outcome(status: WorkflowStatus) -> Record:
         "error": take(outcome, "error", str),
         "error_kind": take(outcome, "error_kind", str),
         "steps_taken": take(outcome, "steps_taken", int),
-        "usage": usage_from_dict(take_object(outcome, "usage")),
+        "usage": Usage.from_dict(take_object(outcome, "usage")),
         "questions": tuple(Question.from_dict(one) for one in take_list(outcome, "questions")),
     }
 

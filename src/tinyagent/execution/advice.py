@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tinyagent.execution.limits import TrustLevel
 from tinyagent.execution.sandbox.engines import ENGINES
+from tinyagent.execution.trust import TrustLevel
 
 if TYPE_CHECKING:
     from tinyagent.execution.doctor.examine import Examination

@@ -2,40 +2,14 @@
 
 from __future__ import annotations
 
-import keyword
-import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Protocol, Self
 
-from tinyagent.core.errors import ConfigurationError
 from tinyagent.core.execution import Artifact, ExecutionResult
 
-__all__ = ["Artifact", "ExecutionResult", "Executor", "Guarantee", "check_name"]
-
-FINAL_ANSWER = "final_answer"
-"""The one function that every step has."""
-
-
-def check_name(name: str) -> None:
-    """Check that something may be injected under this name.
-
-    Raises:
-        ConfigurationError: it is not an identifier, or Python or the executor uses it.
-    """
-    if not name.isidentifier() or keyword.iskeyword(name):
-        raise ConfigurationError(f"inject {name!r}: it cannot be a name in Python code")
-    plain = unicodedata.normalize("NFKC", name)
-    if plain == FINAL_ANSWER:
-        raise ConfigurationError(
-            f"inject {name!r}: the name is reserved; {FINAL_ANSWER} exists already, and its "
-            "arguments are in the result"
-        )
-    if plain.startswith("__"):
-        raise ConfigurationError(f"inject {name!r}: the name is reserved for Python itself")
-    if plain != name:
-        raise ConfigurationError(f"inject {name!r}: Python reads it as {plain!r}; use that name")
+__all__ = ["Artifact", "ExecutionResult", "Executor", "Guarantee"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,9 +51,9 @@ async def mcp_tools(
         ConfigurationError: an address is not valid, a command cannot be run, or the SDK is missing.
     """
     require_sdk()
-    from tinyagent.mcp.connection import Limits, connected  # noqa: PLC0415 - loads the SDK
+    from tinyagent.mcp.connection import ServerLimits, connected  # noqa: PLC0415 - loads the SDK
 
-    async with connected(servers, Limits(timeout, connect_timeout, max_tools)) as connections:
+    async with connected(servers, ServerLimits(timeout, connect_timeout, max_tools)) as connections:
         tools: dict[str, Tool] = {}
         for connection, listed in connections:
             for entry in listed:

@@ -32,7 +32,7 @@ _MAX_ERROR_CHARS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ServerLimits:
     """How long to wait for a server, in seconds, and how many tools it may have."""
 
     call_seconds: float
@@ -47,7 +47,7 @@ class Connection:
     it cancels that task when the connection breaks. That must not be a task that uses the tools.
     """
 
-    def __init__(self, address: Address, limits: Limits) -> None:
+    def __init__(self, address: Address, limits: ServerLimits) -> None:
         self.label = label_of(address)
         self._client = Client(checked(address), cache=None)
         self._limits = limits
@@ -150,13 +150,13 @@ class Connection:
             if isinstance(answer, types.CallToolResult):
                 return answer
             raise ToolServerError(
-                f"the MCP server {self.label} asks for input during the call of {name!r}, which an"
+                f"the MCP server {self.label} asks for input during the call to {name!r}, which an"
                 " agent cannot give"
             )
         if self.holder.done():
             raise self._ended()
         raise ToolServerError(
-            f"the MCP server {self.label} did not answer the call of {name!r} within"
+            f"the MCP server {self.label} did not answer the call to {name!r} within"
             f" {self._limits.call_seconds:g} s"
         )
 
@@ -177,7 +177,7 @@ class Connection:
 
 @asynccontextmanager
 async def connected(
-    addresses: Sequence[Address], limits: Limits
+    addresses: Sequence[Address], limits: ServerLimits
 ) -> AsyncGenerator[list[tuple[Connection, list[types.Tool]]]]:
     """All servers with their tools, connected concurrently, closed with the block."""
     connections: list[Connection] = []

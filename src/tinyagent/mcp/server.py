@@ -13,9 +13,8 @@ from tinyagent.core.errors import ConfigurationError, RunEnded
 from tinyagent.core.messages import ToolCall
 from tinyagent.core.types import ToolResult
 from tinyagent.mcp.client import require_sdk
-from tinyagent.tools.calling import call_tool
-from tinyagent.tools.registry import unknown_tool
-from tinyagent.tools.tool import Tool, collect_tools
+from tinyagent.tools.registry import collect_tools
+from tinyagent.tools.tool import Tool, call_tool, unknown_tool
 
 if TYPE_CHECKING:
     from mcp import types
@@ -119,7 +118,7 @@ def _servable(tools: Iterable[Tool | Callable[..., Any]]) -> dict[str, Tool]:
 
 async def _call(served: Mapping[str, Tool], name: str, arguments: Mapping[str, Any]) -> ToolResult:
     call = ToolCall(os.urandom(6).hex(), name, arguments)
-    run = RunControl(task=f"a call of {name} by an MCP client", max_steps=1, tools=served)
+    run = RunControl(task=f"a call to {name} by an MCP client", max_steps=1, tools=served)
     try:
         return await call_tool(served, call, run.context)
     except RunEnded as end:

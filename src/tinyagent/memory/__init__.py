@@ -13,7 +13,7 @@ if TYPE_CHECKING:
         prune_old_observations,
         token_budget,
     )
-    from tinyagent.memory.scratchpad import AgentMemory, Unrestored
+    from tinyagent.memory.scratchpad import AgentMemory
     from tinyagent.memory.steps import (
         ActionStep,
         ScratchpadStep,
@@ -35,7 +35,7 @@ else:
                 "Strategy keep_last_n_steps keep_system_and_recent no_pruning "
                 "prune_old_observations token_budget"
             ),
-            "scratchpad": "AgentMemory Unrestored",
+            "scratchpad": "AgentMemory",
             "steps": ("ActionStep ScratchpadStep Step SystemPromptStep TaskStep step_from_dict"),
             "summary": "summarize",
         },
@@ -54,7 +54,6 @@ __all__ = [
     "SystemPromptStep",
     "TaskStep",
     "TokenEstimate",
-    "Unrestored",
     "keep_last_n_steps",
     "keep_system_and_recent",
     "no_pruning",

@@ -86,11 +86,10 @@ class TokenBudget:
 
     max_tokens: int
     estimate: TokenEstimate
-    is_fixed: bool
 
     def calibrated(self, estimate: TokenEstimate) -> TokenBudget:
-        """The same budget with the estimate of the memory, unless its own is fixed."""
-        return self if self.is_fixed else replace(self, estimate=estimate)
+        """The same budget with the estimate of the memory."""
+        return replace(self, estimate=estimate)
 
     def __call__(self, items: Sequence[AnyItem], /) -> Sequence[AnyItem]:
         """Keep the newest items that fit; the newest of all is cut rather than dropped.
@@ -112,22 +111,18 @@ class TokenBudget:
         return [kept[at] for at in sorted(kept)]
 
 
-def token_budget(max_tokens: int, *, chars_per_token: float | None = None) -> TokenBudget:
+def token_budget(max_tokens: int) -> TokenBudget:
     """Keep the newest items that fit into `max_tokens` together with the pinned ones.
 
     Characters are counted. The memory learns the characters per token from the numbers of the
-    server; until then it assumes 4. `chars_per_token` sets it. If not even the newest item fits,
-    its observation is cut in the middle, so that the model does not repeat the action.
+    server; until then it assumes 4. If not even the newest item fits, its observation is cut in
+    the middle, so that the model does not repeat the action.
 
     Raises:
-        ConfigurationError: a number is negative, or `chars_per_token` is 0.
+        ConfigurationError: the number is negative.
     """
     _check(max_tokens=max_tokens)
-    if chars_per_token is None:
-        return TokenBudget(max_tokens, TokenEstimate(), is_fixed=False)
-    if chars_per_token <= 0:
-        raise ConfigurationError(f"chars_per_token must be above 0, got {chars_per_token}")
-    return TokenBudget(max_tokens, TokenEstimate(chars_per_token), is_fixed=True)
+    return TokenBudget(max_tokens, TokenEstimate())
 
 
 def _without_old_images(items: Sequence[AnyItem], room: int) -> Sequence[AnyItem]:

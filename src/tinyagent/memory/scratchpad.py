@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from reprlib import Repr
 from typing import Any, Literal
@@ -15,17 +13,7 @@ _HEADER = "Your notes so far, oldest first:"
 
 
 @dataclass(frozen=True, slots=True)
-class Unrestored:
-    """A stored value that JSON cannot hold, after it was read back: only its repr is left."""
-
-    look: str
-
-    def __repr__(self) -> str:
-        return f"<not restored: {self.look}>"
-
-
-@dataclass(frozen=True, slots=True)
-class _Entry:
+class _Note:
     """One note. `key` is empty unless a value was stored under it."""
 
     kind: Literal["stored", "observed", "failed"]
@@ -37,15 +25,6 @@ class _Entry:
         text = f"{self.key} = {_look(self.value)}" if self.kind == "stored" else self.value
         return " ".join(cut_middle(f"- {self.kind}: {text}", _LINE_CHARS).split())
 
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON form; a value that JSON cannot hold has `repr` instead of `value`."""
-        entry: dict[str, Any] = {"kind": self.kind, "key": self.key}
-        if isinstance(self.value, Unrestored):
-            return entry | {"repr": self.value.look}
-        return entry | (
-            {"value": self.value} if _is_json(self.value) else {"repr": _look(self.value)}
-        )
-
 
 class AgentMemory:
     """The notes of the code of one run: values under keys, observations, failed attempts."""
@@ -53,7 +32,7 @@ class AgentMemory:
     __slots__ = ("_entries",)
 
     def __init__(self) -> None:
-        self._entries: list[_Entry] = []
+        self._entries: list[_Note] = []
 
     def store(self, key: str, value: Any) -> None:
         """Store `value` under `key`, replacing any earlier value.
@@ -64,7 +43,7 @@ class AgentMemory:
         if not isinstance(key, str):  # pyright: ignore[reportUnnecessaryIsInstance] - a model calls
             raise TypeError(f"the key must be a string, got {type(key).__name__}")
         self._entries = [entry for entry in self._entries if not _holds(entry, key)]
-        self._entries.append(_Entry("stored", key, value))
+        self._entries.append(_Note("stored", key, value))
 
     def recall(self, key: str, default: Any = None) -> Any:
         """The value stored under `key`, or `default`."""
@@ -72,11 +51,11 @@ class AgentMemory:
 
     def observe(self, msg: str) -> None:
         """Note an observation."""
-        self._entries.append(_Entry("observed", "", str(msg)))
+        self._entries.append(_Note("observed", "", str(msg)))
 
     def fail(self, msg: str) -> None:
         """Note a failed attempt, so that it is not repeated."""
-        self._entries.append(_Entry("failed", "", str(msg)))
+        self._entries.append(_Note("failed", "", str(msg)))
 
     def to_context(self, max_chars: int = 4_000) -> str:
         """The newest notes in at most `max_chars` characters, and how many are left out.
@@ -101,40 +80,19 @@ class AgentMemory:
         """Forget everything."""
         self._entries = []
 
-    def to_list(self) -> list[dict[str, Any]]:
-        """The JSON form: one dictionary for each note, oldest first."""
-        return [entry.to_dict() for entry in self._entries]
-
-    @classmethod
-    def from_list(cls, data: Iterable[Mapping[str, Any]]) -> AgentMemory:
-        """Read the JSON form; raises KeyError for a missing part.
-
-        A value that JSON could not hold comes back as `Unrestored`.
-        """
-        memory = cls()
-        for entry in data:
-            value = Unrestored(entry["repr"]) if "repr" in entry else entry["value"]
-            memory._entries.append(_Entry(entry["kind"], entry["key"], value))
-        return memory
-
     def __len__(self) -> int:
         return len(self._entries)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, AgentMemory) and self._entries == other._entries
-
-    __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         return f"AgentMemory({len(self._entries)} notes)"
 
 
-def _holds(entry: _Entry, key: str) -> bool:
+def _holds(entry: _Note, key: str) -> bool:
     return entry.kind == "stored" and entry.key == key
 
 
 def _left_out(count: int) -> str:
-    return f"({count} older ones are left out; recall(key) still gives what was stored)"
+    return f"({count} older notes are left out; recall(key) still returns what was stored)"
 
 
 def _look(value: Any) -> str:
@@ -147,11 +105,3 @@ def _look(value: Any) -> str:
         return bounded.repr(value)
     except (ValueError, TypeError, RecursionError):  # an int of 5,000 digits has no text
         return f"<{type(value).__name__}>"
-
-
-def _is_json(value: Any) -> bool:
-    """Whether the value survives a round trip through JSON."""
-    try:
-        return bool(json.loads(json.dumps(value, allow_nan=False)) == value)
-    except (ValueError, TypeError, RecursionError):
-        return False

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
-from functools import partial
-from typing import TypeVar
 
 from tinyagent.core.context import RunContext, RunControl
 from tinyagent.core.events import Event
@@ -17,9 +15,6 @@ from tinyagent.core.types import ModelRequest, ModelResponse, ToolResult
 ModelCall = Callable[[ModelRequest], Awaitable[ModelResponse]]
 ToolCallHandler = Callable[[ToolCall], Awaitable[ToolResult]]
 CodeRun = Callable[[str], Awaitable[ExecutionResult]]
-
-A = TypeVar("A")
-R = TypeVar("R")
 
 
 class Middleware:
@@ -65,66 +60,3 @@ class SteeringMiddleware(Middleware):
 
 INNERMOST: ContextVar[SteeringMiddleware | None] = ContextVar("INNERMOST", default=None)
 """Added inside all others, around the calls, to each run that starts where it is set."""
-
-
-def bind_all(layers: Sequence[Middleware], run: RunControl) -> list[Middleware]:
-    """The layers as they wrap the calls of one run, outermost first."""
-    innermost = INNERMOST.get()
-    last = [] if innermost is None else [innermost.steer(run)]  # first: it may prepare the run
-    view = run.context
-    return [
-        layer.steer(run) if isinstance(layer, SteeringMiddleware) else layer.bind(view)
-        for layer in layers
-    ] + last
-
-
-def with_listeners(
-    layers: Sequence[Middleware], emit: Callable[[Event], None]
-) -> Callable[[Event], None]:
-    """`emit`, called after all layers that override `on_event`; `emit` itself if none does."""
-    listeners = [m.on_event for m in layers if type(m).on_event is not Middleware.on_event]
-    if not listeners:
-        return emit
-
-    def emit_to_all(event: Event) -> None:
-        for listener in listeners:
-            listener(event)
-        emit(event)
-
-    return emit_to_all
-
-
-def chain_model_call(layers: Sequence[Middleware], innermost: ModelCall) -> ModelCall:
-    """One callable that goes through all layers that override `model_call`."""
-    wrappers = [m.model_call for m in layers if type(m).model_call is not Middleware.model_call]
-    return _chain(wrappers, innermost)
-
-
-def chain_tool_call(layers: Sequence[Middleware], innermost: ToolCallHandler) -> ToolCallHandler:
-    """One callable that goes through all layers that override `tool_call`."""
-    wrappers = [m.tool_call for m in layers if type(m).tool_call is not Middleware.tool_call]
-    return _chain(wrappers, innermost)
-
-
-def chain_code_run(layers: Sequence[Middleware], innermost: CodeRun) -> CodeRun:
-    """One callable that goes through all layers that override `code_run`."""
-    wrappers = [m.code_run for m in layers if type(m).code_run is not Middleware.code_run]
-    return _chain(wrappers, innermost)
-
-
-def _chain(
-    wrappers: Sequence[Callable[[A, Callable[[A], Awaitable[R]]], Awaitable[R]]],
-    innermost: Callable[[A], Awaitable[R]],
-) -> Callable[[A], Awaitable[R]]:
-    handler = innermost
-    for wrapper in reversed(wrappers):
-        handler = partial(_call, wrapper, handler)
-    return handler
-
-
-def _call(
-    wrapper: Callable[[A, Callable[[A], Awaitable[R]]], Awaitable[R]],
-    call_next: Callable[[A], Awaitable[R]],
-    argument: A,
-) -> Awaitable[R]:
-    return wrapper(argument, call_next)

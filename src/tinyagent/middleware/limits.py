@@ -93,7 +93,7 @@ class _Meter(Middleware):
         if self._in_code:
             return result
         arguments = json.dumps(dict(call.arguments), sort_keys=True, default=str)
-        note = self._remark(f"{call.name}\n{arguments}\n{result.content}", f"call of {call.name}")
+        note = self._remark(f"{call.name}\n{arguments}\n{result.content}", f"call to {call.name}")
         return replace(result, note=note) if note else result
 
     async def code_run(self, code: str, call_next: CodeRun) -> ExecutionResult:
@@ -146,7 +146,7 @@ class _Meter(Middleware):
         self._cost += cost_of(new)
         if self._cost.unknown:
             raise UsageLimitReached(
-                f"the run's cost cannot be held to ${limit}: no price is known for"
+                f"the run's cost cannot be limited to ${limit}: no price is known for"
                 f" {', '.join(self._cost.unknown)} (leave out UsageLimits(cost=...))"
             )
         if self._cost.known >= limit:

@@ -1,7 +1,7 @@
 """The spans of one run; loads OpenTelemetry, so it is imported only when a run is traced.
 
-The names of spans and attributes are the constants below. Source: OpenTelemetry's semantic
-conventions for generative AI, repository open-telemetry/semantic-conventions-genai, `docs/gen-ai`
+Names that begin with `gen_ai.` and `error.` are from OpenTelemetry's semantic conventions for
+generative AI, repository open-telemetry/semantic-conventions-genai, `docs/gen-ai`
 (client-inference, execute-tool, gen-ai-agent-spans and non-normative/migration), read in November
 2026, all at the stage "Development". They are written out because the constants of
 `opentelemetry-semantic-conventions` are older and marked as deprecated.
@@ -36,54 +36,6 @@ from tinyagent.core.results import RunResult
 from tinyagent.core.types import ModelRequest, ModelResponse, RawToolCall, ReplyPart, ToolResult
 from tinyagent.core.untrusted import cut_middle
 from tinyagent.middleware.base import CodeRun, Middleware, ModelCall, ToolCallHandler
-
-INVOKE_AGENT = "invoke_agent"
-CHAT = "chat"
-EXECUTE_TOOL = "execute_tool"
-
-OPERATION_NAME = "gen_ai.operation.name"
-PROVIDER_NAME = "gen_ai.provider.name"
-AGENT_NAME = "gen_ai.agent.name"
-
-REQUEST_MODEL = "gen_ai.request.model"
-REQUEST_TEMPERATURE = "gen_ai.request.temperature"
-REQUEST_MAX_TOKENS = "gen_ai.request.max_tokens"
-REQUEST_STREAM = "gen_ai.request.stream"
-
-RESPONSE_MODEL = "gen_ai.response.model"
-RESPONSE_ID = "gen_ai.response.id"
-RESPONSE_FINISH_REASONS = "gen_ai.response.finish_reasons"
-RESPONSE_TIME_TO_FIRST_CHUNK = "gen_ai.response.time_to_first_chunk"
-
-USAGE_INPUT_TOKENS = "gen_ai.usage.input_tokens"
-USAGE_OUTPUT_TOKENS = "gen_ai.usage.output_tokens"
-USAGE_CACHE_READ_INPUT_TOKENS = "gen_ai.usage.cache_read.input_tokens"
-USAGE_CACHE_CREATION_INPUT_TOKENS = "gen_ai.usage.cache_creation.input_tokens"
-USAGE_REASONING_OUTPUT_TOKENS = "gen_ai.usage.reasoning.output_tokens"
-
-TOOL_NAME = "gen_ai.tool.name"
-TOOL_TYPE = "gen_ai.tool.type"
-TOOL_TYPE_FUNCTION = "function"
-TOOL_CALL_ID = "gen_ai.tool.call.id"
-
-# Content: only if the program asks for it.
-INPUT_MESSAGES = "gen_ai.input.messages"
-OUTPUT_MESSAGES = "gen_ai.output.messages"
-TOOL_CALL_ARGUMENTS = "gen_ai.tool.call.arguments"
-TOOL_CALL_RESULT = "gen_ai.tool.call.result"
-
-# From the general conventions.
-ERROR_TYPE = "error.type"
-TOOL_ERROR = "tool_error"
-
-# Not in the conventions: specific to tinyagent.
-RUN_ID = "tinyagent.run.id"
-RUN_STATE = "tinyagent.run.state"
-RUN_STEPS = "tinyagent.run.steps"
-EXECUTE_CODE = "execute_code"
-CODE = "tinyagent.code"
-CODE_OUTPUT = "tinyagent.code.output"
-CODE_ERROR = "code_error"
 
 _MAX_MESSAGES = 50
 _Value = str | int | float | bool | list[str]
@@ -184,8 +136,8 @@ class RunTrace(Middleware):
             case TextDelta() if self._unanswered is not None:
                 span, asked = self._unanswered
                 self._unanswered = None
-                span.set_attribute(REQUEST_STREAM, value=True)
-                span.set_attribute(RESPONSE_TIME_TO_FIRST_CHUNK, time.monotonic() - asked)
+                span.set_attribute("gen_ai.request.stream", value=True)
+                span.set_attribute("gen_ai.response.time_to_first_chunk", time.monotonic() - asked)
             case RunFinished(result=result):
                 self._end(result)
             case _:
@@ -195,17 +147,17 @@ class RunTrace(Middleware):
         """A span around one request to the model."""
         attributes = _present(
             {
-                OPERATION_NAME: CHAT,
-                PROVIDER_NAME: self._names.provider,
-                REQUEST_MODEL: self._model,
-                REQUEST_TEMPERATURE: request.temperature,
-                REQUEST_MAX_TOKENS: request.max_tokens,
+                "gen_ai.operation.name": "chat",
+                "gen_ai.provider.name": self._names.provider,
+                "gen_ai.request.model": self._model,
+                "gen_ai.request.temperature": request.temperature,
+                "gen_ai.request.max_tokens": request.max_tokens,
             }
         )
-        name = _named(CHAT, self._model)
+        name = _named("chat", self._model)
         with self._child(name, SpanKind.CLIENT, attributes) as span:
             if self._writer is not None:
-                span.set_attribute(INPUT_MESSAGES, self._writer.messages(request.messages))
+                span.set_attribute("gen_ai.input.messages", self._writer.messages(request.messages))
             self._unanswered = (span, time.monotonic())
             response = await call_next(request)
             self._record_answer(span, response)
@@ -215,55 +167,55 @@ class RunTrace(Middleware):
         """A span around one tool call."""
         attributes = _present(
             {
-                OPERATION_NAME: EXECUTE_TOOL,
-                TOOL_NAME: call.name,
-                TOOL_TYPE: TOOL_TYPE_FUNCTION,
-                TOOL_CALL_ID: call.id,
+                "gen_ai.operation.name": "execute_tool",
+                "gen_ai.tool.name": call.name,
+                "gen_ai.tool.type": "function",
+                "gen_ai.tool.call.id": call.id,
             }
         )
-        name = _named(EXECUTE_TOOL, call.name)
+        name = _named("execute_tool", call.name)
         with self._child(name, SpanKind.INTERNAL, attributes) as span:
             if self._writer is not None:
                 arguments = self._writer.arguments(call.arguments)
-                span.set_attribute(TOOL_CALL_ARGUMENTS, arguments)
+                span.set_attribute("gen_ai.tool.call.arguments", arguments)
             result = await call_next(call)
             if self._writer is not None:
-                span.set_attribute(TOOL_CALL_RESULT, self._writer.text(result.content))
+                span.set_attribute("gen_ai.tool.call.result", self._writer.text(result.content))
             if result.is_error:
-                self._mark_failed(span, TOOL_ERROR, result.content)
+                self._mark_failed(span, "tool_error", result.content)
             return result
 
     async def code_run(self, code: str, call_next: CodeRun) -> ExecutionResult:
         """A span around one block of code and its tool calls."""
-        attributes: dict[str, _Value] = {OPERATION_NAME: EXECUTE_CODE}
-        with self._child(EXECUTE_CODE, SpanKind.INTERNAL, attributes) as span:
+        attributes: dict[str, _Value] = {"gen_ai.operation.name": "execute_code"}
+        with self._child("execute_code", SpanKind.INTERNAL, attributes) as span:
             if self._writer is not None:
-                span.set_attribute(CODE, self._writer.text(code))
+                span.set_attribute("tinyagent.code", self._writer.text(code))
             outer, self._parent = self._parent, set_span_in_context(span)
             try:
                 result = await call_next(code)
             finally:
                 self._parent = outer
             if self._writer is not None:
-                span.set_attribute(CODE_OUTPUT, self._writer.text(result.output))
+                span.set_attribute("tinyagent.code.output", self._writer.text(result.output))
             if result.error is not None:
-                self._mark_failed(span, CODE_ERROR, result.error)
+                self._mark_failed(span, "code_error", result.error)
             return result
 
     def _begin(self) -> None:
         attributes = _present(
             {
-                OPERATION_NAME: INVOKE_AGENT,
-                AGENT_NAME: self._names.agent,
-                REQUEST_MODEL: self._model,
-                RUN_ID: self._run.run_id,
+                "gen_ai.operation.name": "invoke_agent",
+                "gen_ai.agent.name": self._names.agent,
+                "gen_ai.request.model": self._model,
+                "tinyagent.run.id": self._run.run_id,
             }
         )
-        name = _named(INVOKE_AGENT, self._names.agent)
+        name = _named("invoke_agent", self._names.agent)
         span = self._tracer.start_span(name, kind=SpanKind.INTERNAL, attributes=attributes)
         if self._writer is not None:
             task = self._writer.messages([Message("user", self._run.task)])
-            span.set_attribute(INPUT_MESSAGES, task)
+            span.set_attribute("gen_ai.input.messages", task)
         self._span = span
         self._parent = set_span_in_context(span)
 
@@ -273,37 +225,38 @@ class RunTrace(Middleware):
             return
         span.set_attributes(
             {
-                USAGE_INPUT_TOKENS: result.usage.input_tokens,
-                USAGE_OUTPUT_TOKENS: result.usage.output_tokens,
-                RUN_STATE: result.state,
-                RUN_STEPS: result.steps_taken,
+                "gen_ai.usage.input_tokens": result.usage.input_tokens,
+                "gen_ai.usage.output_tokens": result.usage.output_tokens,
+                "tinyagent.run.state": result.state,
+                "tinyagent.run.steps": result.steps_taken,
             }
         )
         if self._writer is not None and result.final_answer is not None:
             answer = self._writer.response(ModelResponse(str(result)))
-            span.set_attribute(OUTPUT_MESSAGES, answer)
+            span.set_attribute("gen_ai.output.messages", answer)
         if result.state != "completed":
             kind = result.state if result.error is None else type(result.error).__qualname__
             self._mark_failed(span, kind, str(result.error or ""))
         span.end()
 
     def _record_answer(self, span: Span, response: ModelResponse) -> None:
+        usage = response.usage
         span.set_attributes(
             _present(
                 {
-                    RESPONSE_MODEL: response.model,
-                    RESPONSE_ID: response.id,
-                    RESPONSE_FINISH_REASONS: [response.finish_reason],
-                    USAGE_INPUT_TOKENS: response.usage.input_tokens,
-                    USAGE_OUTPUT_TOKENS: response.usage.output_tokens,
-                    USAGE_CACHE_READ_INPUT_TOKENS: response.usage.cached_tokens or None,
-                    USAGE_CACHE_CREATION_INPUT_TOKENS: response.usage.cache_write_tokens or None,
-                    USAGE_REASONING_OUTPUT_TOKENS: response.usage.reasoning_tokens or None,
+                    "gen_ai.response.model": response.model,
+                    "gen_ai.response.id": response.id,
+                    "gen_ai.response.finish_reasons": [response.finish_reason],
+                    "gen_ai.usage.input_tokens": usage.input_tokens,
+                    "gen_ai.usage.output_tokens": usage.output_tokens,
+                    "gen_ai.usage.cache_read.input_tokens": usage.cached_tokens or None,
+                    "gen_ai.usage.cache_creation.input_tokens": usage.cache_write_tokens or None,
+                    "gen_ai.usage.reasoning.output_tokens": usage.reasoning_tokens or None,
                 }
             )
         )
         if self._writer is not None:
-            span.set_attribute(OUTPUT_MESSAGES, self._writer.response(response))
+            span.set_attribute("gen_ai.output.messages", self._writer.response(response))
 
     @contextmanager
     def _child(
@@ -323,7 +276,7 @@ class RunTrace(Middleware):
                 raise
 
     def _mark_failed(self, span: Span, kind: str, message: str) -> None:
-        span.set_attribute(ERROR_TYPE, kind)
+        span.set_attribute("error.type", kind)
         text = None if self._writer is None else self._writer.text(message)
         span.set_status(Status(StatusCode.ERROR, text))
 

@@ -70,7 +70,13 @@ class AnthropicModel(RemoteModel):
 
     def body(self, request: ModelRequest, *, stream: bool) -> dict[str, Any]:
         """The body of `POST /v1/messages`."""
-        return encode_request(self._name, request, max_tokens=self._max_tokens, stream=stream)
+        return encode_request(
+            self._name,
+            request,
+            max_tokens=self._max_tokens,
+            stream=stream,
+            provider=self._profile,
+        )
 
     def reply(self, body: dict[str, Any]) -> MessagesReply:
         """What reads a message and marks its reasoning with this model and what precedes it."""

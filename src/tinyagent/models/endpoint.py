@@ -207,7 +207,7 @@ def checked_key(key: str | None) -> str | None:
         return None
     if not key.strip().isprintable() or not key.isascii():
         raise ConfigurationError(
-            "the API key holds characters that cannot be sent in a header; copy it again"
+            "the API key contains characters that cannot be sent in a header; copy it again"
         )
     return key.strip()
 

@@ -60,7 +60,8 @@ _NOT_SUPPORTED = (
     "must be explicitly",
 )
 _REDIRECT = (
-    "redirects are not followed, they would carry the key; set OPENAI_BASE_URL to the new one"
+    "redirects are not followed because they would carry the key; set OPENAI_BASE_URL to the new"
+    " address"
 )
 
 

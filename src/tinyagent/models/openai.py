@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from tinyagent.core.errors import ConfigurationError
-from tinyagent.core.types import ModelRequest, ReasoningWish
+from tinyagent.core.types import ReasoningWish
 from tinyagent.models.endpoint import HttpEndpoint
 from tinyagent.models.providers import PROVIDERS, Provider, find_provider, provider_named
-from tinyagent.models.remote import Endpoint, RemoteModel
+from tinyagent.models.remote import ModelEndpoint, RemoteModel, Wire
 from tinyagent.models.wire import chat_request, responses_request
 from tinyagent.models.wire.chat_reply import ChatReply
 from tinyagent.models.wire.responses_reply import ResponsesReply
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
-
-    from tinyagent.models.wire.shared import ReplyReader
 
 OPENAI_URL = PROVIDERS["openai"].base_url
 Api = Literal["chat", "responses"]
@@ -47,6 +45,7 @@ class OpenAIModel(RemoteModel):
             provider of that name.
     """
 
+    wire = Wire(chat_request.encode_request, ChatReply)
     _api: ClassVar[Api] = "chat"
     _timeout_seconds: ClassVar[float] = 120.0
 
@@ -63,7 +62,7 @@ class OpenAIModel(RemoteModel):
         reasoning: ReasoningWish | None = None,
     ) -> None:
         profile = None if provider is None else provider_named(provider)
-        endpoint: Endpoint
+        endpoint: ModelEndpoint
         if client is None:
             seconds = self._timeout_seconds if timeout is None else timeout
             profile, endpoint = _connect(profile, base_url, api_key, seconds, _PATHS[self._api])
@@ -76,17 +75,6 @@ class OpenAIModel(RemoteModel):
             name, profile.for_model(name), endpoint, retries=retries, reasoning=reasoning
         )
 
-    def body(self, request: ModelRequest, *, stream: bool) -> dict[str, Any]:
-        """The body of `POST /chat/completions`."""
-        return chat_request.encode_request(
-            self._name, request, stream=stream, provider=self._profile
-        )
-
-    def reply(self, body: dict[str, Any]) -> ReplyReader:
-        """What reads a chat completion."""
-        del body
-        return ChatReply(self._profile, self._name)
-
 
 class OpenAIResponsesModel(OpenAIModel):
     """A model behind the Responses API, which OpenAI's reasoning models need to call tools.
@@ -95,19 +83,9 @@ class OpenAIResponsesModel(OpenAIModel):
     reasoning in encrypted form. Arguments and errors are those of `OpenAIModel`.
     """
 
+    wire = Wire(responses_request.encode_request, ResponsesReply)
     _api = "responses"
     _timeout_seconds = 600.0
-
-    def body(self, request: ModelRequest, *, stream: bool) -> dict[str, Any]:
-        """The body of `POST /responses`."""
-        return responses_request.encode_request(
-            self._name, request, stream=stream, provider=self._profile
-        )
-
-    def reply(self, body: dict[str, Any]) -> ReplyReader:
-        """What reads a response."""
-        del body
-        return ResponsesReply(responses_request.responses_origin(self._profile, self._name))
 
 
 def openai_model(name: str) -> OpenAIModel:

@@ -13,7 +13,7 @@ from tinyagent.core.errors import ConfigurationError, ModelError, RecordingMisma
 from tinyagent.core.types import ModelDelta, ModelRequest, ModelResponse
 from tinyagent.models.base import Model, get_model
 from tinyagent.models.drift import difference, digest, nearest
-from tinyagent.models.recording import Exchange, read_recording, write_recording
+from tinyagent.models.recording import RecordedExchange, read_recording, write_recording
 
 RecordingMode = Literal["auto", "record", "replay"]
 
@@ -96,16 +96,16 @@ class _Recorder:
         self.name = model.name
         self._path = path
         self._model = model
-        self._exchanges: list[Exchange] = []
+        self._exchanges: list[RecordedExchange] = []
         self._lock = threading.Lock()  # one model may serve loops in several threads
 
     async def complete(self, request: ModelRequest) -> ModelResponse:
         try:
             response = await self._model.complete(request)
         except ModelError as error:
-            self._record(Exchange(request, error))
+            self._record(RecordedExchange(request, error))
             raise
-        self._record(Exchange(request, response))
+        self._record(RecordedExchange(request, response))
         return response
 
     async def stream(
@@ -118,13 +118,13 @@ class _Recorder:
                     if isinstance(item, ModelDelta):
                         deltas.append(item)
                     else:  # before the yield: the caller may not resume
-                        self._record(Exchange(request, item, tuple(deltas)))
+                        self._record(RecordedExchange(request, item, tuple(deltas)))
                     yield item
         except ModelError as error:
-            self._record(Exchange(request, error, tuple(deltas)))
+            self._record(RecordedExchange(request, error, tuple(deltas)))
             raise
 
-    def _record(self, exchange: Exchange) -> None:
+    def _record(self, exchange: RecordedExchange) -> None:
         with self._lock:
             self._exchanges.append(exchange)
             write_recording(self._path, self.name, self._exchanges)
@@ -136,7 +136,7 @@ class _Replay:
     def __init__(self, path: Path) -> None:
         self._path = path
         self.name, self._exchanges = read_recording(path)
-        self._waiting: dict[str, deque[Exchange]] = {}
+        self._waiting: dict[str, deque[RecordedExchange]] = {}
         for exchange in self._exchanges:
             self._waiting.setdefault(digest(exchange.request), deque()).append(exchange)
 
@@ -151,12 +151,12 @@ class _Replay:
             yield delta
         yield self._answer(exchange)
 
-    def _answer(self, exchange: Exchange) -> ModelResponse:
+    def _answer(self, exchange: RecordedExchange) -> ModelResponse:
         if isinstance(exchange.outcome, ModelError):
             raise exchange.outcome
         return exchange.outcome
 
-    def _match(self, request: ModelRequest) -> Exchange:
+    def _match(self, request: ModelRequest) -> RecordedExchange:
         key = digest(request)
         if self._waiting.get(key):
             return self._waiting[key].popleft()
@@ -177,7 +177,7 @@ class _Replay:
         )
 
 
-def _in_one_piece(exchange: Exchange) -> tuple[ModelDelta, ...]:
+def _in_one_piece(exchange: RecordedExchange) -> tuple[ModelDelta, ...]:
     if isinstance(exchange.outcome, ModelResponse) and exchange.outcome.content:
         return (ModelDelta(exchange.outcome.content),)
     return ()

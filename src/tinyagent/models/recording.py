@@ -23,15 +23,18 @@ from tinyagent.core.types import (
     ModelDelta,
     ModelRequest,
     ModelResponse,
-    RawToolCall,
     ReasoningWish,
     RequestFormat,
-    Usage,
-    reply_from_list,
-    reply_to_list,
-    split_reply,
 )
-from tinyagent.core.untrusted import as_array, as_object, describe
+from tinyagent.core.untrusted import (
+    as_array,
+    as_object,
+    describe,
+    take,
+    take_list,
+    take_object,
+    take_optional,
+)
 from tinyagent.models.providers import LEVELS
 
 FORMAT = "tinyagent recording"
@@ -48,7 +51,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Exchange:
+class RecordedExchange:
     """One request and its result. `deltas` is None if the answer was not streamed."""
 
     request: ModelRequest
@@ -56,7 +59,7 @@ class Exchange:
     deltas: tuple[ModelDelta, ...] | None = None
 
 
-def write_recording(path: Path, model: str, exchanges: Iterable[Exchange]) -> None:
+def write_recording(path: Path, model: str, exchanges: Iterable[RecordedExchange]) -> None:
     """Replace the file; a concurrent reader sees the old one or the new one.
 
     Raises:
@@ -79,7 +82,7 @@ def write_recording(path: Path, model: str, exchanges: Iterable[Exchange]) -> No
         raise ConfigurationError(f"the recording {path} cannot be written: {error}") from None
 
 
-def read_recording(path: Path) -> tuple[str, Sequence[Exchange]]:
+def read_recording(path: Path) -> tuple[str, Sequence[RecordedExchange]]:
     """The name of the recorded model, and the exchanges in order.
 
     Raises:
@@ -101,9 +104,9 @@ def read_recording(path: Path) -> tuple[str, Sequence[Exchange]]:
         )
     where = "its head"
     try:
-        model = _get(data, "model", str)
-        exchanges: list[Exchange] = []
-        for number, entry in enumerate(_list(data, "exchanges"), 1):
+        model = take(data, "model", str)
+        exchanges: list[RecordedExchange] = []
+        for number, entry in enumerate(take_list(data, "exchanges"), 1):
             where = f"exchange {number}"
             exchanges.append(_read_exchange(entry))
     except ValueError as error:
@@ -133,7 +136,7 @@ def _as_dict(value: object) -> dict[str, Any]:
     raise TypeError(f"a {type(value).__name__} in a request has no JSON form")
 
 
-def _exchange_to_dict(exchange: Exchange) -> dict[str, Any]:
+def _exchange_to_dict(exchange: RecordedExchange) -> dict[str, Any]:
     out: dict[str, Any] = {"request": request_to_dict(exchange.request)}
     if exchange.deltas is not None:
         out["deltas"] = [
@@ -142,7 +145,7 @@ def _exchange_to_dict(exchange: Exchange) -> dict[str, Any]:
         ]
     if isinstance(exchange.outcome, ModelError):
         return out | {"error": _error_to_dict(exchange.outcome)}
-    return out | {"response": _response_to_dict(exchange.outcome)}
+    return out | {"response": exchange.outcome.to_dict()}
 
 
 def _error_to_dict(error: ModelError) -> dict[str, Any]:
@@ -156,32 +159,15 @@ def _error_to_dict(error: ModelError) -> dict[str, Any]:
     return {name: part for name, part in parts.items() if part is not None}
 
 
-def _response_to_dict(response: ModelResponse) -> dict[str, Any]:
-    calls = [
-        {"id": call.id, "name": call.name, "arguments": call.arguments}
-        for call in response.tool_calls
-    ]
-    out = {
-        "content": response.content,
-        "tool_calls": calls,
-        "usage": response.usage.to_dict(),
-        "finish_reason": response.finish_reason,
-        "model": response.model,
-        "id": response.id,
-        **({"provider": response.provider} if response.provider else {}),
-    }
-    return out | {"parts": reply_to_list(response.parts)} if response.parts else out
-
-
-def _read_exchange(value: Any) -> Exchange:
+def _read_exchange(value: Any) -> RecordedExchange:
     entry = _object(value)
     failed = "error" in entry
-    return Exchange(
-        request=_read_request(_dict(entry, "request")),
-        outcome=_read_error(_dict(entry, "error"))
+    return RecordedExchange(
+        request=_read_request(take_object(entry, "request")),
+        outcome=_read_error(take_object(entry, "error"))
         if failed
-        else _read_response(_dict(entry, "response")),
-        deltas=tuple(_read_delta(delta) for delta in _list(entry, "deltas"))
+        else ModelResponse.from_dict(take_object(entry, "response")),
+        deltas=tuple(_read_delta(delta) for delta in take_list(entry, "deltas"))
         if "deltas" in entry
         else None,
     )
@@ -190,15 +176,17 @@ def _read_exchange(value: Any) -> Exchange:
 def _read_request(entry: dict[str, Any]) -> ModelRequest:
     temperature = entry.get("temperature")
     return ModelRequest(
-        messages=tuple(_read_message(_object(each)) for each in _list(entry, "messages")),
+        messages=tuple(_read_message(_object(each)) for each in take_list(entry, "messages")),
         format=RequestFormat(
-            tools=tuple(_object(tool) for tool in _list(entry, "tools", optional=True)),
+            tools=tuple(_object(tool) for tool in _items(entry, "tools")),
             tool_choice=_read_choice(entry.get("tool_choice")),
-            response_format=_dict(entry, "response_format") if "response_format" in entry else None,
-            instructions=_optional(entry, "instructions", str) or "",
+            response_format=take_object(entry, "response_format")
+            if "response_format" in entry
+            else None,
+            instructions=take_optional(entry, "instructions", str) or "",
         ),
         temperature=temperature if isinstance(temperature, int | float) else None,
-        max_tokens=_optional(entry, "max_tokens", int),
+        max_tokens=take_optional(entry, "max_tokens", int),
         reasoning=_read_reasoning(entry.get("reasoning")),
     )
 
@@ -220,52 +208,31 @@ def _read_message(entry: dict[str, Any]) -> Message:
     if entry.get("role") not in _ROLES:
         raise ValueError(f"a message's 'role' is not one of: {', '.join(_ROLES)}")
     if as_array(entry.get("content")) is None:
-        _get(entry, "content", str)
-    _optional(entry, "tool_call_id", str)
+        take(entry, "content", str)
+    take_optional(entry, "tool_call_id", str)
     parts = [_object(part) for part in as_array(entry["content"]) or ()]
     calls = [part for part in parts if part.get("type") == "tool_call"]
-    for call in (*calls, *_list(entry, "tool_calls", optional=True)):
-        _get(_object(call), "id", str)
-        _get(_object(call), "name", str)
-        _optional(_object(call), "fault", str)
-        _dict(_object(call), "arguments")
+    for call in (*calls, *_items(entry, "tool_calls")):
+        take(_object(call), "id", str)
+        take(_object(call), "name", str)
+        take_optional(_object(call), "fault", str)
+        take_object(_object(call), "arguments")
     try:
         return Message.from_dict(entry)
     except KeyError as error:
         raise ValueError(f"a part has no {error}") from None
 
 
-def _read_response(entry: dict[str, Any]) -> ModelResponse:
-    calls = [_object(call) for call in _list(entry, "tool_calls")]
-    counts = _dict(entry, "usage")
-    optional = {"cache_write_tokens", "reasoning_tokens"} & counts.keys()
-    parts = reply_from_list(_list(entry, "parts", optional=True))
-    plain = tuple(
-        RawToolCall(_get(call, "id", str), _get(call, "name", str), _get(call, "arguments", str))
-        for call in calls
-    )
-    return ModelResponse(
-        content=_optional(entry, "content", str),
-        tool_calls=split_reply(parts)[1] if parts else plain,
-        usage=Usage(**{name: _get(counts, name, int) for name in [*Usage().to_dict(), *optional]}),
-        finish_reason=_get(entry, "finish_reason", str),
-        model=_get(entry, "model", str),
-        id=_get(entry, "id", str),
-        parts=parts,
-        provider=_optional(entry, "provider", str) or "",
-    )
-
-
 def _read_error(entry: dict[str, Any]) -> ModelError:
-    name = _get(entry, "kind", str)
+    name = take(entry, "kind", str)
     if name not in _KINDS:
         raise ValueError(f"an error's 'kind' is {name!r}, which is not a ModelError")
     wait = entry.get("retry_after")
     error = _KINDS[name](
-        _get(entry, "message", str),
+        take(entry, "message", str),
         retry_after=float(wait) if isinstance(wait, int | float) else None,
     )
-    for note in _list(entry, "notes", optional=True):
+    for note in _items(entry, "notes"):
         error.add_note(str(note))
     return error
 
@@ -286,26 +253,5 @@ def _object(value: Any) -> dict[str, Any]:
     return entry
 
 
-def _dict(entry: Mapping[str, Any], key: str) -> dict[str, Any]:
-    value = as_object(entry.get(key))
-    if value is None:
-        raise ValueError(f"{key!r} is {describe(entry.get(key))}, not an object")
-    return value
-
-
-def _list(entry: Mapping[str, Any], key: str, *, optional: bool = False) -> list[Any]:
-    value = as_array(entry.get(key, [] if optional else None))
-    if value is None:
-        raise ValueError(f"{key!r} is {describe(entry.get(key))}, not a list")
-    return value
-
-
-def _get(entry: Mapping[str, Any], key: str, kind: type[T]) -> T:
-    value = entry.get(key)
-    if not isinstance(value, kind):
-        raise ValueError(f"{key!r} is {describe(value)}, not a {kind.__name__}")  # noqa: TRY004
-    return value
-
-
-def _optional(entry: Mapping[str, Any], key: str, kind: type[T]) -> T | None:
-    return None if entry.get(key) is None else _get(entry, key, kind)
+def _items(entry: Mapping[str, Any], key: str) -> list[Any]:
+    return take_list(entry, key) if key in entry else []

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import logging
-from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable
 from contextlib import aclosing, contextmanager
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
-from tinyagent.core.errors import ConfigurationError, ModelConnectionError, ModelError
+from tinyagent.core.errors import (
+    ConfigurationError,
+    ModelConnectionError,
+    ModelContextTooLong,
+    ModelError,
+)
 from tinyagent.core.logs import logger
+from tinyagent.core.messages import Message
+from tinyagent.core.parts import Document, Image
 from tinyagent.core.types import ModelDelta, ModelRequest, ModelResponse, ReasoningWish
 from tinyagent.models.providers import Provider, check_reasoning
 
@@ -22,10 +28,11 @@ if TYPE_CHECKING:
     from tinyagent.models.wire.shared import ReplyReader
 
 MAX_WAIT_SECONDS = 60.0
+MAX_ATTACHED_BYTES = 22 * 1024 * 1024  # as base64 just under the 32 MB that providers take
 _MIN_SECRET = 8  # keyless servers get "x" or "none", and ordinary words contain such letters
 
 
-class Endpoint(Protocol):
+class ModelEndpoint(Protocol):
     """Sends the body of a request and returns the JSON of the reply."""
 
     where: str
@@ -43,10 +50,27 @@ class Endpoint(Protocol):
         ...
 
 
-class RemoteModel(ABC):
+class Encode(Protocol):
+    """Makes the body of a request for a model, as its provider wants it."""
+
+    def __call__(
+        self, model: str, request: ModelRequest, *, stream: bool, provider: Provider
+    ) -> dict[str, Any]:
+        """The body; raises `ModelRefused` for what the provider does not take."""
+        ...
+
+
+class Wire(NamedTuple):
+    """The format of an API: what makes the body of a request, and what reads the reply."""
+
+    encode: Encode
+    reader: Callable[[Provider, str], ReplyReader]
+
+
+class RemoteModel:
     """A model behind a server: retries failures that may pass, and restarts broken streams.
 
-    A subclass says what the body of a request is and what reads the reply.
+    A subclass names its `wire`, or overrides `body` and `reply`.
 
     Args:
         name: the model's name as the server knows it.
@@ -59,11 +83,13 @@ class RemoteModel(ABC):
         ConfigurationError: the name is empty, or `reasoning` is not valid.
     """
 
+    wire: ClassVar[Wire]
+
     def __init__(
         self,
         name: str,
         profile: Provider,
-        endpoint: Endpoint,
+        endpoint: ModelEndpoint,
         *,
         retries: int,
         reasoning: ReasoningWish | None,
@@ -92,17 +118,18 @@ class RemoteModel(ABC):
         """Whether the model is known to see images, or not to; None if that is unknown."""
         return self._profile.images
 
-    @abstractmethod
     def body(self, request: ModelRequest, *, stream: bool) -> dict[str, Any]:
         """The request in the server's format."""
+        return self.wire.encode(self._name, request, stream=stream, provider=self._profile)
 
-    @abstractmethod
     def reply(self, body: dict[str, Any]) -> ReplyReader:
         """What reads the reply to the request `body`."""
+        del body
+        return self.wire.reader(self._profile, self._name)
 
     async def complete(self, request: ModelRequest) -> ModelResponse:
         """The whole answer; raises `ModelError`."""
-        body = self.body(self._with_reasoning(request), stream=False)
+        body = self.body(self._prepared(request), stream=False)
         async for attempt in attempts(self._retries):
             with attempt, without_key(self._endpoint.key, self._endpoint.variables):
                 data = await self._endpoint.post(body)
@@ -117,7 +144,7 @@ class RemoteModel(ABC):
         When the connection breaks in the middle and is made again, a delta of kind `restart`
         means that everything streamed before it is void.
         """
-        body = self.body(self._with_reasoning(request), stream=True)
+        body = self.body(self._prepared(request), stream=True)
         started = False
         async for attempt in attempts(self._retries):
             with attempt, without_key(self._endpoint.key, self._endpoint.variables):
@@ -130,8 +157,13 @@ class RemoteModel(ABC):
                         yield item
                 return
 
-    def _with_reasoning(self, request: ModelRequest) -> ModelRequest:
-        """The request, with the model's own setting for reasoning if it has none."""
+    def _prepared(self, request: ModelRequest) -> ModelRequest:
+        """The request, with the model's own setting for reasoning if it has none.
+
+        Raises:
+            ModelContextTooLong: its images and documents are too large for one request.
+        """
+        _check_attachments(request.messages)
         if request.reasoning is not None or self._reasoning is None:
             return request
         return replace(request, reasoning=self._reasoning)
@@ -209,3 +241,23 @@ def without_key(key: str | None, variables: str) -> Generator[None]:
             message = message.replace(key, "***")
         error.args = (message,)
         raise
+
+
+def _check_attachments(messages: Iterable[Message]) -> None:
+    """Check that the images and documents of a request are not larger than any server takes.
+
+    Raises:
+        ModelContextTooLong: they are; the run prunes the conversation and retries.
+    """
+    size = sum(
+        len(part.data)
+        for message in messages
+        if not isinstance(message.content, str)
+        for part in message.content
+        if isinstance(part, Image | Document)
+    )
+    if size > MAX_ATTACHED_BYTES:
+        raise ModelContextTooLong(
+            f"the images and documents of the conversation have {size:,} bytes, and at most"
+            f" {MAX_ATTACHED_BYTES:,} are sent in one request; pass fewer or smaller ones"
+        )

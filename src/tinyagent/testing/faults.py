@@ -74,7 +74,7 @@ class Scene:
         return failure(self.api, status, message, **headers)
 
 
-Fault = Callable[[Scene], Sequence[Answer]]
+FaultReplies = Callable[[Scene], Sequence[Answer]]
 
 _TOO_LONG: Mapping[Api, str] = {
     "chat": "This model's maximum context length is 8192 tokens; your messages have 9000 tokens.",
@@ -82,7 +82,7 @@ _TOO_LONG: Mapping[Api, str] = {
     "messages": "prompt is too long: 9000 tokens > 8192 maximum",
 }
 
-FAULTS: Mapping[str, Fault] = {
+FAULTS: Mapping[str, FaultReplies] = {
     "cut-off JSON": lambda scene: [scene.calling(edit=lambda text: text[:-2])],
     "wrong types": lambda scene: [scene.calling({name: {"a": []} for name in scene.arguments})],
     "missing argument": lambda scene: [scene.calling(dict([*scene.arguments.items()][:-1]))],

@@ -8,10 +8,10 @@ from __future__ import annotations
 import inspect
 import typing
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from tinyagent.core.context import RunContext
-from tinyagent.core.errors import ToolArgumentsError, ToolDefinitionError
+from tinyagent.core.errors import ToolDefinitionError
 from tinyagent.core.untrusted import as_array, as_object, short_repr
 
 if TYPE_CHECKING:
@@ -47,44 +47,47 @@ def read_docstring(fn: Callable[..., Any]) -> tuple[str, dict[str, str]]:
     return "\n\n".join(text), parameters
 
 
-class Parameters:
-    """The arguments of a tool, as a model may send them.
+class Parameters(NamedTuple):
+    """The parameters of a function.
 
-    Raises:
-        ToolDefinitionError: a parameter or the return value has no type hint, a hint cannot be
-            resolved or described as JSON, or arguments cannot be passed by name.
+    Attributes:
+        model: reads the arguments; each field has the parameter's name as its alias.
+        names: the parameter of each field.
+        json_schema: JSON Schema of the arguments.
+        context_name: the parameter that receives the run's `RunContext`, if any.
     """
 
-    def __init__(self, fn: Callable[..., Any], name: str, descriptions: Mapping[str, str]) -> None:
-        hints = _resolve_hints(fn, name)
-        self._names: dict[str, str] = {}
-        self.context_name: str | None = None
-        fields: dict[str, Any] = {}
-        for parameter in inspect.signature(fn).parameters.values():
-            _check_parameter(parameter, hints, name)
-            if hints[parameter.name] in (RunContext, RunContext | None):
-                self.context_name = parameter.name
-                continue
-            # Fields are numbered and aliased: a parameter may have any name, while Pydantic
-            # reserves some (`schema`, `copy`, `_x`).
-            field = f"p{len(fields)}"
-            fields[field] = _field(parameter, hints[parameter.name], descriptions)
-            self._names[field] = parameter.name
-        self._model, self.json_schema = _build_model(name, fields)
+    model: type[BaseModel]
+    names: Mapping[str, str]
+    json_schema: dict[str, Any]
+    context_name: str | None
 
-    def validate(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """The arguments, converted to the types of the parameters, defaults filled in.
 
-        Raises:
-            ToolArgumentsError: with one line for each error: field, expected and actual value.
-        """
-        from pydantic import ValidationError  # noqa: PLC0415 - see `import tinyagent`
+def read_parameters(
+    fn: Callable[..., Any], name: str, descriptions: Mapping[str, str]
+) -> Parameters:
+    """The parameters of `fn`, as a model may send them.
 
-        try:
-            read = self._model.model_validate(dict(arguments))
-        except ValidationError as error:
-            raise ToolArgumentsError(describe_faults(error)) from None
-        return {name: getattr(read, field) for field, name in self._names.items()}
+    Raises:
+        ToolDefinitionError: a parameter has no type hint, a hint cannot be resolved or described
+            as JSON, or arguments cannot be passed by name.
+    """
+    hints = _resolve_hints(fn, name)
+    names: dict[str, str] = {}
+    context_name: str | None = None
+    fields: dict[str, Any] = {}
+    for parameter in inspect.signature(fn).parameters.values():
+        _check_parameter(parameter, hints, name)
+        if hints[parameter.name] in (RunContext, RunContext | None):
+            context_name = parameter.name
+            continue
+        # Fields are numbered and aliased: a parameter may have any name, while Pydantic reserves
+        # some (`schema`, `copy`, `_x`).
+        field = f"p{len(fields)}"
+        fields[field] = _field(parameter, hints[parameter.name], descriptions)
+        names[field] = parameter.name
+    model, schema = _build_model(name, fields)
+    return Parameters(model, names, schema, context_name)
 
 
 def describe_faults(error: ValidationError) -> str:

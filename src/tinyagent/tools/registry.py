@@ -1,14 +1,13 @@
-"""The registry: the functions decorated with `@tool` in this process."""
+"""`@tool` and its registry; the tools of an agent by name."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+import inspect
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Unpack, overload
 
 from tinyagent.core.errors import ToolDefinitionError, UnknownToolError
-
-if TYPE_CHECKING:
-    from tinyagent.tools.tool import Tool
+from tinyagent.tools.tool import Tool, ToolOptions, unknown_tool
 
 
 class ToolRegistry:
@@ -65,13 +64,58 @@ def get_registry() -> ToolRegistry:
     return _registry
 
 
-def unknown_tool(name: str, known: Iterable[str]) -> str:
-    """The error message for an unknown tool: similar names first, then all names."""
-    names = list(known)
-    if not names:
-        return f"there is no tool {name!r}; there are no tools at all"
-    import difflib  # noqa: PLC0415 - only for a model that gets a name wrong
+@overload
+def tool(fn: Callable[..., Any], /) -> Tool: ...
+@overload
+def tool(
+    *, name: str | None = None, **options: Unpack[ToolOptions]
+) -> Callable[[Callable[..., Any]], Tool]: ...
+def tool(
+    fn: Callable[..., Any] | None = None,
+    /,
+    *,
+    name: str | None = None,
+    **options: Unpack[ToolOptions],
+) -> Tool | Callable[[Callable[..., Any]], Tool]:
+    """Make a tool from a function and add it to the registry.
 
-    near = difflib.get_close_matches(name, names, n=3)
-    hint = f"; did you mean {' or '.join(near)}?" if near else ";"
-    return f"there is no tool {name!r}{hint} Tools: {', '.join(names)}"
+    The function, sync or async, needs type hints on all parameters and the return value, and a
+    docstring; the descriptions of parameters (Google, NumPy or reST style) become part of the
+    schema. Use it as `@tool` or `@tool(name=..., requires_approval=..., timeout=seconds,
+    retries=..., sequential=..., idempotent=...)`; `Tool` says what each means.
+
+    Raises:
+        ToolDefinitionError: it names the function, what is missing and the fix.
+    """
+
+    def decorate(function: Callable[..., Any]) -> Tool:
+        return _registry.add(Tool.from_function(function, name=name, **options))
+
+    return decorate if fn is None else decorate(fn)
+
+
+def collect_tools(items: Iterable[Tool | Callable[..., Any]]) -> dict[str, Tool]:
+    """The tools by name, in order.
+
+    Raises:
+        ToolDefinitionError: an item is not a tool, or two tools share a name.
+    """
+    tools: dict[str, Tool] = {}
+    for item in items:
+        collected = _as_tool(item)
+        if collected.name in tools:
+            raise ToolDefinitionError(
+                f"two tools are called {collected.name!r}; rename one with @tool(name=...)"
+            )
+        tools[collected.name] = collected
+    return tools
+
+
+def _as_tool(item: object) -> Tool:
+    if isinstance(item, Tool):
+        return item
+    if inspect.isfunction(item) or inspect.ismethod(item):
+        return Tool.from_function(item)
+    raise ToolDefinitionError(
+        f"{item!r} is not a tool; pass a function with type hints and a docstring, or a Tool"
+    )

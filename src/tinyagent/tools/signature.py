@@ -6,7 +6,6 @@ import inspect
 from collections.abc import Iterator, Mapping
 from typing import Any, get_args
 
-from tinyagent.core.errors import ToolArgumentsError
 from tinyagent.core.untrusted import as_array
 from tinyagent.tools.tool import Tool
 
@@ -32,24 +31,6 @@ def python_stub(tool: Tool) -> str:
     doc = tool.doc.replace('"""', "'''")
     lines = "\n".join(f"    {line}".rstrip() for line in _described(tool, doc).splitlines())
     return f'def {python_signature(tool)}:\n    """{lines.strip()}"""'
-
-
-def bind_arguments(
-    tool: Tool, args: tuple[Any, ...] | list[Any], kwargs: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Arguments by name, from a call with positional and keyword arguments.
-
-    Raises:
-        ToolArgumentsError: there are too many, or one is passed twice.
-    """
-    names = list(_properties(tool.json_schema))
-    if len(args) > len(names):
-        raise ToolArgumentsError(f"{len(args)} arguments by place, at most {len(names)} are taken")
-    by_name = dict(zip(names, args, strict=False))
-    twice = sorted(by_name.keys() & kwargs.keys())
-    if twice:
-        raise ToolArgumentsError(f"{', '.join(twice)} is given both by place and by name")
-    return {**by_name, **kwargs}
 
 
 def _properties(schema: Mapping[str, Any]) -> Mapping[str, Any]:

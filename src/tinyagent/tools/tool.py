@@ -1,22 +1,33 @@
-"""`Tool` and `@tool`: a typed function that a model may call."""
+"""`Tool`, a typed function that a model may call, and a call of it from arguments to result.
+
+`call_tool` is the place where a tool's failure becomes an observation.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import dataclasses
 import inspect
+import json
 import re
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack, cast
 
-from tinyagent.core.errors import ToolArgumentsError, ToolDefinitionError
-from tinyagent.core.threads import run_in_thread
-from tinyagent.tools.parameters import (
-    Parameters,
-    describe_faults,
-    read_docstring,
-    tidy_schema,
+from tinyagent.core.errors import (
+    ModelMayRetry,
+    RunEnded,
+    ToolArgumentsError,
+    ToolDefinitionError,
+    ToolRetry,
 )
-from tinyagent.tools.registry import get_registry
+from tinyagent.core.logs import logger
+from tinyagent.core.messages import ToolCall
+from tinyagent.core.parts import ContentPart, Document, Image, Text
+from tinyagent.core.threads import run_in_thread
+from tinyagent.core.types import ToolResult
+from tinyagent.tools.parameters import describe_faults, read_docstring, read_parameters
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -24,8 +35,6 @@ if TYPE_CHECKING:
     from tinyagent.core.context import RunContext
 
 _NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]{0,63}")
-
-Validate = Callable[[Mapping[str, Any]], dict[str, Any]]
 
 
 class ToolOptions(TypedDict, total=False):
@@ -42,7 +51,7 @@ class ToolOptions(TypedDict, total=False):
 class Tool:
     """A function with what a model needs to know to call it.
 
-    Create it with `@tool`, `Tool.from_function` or `Tool.from_model`.
+    Create it with `@tool` or `Tool.from_function`.
 
     Attributes:
         name: the name in calls: letters, digits and underscores, at most 64 characters.
@@ -66,7 +75,7 @@ class Tool:
     fn: Callable[..., Any]
     doc: str
     json_schema: Mapping[str, Any]
-    validate: Validate = field(repr=False)
+    validate: Callable[[Mapping[str, Any]], dict[str, Any]] = field(repr=False)
     context_name: str | None = None
     requires_approval: bool = False
     timeout: float | None = None
@@ -136,95 +145,175 @@ class Tool:
             raise ToolDefinitionError(
                 f"tool {tool_name!r} has no return type hint; write `-> str`, or its type"
             )
-        parameters = Parameters(fn, tool_name, descriptions)
+        parameters = read_parameters(fn, tool_name, descriptions)
         return cls(
             name=tool_name,
             fn=fn,
             doc=doc,
             json_schema=parameters.json_schema,
-            validate=parameters.validate,
+            validate=_validator(parameters.model, parameters.names),
             context_name=parameters.context_name,
             **options,
         )
 
-    @classmethod
-    def from_model(
-        cls,
-        model: type[BaseModel],
-        fn: Callable[[Any], Any],
-        *,
-        name: str,
-        doc: str,
-        **options: Unpack[ToolOptions],
-    ) -> Tool:
-        """Make a tool whose arguments are the fields of a Pydantic model.
 
-        `fn` takes one argument, `arguments`: the validated model. `options` are the attributes.
-        """
-        from pydantic import ValidationError  # noqa: PLC0415 - see `import tinyagent`
+def _validator(
+    model: type[BaseModel], names: Mapping[str, str]
+) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    """`Tool.validate` by a Pydantic model, whose fields are named otherwise than the parameters."""
+    from pydantic import ValidationError  # noqa: PLC0415 - see `import tinyagent`
 
-        def validate(arguments: Mapping[str, Any]) -> dict[str, Any]:
-            try:
-                return {"arguments": model.model_validate(dict(arguments))}
-            except ValidationError as error:
-                raise ToolArgumentsError(describe_faults(error)) from None
+    def validate(arguments: Mapping[str, Any]) -> dict[str, Any]:
+        try:
+            read = model.model_validate(dict(arguments))
+        except ValidationError as error:
+            raise ToolArgumentsError(describe_faults(error)) from None
+        return {name: getattr(read, field) for field, name in names.items()}
 
-        schema = tidy_schema(model.model_json_schema())
-        return cls(name, fn, doc, schema, validate, **options)
+    return validate
 
 
-@overload
-def tool(fn: Callable[..., Any], /) -> Tool: ...
-@overload
-def tool(
-    *, name: str | None = None, **options: Unpack[ToolOptions]
-) -> Callable[[Callable[..., Any]], Tool]: ...
-def tool(
-    fn: Callable[..., Any] | None = None,
-    /,
-    *,
-    name: str | None = None,
-    **options: Unpack[ToolOptions],
-) -> Tool | Callable[[Callable[..., Any]], Tool]:
-    """Make a tool from a function and add it to the registry.
+class _ToolTimedOut(Exception):
+    """The tool's own `timeout` has expired, not one inside the tool."""
 
-    The function, sync or async, needs type hints on all parameters and the return value, and a
-    docstring; the descriptions of parameters (Google, NumPy or reST style) become part of the
-    schema. Use it as `@tool` or `@tool(name=..., requires_approval=..., timeout=seconds,
-    retries=..., sequential=..., idempotent=...)`; `Tool` says what each means.
+
+class _Value(NamedTuple):
+    """What a tool returned, and the text that the model reads."""
+
+    text: str
+    raw: Any
+    parts: tuple[ContentPart, ...] = ()
+
+
+_NOTHING = _Value("", None)
+
+
+async def call_tool(tools: Mapping[str, Tool], call: ToolCall, context: RunContext) -> ToolResult:
+    """Run one call. Any failure becomes a result that the model can read.
+
+    The host's traceback goes to the log, never into the result. Only the end of the run and a
+    cancellation are raised.
+    """
+    started = time.monotonic()
+    result = await _attempt(tools, call, context)
+    return replace(result, duration_seconds=time.monotonic() - started)
+
+
+async def _attempt(tools: Mapping[str, Tool], call: ToolCall, context: RunContext) -> ToolResult:
+    tool = tools.get(call.name)
+    if tool is None:
+        return ToolResult(call, f"Error: {unknown_tool(call.name, tools)}", is_error=True)
+    if call.fault is not None:
+        fault = f"Error: the call to {call.name} was not run: {call.fault}"
+        return ToolResult(call, fault, is_error=True)
+    error: BaseException | None = None
+    for _ in range(1 + tool.retries):
+        value, error = await _run_once(tool, call, context)
+        if error is None:
+            return ToolResult(call, value.text, value=value.raw, parts=value.parts)
+        if isinstance(error, ModelMayRetry):
+            break
+    raised = error if isinstance(error, Exception) else None
+    return ToolResult(call, _explain(tool, error), is_error=True, error=raised)
+
+
+async def _run_once(
+    tool: Tool, call: ToolCall, context: RunContext
+) -> tuple[_Value, BaseException | None]:
+    """The value that the tool returned, or the error that it raised."""
+    deadline = asyncio.timeout(tool.timeout)
+    try:
+        async with deadline:
+            raw = await tool.run(call.arguments, context)
+            return _read_value(raw), None
+    except asyncio.CancelledError as error:
+        if _is_being_cancelled():
+            raise
+        return _NOTHING, error
+    except (Exception, SystemExit) as error:  # a tool may fail in any way
+        if isinstance(error, RunEnded) and error.result is None:
+            raise  # this run ends; an error with a result is the end of a run that the tool started
+        return _NOTHING, _ToolTimedOut() if deadline.expired() else error
+
+
+def _explain(tool: Tool, error: BaseException | None) -> str:
+    """The text of an error for the model; the host's traceback stays in the log."""
+    if isinstance(error, ToolRetry):
+        return f"Try again: {error}"
+    if isinstance(error, ToolArgumentsError):
+        return f"Error: wrong arguments for {tool.name}:\n{error}"
+    if isinstance(error, _ToolTimedOut):
+        return f"Error: {tool.name} did not finish within {tool.timeout:g} s"
+    if isinstance(error, asyncio.CancelledError):
+        return f"Error: {tool.name} cancelled itself"
+    logger.warning("tool %s failed", tool.name, exc_info=error)
+    return f"Error: {tool.name} failed: {type(error).__name__}: {error}"
+
+
+def _is_being_cancelled() -> bool:
+    """Whether the run itself is cancelled, rather than a task that the tool started."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
+
+
+def _read_value(raw: Any) -> _Value:
+    """The value for the model: images and documents unchanged, everything else as text."""
+    items = cast("Sequence[Any]", raw) if isinstance(raw, list | tuple) else (raw,)
+    if not any(isinstance(item, Image | Document) for item in items):
+        return _Value(as_text(raw), raw)
+    parts = tuple(item if isinstance(item, ContentPart) else Text(as_text(item)) for item in items)
+    return _Value("\n".join(part.describe() for part in parts), raw, parts)
+
+
+def as_text(value: Any) -> str:
+    """A tool's result as text for the model: strings unchanged, everything else as JSON."""
+    if isinstance(value, str):
+        return value
+    from pydantic_core import to_json  # noqa: PLC0415 - see `import tinyagent`
+
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        value = dataclasses.asdict(value)
+    return to_json(value, fallback=str, inf_nan_mode="strings").decode()
+
+
+def plain_text(value: Any) -> str:
+    """The value as the text of an answer: a date or a decimal without the quotes of its JSON."""
+    try:
+        text = as_text(value)
+    except ValueError:  # an integer of 5,000 digits has no text
+        return f"<{type(value).__name__} too long to write out>"
+    if text.startswith('"') and not isinstance(value, str):
+        return str(json.loads(text))
+    return text
+
+
+def bind_arguments(
+    tool: Tool, args: tuple[Any, ...] | list[Any], kwargs: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Arguments by name, from a call with positional and keyword arguments.
 
     Raises:
-        ToolDefinitionError: it names the function, what is missing and the fix.
+        ToolArgumentsError: there are too many, or one is passed twice.
     """
-
-    def decorate(function: Callable[..., Any]) -> Tool:
-        return get_registry().add(Tool.from_function(function, name=name, **options))
-
-    return decorate if fn is None else decorate(fn)
-
-
-def collect_tools(items: Iterable[Tool | Callable[..., Any]]) -> dict[str, Tool]:
-    """The tools by name, in order.
-
-    Raises:
-        ToolDefinitionError: an item is not a tool, or two tools share a name.
-    """
-    tools: dict[str, Tool] = {}
-    for item in items:
-        collected = _as_tool(item)
-        if collected.name in tools:
-            raise ToolDefinitionError(
-                f"two tools are called {collected.name!r}; rename one with @tool(name=...)"
-            )
-        tools[collected.name] = collected
-    return tools
+    names = list(tool.json_schema.get("properties", ()))
+    if len(args) > len(names):
+        raise ToolArgumentsError(
+            f"{len(args)} arguments by position, at most {len(names)} are taken"
+        )
+    by_name = dict(zip(names, args, strict=False))
+    repeated = sorted(by_name.keys() & kwargs.keys())
+    if repeated:
+        raise ToolArgumentsError(f"{', '.join(repeated)} is passed both by position and by name")
+    return {**by_name, **kwargs}
 
 
-def _as_tool(item: object) -> Tool:
-    if isinstance(item, Tool):
-        return item
-    if inspect.isfunction(item) or inspect.ismethod(item):
-        return Tool.from_function(item)
-    raise ToolDefinitionError(
-        f"{item!r} is not a tool; give a function with type hints and a docstring, or a Tool"
-    )
+def unknown_tool(name: str, known: Iterable[str]) -> str:
+    """The error message for an unknown tool: similar names first, then all names."""
+    names = list(known)
+    if not names:
+        return f"there is no tool {name!r}; there are no tools at all"
+    import difflib  # noqa: PLC0415 - only for a model that gets a name wrong
+
+    near = difflib.get_close_matches(name, names, n=3)
+    hint = f"; did you mean {' or '.join(near)}?" if near else ";"
+    return f"there is no tool {name!r}{hint} Tools: {', '.join(names)}"

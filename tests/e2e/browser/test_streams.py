@@ -118,7 +118,7 @@ def test_a_killed_server_is_reported_and_a_draft_stays(
         assert "The server does not answer" in notice
     model.let_go()
     with serving(sources, "--port", port, **by_model(model)):
-        # The page comes back by itself, and the turn counts as broken once its lease has ended.
+        # The page reconnects, and the turn counts as broken once its lease has ended.
         expect(page.locator(".fault.answer")).to_contain_text("broken off")
         expect(page.locator(".working")).to_be_hidden()
         box = page.get_by_role("textbox", name="Message")

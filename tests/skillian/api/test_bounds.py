@@ -7,7 +7,7 @@ import pytest
 from starlette.types import Scope
 from tests.skillian.api.conftest import Serve
 
-from skillian.api.bounds import (
+from skillian.api.limits import (
     MAX_DEPTH,
     MAX_HEAD,
     MAX_HEADERS,

@@ -8,8 +8,7 @@ import pytest
 from starlette.types import Message, Receive, Scope, Send
 from tests.skillian.api.conftest import KEYS, Client, Serve
 
-from skillian.api.bounds import Bounded
-from skillian.api.limits import Buckets, Slots
+from skillian.api.limits import Bounded, Buckets, Slots
 from skillian.api.problems import ProblemError, SlowClient
 
 LIMIT = 2000
@@ -177,7 +176,7 @@ async def test_a_refused_body_that_was_read_is_not_waited_for() -> None:
 
 
 async def test_a_refused_body_without_an_end_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("skillian.api.bounds.DISCARD_BYTES", 20 * LIMIT)
+    monkeypatch.setattr("skillian.api.limits.DISCARD_BYTES", 20 * LIMIT)
     received = 0
 
     async def receive() -> Message:
@@ -194,7 +193,7 @@ async def test_a_refused_body_without_an_end_is_left(monkeypatch: pytest.MonkeyP
 
 def test_slots_are_given_back() -> None:
     slots = Slots(1)
-    with slots.taken(), pytest.raises(ProblemError, match="in progress"):
+    with slots.taken(), pytest.raises(ProblemError, match="is busy"):
         slots.check()
     with pytest.raises(KeyError), slots.taken():
         raise KeyError

@@ -44,12 +44,12 @@ async def test_a_request_is_logged_without_what_was_said(
         async with client.get(f"/sessions/{session}", headers=headers) as answer:
             assert answer.status == 200
     lines = [json.loads(JsonFormatter().format(record)) for record in caplog.records]
-    told = [line for line in lines if line["logger"] == "skillian.requests"]
-    assert [(line["method"], line["route"], line["status"]) for line in told] == [
+    logged = [line for line in lines if line["logger"] == "skillian.requests"]
+    assert [(line["method"], line["route"], line["status"]) for line in logged] == [
         ("POST", "/chat", 200),
         ("GET", "/sessions/{session_id}", 200),
     ]
-    assert all(len(line["owner"]) == 8 and line["duration_ms"] > 0 for line in told)
+    assert all(len(line["owner"]) == 8 and line["duration_ms"] > 0 for line in logged)
     everything = json.dumps(lines)
     for text in (secret, "1001", KEYS[0], session):
         assert text not in everything

@@ -72,7 +72,7 @@ def test_every_operation_is_described(document: dict[str, Any]) -> None:
     assert requests["ChatRequest"]["properties"]["message"]["examples"]
 
 
-def test_what_the_bounds_refuse_is_declared_where_a_route_has_errors_of_its_own() -> None:
+def test_what_the_bounds_refuse_is_declared_where_a_route_has_its_own_errors() -> None:
     document = create_app(Settings(api_keys=())).openapi()
     refused = document["paths"]["/v1/chat/completions"]["post"]["responses"]["400"]
     assert set(refused["content"]) == {"application/json", "application/problem+json"}

@@ -31,10 +31,10 @@ from skillian.storage import (
         (RuntimeError("/secret/place"), 500, "internal_error"),
     ],
 )
-def test_each_error_is_a_problem_of_its_own(error: Exception, status: int, code: str) -> None:
-    told = problem_of(error).to_dict()
-    assert (told["status"], told["code"], told["type"]) == (status, code, "about:blank")
-    assert "secret" not in str(told)
+def test_each_error_is_its_own_problem(error: Exception, status: int, code: str) -> None:
+    content = problem_of(error).to_dict()
+    assert (content["status"], content["code"], content["type"]) == (status, code, "about:blank")
+    assert "secret" not in str(content)
 
 
 async def test_what_was_sent_is_not_repeated(client: Client) -> None:

@@ -14,12 +14,12 @@ import pytest
 
 from skillian.bundled.run_python import make_frame
 from skillian.chat.agent import Agent
-from skillian.chat.opening import load_skills
 from skillian.data.comparison.results import Difference, Status
 from skillian.data.comparison.rows import GroupRow
 from skillian.data.declare.sources import SourceRegistry
 from skillian.data.services import DataServices
 from skillian.demo.ledger import write_demo
+from skillian.skills.discovery import load_registry
 from skillian.skills.registry import SkillRegistry
 from skillian.skills.skill import in_session
 from tinyagent import ScriptedModel, scripted_call
@@ -45,7 +45,7 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 async def _opened(path: Path) -> AsyncGenerator[SkillRegistry, None]:
     async with DataServices(SourceRegistry.load(path)) as services:
-        registry = load_skills(services)
+        registry = load_registry(services)
         yield registry
         await registry.aclose()
 

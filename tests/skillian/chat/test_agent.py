@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from skillian.chat.agent import MAX_ROUNDS, Agent
+from skillian.chat.agent import MAX_ROUNDS, Agent, Conversation
 from skillian.chat.opening import open_agent
 from skillian.data.declare.sources import SourceRegistry
 from skillian.data.services import DataServices
 from skillian.demo.ledger import write_demo
 from skillian.skills.loader import BUNDLED, load_skill
 from skillian.skills.registry import SkillRegistry
-from tinyagent import ScriptedModel, scripted_call
+from tinyagent import ScriptedModel, ToolCall, scripted_call
 from tinyagent.core import ModelServerError
 
 QUESTION = "Compare amounts between fi_reporting and bpc_reporting for company 1001"
@@ -112,3 +112,19 @@ async def test_a_failing_model_is_an_unfinished_answer(skills: SkillRegistry) ->
     response, _ = await Agent(model, skills).process("Hello")
     assert not response.finished
     assert "the server is down" in response.content
+
+
+def test_a_conversation_survives_json() -> None:
+    conversation = Conversation()
+    conversation.add_user("Compare")
+    conversation.add_assistant("", [ToolCall("1", "compare_sources", {"source_a": "a"})])
+    conversation.add_tool_result('{"summary": {}}', "1")
+    conversation.add_assistant("Done.")
+    again = Conversation.from_list(json.loads(json.dumps(conversation.to_list())))
+    assert again.messages == conversation.messages
+    assert [message.role for message in again.messages] == [
+        "user",
+        "assistant",
+        "tool",
+        "assistant",
+    ]

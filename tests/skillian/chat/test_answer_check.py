@@ -109,7 +109,7 @@ def test_a_number_is_found_however_it_is_grouped_and_rounded(value: Decimal) -> 
     result = [{"v": format(value, "f")}]
     rounded = value.quantize(Decimal("0.01"), ROUND_HALF_UP)
     for said in (f"{value:f}", f"{value:,f}", f"{rounded:f}", f"{rounded:,f}"):
-        if Decimal(said.replace(",", "")) or not value:  # "-0.00" has a sign of its own
+        if Decimal(said.replace(",", "")) or not value:  # "-0.00" has its own sign
             assert check_answer(f"It is {said} EUR.", result).unverified == ()
 
 

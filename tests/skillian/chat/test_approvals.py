@@ -7,8 +7,7 @@ from pydantic import BaseModel
 from tests.skillian.chat.test_turns import all_of
 from tests.skillian.chat.turn_agents import local_turns
 
-from skillian.chat.agent import Agent
-from skillian.chat.approvals import ApprovalGiven, Approvals, ApprovalWanted
+from skillian.chat.agent import Agent, ApprovalGiven, Approvals, ApprovalWanted
 from skillian.skills.registry import SkillRegistry
 from skillian.skills.skill import Skill, SkillTool, in_session
 from skillian.storage import SessionStore, TurnEvent
@@ -39,7 +38,7 @@ class Posting:
 
 
 async def answered(store: SessionStore, decision: Decision) -> tuple[Posting, list[TurnEvent]]:
-    """A turn whose call is answered as soon as it is told of."""
+    """A turn whose call is answered as soon as it is announced."""
     posting, approvals = Posting(), Approvals()
     session = (await store.create("me")).id
     turns = local_turns(lambda: posting.agent(approvals), store, approvals=approvals)
@@ -68,10 +67,10 @@ async def test_a_call_waits_for_approval(store: SessionStore) -> None:
 async def test_the_model_reads_a_refusal_with_its_reason(store: SessionStore) -> None:
     posting, events = await answered(store, Decision(approved=False, reason="not today"))
     assert posting.posted == []
-    told = {event.type: event.data for event in events}
-    assert told["approval_given"] == {"id": "c1", "approved": False, "reason": "not today"}
-    assert told["tool_finished"]["result"] == "Error: post was not approved: not today"
-    assert told["tool_finished"]["is_error"]
+    by_type = {event.type: event.data for event in events}
+    assert by_type["approval_given"] == {"id": "c1", "approved": False, "reason": "not today"}
+    assert by_type["tool_finished"]["result"] == "Error: post was not approved: not today"
+    assert by_type["tool_finished"]["is_error"]
 
 
 async def test_without_anybody_to_ask_a_call_is_refused(store: SessionStore) -> None:
@@ -85,12 +84,12 @@ async def test_without_anybody_to_ask_a_call_is_refused(store: SessionStore) -> 
 
 
 async def test_an_approval_that_nobody_answers_is_refused() -> None:
-    told = list[ApprovalWanted | ApprovalGiven]()
+    events = list[ApprovalWanted | ApprovalGiven]()
     approvals = Approvals(seconds=0.01)
     with in_session("s"), approvals.possible("s"):
-        decision = await approvals.ask(CALL, told.append)
+        decision = await approvals.ask(CALL, events.append)
     assert (decision.approved, decision.reason) == (False, "nobody answered in time")
-    assert told == [ApprovalWanted(CALL), ApprovalGiven(CALL, decision)]
+    assert events == [ApprovalWanted(CALL), ApprovalGiven(CALL, decision)]
     assert not approvals.answer("s", "c1", Decision(approved=True))
 
 

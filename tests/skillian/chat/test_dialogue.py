@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from skillian.chat.agent import Agent, AgentResponse
+from skillian.chat.agent import Agent, AgentResponse, Conversation
 from skillian.chat.answer_check import check_answer
-from skillian.chat.conversation import Conversation
-from skillian.chat.opening import load_skills, open_agent, read_vocabulary
+from skillian.chat.opening import open_agent, read_vocabulary
 from skillian.data.declare.sources import SourceRegistry
 from skillian.data.services import DataServices
 from skillian.demo.ledger import write_demo
+from skillian.skills.discovery import load_registry
 from tinyagent import ScriptedModel, scripted_call
 from tinyagent.core import ModelRequest, RawToolCall
 
@@ -48,15 +48,15 @@ async def talk(agent: Agent, questions: Sequence[str]) -> list[AgentResponse]:
 
 
 def check(responses: Sequence[AgentResponse]) -> None:
-    mended, compared, explained, drilled = (response.tool_calls_made for response in responses)
-    not_found = json.loads(mended[0].result)
-    assert (mended[0].arguments["source_a"], mended[0].arguments["source_b"]) == (
+    corrected, compared, explained, drilled = (response.tool_calls_made for response in responses)
+    not_found = json.loads(corrected[0].result)
+    assert (corrected[0].arguments["source_a"], corrected[0].arguments["source_b"]) == (
         "fi_reports",
         "bpc",
     )
     assert not_found["type"] == "not_found"
     assert set(not_found["available_sources"]) == {"fi_reporting", "bpc_reporting"}
-    assert json.loads(mended[1].result)["summary"]["groups"] == 36
+    assert json.loads(corrected[1].result)["summary"]["groups"] == 36
     assert json.loads(compared[0].result)["summary"]["by_status"]["major_diff"] == 3
     assert [call.tool for call in explained] == ["explain_difference"]
     assert json.loads(explained[0].result)["grain"] == ["company", "period"]
@@ -99,7 +99,7 @@ async def test_with_a_scripted_model(sources: Path) -> None:
         return made
 
     async with DataServices(SourceRegistry.load(sources)) as services:
-        skills = load_skills(services)
+        skills = load_registry(services)
         agent = Agent(ScriptedModel(answer), skills, await read_vocabulary(services))
         check(await talk(agent, QUESTIONS))
 

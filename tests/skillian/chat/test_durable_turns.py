@@ -16,7 +16,7 @@ from tests.skillian.chat.turn_agents import ToolAgent, echo
 from tests.support.waits import soon
 
 from skillian.chat import durable_turns
-from skillian.chat.approvals import Approvals
+from skillian.chat.agent import Approvals
 from skillian.chat.durable_turns import TURN, DurableTurns, runs_url
 from skillian.chat.turns import TurnWork, follow
 from skillian.errors import UnavailableError
@@ -32,7 +32,7 @@ from skillian.storage import (
 from tinyagent import Decision, tool
 
 SECONDS = 60.0
-TOLD = [
+EVENTS = [
     "turn_started",
     "model_finished",
     "tool_started",
@@ -59,7 +59,7 @@ def opened(store: SessionStore, url: str) -> Open:
     async def open_turns(
         agent: Any, approvals: Approvals | None = None
     ) -> AsyncGenerator[DurableTurns]:
-        work = TurnWork(lambda: agent, store, approvals=approvals)
+        work = TurnWork(agent, store, approvals=approvals)
         async with DurableTurns(work, url, 4) as turns:
             yield turns
 
@@ -100,7 +100,7 @@ async def test_a_durable_turn_has_the_events_of_any_turn(
     async with opened(ToolAgent(echo)) as turns:
         for question in ("First", "Second"):
             events = await all_of(turns.run(session, "me", question))
-            assert [event.type for event in events] == TOLD
+            assert [event.type for event in events] == EVENTS
             assert events[6].data["content"] == f"Re: {question}"
         with pytest.raises(SessionNotFound):
             await all_of(turns.run(session, "you", "Hello"))
@@ -123,8 +123,8 @@ async def test_leaving_a_durable_turn_leaves_it_running(store: SessionStore, ope
         events = turns.run(session, "me", "Hello")
         await anext(events)
         await events.aclose()
-        told = await all_of(follow(store, session, "me"))
-    assert told[-2].data["content"] == "Re: Hello"
+        stored = await all_of(follow(store, session, "me"))
+    assert stored[-2].data["content"] == "Re: Hello"
 
 
 async def test_a_cancelled_turn_ends_and_its_tool_stops(store: SessionStore, opened: Open) -> None:
@@ -157,7 +157,7 @@ async def test_a_session_that_is_deleted_while_its_turn_waits_leaves_no_run(
         await runs.wait(f"{session}-1", timeout=SECONDS)
         await store.delete("me", session)
         async with asyncio.timeout(SECONDS):
-            while (await runs.get(f"{session}-1")).state != "cancelled":  # noqa: ASYNC110 - as it is told
+            while (await runs.get(f"{session}-1")).state != "cancelled":  # noqa: ASYNC110 - the record is polled
                 await asyncio.sleep(0.02)
     assert posting.posted == []
 
@@ -244,14 +244,14 @@ async def test_a_call_that_was_begun_is_made_again_only_if_idempotent(
     assert hanging.stopped.is_set()
     async with opened(agent):
         events = await asyncio.wait_for(reading, SECONDS)
-    assert [event.type for event in events] == TOLD
+    assert [event.type for event in events] == EVENTS
     assert hanging.calls == (2 if idempotent else 1)
     result = events[3].data["result"]
     if idempotent:
         assert result == "Hello"
     else:
         assert result == (
-            "Error: wait was begun, and its result is not known; it was not called again"
+            "Error: wait was started, and its result is not known; it was not called again"
         )
     assert len(agent.model.requests) == 2
 
@@ -263,26 +263,26 @@ async def test_a_turn_waits_for_approval_in_no_process(
     session = (await store.create("me")).id
     posting, approvals = Posting(), Approvals()
     agent = posting.agent(approvals)
-    told = list[TurnEvent]()
+    all_events = list[TurnEvent]()
     async with opened(agent, approvals) as turns:
         events = turns.run(session, "me", "Post x")
         async for event in events:
-            told.append(event)
+            all_events.append(event)
             if event.type == "approval_wanted":
                 break
     async with opened(agent, approvals) as turns:
         decision = Decision(approved, "so it is")
         assert not await turns.answer(session, "another", decision)
         assert await turns.answer(session, "c1", decision)
-        told += await asyncio.wait_for(all_of(events), SECONDS)
+        all_events += await asyncio.wait_for(all_of(events), SECONDS)
         assert not await turns.answer(session, "c1", decision)
     assert posting.posted == (["x"] if approved else [])
-    kinds = [event.type for event in told if event.type not in {"delta", "model_finished"}]
+    kinds = [event.type for event in all_events if event.type not in {"delta", "model_finished"}]
     assert kinds == [
         "turn_started", "tool_started", "approval_wanted", "approval_given", "tool_finished",
         "answer", "turn_ended",
     ]  # fmt: skip
-    assert next(event.data for event in told if event.type == "approval_given") == {
+    assert next(event.data for event in all_events if event.type == "approval_given") == {
         "id": "c1",
         "approved": approved,
         "reason": "so it is",
@@ -350,6 +350,6 @@ def test_without_the_extra_the_error_names_it(
     store: SessionStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(durable_turns, "find_spec", lambda _: None)
-    work = TurnWork(lambda: ToolAgent(echo), store)
+    work = TurnWork(ToolAgent(echo), store)
     with pytest.raises(UnavailableError, match=r"pip install '\.\[durable\]'"):
         DurableTurns(work, "sqlite:///a.db", 1)

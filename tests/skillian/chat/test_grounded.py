@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from skillian.chat.agent import Agent
-from skillian.chat.conversation import Conversation
-from skillian.chat.opening import load_skills, read_vocabulary
+from skillian.chat.agent import Agent, Conversation
+from skillian.chat.opening import read_vocabulary
 from skillian.data.declare.sources import SourceRegistry
 from skillian.data.services import DataServices
 from skillian.demo.ledger import write_demo
 from skillian.offline.vocabulary import Vocabulary
+from skillian.skills.discovery import load_registry
 from skillian.skills.registry import SkillRegistry
 from tinyagent import ScriptedModel, scripted_call
 from tinyagent.core import ModelRequest, RawToolCall
@@ -37,7 +37,7 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 async def opened(sources: Path) -> AsyncGenerator[Opened, None]:
     async with DataServices(SourceRegistry.load(sources)) as services:
-        skills = load_skills(services)
+        skills = load_registry(services)
         yield skills, await read_vocabulary(services)
 
 

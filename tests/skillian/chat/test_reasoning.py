@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator
 import pytest
 from tests.skillian.chat.turn_agents import echo, local_turns
 
-from skillian.chat.conversation import MAX_PARTS_CHARACTERS, Conversation, as_stored
+from skillian.chat.agent import MAX_PARTS_CHARACTERS, Conversation, as_stored
 from skillian.storage import SessionStore
 from tinyagent import AnthropicModel, Event, Message, Model, OpenAIModel, ReactAgent, Text
 from tinyagent.core import Opaque, Reasoning
@@ -36,6 +36,7 @@ class Reasoner:
     """An agent with a tool whose model reasons."""
 
     def __init__(self, model: Model) -> None:
+        self.model_name = model.name
         self._agent = ReactAgent(model, [echo], reasoning="high")
 
     def stream(

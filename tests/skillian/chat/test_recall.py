@@ -1,12 +1,12 @@
 from __future__ import annotations
 
-from skillian.chat.conversation import Conversation
+from skillian.chat.agent import Conversation
 from skillian.chat.stateless import Recall
 
 SAID = [("user", "Compare"), ("assistant", "3 differ.")]
 
 
-def told(size: int = 1) -> Conversation:
+def conversation(size: int = 1) -> Conversation:
     """The conversation in which that was said."""
     return Conversation.from_list(
         [
@@ -29,14 +29,14 @@ def roles(conversation: Conversation) -> list[str]:
 
 def test_the_texts_find_the_results() -> None:
     recall = Recall()
-    recall.remember("me", SAID, told())
+    recall.remember("me", SAID, conversation())
     found = recall.find("me", [("user", "Compare "), ("assistant", "\n3 differ.")])
     assert roles(found) == ["user", "assistant", "tool", "assistant"]
 
 
 def test_other_texts_and_other_owners_find_only_the_texts() -> None:
     recall = Recall()
-    recall.remember("me", SAID, told())
+    recall.remember("me", SAID, conversation())
     for owner, said in (("you", SAID), ("me", [("user", "Compare"), ("assistant", "4 differ.")])):
         found = recall.find(owner, said)
         assert [(message.role, message.content) for message in found.messages] == said
@@ -44,10 +44,10 @@ def test_other_texts_and_other_owners_find_only_the_texts() -> None:
 
 def test_it_is_bounded() -> None:
     recall = Recall(max_bytes=3000)
-    recall.remember("me", SAID, told(4000))
+    recall.remember("me", SAID, conversation(4000))
     assert "tool" not in roles(recall.find("me", SAID))
     for number in range(5):
-        recall.remember(str(number), SAID, told(1000))
+        recall.remember(str(number), SAID, conversation(1000))
     kept = [number for number in range(5) if "tool" in roles(recall.find(str(number), SAID))]
     assert kept == [3, 4]
 

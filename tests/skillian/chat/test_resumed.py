@@ -36,19 +36,19 @@ def step_one(call_id: str = "a", *, remark: bool = False) -> list[AgentEvent]:
 
 
 def stored(events: Sequence[AgentEvent], drafts: int) -> tuple[list[TurnEvent], int]:
-    """The first events that a turn tells, as the store has them, and its messages."""
+    """The first events of a turn, as the store has them, and its messages."""
     record = TurnRecord("Why?")
     record.read(events)
-    messages, told = record.taken()
+    messages, recorded = record.taken()
     opened = TurnEvent(1, 1, "turn_started", {"message": "Why?"})
-    kept = [TurnEvent(n, 1, one.type, dict(one.data)) for n, one in enumerate(told[:drafts], 2)]
-    return [opened, *kept], len(messages) if drafts == len(told) else 0
+    kept = [TurnEvent(n, 1, one.type, dict(one.data)) for n, one in enumerate(recorded[:drafts], 2)]
+    return [opened, *kept], len(messages) if drafts == len(recorded) else 0
 
 
 def again(
     known: tuple[list[TurnEvent], int], events: Sequence[AgentEvent]
 ) -> tuple[list[Draft], Sequence[dict[str, Any]], list[Draft]]:
-    """What is told first, and the messages and events that are new."""
+    """The first event, and the messages and events that are new."""
     record = ResumedRecord("Why?", stored=known[0], messages_stored=known[1])
     first = record.restarts()
     record.read(events)
@@ -65,10 +65,10 @@ def test_stored_events_are_not_repeated() -> None:
 def test_new_events_are_stored() -> None:
     for drafts in range(1, 5):
         first, messages, new = again(stored(step_one(remark=True), drafts), step_one())
-        told = [one.type for one in new]
+        kinds = [one.type for one in new]
         expected = ["delta", "model_finished", "tool_started", "tool_finished"]
-        # A text whose end was not stored is void, and told again as a whole.
-        assert told == (expected if drafts == 1 else expected[drafts:])
+        # A text whose end was not stored is void, and is sent again as a whole.
+        assert kinds == (expected if drafts == 1 else expected[drafts:])
         assert [one.data["kind"] for one in first] == (["restart"] if drafts == 1 else [])
         assert len(messages) == (0 if drafts == 4 else 2)
     text = again(stored(step_one(remark=True), 1), step_one())[2][0]
@@ -81,8 +81,8 @@ def test_a_model_that_is_asked_again_is_streamed() -> None:
     assert [one.data["kind"] for one in record.restarts()] == ["restart"]
     record.read([TextDelta(1, "You "), TextDelta(1, "see.")])
     record.read([ModelResponded(1, ModelResponse("You see."))])
-    told = [(one.type, one.data.get("text")) for one in record.taken()[1]]
-    assert told == [("delta", "You see."), ("model_finished", None)]
+    pairs = [(one.type, one.data.get("text")) for one in record.taken()[1]]
+    assert pairs == [("delta", "You see."), ("model_finished", None)]
 
 
 def test_a_void_text_is_made_void_once() -> None:

@@ -6,7 +6,7 @@ from contextlib import aclosing
 from tests.skillian.chat.turn_agents import ScriptedAgent, ToolAgent, echo, hang, local_turns
 from tests.support.waits import soon
 
-from skillian.chat.conversation import Conversation
+from skillian.chat.agent import Conversation
 from skillian.chat.stateless import StatelessTurn
 from skillian.chat.turns import FAILED
 from skillian.storage import Draft, SessionStore

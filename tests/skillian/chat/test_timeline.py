@@ -6,8 +6,8 @@ from skillian.chat.timeline import timeline_of
 from skillian.storage import TurnEvent
 
 
-def events(*told: tuple[str, dict[str, Any]]) -> list[TurnEvent]:
-    return [TurnEvent(number, 1, kind, data) for number, (kind, data) in enumerate(told, 1)]
+def events(*pairs: tuple[str, dict[str, Any]]) -> list[TurnEvent]:
+    return [TurnEvent(number, 1, kind, data) for number, (kind, data) in enumerate(pairs, 1)]
 
 
 def model(milliseconds: float) -> tuple[str, dict[str, Any]]:
@@ -22,7 +22,7 @@ def tool(name: str, milliseconds: float, result: Any) -> tuple[tuple[str, dict[s
 
 
 def test_calls_of_a_step_are_parallel_and_steps_are_in_order() -> None:
-    told = events(
+    turn = events(
         ("turn_started", {"message": "Why?"}),
         ("delta", {"step": 1, "kind": "reasoning", "text": "Let me see"}),
         model(100),
@@ -32,7 +32,7 @@ def test_calls_of_a_step_are_parallel_and_steps_are_in_order() -> None:
         ("answer", {"content": "So."}),
         ("turn_ended", {}),
     )
-    timeline = timeline_of(told, "gpt")
+    timeline = timeline_of(turn, "gpt")
     assert (timeline.question, timeline.state, timeline.total_ms) == ("Why?", "answered", 170)
     assert (timeline.input_tokens, timeline.output_tokens) == (20, 4)
     spans = [(span.kind, span.name, span.start_ms, span.duration_ms) for span in timeline.spans]
@@ -48,13 +48,13 @@ def test_calls_of_a_step_are_parallel_and_steps_are_in_order() -> None:
 
 
 def test_code_and_a_turn_that_ends_without_an_answer() -> None:
-    told = events(
+    turn = events(
         ("turn_started", {"message": "Go"}),
         ("code_started", {"step": 1, "code": "print(1)\nprint(2)"}),
         ("code_finished", {"step": 1, "output": "", "error": "ValueError", "duration_ms": 7.0}),
         ("turn_failed", {"type": "cancelled", "message": "stopped"}),
     )
-    timeline = timeline_of(told, "gpt")
+    timeline = timeline_of(turn, "gpt")
     [span] = timeline.spans
     assert (span.kind, span.detail, span.is_error) == ("code", "print(1)", True)
     assert timeline.state == "ended without an answer"

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from tests.skillian.chat.turn_agents import ScriptedAgent, ToolAgent, echo, hang, local_turns
 
-from skillian.chat.conversation import Conversation
+from skillian.chat.agent import Conversation
 from skillian.chat.turns import FAILED, LocalTurns, TurnWork, follow
 from skillian.storage import (
     CANCELLED,
@@ -26,7 +26,7 @@ from skillian.storage import (
     TurnLost,
     open_store,
 )
-from skillian.storage.records import MAX_BYTES
+from skillian.storage.turn_rows import MAX_BYTES
 from tinyagent import Event, scripted_call, tool
 from tinyagent.core import ModelServerError
 
@@ -178,6 +178,8 @@ async def test_an_unexpected_error_ends_the_turn_without_details(
 
 async def test_an_agent_that_ends_without_a_result_is_a_failure(store: SessionStore) -> None:
     class Empty:
+        model_name = "empty"
+
         async def stream(
             self,
             user_message: str,  # noqa: ARG002 - a method of the protocol
@@ -334,7 +336,7 @@ def _lease(connection: Any, session: str) -> str:
 
 async def test_a_turn_that_was_left_to_others_is_cancelled(store: SessionStore) -> None:
     session = (await store.create("me")).id
-    work = TurnWork(lambda: ToolAgent(echo), store)
+    work = TurnWork(ToolAgent(echo), store)
     turns = LocalTurns(work)
     async with work.opened(session, "me", "Hello") as turn:
         await turn.hand_over(1000.0)

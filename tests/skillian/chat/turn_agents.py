@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable
 from typing import Any
 
-from skillian.chat.conversation import Conversation
+from skillian.chat.agent import Conversation
 from skillian.chat.turns import LocalTurns, StreamingAgent, TurnWork
 from skillian.storage import SessionStore
 from tinyagent import Event, ReactAgent, ScriptedModel, scripted_call, tool
@@ -37,8 +37,20 @@ async def hang(text: str) -> str:
 def local_turns(
     agent_factory: Callable[[], StreamingAgent], store: SessionStore, **options: Any
 ) -> LocalTurns:
-    """Turns in this process."""
-    return LocalTurns(TurnWork(agent_factory, store, **options))
+    """Turns in this process, each with another agent."""
+    return LocalTurns(TurnWork(_AgentOfEachTurn(agent_factory), store, **options))
+
+
+class _AgentOfEachTurn:
+    model_name = "scripted"
+
+    def __init__(self, factory: Callable[[], StreamingAgent]) -> None:
+        self._factory = factory
+
+    def stream(
+        self, user_message: str, conversation: Conversation | None = None
+    ) -> AsyncGenerator[Event, None]:
+        return self._factory().stream(user_message, conversation)
 
 
 class ScriptedAgent:
@@ -46,6 +58,7 @@ class ScriptedAgent:
 
     def __init__(self, script: Any, *tools: Any) -> None:
         self.model = ScriptedModel(script)
+        self.model_name = self.model.name
         self._agent = ReactAgent(self.model, tools)
 
     def stream(

@@ -1,6 +1,6 @@
 """Every database gives the same decimal for a float: the shortest that reads back in its width.
 
-NumPy and Python print just that, each by an algorithm of its own.
+NumPy and Python print just that, each by its own algorithm.
 """
 
 import random
@@ -15,6 +15,7 @@ import duckdb
 import numpy as np
 import pytest
 from sqlglot import exp
+from tests.support.clickhouse import needs_clickhouse, write_clickhouse
 from tests.support.postgres import Database
 
 from skillian.connectors import Connector, connect
@@ -128,7 +129,23 @@ async def test_postgres(
     assert not (await differing(postgres_connector, width))[:5]
 
 
+@needs_clickhouse
+async def test_clickhouse(tmp_path: Path) -> None:
+    with duckdb.connect() as connection:
+        load(connection, f"COPY ({{}}) TO '{tmp_path / 'floats.parquet'}'")
+    table = f"SELECT * FROM file('{tmp_path / 'floats.parquet'}', 'Parquet')"  # noqa: S608
+    order = "ENGINE = MergeTree ORDER BY tuple()"
+    write_clickhouse(tmp_path / "data", [f"CREATE TABLE floats {order} AS {table}"])
+    connector = connect("c", "clickhouse:///data", tmp_path)
+    try:
+        for width in (32, 64):
+            assert not (await differing(connector, width))[:5], width
+    finally:
+        await connector.aclose()
+
+
 @pytest.mark.spark
+@pytest.mark.campaign
 @pytest.mark.skipif(find_spec("pyspark") is None, reason="there is no Spark: pip install pyspark")
 @pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs Java 17 or later")
 async def test_spark(tmp_path: Path) -> None:

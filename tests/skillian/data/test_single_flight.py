@@ -6,7 +6,7 @@ from skillian.data.single_flight import SingleFlight
 
 
 class Work:
-    """Something slow that counts how often it is begun, and ends when it is told to."""
+    """Something slow that counts how often it is begun, and ends when the test lets it."""
 
     def __init__(self) -> None:
         self.begun = 0
@@ -57,8 +57,8 @@ async def test_all_waiting_callers_get_the_failure() -> None:
     asking = [asyncio.create_task(flights.run("key", fail)) for _ in range(3)]
     await turns()
     go.set()
-    told = await asyncio.gather(*asking, return_exceptions=True)
-    assert [str(error) for error in told] == ["no"] * 3
+    results = await asyncio.gather(*asking, return_exceptions=True)
+    assert [str(error) for error in results] == ["no"] * 3
 
 
 async def test_one_who_leaves_takes_nothing_from_the_others() -> None:

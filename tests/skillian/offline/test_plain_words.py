@@ -39,4 +39,4 @@ def test_passages_have_their_source() -> None:
     assert word_result("search_knowledge", {"passages": [passage] * 3}, "{}").count("Look.") == 2
     found = word_result("search_knowledge", {"passages": [passage]}, "{}")
     assert found == "Gaps (s, knowledge/a.md):\nLook."
-    assert "Nothing is written" in word_result("search_knowledge", {"passages": []}, "{}")
+    assert "has nothing about that" in word_result("search_knowledge", {"passages": []}, "{}")

@@ -103,8 +103,8 @@ async def test_a_source_that_is_not_found_is_replaced_by_the_nearest() -> None:
     }
     call = ToolCall("1", name, arguments)
     response = await PLANNER.complete(answered(question, call, not_found))
-    mended = json.loads(response.tool_calls[0].arguments)
-    assert mended == {**arguments, "source_a": "fi_reporting", "source_b": "bpc_reporting"}
+    corrected = json.loads(response.tool_calls[0].arguments)
+    assert corrected == {**arguments, "source_a": "fi_reporting", "source_b": "bpc_reporting"}
 
 
 async def test_a_source_unlike_all_others_is_not_requested() -> None:

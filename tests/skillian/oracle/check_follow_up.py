@@ -115,8 +115,8 @@ def contributions(
 def check_breakdown(
     found: Breakdown | None, wanted: Sequence[tuple[Any, ...]], gross: Decimal
 ) -> None:
-    told = () if found is None else found.contributions
-    same([_told(each) for each in told], list(wanted))
+    shares = () if found is None else found.contributions
+    same([_shown(each) for each in shares], list(wanted))
     if found is None:
         return
     assert found.members == len(wanted)
@@ -129,7 +129,7 @@ def check_breakdown(
     assert found.needed == needed
 
 
-def _told(each: Contribution) -> tuple[Any, ...]:
+def _shown(each: Contribution) -> tuple[Any, ...]:
     return dict(each.member), each.net, each.gross, each.groups
 
 

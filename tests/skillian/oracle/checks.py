@@ -157,14 +157,14 @@ FOLDS: dict[str, Callable[[str], str]] = {
 
 
 def check_top(result: ComparisonResult, oracle: Oracle) -> None:
-    """The largest differences of each measure in turn, with all that is told about them."""
-    told = [(item.measure, shown(item)) for item in result.top_differences]
+    """The largest differences of each measure in turn, with all that is reported about them."""
+    top = [(item.measure, shown(item)) for item in result.top_differences]
     wanted = [
         (name, wanted_of(group, name, oracle))
         for name in oracle.question.measures
         for group in oracle.different(name)[:TOP]
     ]
-    same(told, wanted)
+    same(top, wanted)
     for item in result.top_differences:
         for value in (item.a, item.b, item.gap, item.absolute_diff, item.percentage_diff):
             assert value is None or type(value) is Decimal
@@ -176,8 +176,8 @@ def shown(item: Difference) -> tuple[Any, ...]:
     numbers = (item.a, item.b, item.gap, item.absolute_diff, item.percentage_diff)
     causes = (item.doubled(in_a=True), item.doubled(in_a=False), item.opposite_sign)
     rows = (item.rows_a, item.rows_b)
-    told = tuple(comparable(number) for number in numbers)
-    return dict(item.key), item.status, item.reason, told, rows, causes
+    values = tuple(comparable(number) for number in numbers)
+    return dict(item.key), item.status, item.reason, values, rows, causes
 
 
 def wanted_of(group: Group, name: str, oracle: Oracle) -> tuple[Any, ...]:

@@ -6,9 +6,12 @@ One name: both sides in one database. Two: a in the first, b in the second.
 import os
 from collections.abc import Iterator
 from contextlib import closing
+from importlib.util import find_spec
 
 import pytest
+from _pytest.mark import ParameterSet
 from tests.skillian.oracle.places import (
+    ClickHousePlace,
     CSVPlace,
     DuckDBPlace,
     MySQLPlace,
@@ -23,7 +26,14 @@ from tests.support.mysql import Server as MySQLServer
 from tests.support.postgres import Server as PostgresServer
 
 MAIN = ("duckdb", "postgres", "duckdb-postgres", "postgres-duckdb")
-OTHERS = ("duckdb-duckdb", "sqlite-duckdb", "csv-duckdb", "mysql-postgres")
+OTHERS = (
+    "duckdb-duckdb",
+    "sqlite-duckdb",
+    "csv-duckdb",
+    "mysql-postgres",
+    "clickhouse",
+    "clickhouse-postgres",
+)
 # ORACLE_PAIRS="duckdb sqlite-mysql" runs these instead.
 CHOSEN = tuple(os.environ.get("ORACLE_PAIRS", "").split())
 
@@ -49,6 +59,14 @@ def csv_place(tmp_path_factory: pytest.TempPathFactory) -> Place:
 
 
 @pytest.fixture(scope="session")
+def clickhouse_place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    if find_spec("chdb") is None:
+        pytest.skip("there is no ClickHouse; get it with: pip install chdb-core")
+    with closing(ClickHousePlace(tmp_path_factory.mktemp("clickhouse"))) as place:
+        yield place
+
+
+@pytest.fixture(scope="session")
 def postgres_place(postgres_server: PostgresServer) -> Iterator[Place]:
     with postgres_server.database() as database, closing(PostgresPlace(database.url)) as place:
         yield place
@@ -60,7 +78,15 @@ def mysql_place(mysql_server: MySQLServer) -> Iterator[Place]:
         yield place
 
 
-@pytest.fixture(scope="session", params=CHOSEN or MAIN)
+REVERSED = ("postgres", "postgres-duckdb")
+
+
+def sampled(name: str) -> ParameterSet:
+    """A pair; `make test` leaves the two with PostgreSQL first to `make test-all`."""
+    return pytest.param(name, marks=[pytest.mark.campaign] if name in REVERSED else [])
+
+
+@pytest.fixture(scope="session", params=CHOSEN or [sampled(name) for name in MAIN])
 def pair(request: pytest.FixtureRequest) -> Pair:
     """Each of the four pairs of DuckDB and PostgreSQL."""
     return made(request)

@@ -110,7 +110,7 @@ class Oracle:
         return found
 
     def different(self, measure: str) -> list[Group]:
-        """Return the groups whose measure is no match, largest first."""
+        """Return the groups whose measure does not match, largest first."""
         groups = [group for group in self.groups if group.cells[measure].status != "match"]
         return sorted(groups, key=lambda group: by_size(group, measure))
 

@@ -14,6 +14,7 @@ import duckdb
 import psycopg
 import pymysql
 from tests.skillian.oracle.questions import Column, Table
+from tests.support.clickhouse import write_clickhouse
 
 from skillian.connectors.mysql.connector import login_of
 
@@ -27,6 +28,15 @@ DUCKDB = {
     "float": "DOUBLE",
 }
 POSTGRES = {**DUCKDB, "text": "TEXT", "float": "DOUBLE PRECISION"}
+CLICKHOUSE = {
+    "text": "Nullable(String)",
+    "integer": "Nullable(Int64)",
+    "decimal": "Nullable(Decimal({precision}, {scale}))",
+    "boolean": "Nullable(Bool)",
+    "date": "Nullable(Date32)",
+    "timestamp": "Nullable(DateTime64(6))",
+    "float": "Nullable(Float64)",
+}
 MYSQL = {**DUCKDB, "text": "VARCHAR(200)", "timestamp": "DATETIME(6)"}
 
 
@@ -40,7 +50,7 @@ class Place(Protocol):
         ...
 
     def close(self) -> None:
-        """Let go of what is open."""
+        """Close what is open."""
         ...
 
 
@@ -101,6 +111,25 @@ class CSVPlace(_Folders):
                 ):
                     file.write(",".join(_as_csv(value) for value in row) + "\n")
         return f"files:///{folder}"
+
+
+class ClickHousePlace(_Folders):
+    """A data folder of ClickHouse for each set of tables, written by a process of its own."""
+
+    def put(self, tables: Sequence[Table]) -> str:
+        path = self.renewed() / "clickhouse"
+        write_clickhouse(
+            path,
+            [
+                statement
+                for table in tables
+                for statement in (
+                    f"{_created(table, CLICKHOUSE, '`')} ENGINE = MergeTree ORDER BY tuple()",
+                    *_inserted(table),
+                )
+            ],
+        )
+        return f"clickhouse:///{path}"
 
 
 class PostgresPlace:
@@ -168,6 +197,13 @@ def _statements(
             yield f"INSERT INTO {name} VALUES {rows}", values  # noqa: S608 - names are quoted, values bound
 
 
+def _inserted(table: Table) -> Iterator[str]:
+    """Give the statement that fills a table of ClickHouse, its values as literals."""
+    if table.rows:
+        rows = ", ".join(f"({', '.join(map(_as_clickhouse, row))})" for row in table.rows)
+        yield f"INSERT INTO {_quoted(table.name, '`')} VALUES {rows}"  # noqa: S608 - quoted
+
+
 def _created(table: Table, types: Mapping[str, str], quote: str) -> str:
     columns = ", ".join(
         f"{_quoted(each.name, quote)} {_type(each, types)}" for each in table.columns
@@ -185,6 +221,15 @@ def _quoted(name: str, quote: str) -> str:
 
 def _as_sqlite(value: Any) -> Any:
     return str(value) if isinstance(value, date | datetime | Decimal) else value
+
+
+def _as_clickhouse(value: Any) -> str:
+    if value is None:
+        return "NULL"
+    if isinstance(value, bool | int | float):
+        return str(value).lower()
+    text = str(value).replace("\\", "\\\\").replace("'", "\\'").replace("\0", "\\0")
+    return f"'{text}'"
 
 
 def _as_csv(value: Any) -> str:

@@ -28,12 +28,14 @@ def _declared(question: Question) -> Question:
 def _typed(side: Side) -> Side:
     columns = {column.name: column for column in side.table.columns}
     dimensions = {
-        name: {"type": _type(columns[told["column"]]), **told} if len(told) == 1 else told
-        for name, told in side.dimensions.items()
+        name: {"type": _type(columns[declared["column"]]), **declared}
+        if len(declared) == 1
+        else declared
+        for name, declared in side.dimensions.items()
     }
     casts = {
-        name: {**told, "expression": _cast(columns[told["column"]])}
-        for name, told in side.measures.items()
+        name: {**declared, "expression": _cast(columns[declared["column"]])}
+        for name, declared in side.measures.items()
     }
     return replace(side, dimensions=dimensions, measures=casts, is_typed=False)
 

@@ -54,7 +54,7 @@ class Side:
             "connection": connection,
             **(table if self.query is None else {"query": self.query}),
             "dimensions": self.dimensions,
-            "measures": {name: _declared(told) for name, told in self.measures.items()},
+            "measures": {name: _declared(measure) for name, measure in self.measures.items()},
         }
 
 

@@ -44,7 +44,7 @@ def _cell(value: Any, column: Column) -> Any:
 
 
 def question(a: Rows | Side, b: Rows | Side, **given: Any) -> Question:
-    """A question about two sources a and b, by `key` and for `amount` unless told otherwise."""
+    """A question about two sources a and b, by `key` and for `amount` by default."""
     sides = [
         each if isinstance(each, Side) else side(name, each) for name, each in (("a", a), ("b", b))
     ]

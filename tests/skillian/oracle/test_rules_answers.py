@@ -49,12 +49,12 @@ def test_a_duplicated_row_worth_nothing_is_a_finding(pair: Pair) -> None:
     result = compared(pair, rows, [*rows, ("y", 0), (None, 0)])
     assert statuses(result) == {"match": 4}
     assert result.summary.row_findings == 2
-    told = (
+    sentence = (
         "In 2 groups all measures match and the number of rows does not (key y: 1 in a, 2 in b;"
         " key without a value: 1 in a, 2 in b): rows are duplicated or missing, which counts as a"
         " finding."
     )
-    assert told in result.interpretation
+    assert sentence in result.interpretation
     not_unique = "The key is not unique in b: 2 of 4 groups hold more than one row."
     assert not_unique in result.interpretation
     assert compared(pair, rows, rows).summary.row_findings == 0
@@ -139,9 +139,12 @@ def test_one_empty_table_misses_all(pair: Pair, swapped: bool) -> None:  # noqa:
 
 def test_numbers_with_a_fraction_are_texts_in_json(pair: Pair) -> None:
     result = compared(pair, [("x", "0.1")], [("x", "1234567.25")])
-    told = json.loads(json.dumps(result.to_dict()))["top_differences"][0]
-    assert (told["a"], told["b"], told["gap"]) == ("0.10", "1234567.25", "1234567.15")
-    assert (told["absolute_diff"], told["percentage_diff"]) == ("1234567.15", "1234567150.0000")
+    content = json.loads(json.dumps(result.to_dict()))["top_differences"][0]
+    assert (content["a"], content["b"], content["gap"]) == ("0.10", "1234567.25", "1234567.15")
+    assert (content["absolute_diff"], content["percentage_diff"]) == (
+        "1234567.15",
+        "1234567150.0000",
+    )
 
 
 def test_each_number_of_a_sentence_is_one_of_the_answer(one_pair: Pair) -> None:
@@ -150,10 +153,10 @@ def test_each_number_of_a_sentence_is_one_of_the_answer(one_pair: Pair) -> None:
         [("k", 10), ("l", "5.25"), ("m", None), ("n", 7), ("o", 4)],
         [("k", 20), ("k", 0), ("l", "-5.25"), ("m", 8), ("p", 3), ("o", 4)],
     )
-    told = json.dumps(result.to_dict()["summary"]) + json.dumps(
+    text = json.dumps(result.to_dict()["summary"]) + json.dumps(
         [item.to_dict() for item in result.top_differences]
     )
-    known = set(re.findall(r"\d+(?:\.\d+)?", told))
+    known = set(re.findall(r"\d+(?:\.\d+)?", text))
     for sentence in result.interpretation:
         assert set(re.findall(r"\d+(?:\.\d+)?", sentence)) <= known, sentence
 
@@ -219,9 +222,9 @@ def test_a_decimal_drilled_into_is_json(pair: Pair) -> None:
     pair.asked(asked, ask)
 
 
-def only_key(told: Any) -> Any:
+def only_key(value: Any) -> Any:
     """The key of the second difference, as JSON has it."""
-    return told["top_differences"][1]["key"]
+    return value["top_differences"][1]["key"]
 
 
 @pytest.mark.parametrize("key", [{}, {"kee": "x"}, {"key": "x", "other": 1}])

@@ -161,16 +161,16 @@ def test_without_an_absolute_limit_nothing_else_is_near_zero(pair: Pair) -> None
 
 
 def test_the_result_says_which_limits_decided(one_pair: Pair) -> None:
-    def told(**thresholds: Any) -> list[str]:
+    def sentences(**thresholds: Any) -> list[str]:
         result = compared(one_pair, [("x", 100)], [("x", 104)], thresholds=thresholds)
         return [each for each in result.interpretation if each.startswith("Limits")]
 
-    assert told() == []
-    assert told(match={"absolute": 0}) == []
-    assert told(match={"absolute": 10}) == [
+    assert sentences() == []
+    assert sentences(match={"absolute": 0}) == []
+    assert sentences(match={"absolute": 10}) == [
         "Limits of amount: a match is up to 10 apart whatever the percentage."
     ]
-    [sentence] = told(minor_diff={"percentage": 5}, match={"absolute": 1, "percentage": "0.5"})
+    [sentence] = sentences(minor_diff={"percentage": 5}, match={"absolute": 1, "percentage": "0.5"})
     assert sentence == (
         "Limits of amount: a match is up to 1 and 0.5 % apart, a minor difference up to 5 % apart"
         " whatever the amount."

@@ -241,9 +241,9 @@ def test_a_wrong_filter_names_dimension_and_value(one_pair: Pair) -> None:
 
 
 def test_a_filter_on_an_unknown_dimension_names_the_nearest(one_pair: Pair) -> None:
-    with pytest.raises(UnknownNameError) as told:
+    with pytest.raises(UnknownNameError) as error:
         one_pair.compared(two_dimensions(filters={"perod": 1}))
-    assert told.value.to_dict()["available_dimensions"] == ["period", "key"]
+    assert error.value.to_dict()["available_dimensions"] == ["period", "key"]
 
 
 def test_a_value_that_is_not_text_is_refused(one_pair: Pair) -> None:

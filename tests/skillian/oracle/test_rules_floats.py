@@ -131,7 +131,7 @@ finite_tables = st.lists(
 
 @pytest.fixture(params=["sqlite", "csv"])
 def untyped_pair(request: pytest.FixtureRequest, duckdb_place: Any) -> Pair:
-    """A database or files whose columns have no types to rely on, beside DuckDB."""
+    """A database or files whose columns have no types to rely on, compared with DuckDB."""
     return Pair([request.getfixturevalue(f"{request.param}_place"), duckdb_place], Profile())
 
 

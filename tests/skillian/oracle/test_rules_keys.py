@@ -152,9 +152,9 @@ def test_undeclared_different_types_are_an_error_with_the_fix(
     one_pair: Pair, one: Column, other: Column, value_a: Any, value_b: Any
 ) -> None:
     asked = question(keyed("a", ones(value_a), one), keyed("b", ones(value_b), other))
-    with pytest.raises(QueryError, match=r"'key' is .* in a and .* in b; .*`type: text`") as told:
+    with pytest.raises(QueryError, match=r"'key' is .* in a and .* in b; .*`type: text`") as error:
         one_pair.compared(asked)
-    assert told.value.to_dict()["type"] == "query_error"
+    assert error.value.to_dict()["type"] == "query_error"
 
 
 @pytest.mark.parametrize(
@@ -183,9 +183,9 @@ def test_text_of_a_number_has_no_leading_zeros_by_itself(pair: Pair) -> None:
 @pytest.mark.parametrize("bad", ["1.5", "1e3", " 7", "0x1F", "\u0667"])
 def test_a_text_that_is_not_a_whole_number_is_named(pair: Pair, bad: str) -> None:
     a = keyed("a", ones("7", bad), TEXT, type="integer")
-    with pytest.raises(QueryError, match=r"(?i)bigint") as told:
+    with pytest.raises(QueryError, match=r"(?i)bigint") as error:
         pair.compared(question(a, keyed("b", ones(7), INTEGER)))
-    assert bad in str(told.value)
+    assert bad in str(error.value)
 
 
 def test_a_number_that_would_be_rounded_is_refused(one_pair: Pair) -> None:

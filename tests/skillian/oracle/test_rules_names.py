@@ -133,12 +133,12 @@ def test_a_dimension_of_one_source_only_cannot_be_aligned_on(one_pair: Pair) -> 
     ("given", "available"),
     [({"measures": ("amout",)}, "measures"), ({"align_on": ("kee",)}, "dimensions")],
 )
-def test_unknown_names_tell_what_there_is(
+def test_unknown_names_list_the_known_ones(
     one_pair: Pair, given: dict[str, Any], available: str
 ) -> None:
-    with pytest.raises(UnknownNameError) as told:
+    with pytest.raises(UnknownNameError) as error:
         one_pair.compared(question([("x", 1)], [("x", 1)], **given))
-    assert told.value.to_dict()[f"available_{available}"] == [
+    assert error.value.to_dict()[f"available_{available}"] == [
         "amount" if available == "measures" else "key"
     ]
 
@@ -146,12 +146,12 @@ def test_unknown_names_tell_what_there_is(
 def test_an_unknown_source_is_reported_with_the_nearest(one_pair: Pair) -> None:
     asked = question([("x", 1)], [("x", 1)])
 
-    with pytest.raises(SourceNotFoundError) as told:
+    with pytest.raises(SourceNotFoundError) as error:
         one_pair.asked(asked, lambda each: each.comparison.compare("a", "bb", ["amount"]))
-    assert told.value.to_dict() == {
+    assert error.value.to_dict() == {
         "error": True,
         "type": "not_found",
-        "message": str(told.value),
+        "message": str(error.value),
         "available_sources": ["b", "a"],
     }
 

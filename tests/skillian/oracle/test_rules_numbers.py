@@ -168,10 +168,12 @@ def test_an_expression_is_a_measure(pair: Pair) -> None:
         "CAST(v AS DECIMAL(18,2)) * -1", "v * (1 - 2.00)", "ROUND(-v, 2)", "NULLIF(-v, 0)",
     )  # fmt: skip
     plain = {f"m{n}": {"column": "v", "aggregation": "sum"} for n in range(len(negated))}
-    told = {f"m{n}": {"expression": text, "aggregation": "sum"} for n, text in enumerate(negated)}
+    expressions = {
+        f"m{n}": {"expression": text, "aggregation": "sum"} for n, text in enumerate(negated)
+    }
     a = side("a", [("x", "-5.25"), ("x", "1")], (KEY, MONEY), measures=plain)
-    b = side("b", [("x", "5.25"), ("x", "-1")], (KEY, MONEY), measures=told)
-    result = pair.compared(question(a, b, measures=tuple(told)))
+    b = side("b", [("x", "5.25"), ("x", "-1")], (KEY, MONEY), measures=expressions)
+    result = pair.compared(question(a, b, measures=tuple(expressions)))
     assert statuses(result) == {"match": 1}
     assert {measure.total_b for measure in result.summary.measures} == {Decimal("-4.25")}
 

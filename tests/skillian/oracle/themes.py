@@ -177,7 +177,7 @@ DATED = (
         {"type": "text", "format": "%Y%m%d %H:%M:%S"},
     ),
 )
-# Kinds that differ without a declaration: an error that holds the mend.
+# Kinds that differ without a declaration: an error that contains the fix.
 UNDECLARED = (
     Theme(written(("7", "8"), (7, 8)), b=column("integer")),
     Theme(written((7, 8), (Decimal(7), Decimal(8))), column("integer"), column("decimal")),

@@ -1,4 +1,4 @@
-"""Two stores on one database, told what to do in any order, beside a model in memory."""
+"""Two stores on one database, used in any order, compared with a model in memory."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from skillian.storage.turns import HeldTurn
 STORES = st.sampled_from([0, 1])
 TEXTS = st.text(st.characters(codec=None), max_size=8)
 SAID = st.lists(TEXTS, max_size=3)
-TOLD = st.lists(st.sampled_from(["delta", "tool_started", "signal"]), max_size=3)
+KINDS = st.lists(st.sampled_from(["delta", "tool_started", "signal"]), max_size=3)
 
 Held = tuple[str, int, HeldTurn]  # the session, which of its turns, or 0 where none was had
 
@@ -75,11 +75,11 @@ class Machine(RuleBasedStateMachine):
         self.expected[session] = Expected()
         return session
 
-    @rule(target=held, session=sessions, store=STORES, said=TEXTS, told=TOLD, dies=st.booleans())
-    def take(self, session: str, store: int, said: str, told: list[str], *, dies: bool) -> Held:
+    @rule(target=held, session=sessions, store=STORES, said=TEXTS, kinds=KINDS, dies=st.booleans())
+    def take(self, session: str, store: int, said: str, kinds: list[str], *, dies: bool) -> Held:
         turn = HeldTurn(self.stores[store]._database, session, f"{store}", -1 if dies else 3600)
         asked = {"role": "user", "content": said}
-        opening = Change([asked], [Draft(one, {}) for one in told])
+        opening = Change([asked], [Draft(one, {}) for one in kinds])
         expected = self.expected.get(session)
         if expected is None:
             with pytest.raises(SessionNotFound):
@@ -94,14 +94,14 @@ class Machine(RuleBasedStateMachine):
         expected.turns += 1
         expected.running, expected.is_dead = expected.turns, dies
         expected.shown.append(asked)
-        expected.events += told
+        expected.events += kinds
         assert (turn.number, turn.history) == (expected.turns, history)
         return session, turn.number, turn
 
-    @rule(held=held, said=SAID, told=TOLD)
-    def write(self, held: Held, said: list[str], told: list[str]) -> None:
+    @rule(held=held, said=SAID, kinds=KINDS)
+    def write(self, held: Held, said: list[str], kinds: list[str]) -> None:
         messages = [{"role": "assistant", "content": one} for one in said]
-        drafts = [Draft(one, {"type": one}) for one in told]
+        drafts = [Draft(one, {"type": one}) for one in kinds]
         expected = self.running(held)
         if expected is None:
             with pytest.raises(TurnLost):
@@ -109,9 +109,9 @@ class Machine(RuleBasedStateMachine):
             return
         written = self.runner.run(held[2].write(messages, drafts))
         first = len(expected.events) + 1
-        assert [event.number for event in written] == list(range(first, first + len(told)))
+        assert [event.number for event in written] == list(range(first, first + len(kinds)))
         expected.hidden += messages
-        expected.events += told
+        expected.events += kinds
 
     @rule(held=consumes(held), said=TEXTS, breaks=st.booleans())
     def end(self, held: Held, said: str, *, breaks: bool) -> None:

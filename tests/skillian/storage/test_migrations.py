@@ -64,15 +64,15 @@ async def test_a_failing_migration_leaves_nothing_and_can_be_fixed(url: str) -> 
         return connection.scalar(text("SELECT max(number) FROM skillian_migrations"))
 
     broken = (*MIGRATIONS, ("CREATE TABLE skillian_more (a INTEGER)", "CREATE TABLE nonsense"))
-    mended = (*MIGRATIONS, ("CREATE TABLE skillian_more (a INTEGER)",))
+    corrected = (*MIGRATIONS, ("CREATE TABLE skillian_more (a INTEGER)",))
     database = connect(url)
     await database.open()
     with pytest.raises(StoreUnavailable):
         await migrate(database, broken)
     assert await database.read(applied) == len(MIGRATIONS)
-    await migrate(database, mended)
-    await migrate(database, mended)
-    assert await database.read(applied) == len(mended)
+    await migrate(database, corrected)
+    await migrate(database, corrected)
+    assert await database.read(applied) == len(corrected)
     await database.aclose()
     with pytest.raises(StoreUrlError, match="newer version of skillian"):
         async with open_store(url):

@@ -1,4 +1,4 @@
-"""Writes that come together share a transaction; each still succeeds or fails by itself."""
+"""Writes that come together share a transaction; each still succeeds or fails alone."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import pytest
 from sqlalchemy import Connection, event, make_url, text
 
 from skillian.storage import StoreUnavailable
+from skillian.storage.database import SqliteDatabase
 from skillian.storage.errors import StoreBusy
-from skillian.storage.sqlite import SqliteDatabase
 
 
 @pytest.fixture
@@ -47,8 +47,8 @@ async def numbers(database: SqliteDatabase) -> list[int]:
 async def test_many_writes_take_few_transactions(database: SqliteDatabase) -> None:
     commits: list[Connection] = []
     event.listen(database._engine, "commit", commits.append)
-    told = await asyncio.gather(*(added(database, number) for number in range(50)))
-    assert told == list(range(50)) == await numbers(database)
+    results = await asyncio.gather(*(added(database, number) for number in range(50)))
+    assert results == list(range(50)) == await numbers(database)
     assert len(commits) <= 3  # and one of the reading
 
 
@@ -66,10 +66,10 @@ async def test_a_lasting_write_makes_its_whole_transaction_lasting(
 
 async def test_a_failing_write_fails_alone(database: SqliteDatabase) -> None:
     writes = [added(database, number) for number in (1, 2, -3, 4, 4, 5)]
-    told = await asyncio.gather(*writes, return_exceptions=True)
-    assert [one for one in told if isinstance(one, int)] == [1, 2, 4, 5]
-    assert isinstance(told[2], KeyError)
-    assert isinstance(told[4], StoreUnavailable)  # there is a 4
+    results = await asyncio.gather(*writes, return_exceptions=True)
+    assert [one for one in results if isinstance(one, int)] == [1, 2, 4, 5]
+    assert isinstance(results[2], KeyError)
+    assert isinstance(results[4], StoreUnavailable)  # there is a 4
     assert await numbers(database) == [1, 2, 4, 5]
 
 
@@ -77,9 +77,9 @@ async def test_a_cancelled_caller_delays_no_other(database: SqliteDatabase) -> N
     tasks = [asyncio.create_task(added(database, number)) for number in range(5)]
     await asyncio.sleep(0)
     tasks[2].cancel()
-    told = await asyncio.gather(*tasks, return_exceptions=True)
-    assert isinstance(told[2], asyncio.CancelledError)
-    assert [one for one in told if isinstance(one, int)] == [0, 1, 3, 4]
+    results = await asyncio.gather(*tasks, return_exceptions=True)
+    assert isinstance(results[2], asyncio.CancelledError)
+    assert [one for one in results if isinstance(one, int)] == [0, 1, 3, 4]
 
 
 async def test_closing_waits_for_pending_writes(tmp_path: Path) -> None:
@@ -145,10 +145,10 @@ async def test_a_locked_file_is_waited_for_once(
     monkeypatch.setattr(database, "_transaction", counted)
     with closing(sqlite3.connect(tmp_path / "s.db", isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
-        told = await asyncio.gather(
+        results = await asyncio.gather(
             *(added(database, number) for number in range(20)), return_exceptions=True
         )
-        assert {type(one) for one in told} == {StoreBusy}
+        assert {type(one) for one in results} == {StoreBusy}
         assert len(tried) == 2  # the first, and all that came while it waited
         other.execute("ROLLBACK")
     assert await added(database, 100) == 100

@@ -9,8 +9,7 @@ from nicegui.testing import User
 from pydantic import BaseModel
 
 from skillian.api.service import Service
-from skillian.chat.agent import Agent
-from skillian.chat.approvals import Approvals
+from skillian.chat.agent import Agent, Approvals
 from skillian.skills.registry import SkillRegistry
 from skillian.skills.skill import Skill, SkillTool
 from skillian.web.chat.sessions import SessionList
@@ -41,7 +40,7 @@ def answer_with(
     """Make the service answer from a script; its tool `post` waits for approval."""
     tool = SkillTool("post", "Post it.", Text, _post, requires_approval=True)
     skills = SkillRegistry([Skill("posting", "Posts.", "Post.", (tool,))])
-    service.agent = Agent(model or ScriptedModel(script), skills, approvals=approvals)
+    service.work.agent = Agent(model or ScriptedModel(script), skills, approvals=approvals)
 
 
 async def chat_view(service: Service, session: str | None = None, owner: str = "") -> None:

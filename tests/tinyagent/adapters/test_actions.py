@@ -23,8 +23,11 @@ def add(a: int, b: int = 0) -> int:
 
 
 def _taking(item: type[BaseModel], name: str) -> Tool:
-    arguments = create_model("Arguments", items=(list[item], ...))  # type: ignore[valid-type]
-    return Tool.from_model(arguments, print, name=name, doc="Take items.")
+    def take(items: Any) -> None:
+        """Take items."""
+
+    take.__annotations__["items"] = list[item]  # type: ignore[valid-type]
+    return Tool.from_function(take, name=name)
 
 
 FLAT = create_model("Item", name=(str, ...))
@@ -55,7 +58,7 @@ def test_definitions_stand_at_the_root_where_references_point() -> None:
     assert arguments["properties"]["items"]["items"] == {"$ref": "#/$defs/Item"}
 
 
-def test_definitions_of_one_name_are_told_apart() -> None:
+def test_definitions_of_one_name_stay_distinct() -> None:
     tools = [_taking(FLAT, "one"), _taking(FLAT, "same"), _taking(OTHER, "other")]
     schema = action_schema(tools, None)
     references = [
@@ -71,7 +74,7 @@ def test_tools_are_described_with_their_arguments() -> None:
     described = describe_tools([ADD])
     assert described.startswith("Tools:\n- add: Add two numbers.\n  arguments: {")
     assert json.loads(described.partition("arguments: ")[2]) == ADD.json_schema
-    assert "no tool" in describe_tools(())
+    assert "No tool" in describe_tools(())
 
 
 @pytest.mark.parametrize(
@@ -99,7 +102,7 @@ def test_arguments_that_are_no_object_are_the_fault_of_the_call(arguments: objec
 
 
 @pytest.mark.parametrize("tool", [None, ""])
-def test_an_answer_is_no_call(tool: str | None) -> None:
+def test_an_answer_is_not_a_call(tool: str | None) -> None:
     assert read_action({"answer": "3"}) is None
     assert read_action({"tool": tool, "answer": "3"}) is None
 
@@ -108,7 +111,9 @@ def test_an_answer_is_no_call(tool: str | None) -> None:
     ("action", "keys"),
     [({}, "none"), ({"plan": 1, "a": 2}, "a, plan"), ({"tool": 5}, "tool"), ({"tool": ""}, "tool")],
 )
-def test_what_is_neither_is_told_with_its_keys(action: dict[str, Any], keys: str) -> None:
+def test_an_object_that_is_neither_is_reported_with_its_keys(
+    action: dict[str, Any], keys: str
+) -> None:
     with pytest.raises(MalformedReply, match=rf"neither .* \(its keys: {keys}\)\. Reply with one"):
         read_action(action)
 

@@ -44,7 +44,7 @@ def test_any_text_is_a_call_whose_arguments_are_json(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "  \n", "{}"])
-def test_nothing_is_no_arguments(text: str) -> None:
+def test_nothing_means_no_arguments(text: str) -> None:
     assert read_call("1", "t", text) == ToolCall("1", "t", {})
 
 

@@ -47,7 +47,7 @@ def test_calls_keep_their_order_and_ids() -> None:
     ]
 
 
-def test_calls_of_one_id_are_told_apart() -> None:
+def test_calls_of_one_id_get_different_ids() -> None:
     response = ModelResponse(None, (RawToolCall("x", "add", "{}"),) * 2)
     first, second = adapter.extract_tool_calls(response, TOOLS)
     assert first.id == "x"
@@ -58,7 +58,7 @@ def test_text_is_an_answer() -> None:
     assert adapter.extract_tool_calls(ModelResponse("It is 3."), TOOLS) == ()
 
 
-def test_text_beside_calls_is_not_searched_for_more() -> None:
+def test_text_next_to_calls_is_not_searched_for_more() -> None:
     written = '<tool_call>{"name": "add", "arguments": {}}</tool_call>'
     response = ModelResponse(written, (RawToolCall("x", "add", "{}"),))
     assert len(adapter.extract_tool_calls(response, TOOLS)) == 1

@@ -18,7 +18,7 @@ TOOLS = (Tool.from_function(add),)
 
 
 @pytest.mark.parametrize("answer_only", [True, False])
-def test_the_form_stands_in_the_prompt_and_nowhere_else(*, answer_only: bool) -> None:
+def test_only_the_prompt_holds_the_form(*, answer_only: bool) -> None:
     form = adapter.format_request(TOOLS, {"type": "integer"}, answer_only=answer_only)
     structured = OpenAIStructuredAdapter().format_request(TOOLS, answer_only=answer_only)
     assert (form.tools, form.response_format) == ((), None)
@@ -51,7 +51,7 @@ def test_an_answer_is_read() -> None:
     "text", ["It is 3.", '{"tool": "add", "arguments": {"a": 1, "b": 2}', "{'answer': 'It is"]
 )
 def test_prose_and_what_is_cut_off_are_rejected(text: str) -> None:
-    with pytest.raises(MalformedReply, match="holds no readable JSON object"):
+    with pytest.raises(MalformedReply, match="contains no readable JSON object"):
         adapter.extract_tool_calls(ModelResponse(text), TOOLS)
 
 

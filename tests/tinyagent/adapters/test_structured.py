@@ -70,7 +70,7 @@ def test_a_call_is_read_and_given_an_id(response: ModelResponse) -> None:
 
 
 @pytest.mark.parametrize("answer", ["It is 3.", 3, {"total": 3}])
-def test_an_answer_is_no_call_and_read_as_text(answer: object) -> None:
+def test_an_answer_is_not_a_call_and_is_read_as_text(answer: object) -> None:
     response = ModelResponse(json.dumps({"scratchpad": "", "answer": answer}))
     assert adapter.extract_tool_calls(response, TOOLS) == ()
     assert adapter.extract_answer(response) in {"It is 3.", "3", '{"total": 3}'}
@@ -85,12 +85,14 @@ def test_an_empty_reply_is_rejected_with_what_is_wanted(content: str | None) -> 
 @pytest.mark.parametrize(
     ("response", "said"),
     [
-        (ModelResponse("It is 3."), "holds no readable JSON object. Reply with one"),
+        (ModelResponse("It is 3."), "contains no readable JSON object. Reply with one"),
         (ModelResponse(CALL[:-1], finish_reason="length"), "object. It looks cut off. Reply"),
         (ModelResponse('{"plan": "think"}'), 'neither "tool" nor "answer" (its keys: plan)'),
     ],
 )
-def test_what_is_no_action_is_rejected_with_the_reason(response: ModelResponse, said: str) -> None:
+def test_what_is_not_an_action_is_rejected_with_the_reason(
+    response: ModelResponse, said: str
+) -> None:
     with pytest.raises(MalformedReply) as caught:
         adapter.extract_tool_calls(response, TOOLS)
     assert said in str(caught.value)

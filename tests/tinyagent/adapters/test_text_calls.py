@@ -84,7 +84,7 @@ UNREADABLE = {
 
 
 @pytest.mark.parametrize("text", [*ONLY_CALLS.values(), *UNREADABLE.values()])
-def test_a_text_without_a_word_beside_its_calls_is_only_calls(text: str) -> None:
+def test_a_text_without_a_word_next_to_its_calls_is_only_calls(text: str) -> None:
     assert is_only_calls(text, NAMES)
 
 
@@ -114,7 +114,7 @@ def test_a_word_behind_calls_makes_them_a_quotation(name: str) -> None:
         "<think>I add.</think>",
     ],
 )
-def test_what_is_no_call_is_not_only_calls(text: str) -> None:
+def test_what_is_not_a_call_is_not_only_calls(text: str) -> None:
     assert not is_only_calls(text, NAMES)
 
 
@@ -165,7 +165,7 @@ def test_a_call_with_one_character_changed_is_a_call_or_an_answer(at: int, other
     assert len(calls) <= 1
 
 
-def test_nested_too_deeply_is_no_call() -> None:
+def test_an_object_nested_too_deeply_is_not_a_call() -> None:
     deep = "[" * 100_000
     text = '{"name": "add", "arguments": {"a": ' + deep
     assert find_text_calls(text, NAMES) == ()

@@ -32,7 +32,7 @@ def test_a_right_call_is_left_as_it_is() -> None:
     assert _extract("add", '{"a": 1, "b": "2"}') == ToolCall("1", "add", {"a": 1, "b": "2"})
 
 
-def test_wrong_arguments_are_told_field_by_field() -> None:
+def test_wrong_arguments_are_reported_field_by_field() -> None:
     call = _extract("add", '{"a": "one", "c": 3}')
     assert call.arguments == {"a": "one", "c": 3}
     assert call.fault is not None

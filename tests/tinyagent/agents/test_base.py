@@ -51,8 +51,8 @@ def test_an_agent_takes_tools_and_typed_functions() -> None:
 
 
 @pytest.mark.parametrize("item", ["add", 5, None, int, functools.partial(add, 1)])
-def test_what_is_no_tool_is_named_with_the_mend(item: Any) -> None:
-    with pytest.raises(ToolDefinitionError, match="is not a tool; give a function with type hints"):
+def test_what_is_not_a_tool_is_named_with_the_fix(item: Any) -> None:
+    with pytest.raises(ToolDefinitionError, match="is not a tool; pass a function with type hints"):
         BaseAgent([item])
 
 
@@ -151,7 +151,7 @@ async def test_a_typed_answer_goes_back_until_it_fits() -> None:
     model = ScriptedModel(["blue", '{"a": 1}', "[1, 2]"])
     result = await ReactAgent(model, output_type=list[int]).run("go")
     assert (result.output, result.steps_taken) == ([1, 2], 3)
-    assert "does not fit the wanted type" in model.requests[1].messages[-1].content
+    assert "does not match the required type" in model.requests[1].messages[-1].content
     assert "this JSON Schema: {" in model.requests[0].messages[0].content
 
 
@@ -176,7 +176,7 @@ async def test_run_sync_inside_a_loop_names_what_to_do() -> None:
 
 @pytest.fixture
 def address() -> Generator[str]:
-    """The base URL of a server on a loop of its own, in a thread."""
+    """The base URL of a server on its own loop, in a thread."""
     loop, server = asyncio.new_event_loop(), MockServer(["blue"])
     thread = threading.Thread(target=loop.run_forever)
     thread.start()

@@ -154,7 +154,7 @@ async def test_an_answer_cannot_be_forged(level: TrustLevel, code: str) -> None:
 
 
 @each_level
-async def test_what_is_said_beside_the_answer_is_its_metadata(level: TrustLevel) -> None:
+async def test_what_is_said_next_to_the_answer_is_its_metadata(level: TrustLevel) -> None:
     model = coder("final_answer('Lisbon', confidence=0.9, sources=['atlas'])")
     answer = (await TinyCodeAgent(model, trust_level=level).run("go")).final_answer
     assert answer is not None
@@ -163,7 +163,7 @@ async def test_what_is_said_beside_the_answer_is_its_metadata(level: TrustLevel)
 
 
 @each_level
-async def test_a_refused_import_is_told_and_mended(level: TrustLevel) -> None:
+async def test_a_refused_import_is_reported_and_corrected(level: TrustLevel) -> None:
     model = coder("import subprocess", "import statistics\nfinal_answer(statistics.mean([1, 3]))")
     result = await TinyCodeAgent(model, output_type=float, trust_level=level).run("go")
     assert result.output == 2.0
@@ -212,7 +212,7 @@ class Invoice(BaseModel):
 
 
 @each_level
-async def test_a_typed_answer_is_mended_when_it_is_told_what_is_wrong(level: TrustLevel) -> None:
+async def test_an_answer_of_the_wrong_type_is_reported_and_corrected(level: TrustLevel) -> None:
     model = coder(
         "draft = {'number': 'A-1'}\nfinal_answer(draft)",
         "draft['total'] = 120\nfinal_answer(draft)",
@@ -221,7 +221,7 @@ async def test_a_typed_answer_is_mended_when_it_is_told_what_is_wrong(level: Tru
     assert "final_answer must match this JSON Schema" in agent._system_prompt
     events = await events_of(agent)
     assert sum(isinstance(event, ReplyRejected) for event in events) == 1
-    assert observed(model).startswith("Your answer does not fit the wanted type:\ntotal: ")
+    assert observed(model).startswith("Your answer does not match the required type:\ntotal: ")
     last: Any = events[-1]
     assert last.result.output == Invoice(number="A-1", total=120)
 
@@ -275,13 +275,13 @@ async def test_signals_are_the_runs_own(level: TrustLevel) -> None:
 @pytest.mark.parametrize(
     ("reply", "said"),
     [
-        ("I shall think about it.", "holds no Python code"),
+        ("I shall think about it.", "contains no Python code"),
         ("```python\nx = (1\n```", "'(' was never closed"),
         ("```sql\nSELECT 1\n```", "only Python is run"),
-        ("", "holds no Python code"),
+        ("", "contains no Python code"),
     ],
 )
-async def test_a_reply_without_code_costs_a_step_and_is_told(reply: str, said: str) -> None:
+async def test_a_reply_without_code_costs_a_step_and_is_reported(reply: str, said: str) -> None:
     model = ScriptedModel([reply, block("final_answer('ok')")])
     result = await TinyCodeAgent(model).run("go")
     assert (result.output, result.steps_taken) == ("ok", 2)

@@ -82,7 +82,7 @@ async def test_a_plot_of_the_last_block_is_returned_too() -> None:
     assert [artifact.media_type for artifact in result.artifacts] == ["image/png"]
 
 
-async def test_each_run_has_a_folder_of_its_own(sales: Path) -> None:
+async def test_each_run_has_its_own_folder(sales: Path) -> None:
     model = coder(
         "open('sales.csv', 'a').write('x')\nfinal_answer(1)",
         "import os\nfinal_answer([sorted(os.listdir()), open('sales.csv').read()])",
@@ -102,7 +102,7 @@ async def test_a_data_frame_is_an_answer(sales: Path) -> None:
 
 
 @each_level
-async def test_what_c_imports_for_itself_is_no_import_of_the_code(level: TrustLevel) -> None:
+async def test_what_c_imports_for_itself_is_not_an_import_of_the_code(level: TrustLevel) -> None:
     model = coder(
         "from datetime import datetime\nday = datetime.strptime('2024-02-29', '%Y-%m-%d')",
         "import time\nfinal_answer([day.month, time.strptime('12:30', '%H:%M').tm_hour])",
@@ -169,7 +169,7 @@ async def test_a_sandbox_that_is_not_there_ends_the_run_and_is_said() -> None:
 
 
 @pytest.mark.parametrize("executor", [ProcessExecutor(), ProcessExecutor], ids=["one", "a factory"])
-def test_the_model_is_told_nothing_wrong_of_an_executor_that_is_given(executor: Any) -> None:
+def test_the_prompt_says_nothing_wrong_about_a_given_executor(executor: Any) -> None:
     prompt = TinyCodeAgent(coder("1"), executor=executor)._system_prompt
     assert "You may import" not in prompt
     assert "may run for" not in prompt

@@ -22,7 +22,7 @@ TOOL = Tool.from_function(stock)
 
 
 class Run:
-    """Stands in for the run: keeps the calls, gives what it is told."""
+    """Replaces the run: keeps the calls and returns what the test says."""
 
     def __init__(self, **result: Any) -> None:
         self.calls: list[ToolCall] = []
@@ -48,7 +48,8 @@ async def test_the_code_is_given_the_value_and_not_its_text() -> None:
 
 async def test_a_call_that_cannot_be_bound_never_reaches_the_run() -> None:
     run = Run()
-    with pytest.raises(TypeError, match=r"(?s)stock was called wrongly: 3 arguments.*def stock\("):
+    reason = r"(?s)stock was called with wrong arguments: 3 arguments.*def stock\("
+    with pytest.raises(TypeError, match=reason):
         await code_tool(TOOL, run.call_tool)(1, 2, 3)
     assert not run.calls
 
@@ -73,5 +74,5 @@ async def test_an_error_without_an_exception_is_raised_with_its_text() -> None:
         await code_tool(TOOL, run.call_tool)("plums")
 
 
-def test_each_helper_is_told_by_its_name() -> None:
+def test_the_prompt_describes_each_helper_by_its_name() -> None:
     assert all(text.startswith(f"{name}(") for name, text in HELPERS.items())

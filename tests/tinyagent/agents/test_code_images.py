@@ -122,7 +122,7 @@ async def test_a_saved_figure_is_shown_once_and_a_file_that_stays_is_not_shown_a
     assert len(_images(model, 1)) == len(_images(model, 2)) == 1
 
 
-async def test_a_model_that_may_not_see_is_told_so_and_sent_nothing() -> None:
+async def test_a_model_without_vision_reads_that_and_is_sent_no_image() -> None:
     model = coder(PLOT, ANSWER)
     await TinyCodeAgent(model, **_options(TrustLevel.LOCAL)).run("Plot it")
     assert _images(model) == []
@@ -139,10 +139,10 @@ async def test_the_caller_may_say_that_a_model_does_not_see() -> None:
         assert [seen.data for seen in server.attachments] == [_png()]  # what the user gave
 
 
-def test_only_a_model_that_sees_is_told_of_what_it_will_see() -> None:
-    told = "you are shown the Matplotlib figures"
-    assert told in TinyCodeAgent(coder("1"), vision=True)._system_prompt
-    assert told not in TinyCodeAgent(coder("1"))._system_prompt
+def test_only_a_model_with_vision_reads_about_figures() -> None:
+    sentence = "you see the Matplotlib figures"
+    assert sentence in TinyCodeAgent(coder("1"), vision=True)._system_prompt
+    assert sentence not in TinyCodeAgent(coder("1"))._system_prompt
 
 
 async def test_a_figure_that_cannot_be_drawn_is_said() -> None:

@@ -113,10 +113,10 @@ async def test_a_conversation_goes_on_with_the_memory_of_an_earlier_result(
     assert [step.kind for step in second.memory.steps] == [
         "system", "task", "action", "action", "task", "action",
     ]  # fmt: skip
-    told = [message.text for message in model.requests[-1].messages]
-    assert told[1] == "one"
-    assert told[3] == "Observation:\nseen"
-    assert told[-1] == "two"
+    messages = [message.text for message in model.requests[-1].messages]
+    assert messages[1] == "one"
+    assert messages[3] == "Observation:\nseen"
+    assert messages[-1] == "two"
     assert len(first.memory) == 4  # the earlier memory is not touched
 
 
@@ -128,7 +128,7 @@ async def test_a_memory_survives_json_in_between() -> None:
     assert (await agent.run("two", memory=restored)).output == "second"
 
 
-async def test_an_agent_can_begin_with_steps_of_its_own() -> None:
+async def test_an_agent_can_begin_with_its_own_steps() -> None:
     shown = MemoryManager([TaskStep("an example"), ActionStep("", "print(1)", "1")])
     model = coder("final_answer(1)", "final_answer(2)", "final_answer(3)")
     agent = TinyCodeAgent(model, memory_manager=shown)

@@ -5,9 +5,9 @@ import pytest
 from tinyagent import Artifact, Tool
 from tinyagent.agents.code_prompt import HELPERS, describe_code_environment, observation
 from tinyagent.core import ExecutionResult
-from tinyagent.execution.limits import ISOLATED_IMPORTS, LOCAL_IMPORTS
+from tinyagent.execution.trust import ISOLATED_IMPORTS, LOCAL_IMPORTS
 
-MEND = "[Send the code again, mended.]"
+CORRECT = "[Send the whole code again, corrected.]"
 PNG = Artifact("figure.png", b"", "image/png")
 
 
@@ -25,8 +25,8 @@ def stock(item: str) -> int:
         (ExecutionResult(value=3, value_text="3"), "3"),
         (ExecutionResult(output="a\n", value=3, value_text="3"), "a"),
         (ExecutionResult(output=" \n", value=3, value_text="3"), " \n3"),
-        (ExecutionResult(error="Trace\nOSError: no\n"), f"Trace\nOSError: no\n{MEND}"),
-        (ExecutionResult(output="a", error="OSError: no"), f"a\nOSError: no\n{MEND}"),
+        (ExecutionResult(error="Trace\nOSError: no\n"), f"Trace\nOSError: no\n{CORRECT}"),
+        (ExecutionResult(output="a", error="OSError: no"), f"a\nOSError: no\n{CORRECT}"),
         (ExecutionResult(artifacts=(PNG, PNG)), "(no output)\n[files: figure.png, figure.png]"),
         (ExecutionResult(output="a\n", artifacts=(PNG,)), "a\n[files: figure.png]"),
     ],
@@ -36,17 +36,17 @@ def test_what_the_model_sees_of_its_code(result: ExecutionResult, seen: str) -> 
     assert observation(result).startswith(seen.partition("\n")[0])
 
 
-def test_the_model_is_told_its_tools_helpers_imports_and_time() -> None:
+def test_the_prompt_names_tools_helpers_imports_and_time() -> None:
     text = describe_code_environment([Tool.from_function(stock)], ["math", "json"], 2.5)
     assert "\n- stock(item: str) -> int\n    Look up how many are left.\n" in text
     assert all(f"- {line}" in text for line in HELPERS.values())
     assert "You may import: json, math.\nA block may run for 2.5 s." in text
 
 
-def test_the_model_is_told_the_files_that_it_was_given() -> None:
+def test_the_prompt_names_the_given_files() -> None:
     text = describe_code_environment([], None, None, ["sales.csv", "costs.csv"])
-    assert "no file but those of the working folder: sales.csv, costs.csv." in text
-    assert "those of the working folder." in describe_code_environment([], None, None)
+    assert "no files except those in the working folder: sales.csv, costs.csv." in text
+    assert "those in the working folder." in describe_code_environment([], None, None)
 
 
 def test_without_tools_none_are_spoken_of() -> None:
@@ -60,7 +60,7 @@ def test_without_tools_none_are_spoken_of() -> None:
     ("imports", "said", "unsaid"),
     [
         (LOCAL_IMPORTS, "urllib.parse", "numpy"),
-        (ISOLATED_IMPORTS, "the standard library, but for networks, ", "tqdm"),
+        (ISOLATED_IMPORTS, "the standard library, except for networks, ", "tqdm"),
         (ISOLATED_IMPORTS | {"numpy"}, "numpy", "no_such_module"),
         (ISOLATED_IMPORTS | {"no_such_module"}, "pandas", "no_such_module"),
         ({"*"}, "any installed module", "numpy"),

@@ -39,7 +39,7 @@ def test_a_format_is_read(reply: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize("reply", _cases("refused.toml"))
-def test_a_reply_without_code_is_told_what_is_wanted(reply: dict[str, Any]) -> None:
+def test_a_reply_without_code_is_answered_with_what_is_expected(reply: dict[str, Any]) -> None:
     with pytest.raises(MalformedReply) as caught:
         read_code_reply(reply["text"])
     message = str(caught.value)
@@ -236,7 +236,7 @@ TEXTS = st.one_of(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=4 * settings().max_examples, deadline=None)
 @given(TEXTS)
 def test_any_text_gives_code_that_parses_or_a_message(text: str) -> None:
     reply = _read(text)

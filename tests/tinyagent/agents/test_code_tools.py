@@ -71,7 +71,7 @@ async def test_an_async_tool_is_awaited_by_the_host_on_its_loop(level: TrustLeve
 
 
 @each_level
-async def test_a_tools_error_is_raised_in_the_code_and_mended(level: TrustLevel) -> None:
+async def test_a_tools_error_is_raised_in_the_code_and_corrected(level: TrustLevel) -> None:
     model = coder(
         "stock('plums')",
         "try:\n    stock('plums')\nexcept KeyError:\n    final_answer('none')",
@@ -88,8 +88,8 @@ async def test_a_tools_error_is_raised_in_the_code_and_mended(level: TrustLevel)
     ("call", "said"),
     [
         ("stock()", "item"),
-        ("stock('a', 'b')", "2 arguments by place, at most 1 are taken"),
-        ("stock('a', item='b')", "item is given both by place and by name"),
+        ("stock('a', 'b')", "2 arguments by position, at most 1 are taken"),
+        ("stock('a', item='b')", "item is passed both by position and by name"),
         ("stock(name='a')", "name"),
         ("stock(item=[1])", "item"),
     ],
@@ -101,7 +101,7 @@ async def test_a_wrong_call_shows_how_the_tool_is_called(
     result = await TinyCodeAgent(model, [stock], output_type=int, trust_level=level).run("go")
     assert result.output == 3
     shown = observed(model)
-    assert "TypeError: stock was called wrongly: " in shown
+    assert "TypeError: stock was called with wrong arguments: " in shown
     assert said in shown
     assert "def stock(item: str) -> int:" in shown
     assert "item: its name, in the plural." in shown
@@ -213,7 +213,7 @@ async def test_a_limit_reached_within_a_local_block_ends_the_run() -> None:
 
 
 @each_level
-async def test_the_same_block_again_and_again_is_told_and_then_ends_the_run(
+async def test_a_block_that_is_repeated_is_reported_and_then_ends_the_run(
     level: TrustLevel,
 ) -> None:
     model = ScriptedModel(lambda _: block("print(stock('pears'))"))
@@ -227,7 +227,9 @@ async def test_the_same_block_again_and_again_is_told_and_then_ends_the_run(
 
 
 @each_level
-async def test_a_block_that_gives_another_value_each_time_is_no_circle(level: TrustLevel) -> None:
+async def test_a_block_that_gives_another_value_each_time_is_not_a_repetition(
+    level: TrustLevel,
+) -> None:
     numbers = itertools.count(1)
 
     def poll() -> int:
@@ -240,7 +242,7 @@ async def test_a_block_that_gives_another_value_each_time_is_no_circle(level: Tr
 
 
 @each_level
-async def test_the_remark_on_a_circle_stands_beside_the_value(level: TrustLevel) -> None:
+async def test_the_remark_on_a_repetition_is_next_to_the_value(level: TrustLevel) -> None:
     model = coder(*["stock('apples')"] * 3, "final_answer(1)")
     await TinyCodeAgent(model, [stock], trust_level=level).run("go")
     assert observed(model).startswith("3\n")

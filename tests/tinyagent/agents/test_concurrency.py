@@ -68,10 +68,10 @@ async def test_200_runs_of_one_agent_do_not_mix() -> None:
         async def stream(number: int) -> RunResult[str]:
             async with aclosing(agent.stream(f"task {number}", memory=_memory(number))) as events:
                 seen = [event async for event in events]
-            told = [event.result.content for event in seen if isinstance(event, ToolFinished)]
+            contents = [event.result.content for event in seen if isinstance(event, ToolFinished)]
             last = seen[-1]
             assert isinstance(last, RunFinished)
-            assert told == [done.content for step in last.result.steps for done in step.results]
+            assert contents == [done.content for step in last.result.steps for done in step.results]
             return last.result
 
         results = await asyncio.gather(

@@ -70,7 +70,7 @@ async def test_what_the_inner_run_used_counts_against_the_outer_limits() -> None
     ],
     ids=["a limit", "a server"],
 )
-async def test_an_inner_run_without_an_answer_is_told_with_its_reason(
+async def test_an_inner_run_without_an_answer_is_reported_with_its_reason(
     inner: ReactAgent[str], reason: str
 ) -> None:
     expert = inner.as_tool("expert", "Knows colours.")
@@ -93,12 +93,12 @@ async def test_a_typed_answer_is_given_as_json() -> None:
     assert result.output == '{"amount":5}'
 
 
-def test_an_agent_without_a_description_is_no_tool() -> None:
+def test_an_agent_without_a_description_cannot_be_a_tool() -> None:
     with pytest.raises(ToolDefinitionError, match="tool 'expert' has no description; say what"):
         ReactAgent(ScriptedModel([])).as_tool("expert", " ")
 
 
-def test_a_description_is_told_word_for_word() -> None:
+def test_a_description_is_passed_on_word_for_word() -> None:
     said = "Knows colours.\n\nReturns:\n    the nearest\nWarning:\n    slow"
     assert ReactAgent(ScriptedModel([])).as_tool("expert", said).doc == said
 

@@ -1,4 +1,4 @@
-"""Each fault by name, in each mode, blocking and streamed: mended, or a typed end."""
+"""Each fault by name, in each mode, blocking and streamed: corrected, or a typed end."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ async def _agent(
         yield ReactAgent(models[api](), [add], tool_calling_mode=mode, output_type=wanted)
 
 
-async def test_a_fault_is_mended_and_the_answer_made_from_the_tools_result(
+async def test_a_fault_is_corrected_and_the_answer_made_from_the_tools_result(
     ask: Ask, name: str, mode: Mode, api: Api
 ) -> None:
     script = fault(name, CALL, mode=mode, api=api)

@@ -1,4 +1,4 @@
-"""What a model may write that it should not, over the wire: mended, or a clear end."""
+"""What a model may write that it should not, over the wire: corrected, or a clear end."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ async def _run(ask: Ask, *replies: Reply | ModelResponse | str, **options: Any) 
         return await ask(ReactAgent(OpenAIModel("m", base_url=server.base_url), [add], **options))
 
 
-def _told(result: RunResult[Any], role: str) -> list[str]:
-    """What the model was told by messages of that role."""
+def _texts(result: RunResult[Any], role: str) -> list[str]:
+    """The texts of the messages of that role."""
     return [message.content for message in result.memory.messages[2:] if message.role == role]
 
 
@@ -41,7 +41,7 @@ def _told(result: RunResult[Any], role: str) -> list[str]:
         (("1", "ad", "{}"), "Error: there is no tool 'ad'; did you mean add? Tools: add"),
         (
             ("1", "add", '{"a": 1, '),
-            "Error: the call of add was not run: its arguments are not valid JSON: Expecting",
+            "Error: the call to add was not run: its arguments are not valid JSON: Expecting",
         ),
         (
             ("1", "add", '{"a": "one", "b": 2}'),
@@ -52,13 +52,13 @@ def _told(result: RunResult[Any], role: str) -> list[str]:
     ],
     ids=["unknown tool", "cut-off arguments", "wrong types", "no object", "no name"],
 )
-async def test_a_call_that_cannot_be_run_is_told_to_the_model_which_mends_it(
+async def test_a_call_that_cannot_be_run_is_reported_to_the_model_which_corrects_it(
     ask: Ask, call: tuple[str, str, str], said: str
 ) -> None:
-    mended = ("2", "add", '{"a": 1, "b": 2}')
-    result = await _run(ask, _calls(call), _calls(mended), "It is 3.")
+    corrected = ("2", "add", '{"a": 1, "b": 2}')
+    result = await _run(ask, _calls(call), _calls(corrected), "It is 3.")
     assert (result.state, result.output, result.steps_taken) == ("completed", "It is 3.", 3)
-    first, second = _told(result, "tool")
+    first, second = _texts(result, "tool")
     assert said in first
     assert second == "3"
     assert [step.results[0].is_error for step in result.steps] == [True, False]
@@ -77,27 +77,27 @@ async def test_two_calls_with_one_id_get_a_result_each(ask: Ask) -> None:
 async def test_a_call_written_as_text_is_run(ask: Ask, written: str) -> None:
     result = await _run(ask, written, "It is 3.")
     assert (result.output, result.steps_taken) == ("It is 3.", 2)
-    assert _told(result, "tool") == ["3"]
+    assert _texts(result, "tool") == ["3"]
 
 
-async def test_an_unreadable_call_written_as_text_is_told_to_the_model(ask: Ask) -> None:
+async def test_an_unreadable_call_written_as_text_is_reported_to_the_model(ask: Ask) -> None:
     result = await _run(ask, "<tool_call>add(1, 2)</tool_call>", "It is 3.")
     assert result.output == "It is 3."
-    (told,) = _told(result, "user")
-    assert "Your <tool_call> could not be read" in told
-    assert _told(result, "assistant")[0] == "<tool_call>add(1, 2)</tool_call>"
+    (message,) = _texts(result, "user")
+    assert "Your <tool_call> could not be read" in message
+    assert _texts(result, "assistant")[0] == "<tool_call>add(1, 2)</tool_call>"
 
 
 @pytest.mark.parametrize(
     "reply", [ModelResponse(""), ModelResponse(None), ModelResponse(" \n")], ids=repr
 )
-async def test_an_empty_reply_is_told_to_the_model_which_tries_again(
+async def test_an_empty_reply_is_reported_to_the_model_which_tries_again(
     ask: Ask, reply: ModelResponse
 ) -> None:
     result = await _run(ask, reply, "It is 3.")
     assert (result.output, result.steps_taken) == ("It is 3.", 2)
-    assert _told(result, "user") == ["Your reply was empty. Call a tool or give your answer."]
-    assert _told(result, "assistant") == ["It is 3."]
+    assert _texts(result, "user") == ["Your reply was empty. Call a tool or give your answer."]
+    assert _texts(result, "assistant") == ["It is 3."]
 
 
 async def test_a_model_that_stays_silent_comes_to_the_step_limit(ask: Ask) -> None:
@@ -116,7 +116,7 @@ async def test_a_model_that_stays_silent_comes_to_the_step_limit(ask: Ask) -> No
     ],
     ids=["null", "list", "null message"],
 )
-async def test_a_body_that_is_no_reply_is_tried_again_then_said(
+async def test_a_body_that_is_not_a_reply_is_tried_again_then_reported(
     ask: Ask, body: object, said: str
 ) -> None:
     async with MockServer([json_reply(body)]) as server:
@@ -127,7 +127,7 @@ async def test_a_body_that_is_no_reply_is_tried_again_then_said(
     assert said in str(result.error)
 
 
-async def test_a_body_that_is_no_reply_once_costs_no_step(ask: Ask) -> None:
+async def test_a_body_that_is_not_a_reply_once_costs_no_step(ask: Ask) -> None:
     result = await _run(ask, json_reply(None), "It is 3.")
     assert (result.output, result.steps_taken, result.usage.requests) == ("It is 3.", 1, 1)
 
@@ -144,8 +144,8 @@ async def test_arguments_nested_without_measure_harm_nobody(ask: Ask) -> None:
         arguments = '{"a": ' + "[" * depth + "]" * depth + "}"
         result = await _run(ask, _calls(("1", "add", arguments)), "done")
         assert result.output == "done"
-        (told,) = _told(result, "tool")
-        assert told.startswith("Error: ")
+        (message,) = _texts(result, "tool")
+        assert message.startswith("Error: ")
 
 
 async def test_letters_that_no_encoding_knows_harm_nobody(ask: Ask) -> None:

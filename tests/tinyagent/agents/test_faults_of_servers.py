@@ -1,4 +1,4 @@
-"""What a server may do that it should not, over the wire: mended by a retry, or a typed error."""
+"""What a server may do that it should not, over the wire: answered by a retry, or a typed error."""
 
 from __future__ import annotations
 
@@ -210,7 +210,7 @@ async def test_a_redirect_is_not_followed(ask: Ask) -> None:
         async with _failing(Reply(b"", 307, headers=headers)) as server:
             result = await ask(_agent(server, api_key="k"))
     assert isinstance(result.error, ModelRefused)
-    assert "redirects are not followed, they would carry the key" in str(result.error)
+    assert "redirects are not followed because they would carry the key" in str(result.error)
     assert (len(server.requests), other.requests) == (1, [])
 
 

@@ -50,7 +50,7 @@ def _observed(result: RunResult[Any]) -> str:
     return str(observed.content)
 
 
-async def test_a_tool_that_raises_is_told_and_its_traceback_logged(
+async def test_a_tool_that_raises_is_reported_and_its_traceback_logged(
     ask: Ask, caplog: pytest.LogCaptureFixture
 ) -> None:
     def work() -> Never:
@@ -64,7 +64,7 @@ async def test_a_tool_that_raises_is_told_and_its_traceback_logged(
     assert "Traceback" not in _observed(result)
 
 
-async def test_advice_of_a_tool_is_told(ask: Ask) -> None:
+async def test_advice_of_a_tool_reaches_the_model(ask: Ask) -> None:
     def work() -> Never:
         """Work."""
         raise ToolRetry("give the year too")
@@ -76,7 +76,7 @@ async def test_advice_of_a_tool_is_told(ask: Ask) -> None:
     ("error", "said"),
     [
         (SystemExit(1), "Error: work failed: SystemExit: 1"),
-        (asyncio.CancelledError(), "Error: work was cancelled from inside"),
+        (asyncio.CancelledError(), "Error: work cancelled itself"),
         (TimeoutError(), "Error: work failed: TimeoutError: "),
         (RecursionError("deep"), "Error: work failed: RecursionError: deep"),
         (MemoryError(), "Error: work failed: MemoryError: "),
@@ -154,7 +154,7 @@ async def test_a_run_inside_a_tool_ends_for_itself(ask: Ask) -> None:
     assert observed.startswith("Error: work failed: StepLimitReached: no answer after 2 steps")
 
 
-async def test_a_result_without_a_json_form_is_told_as_its_text(ask: Ask) -> None:
+async def test_a_result_without_a_json_form_is_reported_as_its_text(ask: Ask) -> None:
     def work() -> object:
         """Work."""
         return {"lock": threading.Lock(), "bytes": b"\xff"}

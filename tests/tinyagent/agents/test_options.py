@@ -6,18 +6,18 @@ from dataclasses import replace
 import pytest
 
 from tinyagent import Approval, ConfigurationError, Middleware, Tool, ToolCall, UsageLimits
-from tinyagent.agents.options import AgentOptions, Settings, with_default_layers
+from tinyagent.agents.options import AgentOptions, AgentSettings, with_default_layers
 
 
 def test_each_option_has_a_default() -> None:
-    assert set(typing.get_type_hints(AgentOptions)) == set(typing.get_type_hints(Settings))
-    assert (Settings().max_steps, Settings().output_retries) == (10, 2)
+    assert set(typing.get_type_hints(AgentOptions)) == set(typing.get_type_hints(AgentSettings))
+    assert (AgentSettings().max_steps, AgentSettings().output_retries) == (10, 2)
 
 
 @pytest.mark.parametrize("max_steps", [0, -1])
 def test_a_run_has_at_least_one_step(max_steps: int) -> None:
     with pytest.raises(ConfigurationError, match=f"max_steps must be 1 or more, got {max_steps}"):
-        Settings(max_steps=max_steps)
+        AgentSettings(max_steps=max_steps)
 
 
 def send(to: str) -> str:

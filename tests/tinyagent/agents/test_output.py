@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from tinyagent import ConfigurationError
+from tinyagent import ConfigurationError, ReactAgent, ScriptedModel
 from tinyagent.agents.output import OutputReader
 from tinyagent.core import MalformedReply
 
@@ -27,9 +27,9 @@ class Pair:
 
 @pytest.mark.parametrize("output_type", [None, str])
 def test_text_is_taken_as_it_is(output_type: type[str] | None) -> None:
-    reader: OutputReader[Any] = OutputReader(output_type)
-    assert reader.instruction == ""
-    assert reader.read('```\n"x"\n``` ') == '```\n"x"\n``` '
+    text = '```\n"x"\n``` '
+    agent = ReactAgent(ScriptedModel([text]), output_type=output_type)
+    assert agent.run_sync("go").output == text
 
 
 @pytest.mark.parametrize(
@@ -51,19 +51,19 @@ def test_an_answer_takes_its_type(output_type: type[Any], text: str, value: obje
     assert reader.read(text) == value
 
 
-def test_the_model_is_told_the_type_that_is_wanted() -> None:
+def test_the_model_is_shown_the_type_of_the_answer() -> None:
     instruction = OutputReader(Pair).instruction
     assert instruction.startswith("Your answer must be JSON that matches this JSON Schema: {")
     assert '"required": ["left", "right"]' in instruction
     assert "title" not in instruction
 
 
-def test_a_wrong_answer_is_told_field_by_field_with_the_wanted_type() -> None:
+def test_a_wrong_answer_is_explained_field_by_field() -> None:
     reader = OutputReader(Total)
     with pytest.raises(MalformedReply) as caught:
         reader.read('{"currency": "GBP"}')
     head, *faults, instruction = str(caught.value).splitlines()
-    assert head == "Your answer does not fit the wanted type:"
+    assert head == "Your answer does not match the required type:"
     assert faults == [
         "amount: required, but missing",
         "currency: Input should be 'EUR' or 'USD', got 'GBP'",
@@ -93,6 +93,6 @@ class Opaque:
 
 
 @pytest.mark.parametrize("output_type", [Opaque, Callable[[], int]])
-def test_a_type_that_no_answer_can_take_is_a_mistake_of_the_caller(output_type: Any) -> None:
+def test_a_type_that_no_answer_can_take_is_an_error_of_the_caller(output_type: Any) -> None:
     with pytest.raises(ConfigurationError, match=r"output_type .* cannot be described as JSON"):
         OutputReader(output_type)

@@ -115,7 +115,7 @@ def test_a_failed_call_is_marked() -> None:
     assert [message.is_error for message in messages] == [False, False, False, True, False]
 
 
-def test_long_texts_beside_images_are_cut_and_can_be_read_on() -> None:
+def test_long_texts_next_to_images_are_cut_and_can_be_read_on() -> None:
     def page() -> list[str | Image]:
         """Show a page."""
         return ["x" * 50_000, Image(PNG)]

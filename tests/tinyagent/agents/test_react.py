@@ -103,7 +103,7 @@ async def test_sync_tools_run_side_by_side_too(ask: Ask) -> None:
     assert [r.content for r in result.steps[0].results] == ["a", "b", "c"]
 
 
-async def test_overlapping_calls_are_told_apart_by_their_ids() -> None:
+async def test_overlapping_calls_are_distinguished_by_their_ids() -> None:
     together = asyncio.Barrier(2)
 
     async def fetch(name: str) -> str:
@@ -290,7 +290,7 @@ async def test_a_sequential_tool_runs_alone_and_in_its_place() -> None:
     log: list[str] = []
 
     async def free(name: str) -> str:
-        """Run beside others."""
+        """Run next to others."""
         log.append(f"{name} begins")
         await asyncio.sleep(0)
         log.append(f"{name} ends")

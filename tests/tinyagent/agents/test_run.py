@@ -23,7 +23,7 @@ def _run(model: Model, events: list[Event], *, streaming: bool = False) -> Run[M
     return Run(model, tools, (), control, Memory(), streaming=streaming)
 
 
-async def test_a_model_call_is_told_and_its_usage_counted() -> None:
+async def test_a_model_call_is_an_event_and_its_usage_is_counted() -> None:
     events: list[Event] = []
     run = _run(ScriptedModel(lambda _: ModelResponse("hi", usage=Usage(1, 2, 3))), events)
     await run.call_model(REQUEST)
@@ -32,7 +32,7 @@ async def test_a_model_call_is_told_and_its_usage_counted() -> None:
     assert [type(event).__name__ for event in events] == ["ModelRequested", "ModelResponded"] * 2
 
 
-async def test_a_tool_call_is_told_with_its_result() -> None:
+async def test_a_tool_call_is_an_event_with_its_result() -> None:
     events: list[Event] = []
     result = await _run(ScriptedModel([]), events).call_tool(ToolCall("1", "hello"))
     assert result.content == "hello"

@@ -8,7 +8,7 @@ from tinyagent import RunContext, StepStarted, Usage
 from tinyagent.core import ModelUse, RunControl
 
 
-def test_each_run_has_an_id_of_its_own() -> None:
+def test_each_run_has_its_own_id() -> None:
     ids = {RunControl("go", 1, {}).run_id for _ in range(100)}
     assert len(ids) == 100
 

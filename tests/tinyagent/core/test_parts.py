@@ -75,17 +75,17 @@ def test_text_and_calls_are_views_of_the_parts_in_their_order() -> None:
 def test_an_images_type_is_read_from_its_bytes(tmp_path: Path, data: bytes, kind: str) -> None:
     path = tmp_path / "picture.txt"
     path.write_bytes(data)
-    assert Image.from_path(path) == Image(data)
+    assert Image(path) == Image(data)
     assert Image(data).media_type == kind
 
 
-def test_what_is_no_image_and_no_pdf_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match="give a PNG, JPEG, GIF or WebP"):
+def test_what_is_neither_an_image_nor_a_pdf_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="pass a PNG, JPEG, GIF or WebP"):
         Image(PDF)
     with pytest.raises(ConfigurationError, match="not a PDF"):
         Document(PNG)
     with pytest.raises(ConfigurationError, match=r"missing\.png cannot be read: No such file"):
-        Image.from_path(tmp_path / "missing.png")
+        Image(tmp_path / "missing.png")
 
 
 def test_what_is_too_large_is_refused_and_not_read_whole(
@@ -97,13 +97,13 @@ def test_what_is_too_large_is_refused_and_not_read_whole(
         file.write(PNG)
         file.truncate(2**40)
     with pytest.raises(ConfigurationError, match="more than 1 MiB"):
-        Image.from_path(path)
+        Image(path)
 
 
 def test_a_document_keeps_its_name(tmp_path: Path) -> None:
     path = tmp_path / "report.pdf"
     path.write_bytes(PDF)
-    assert Document.from_path(path) == Document(PDF, "report.pdf")
+    assert Document(path) == Document(PDF, "report.pdf")
 
 
 @pytest.mark.parametrize("part", [Reasoning("hm", SIGNED), ToolCall("1", "add", opaque=SIGNED)])
@@ -120,7 +120,7 @@ def test_opaque_data_is_never_shown(part: Reasoning | ToolCall) -> None:
         ({"type": "image", "data": "aGVsbG8="}, "not an image of a known format"),
         ({"type": "image", "data": 5}, "'data' is a int"),
         ({"type": "text", "text": None}, "'text' is null"),
-        ({"type": "audio"}, "the type 'audio', which is none of: text, reasoning"),
+        ({"type": "audio"}, "the type 'audio', which is not one of: text, reasoning"),
         ({"type": "reasoning", "text": "", "opaque": 5}, "'opaque' is not an object"),
         ("text", "a part is a str"),
     ],

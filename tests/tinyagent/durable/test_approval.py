@@ -1,4 +1,4 @@
-"""Runs that are put away until somebody answers."""
+"""Runs that are suspended until somebody answers."""
 
 from __future__ import annotations
 
@@ -284,8 +284,8 @@ async def test_a_decision_settles_a_call_in_doubt(database: str, choice: Any) ->
     else:
         assert record.output == "done"
         assert memory is not None
-        told = "sent" if choice == "retry" else "its result is not known"
-        assert told in memory[3]["content"]
+        result_text = "sent" if choice == "retry" else "its result is not known"
+        assert result_text in memory[3]["content"]
 
 
 async def test_an_idempotent_call_is_made_again_without_asking(database: str) -> None:

@@ -1,4 +1,4 @@
-"""Connections: what they are opened with, and what is told where none can be made."""
+"""Connections: what they are opened with, and what is reported if none can be made."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ def test_options_of_the_url_are_kept(postgres_database: Database) -> None:
     engine = open_engine(url)
     assert engine is not None
     with engine.connect() as connection:
-        told = {
+        settings = {
             name: connection.exec_driver_sql(f"SHOW {name}").scalar()
             for name in ("search_path", "idle_in_transaction_session_timeout")
         }
     engine.dispose()
-    assert told == {"search_path": "mine", "idle_in_transaction_session_timeout": "15s"}
+    assert settings == {"search_path": "mine", "idle_in_transaction_session_timeout": "15s"}
 
 
 def test_a_server_that_is_away_is_a_lost_connection() -> None:

@@ -1,7 +1,7 @@
 """Two hosts and a database: one is cut off in the middle of its runs, and comes back.
 
 A host is a network namespace with a cable to this one; cutting it off is taking the cable's link
-down, so that nothing tells either side.
+down, so that neither side is notified.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Host:
     def cut(self) -> None:
         ip("link", "set", self.cable, "down")
 
-    def mend(self) -> None:
+    def restore(self) -> None:
         ip("link", "set", self.cable, "up")
 
     def remove(self) -> None:
@@ -123,7 +123,7 @@ def orders(host: Host, tables: str, model: CampaignModel) -> Orders:
     return Orders(f"postgresql://{SUPERUSER}@{host.gateway}/postgres", places, network=host.name)
 
 
-async def cut_and_mend(
+async def cut_and_restore(
     hosts: list[Host], server: Server, tables: str, model: CampaignModel, clerk: Clerk
 ) -> Story:
     cut, other = hosts
@@ -140,14 +140,14 @@ async def cut_and_mend(
             cut_at = time.time()
             async with asyncio.timeout(120):
                 await clerk.work(runs)
-            cut.mend()
-            # It is back when it takes a run of its own again.
+            cut.restore()
+            # It is back when it takes its own run again.
             fleet.kill(heir)
             await runs.start("react", task_of("again"), run_id="again")
             await runs.wait("again", timeout=120)
             answers = {name: (await runs.get(name)).output for name in [*NAMES, "again"]}
     finally:
-        cut.mend()
+        cut.restore()
         fleet.stop()
     return Story(lost, heir, cut_at + SLACK, answers, recorded(server.url(), answers))
 
@@ -162,7 +162,7 @@ async def test_a_host_that_is_cut_off_loses_its_runs_and_does_no_harm_afterwards
     clerk = Clerk(effects)
     with two_hosts() as hosts, postgres_for(hosts) as server:
         async with CampaignModel(0.5, host="0.0.0.0") as model:  # noqa: S104 - for the hosts
-            story = await cut_and_mend(hosts, server, tables, model, clerk)
+            story = await cut_and_restore(hosts, server, tables, model, clerk)
     calls = effects.calls()
     effects.close()
     old = [asked for asked in model.asked if asked.run != "again"]

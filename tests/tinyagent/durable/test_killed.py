@@ -7,17 +7,18 @@ from pathlib import Path
 
 import pytest
 from tests.support.durable import EVERYWHERE, Ledger, Program
+from tests.support.durable_runs import empty_database
 
 from tinyagent.durable.cursor import digest
 
 BILLS = int(os.environ.get("KILLED_BILLS", "1"))  # each is 5 more deaths, of a second or three
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.campaign)])
 def program(request: pytest.FixtureRequest, tmp_path: Path) -> Program:
-    """A program on a database of its own."""
+    """A program on its own database."""
     if request.param == "sqlite":
-        database = f"sqlite:///{tmp_path / 'runs.sqlite'}"
+        database = empty_database(tmp_path)
     else:
         database = request.getfixturevalue("postgres_database").url
     return Program(database, str(tmp_path / "ledger.sqlite"))

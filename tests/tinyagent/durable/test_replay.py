@@ -29,12 +29,12 @@ from tinyagent.execution.sandbox.executor import get_executor
 
 
 class World:
-    """Tools, and how often they were called. `wait` has the run put away until a yes."""
+    """Tools, and how often they were called. `wait` suspends the run until a yes."""
 
     def __init__(self, database: str) -> None:
         self.database = database
         self.calls: list[Any] = []
-        self.told: list[tuple[Event, bool]] = []
+        self.heard: list[tuple[Event, bool]] = []
 
     def tools(self) -> list[Any]:
         def note(value: Any) -> Any:
@@ -55,7 +55,7 @@ class World:
         return [note, Tool.from_function(wait, requires_approval=True)]
 
     async def run(self, *codes: str, **options: Any) -> tuple[RunRecord, ScriptedModel]:
-        """The run of these blocks, one of which waits and is told to go on."""
+        """The run of these blocks, one of which waits until it may go on."""
         model = blocks(*codes)
         agent = TinyCodeAgent(model, self.tools(), **options)
         async with opened(self.database, {"coder": agent}, listener=self._tell) as runs:
@@ -64,7 +64,7 @@ class World:
             return await runs.wait("run", timeout=40), model
 
     def _tell(self, _run_id: str, event: Event, again: bool) -> None:  # noqa: FBT001 - as listeners are called
-        self.told.append((event, again))
+        self.heard.append((event, again))
 
 
 @pytest.fixture
@@ -89,8 +89,8 @@ async def test_variables_notes_and_failures_come_back(world: World, level: Trust
 
 async def test_repeated_events_are_marked_and_have_no_deltas(world: World) -> None:
     await world.run("print(note(1))", "wait()", "print(2)", "final_answer(3)")
-    _, at = (n for n, (event, _) in enumerate(world.told) if isinstance(event, RunStarted))
-    first, second = world.told[:at], world.told[at:]
+    _, at = (n for n, (event, _) in enumerate(world.heard) if isinstance(event, RunStarted))
+    first, second = world.heard[:at], world.heard[at:]
     assert not any(again for _, again in first)
     assert not any(isinstance(event, RunFinished) for event, _ in first)
     assert isinstance(second[-1][0], RunFinished)
@@ -133,7 +133,7 @@ async def test_variables_that_were_lost_stay_lost(world: World) -> None:
 
 
 @pytest.mark.parametrize(
-    ("code", "told"),
+    ("code", "message"),
     [
         ("n = note(mode)", "it calls note"),
         ("n = wait() if mode == 'after' else 1", "it calls wait"),
@@ -144,7 +144,7 @@ async def test_variables_that_were_lost_stay_lost(world: World) -> None:
     ],
 )
 async def test_code_that_makes_other_calls_ends_the_run(
-    world: World, tmp_path: Path, code: str, told: str
+    world: World, tmp_path: Path, code: str, message: str
 ) -> None:
     mode = tmp_path / "mode"
     mode.write_text("before")
@@ -157,7 +157,7 @@ async def test_code_that_makes_other_calls_ends_the_run(
         await runs.approve("run")
         record = await runs.wait("run", timeout=40)
     assert (record.state, record.error_kind) == ("error", "ReplayDiverged")
-    assert told in record.error
+    assert message in record.error
     assert len(world.calls) == calls
 
 

@@ -194,13 +194,13 @@ async def test_ended_runs_are_deleted_and_suspended_ones_kept(either_database: s
 
 
 async def test_a_listener_gets_the_events(database: str) -> None:
-    told: list[tuple[str, Event, bool]] = []
-    listener = lambda run_id, event, again: told.append((run_id, event, again))  # noqa: E731
+    heard: list[tuple[str, Event, bool]] = []
+    listener = lambda run_id, event, again: heard.append((run_id, event, again))  # noqa: E731
     async with opened(database, {"adder": adder()}, listener=listener) as runs:
         await runs.run("adder", "1 + 2?", run_id="sum")
-    events = [event for _, event, _ in told]
-    assert {run_id for run_id, _, _ in told} == {"sum"}
-    assert not any(again for _, _, again in told)
+    events = [event for _, event, _ in heard]
+    assert {run_id for run_id, _, _ in heard} == {"sum"}
+    assert not any(again for _, _, again in heard)
     assert any(isinstance(event, TextDelta) for event in events)
     assert [e.result.content for e in events if isinstance(e, ToolFinished)] == ["3"]
     assert isinstance(events[-1], RunFinished)

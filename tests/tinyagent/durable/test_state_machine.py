@@ -1,6 +1,6 @@
 """Runs that are started, interrupted, answered, cancelled and resumed in any order.
 
-Beside the real runs there is a model of each: how far it must have come, and what it waits for.
+For each real run there is a model: how far it must have come, and what it waits for.
 Whatever is done, in whatever order: nothing is done twice, and a run ends with all of it done.
 """
 
@@ -37,7 +37,7 @@ PATIENCE_SECONDS = 40
 
 
 class Runs(RuleBasedStateMachine):
-    """Runs that look, then pay (which waits for a yes), then post, each beside all others."""
+    """Runs that look, then pay (which waits for a yes), then post, each next to all others."""
 
     waiting: Bundle[str] = Bundle("waiting")
     cancelled: Bundle[str] = Bundle("cancelled")
@@ -131,7 +131,7 @@ class Runs(RuleBasedStateMachine):
         return run
 
     @rule()
-    def begin_anew_as_another_process(self) -> None:
+    def begin_again_as_another_process(self) -> None:
         self.loop.run(self.process.aclose())
         self.loop.run(self._begin())
 

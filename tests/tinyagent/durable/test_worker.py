@@ -1,4 +1,4 @@
-"""A worker: what the options of its queues do, what it leaves behind when told to stop."""
+"""A worker: what the options of its queues do, what it leaves behind when it is stopped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-# ruff: noqa: PT012, S311 - a block with a deadline is what is tested; chance is no secret
+# ruff: noqa: PT012, S311 - a block with a deadline is what is tested; the numbers are not secret
 from __future__ import annotations
 
 import contextlib
@@ -153,7 +153,7 @@ print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
 
 
-def test_a_fork_has_a_watchdog_of_its_own() -> None:
+def test_a_fork_has_its_own_watchdog() -> None:
     done = subprocess.run(
         [sys.executable, "-c", FORK], capture_output=True, text=True, check=True, timeout=30
     )

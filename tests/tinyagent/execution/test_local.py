@@ -16,16 +16,16 @@ from typing import Any
 
 import pytest
 from tests.support.execution import hurry, value_of, within
-from tests.support.processes import descendants, is_running
+from tests.support.processes import descendants, is_running, uncollected
 from tests.support.waits import soon
 
 from tinyagent.core.errors import CallerError, ConfigurationError
-from tinyagent.execution.limits import ExecutionLimits, TrustLevel
 from tinyagent.execution.protocol import ExecutionResult
 from tinyagent.execution.sandbox import templates
 from tinyagent.execution.sandbox.engines import kernel
 from tinyagent.execution.sandbox.engines.base import BOOT
 from tinyagent.execution.sandbox.executor import ProcessExecutor, ProcessOptions, get_executor
+from tinyagent.execution.trust import ExecutionLimits, TrustLevel
 
 SHORT_SECONDS = 0.2
 
@@ -266,6 +266,16 @@ async def test_nothing_of_a_session_is_left_running() -> None:
         assert len(zombies) <= 1
     await soon(lambda: not is_running(pid))
     await soon(lambda: not executor_processes(before))
+
+
+async def test_the_processes_of_a_session_that_has_ended_are_collected() -> None:
+    for _ in range(3):
+        async with local() as executor:
+            for number in range(10):
+                await value_of(executor, f"x = {number}")
+    running = descendants(os.getpid())
+    assert running
+    await soon(lambda: not any(uncollected(pid) for pid in running))
 
 
 def executor_processes(before: set[int]) -> list[str]:

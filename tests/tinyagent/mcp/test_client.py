@@ -39,7 +39,7 @@ def _answering(
     answer: Callable[[], types.CallToolResult | types.InputRequiredResult],
     output_schema: dict[str, Any] | None = None,
 ) -> Server[Any]:
-    """A server whose one tool answers as told."""
+    """A server whose one tool answers as the test says."""
 
     async def list_tools(_context: Any, _params: Any) -> types.ListToolsResult:
         tool = types.Tool(name="answer", input_schema=OPEN, output_schema=output_schema)
@@ -93,19 +93,21 @@ async def test_the_description_of_a_server_s_tool_is_bounded_and_visible() -> No
         "$defs": {"x": {"description": f"deep{hidden}"}},
         "properties": {"a": {"type": "string", "title": "A", "description": f"one\ntwo{hidden}"}},
     }
-    told, untold = await _tools(
-        types.Tool(name="told", description=f"{hidden}say\n{'x' * 9_000}", input_schema=schema),
-        types.Tool(name="untold", title="A title", input_schema=OPEN),
+    described, undescribed = await _tools(
+        types.Tool(
+            name="described", description=f"{hidden}say\n{'x' * 9_000}", input_schema=schema
+        ),
+        types.Tool(name="undescribed", title="A title", input_schema=OPEN),
     )
-    assert len(told.description) == 2_000
-    assert told.description.startswith("[31msay\nxxx")
-    assert told.description.endswith("x…")
-    assert told.json_schema == {
+    assert len(described.description) == 2_000
+    assert described.description.startswith("[31msay\nxxx")
+    assert described.description.endswith("x…")
+    assert described.json_schema == {
         "type": "object",
         "properties": {"a": {"type": "string", "description": "one\ntwo[31m"}},
         "$defs": {"x": {"description": "deep[31m"}},
     }
-    assert untold.description == "A title"
+    assert undescribed.description == "A title"
 
 
 async def test_a_schema_too_long_for_a_model_leaves_its_tool_out(
@@ -261,7 +263,7 @@ async def test_an_error_result_is_advice_in_the_servers_words(texts: list[str], 
 
 async def test_a_server_that_asks_back_gets_a_typed_error() -> None:
     asking = types.InputRequiredResult(request_state="more, please")
-    with pytest.raises(ToolServerError, match="asks for input during the call of 'answer'"):
+    with pytest.raises(ToolServerError, match="asks for input during the call to 'answer'"):
         async with mcp_tools(_answering(lambda: asking)) as (tool,):
             await tool.run({})
 

@@ -108,7 +108,7 @@ async def test_an_address_that_is_none(address: Any, said: str) -> None:
     ("name", "said"),
     [
         ("die", "ended the connection"),
-        ("hang", "did not answer the call of 'hang' within 2 s"),
+        ("hang", "did not answer the call to 'hang' within 2 s"),
         ("nonsense", "sent something that is not MCP: .*Input should be a valid list"),
         ("refuse", "answered with an error: there is no tools/call here"),
     ],

@@ -15,8 +15,8 @@ from tinyagent.mcp import mcp_tools
 NOON = {"source_timezone": "UTC", "time": "12:00", "target_timezone": "Asia/Tokyo"}
 
 
-def _told_by_the_tool(request: ModelRequest) -> RawToolCall | str:
-    """Call the tool, then answer with what came of it."""
+def _answer_of_the_tool(request: ModelRequest) -> RawToolCall | str:
+    """Call the tool, then answer with its result."""
     last = request.messages[-1]
     return last.text if last.role == "tool" else scripted_call("convert_time", **NOON)
 
@@ -26,7 +26,7 @@ async def test_an_agent_uses_its_tools(over: str, time_command: list[str], time_
     address = time_command if over == "stdio" else time_http
     async with mcp_tools(address) as tools:
         assert sorted(tool.name for tool in tools) == ["convert_time", "get_current_time"]
-        result = await ReactAgent(ScriptedModel(_told_by_the_tool), tools).run("Noon in Tokyo?")
+        result = await ReactAgent(ScriptedModel(_answer_of_the_tool), tools).run("Noon in Tokyo?")
     assert '"time_difference": "+9.0h"' in result.output
     assert "T21:00:00+09:00" in result.output
 

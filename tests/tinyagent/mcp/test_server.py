@@ -52,7 +52,7 @@ async def _exercise(client: Client) -> None:
     )
     advice = await client.call_tool("advise", {})
     assert (_text(advice), advice.is_error) == ("Try again: ask for a city", True)
-    assert _text(await client.call_tool("task", {})) == "a call of task by an MCP client"
+    assert _text(await client.call_tool("task", {})) == "a call to task by an MCP client"
     with pytest.raises(MCPError, match=r"there is no tool 'ad'; did you mean add\?"):
         await client.call_tool("ad", {})
 

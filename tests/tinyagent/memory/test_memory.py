@@ -206,7 +206,7 @@ def test_the_servers_count_corrects_the_number_of_tokens() -> None:
     assert memory.copy().tokens == 1_000
 
 
-def test_a_strategy_that_counts_tokens_is_told_what_was_learned() -> None:
+def test_a_strategy_that_counts_tokens_gets_the_estimate() -> None:
     class Counting:
         def __init__(self, estimate: TokenEstimate | None = None) -> None:
             self.estimate = estimate
@@ -215,14 +215,14 @@ def test_a_strategy_that_counts_tokens_is_told_what_was_learned() -> None:
             return Counting(estimate)
 
         def __call__(self, turns: Sequence[MessageGroup]) -> Sequence[MessageGroup]:
-            told.append(self.estimate)
+            estimates.append(self.estimate)
             return turns
 
-    told: list[TokenEstimate | None] = []
+    estimates: list[TokenEstimate | None] = []
     memory = Memory([Message("user", "x" * 2_000)])
     memory.learn(1_000)
     memory.prune(Counting())
-    assert told == [TokenEstimate(2.0)]
+    assert estimates == [TokenEstimate(2.0)]
 
 
 def test_a_token_has_four_characters_until_the_server_says_otherwise() -> None:

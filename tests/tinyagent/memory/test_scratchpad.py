@@ -1,23 +1,11 @@
 from __future__ import annotations
 
-import json
-from typing import Any
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tinyagent.memory.scratchpad import AgentMemory, Unrestored
+from tinyagent.memory.scratchpad import AgentMemory
 
-json_values: st.SearchStrategy[Any] = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | st.floats(allow_nan=False, allow_infinity=False)
-    | st.text(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
-    max_leaves=8,
-)
 notes: st.SearchStrategy[list[tuple[str, ...]]] = st.lists(
     st.one_of(
         st.tuples(st.sampled_from(["observe", "fail"]), st.text(max_size=700)),
@@ -32,10 +20,6 @@ def _noted(entries: list[tuple[str, ...]]) -> AgentMemory:
     for method, *arguments in entries:
         getattr(memory, method)(*arguments)
     return memory
-
-
-def _through_json(memory: AgentMemory) -> AgentMemory:
-    return AgentMemory.from_list(json.loads(json.dumps(memory.to_list(), allow_nan=False)))
 
 
 def test_what_is_stored_can_be_recalled() -> None:
@@ -60,7 +44,7 @@ def test_a_key_is_a_string() -> None:
         AgentMemory().store(1, "one")  # type: ignore[arg-type]
 
 
-def test_the_context_tells_all_notes_in_their_order() -> None:
+def test_the_context_holds_all_notes_in_their_order() -> None:
     memory = _noted(
         [("store", "n", "old"), ("observe", "two\nlines"), ("fail", "join"), ("store", "n", "new")]
     )
@@ -76,7 +60,7 @@ def test_no_notes_are_no_context() -> None:
     memory = _noted([("observe", "x")])
     memory.clear()
     assert memory.to_context() == ""
-    assert memory == AgentMemory()
+    assert len(memory) == 0
 
 
 @given(notes, st.integers(min_value=0, max_value=3_000))
@@ -92,7 +76,7 @@ def test_the_newest_notes_stay_and_the_rest_is_counted(count: int, max_chars: in
     assert shown == list(range(count - len(shown), count))
     assert shown
     if len(shown) < count:
-        assert f"({count - len(shown)} older ones are left out" in context
+        assert f"({count - len(shown)} older notes are left out" in context
         assert len(context) > max_chars - 60
     else:
         assert "left out" not in context
@@ -109,7 +93,7 @@ def test_a_large_value_is_shown_in_short_and_kept_whole(size: int) -> None:
         memory = AgentMemory()
         memory.store("value", value)
         assert len(memory.to_context()) < 600
-        assert _through_json(memory).recall("value") == value
+        assert memory.recall("value") == value
 
 
 def test_a_value_that_cannot_be_shown_does_no_harm() -> None:
@@ -119,35 +103,6 @@ def test_a_value_that_cannot_be_shown_does_no_harm() -> None:
         memory.store("value", value)
         assert "- stored: value = " in memory.to_context()
         assert memory.recall("value") is value
-        assert isinstance(_through_json(memory).recall("value"), Unrestored)
-
-
-@given(st.dictionaries(st.text(), json_values, max_size=4), notes)
-def test_notes_and_json_values_survive_json(
-    values: dict[str, Any], entries: list[tuple[str, ...]]
-) -> None:
-    memory = _noted(entries)
-    for key, value in values.items():
-        memory.store(key, value)
-    again = _through_json(memory)
-    assert again == memory
-    assert all(again.recall(key) == value for key, value in values.items())
-    assert again.to_context() == memory.to_context()
-
-
-@pytest.mark.parametrize(
-    "value", [(1, 2), {1: 2}, {1}, float("nan"), [float("inf")], 1j, b"x", object()]
-)
-def test_other_values_come_back_as_how_they_looked(value: object) -> None:
-    memory = AgentMemory()
-    memory.store("value", value)
-    (entry,) = memory.to_list()
-    assert "value" not in entry
-    once = _through_json(memory)
-    assert once.recall("value") == Unrestored(entry["repr"])
-    assert repr(once.recall("value")) == f"<not restored: {entry['repr']}>"
-    assert _through_json(once) == once
-    assert entry["repr"] in once.to_context()
 
 
 def test_a_scratchpad_shows_its_size_and_not_its_content() -> None:

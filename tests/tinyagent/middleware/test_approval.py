@@ -75,7 +75,7 @@ async def test_a_yes_lets_the_call_pass(*, answer: Decision | bool) -> None:
         (1, "no reason was given"),
     ],
 )
-async def test_anything_but_a_yes_is_told_with_its_reason(answer: Any, reason: str) -> None:
+async def test_anything_but_a_yes_is_reported_with_its_reason(answer: Any, reason: str) -> None:
     async def ask(_call: ToolCall) -> Any:
         return answer
 
@@ -107,7 +107,7 @@ async def test_nobody_is_asked_for_nothing(call: ToolCall) -> None:
 
 
 class Clock:
-    """Stands in for the clock of the module."""
+    """Replaces the clock of the module."""
 
     def __init__(self) -> None:
         self.now = 100.0

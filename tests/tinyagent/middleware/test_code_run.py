@@ -1,4 +1,4 @@
-"""What stands around a block of code: layers, limits, approval, spans."""
+"""What wraps a block of code: layers, limits, approval, spans."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ from tinyagent import (
     tool,
 )
 from tinyagent.core import ExecutionResult, RunControl
-from tinyagent.middleware import spans
 from tinyagent.middleware.base import CodeRun
 
 if TYPE_CHECKING:
@@ -36,30 +35,30 @@ def pay(amount: int) -> str:
 
 
 class Layer(Middleware):
-    """Tells what goes through it, and puts its mark on code and output."""
+    """Logs what goes through it, and puts its mark on code and output."""
 
-    def __init__(self, name: str, told: list[str]) -> None:
+    def __init__(self, name: str, log: list[str]) -> None:
         self._name = name
-        self._told = told
+        self._log = log
 
     async def code_run(self, code: str, call_next: CodeRun) -> ExecutionResult:
-        self._told.append(f"{self._name} in")
+        self._log.append(f"{self._name} in")
         result = await call_next(f"{code}\nprint('{self._name}')")
-        self._told.append(f"{self._name} out")
+        self._log.append(f"{self._name} out")
         return replace(result, output=result.output + f"[{self._name}]\n")
 
 
 async def test_code_goes_through_the_layers_from_the_first_to_the_last() -> None:
-    told: list[str] = []
+    log: list[str] = []
     model = coder("print('code')", "final_answer('ok')")
-    await TinyCodeAgent(model, middleware=[Layer("a", told), Layer("b", told)]).run("go")
-    assert told[:4] == ["a in", "b in", "b out", "a out"]
+    await TinyCodeAgent(model, middleware=[Layer("a", log), Layer("b", log)]).run("go")
+    assert log[:4] == ["a in", "b in", "b out", "a out"]
     assert observed(model) == "code\na\nb\n[b]\n[a]"
 
 
 async def test_a_layer_may_answer_in_place_of_the_sandbox() -> None:
     class Journal(Middleware):
-        """Knows what came of a block."""
+        """Knows the result of a block."""
 
         async def code_run(self, code: str, call_next: CodeRun) -> ExecutionResult:
             del call_next
@@ -195,9 +194,9 @@ async def test_a_block_is_a_span_and_its_calls_lie_within(traced: Traced) -> Non
     ]
     blocks = traced.named("execute_code")
     assert [span.status.is_ok for span in blocks] == [True, False, True]
-    assert [dict(span.attributes or {}).get(spans.ERROR_TYPE) for span in blocks] == [
+    assert [dict(span.attributes or {}).get("error.type") for span in blocks] == [
         None,
-        spans.CODE_ERROR,
+        "code_error",
         None,
     ]
     assert "private" not in "".join(span.to_json() for span in traced.spans)
@@ -211,8 +210,8 @@ async def test_with_content_the_code_and_its_output_are_recorded(traced: Traced)
     )
     await agent.run("go")
     first = dict(traced.named("execute_code")[0].attributes or {})
-    assert first[spans.CODE] == "print(look(1))"
-    assert first[spans.CODE_OUTPUT] == "private-1\n"
+    assert first["tinyagent.code"] == "print(look(1))"
+    assert first["tinyagent.code.output"] == "private-1\n"
 
 
 async def test_spans_of_runs_side_by_side_stay_with_their_runs(traced: Traced) -> None:

@@ -161,12 +161,12 @@ async def _same(times: int, limits: UsageLimits, **call: Any) -> list[ToolResult
     return [await meter.tool_call(made, look) for _ in range(times)]
 
 
-async def test_the_third_time_the_model_is_told_beside_the_result() -> None:
+async def test_the_third_repetition_is_remarked_on_next_to_the_result() -> None:
     results = await _same(5, UsageLimits())
     assert {result.content for result in results} == {"nothing"}
     assert [bool(result.note) for result in results] == [False, False, True, False, False]
     assert results[2].note == (
-        "[The same call of look has given the same result 3 times. Do something else, or give"
+        "[The same call to look has given the same result 3 times. Do something else, or give"
         " your answer.]"
     )
 
@@ -176,25 +176,25 @@ async def test_the_last_time_ends_the_run(limit: int) -> None:
     limits = UsageLimits(same_results=limit)
     assert len(await _same(limit - 1, limits, a=1, b=2)) == limit - 1
     with pytest.raises(
-        NoProgress, match=f"the same call of look gave the same result {limit} times"
+        NoProgress, match=f"the same call to look gave the same result {limit} times"
     ):
         await _same(limit, limits, a=1, b=2)
 
 
-async def test_a_model_that_goes_round_in_circles_is_told_and_then_stopped() -> None:
+async def test_a_model_that_repeats_itself_is_warned_and_then_stopped() -> None:
     model = ScriptedModel(lambda _: scripted_call("count", number=1))
     result = await _run(model, UsageLimits())
     assert result.state == "usage_limit_reached"
     assert isinstance(result.error, NoProgress)
     assert len(model.requests) == UsageLimits().same_results
-    told = [m.content for m in result.memory.messages if m.role == "tool"]
-    assert [text.startswith("counted 1\n[The same call of count") for text in told] == [
+    results = [m.content for m in result.memory.messages if m.role == "tool"]
+    assert [text.startswith("counted 1\n[The same call to count") for text in results] == [
         False, False, True, False, False, False,
     ]  # fmt: skip
-    assert told[-1] == "Error: not finished: the run ended"
+    assert results[-1] == "Error: not finished: the run ended"
 
 
-async def test_after_being_told_the_model_may_only_answer() -> None:
+async def test_after_the_warning_the_model_may_only_answer() -> None:
     model = ScriptedModel(
         lambda request: (
             "It is 1." if request.format.tool_choice == "none" else scripted_call("count", number=1)

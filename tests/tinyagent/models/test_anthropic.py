@@ -261,7 +261,7 @@ async def test_a_clients_own_retries_are_off_and_closing_it_is_left_to_its_owner
 
 @contextmanager
 def _server_in_a_thread() -> Generator[str]:
-    """The address of a server with a loop of its own."""
+    """The address of a server with its own loop."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
     thread.start()

@@ -11,6 +11,7 @@ from tinyagent import ConfigurationError, Document, Image, Memory, Message, Text
 from tinyagent.core import ModelRequest, ModelResponse, RequestFormat
 from tinyagent.core.types import remembered
 from tinyagent.memory import keep_last_n_steps
+from tinyagent.models.providers import PROVIDERS
 from tinyagent.models.wire.messages_reply import MessagesReply
 from tinyagent.models.wire.messages_request import encode_request, prefix_of
 from tinyagent.models.wire.shared import Origin
@@ -33,7 +34,8 @@ def _call(number: int) -> dict[str, Any]:
 
 def _encode(*messages: Message, model: str = MODEL, **options: Any) -> dict[str, Any]:
     request = ModelRequest(messages, **{"format": TOOLS, **options})
-    return encode_request(model, request, max_tokens=16_384, stream=False)
+    provider = PROVIDERS["anthropic"].for_model(model)
+    return encode_request(model, request, max_tokens=16_384, stream=False, provider=provider)
 
 
 def _decoded(

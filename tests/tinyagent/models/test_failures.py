@@ -57,15 +57,15 @@ def test_each_status_has_its_error(status: int, kind: type[ModelError]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "mend"),
+    ("status", "fix"),
     [
         (401, "check OPENAI_API_KEY"),
         (404, "check the model's name and OPENAI_BASE_URL"),
         (302, "redirects are not followed"),
     ],
 )
-def test_an_error_that_the_caller_can_fix_says_how(status: int, mend: str) -> None:
-    assert mend in str(status_error(status, {}, "", "http://host/v1"))
+def test_an_error_that_the_caller_can_fix_says_how(status: int, fix: str) -> None:
+    assert fix in str(status_error(status, {}, "", "http://host/v1"))
 
 
 def test_used_up_quota_is_not_tried_again() -> None:

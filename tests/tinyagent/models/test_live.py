@@ -57,10 +57,10 @@ async def test_each_capability_is_tried_and_the_cost_is_printed() -> None:
     assert (code, err) == (1, "")
     lines = [line.split()[1:] for line in out.splitlines()]
     assert [line[0] for line in lines] == [*(check.__name__ for check in CHECKS), "cost"]
-    told = {line[0]: line[1] for line in lines}
-    assert told["images"] == "ok"
-    assert told["documents"] == told["tools"] == "FAILED:"
-    assert told["cost"].startswith("$0.0")
+    by_name = {line[0]: line[1] for line in lines}
+    assert by_name["images"] == "ok"
+    assert by_name["documents"] == by_name["tools"] == "FAILED:"
+    assert by_name["cost"].startswith("$0.0")
     assert "secret" not in out
 
 
@@ -70,4 +70,4 @@ def _reply(received: Received) -> str:
 
 async def test_an_object_that_is_not_a_model_is_reported() -> None:
     code, _, err = await _live("gpt-4.1")
-    assert (code, err) == (1, "Error: 'gpt-4.1' is no provider:model\n")
+    assert (code, err) == (1, "Error: 'gpt-4.1' is not of the form provider:model\n")

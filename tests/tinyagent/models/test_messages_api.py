@@ -18,6 +18,7 @@ from tinyagent.core import (
     RequestFormat,
 )
 from tinyagent.core.errors import ModelFormatRefused
+from tinyagent.models.providers import PROVIDERS
 from tinyagent.models.wire.messages_reply import (
     MessagesReply,
 )
@@ -38,7 +39,9 @@ RESPONSE = ModelResponse(
 
 
 def _encode(*messages: Message, **options: Any) -> dict[str, Any]:
-    return encode_request("claude", ModelRequest(messages, **options), max_tokens=99, stream=False)
+    request = ModelRequest(messages, **options)
+    provider = PROVIDERS["anthropic"].for_model("claude")
+    return encode_request("claude", request, max_tokens=99, stream=False, provider=provider)
 
 
 def _assemble(sent: list[dict[str, Any]]) -> tuple[list[ModelDelta], MessagesReply]:

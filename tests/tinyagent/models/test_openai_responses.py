@@ -218,7 +218,7 @@ def _input(model: str, *messages: Message) -> list[dict[str, Any]]:
 
 
 def test_another_model_is_sent_neither_reasoning_nor_ids() -> None:
-    kept = _kept(ResponsesReply(ORIGIN).read(_response(THOUGHT, COMMENT, CALL)))
+    kept = _kept(ResponsesReply(PROVIDERS["openai"], MODEL).read(_response(THOUGHT, COMMENT, CALL)))
     assert _input(MODEL, kept) == [THOUGHT, COMMENT, CALL]
     other = _input("gpt-5.6", kept)
     assert [item["type"] for item in other] == ["message", "function_call"]
@@ -228,7 +228,9 @@ def test_another_model_is_sent_neither_reasoning_nor_ids() -> None:
 @pytest.mark.parametrize("encrypted", [None, ""])
 def test_reasoning_without_its_encrypted_form_is_left_out_with_the_ids(encrypted: Any) -> None:
     bare = {**THOUGHT, "encrypted_content": encrypted}
-    sent = _input(MODEL, _kept(ResponsesReply(ORIGIN).read(_response(bare, CALL))))
+    sent = _input(
+        MODEL, _kept(ResponsesReply(PROVIDERS["openai"], MODEL).read(_response(bare, CALL)))
+    )
     assert [(item["type"], "id" in item) for item in sent] == [("function_call", False)]
 
 
@@ -265,11 +267,11 @@ def test_the_options_have_the_names_of_this_api() -> None:
 
 def test_a_refusal_and_a_cut_answer_say_so() -> None:
     refusal = {**ANSWER, "content": [{"type": "refusal", "refusal": "I will not."}]}
-    response = ResponsesReply(ORIGIN).read(_response(refusal))
+    response = ResponsesReply(PROVIDERS["openai"], MODEL).read(_response(refusal))
     assert (response.content, response.finish_reason) == ("I will not.", "content_filter")
     cut = _response(ANSWER, status="incomplete", incomplete_details={"reason": "max_output_tokens"})
-    assert ResponsesReply(ORIGIN).read(cut).finish_reason == "length"
-    calls = ResponsesReply(ORIGIN).read(_response(CALL))
+    assert ResponsesReply(PROVIDERS["openai"], MODEL).read(cut).finish_reason == "length"
+    calls = ResponsesReply(PROVIDERS["openai"], MODEL).read(_response(CALL))
     assert calls.finish_reason == "tool_calls"
     assert calls.tool_calls[0] == RawToolCall(
         "call_1",
@@ -304,15 +306,17 @@ def test_a_refusal_and_a_cut_answer_say_so() -> None:
 )
 def test_a_failure_has_its_error(data: Any, kind: type[Exception], said: str) -> None:
     with pytest.raises(kind, match=said):
-        ResponsesReply(ORIGIN).read(data)
+        ResponsesReply(PROVIDERS["openai"], MODEL).read(data)
 
 
 def test_a_failure_in_a_stream_has_its_error() -> None:
     failed = _response(status="failed", error={"code": "server_error", "message": "oh"})
     with pytest.raises(ModelServerError, match="oh"):
-        ResponsesReply(ORIGIN).add({"type": "response.failed", "response": failed})
+        ResponsesReply(PROVIDERS["openai"], MODEL).add(
+            {"type": "response.failed", "response": failed}
+        )
     with pytest.raises(ModelRateLimited, match="slow"):
-        ResponsesReply(ORIGIN).add(
+        ResponsesReply(PROVIDERS["openai"], MODEL).add(
             {"type": "error", "code": "rate_limit_exceeded", "message": "slow"}
         )
 

@@ -28,9 +28,8 @@ from tinyagent.core import (
     RequestFormat,
 )
 from tinyagent.core.types import remembered
-from tinyagent.models import get_model
+from tinyagent.models import get_model, remote
 from tinyagent.models.providers import LENIENT, PROVIDERS, Provider, find_provider
-from tinyagent.models.wire import shared
 from tinyagent.models.wire.chat_reply import ChatReply
 from tinyagent.models.wire.chat_request import encode_request
 
@@ -325,7 +324,10 @@ def test_images_of_results_come_behind_all_results() -> None:
     assert [part["type"] for part in sent[3]["content"]] == ["image_url"]
 
 
-def test_too_many_attachments_are_for_the_run_to_prune(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shared, "MAX_ATTACHED_BYTES", 40)
+async def test_too_many_attachments_are_for_the_run_to_prune(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(remote, "MAX_ATTACHED_BYTES", 40)
+    model = OpenAIModel("gpt-4.1", base_url="http://127.0.0.1:9/v1", api_key="x")
     with pytest.raises(ModelContextTooLong, match="have 56 bytes, and at most 40"):
-        _body("openai", "gpt-4.1", Message("user", (Image(PNG), Image(PNG))))
+        await model.complete(ModelRequest([Message("user", (Image(PNG), Image(PNG)))]))

@@ -96,26 +96,26 @@ def _script(first: str, second: str) -> list[ModelResponse]:
 
 
 async def _run(agent: ReactAgent[str], task: str, way: str) -> list[Any]:
-    """What a run tells and comes to, without its id, its times and made-up call ids."""
+    """The events and the result of a run, without its id, its times and made-up call ids."""
     if way == "complete":
         events: list[Event] = [RunFinished(await agent.run(task, return_result=True))]
     else:
         events = [event async for event in agent.stream(task)]
     ids: dict[str, str] = {}
-    told: list[Any] = []
+    outcomes: list[Any] = []
     for event in events:
         if isinstance(event, ToolFinished):
             ids[event.result.call.id] = f"call {len(ids) + 1}"
-            told.append((event.step, event.result.call.arguments, event.result.content))
+            outcomes.append((event.step, event.result.call.arguments, event.result.content))
         elif isinstance(event, RunFinished):
             result = event.result
             memory = json.dumps(result.memory.to_list())
             for call_id, number in ids.items():
                 memory = memory.replace(call_id, number)
-            told.append((result.output, result.state, result.steps_taken, result.usage, memory))
+            outcomes.append((result.output, result.state, result.steps_taken, result.usage, memory))
         elif not isinstance(event, RunStarted):
-            told.append(event)
-    return told
+            outcomes.append(event)
+    return outcomes
 
 
 @WAYS
@@ -332,9 +332,9 @@ async def test_the_modes(path: Path) -> None:
     assert unasked.requests == []
     with pytest.raises(ConfigurationError, match="there is no model to record"):
         RecordedModel(path, mode="record")
-    anew = RecordedModel(path, ScriptedModel(["new"]), mode="record")
+    again = RecordedModel(path, ScriptedModel(["new"]), mode="record")
     assert "old" in _written(path)
-    await anew.complete(REQUEST)
+    await again.complete(REQUEST)
     assert (await RecordedModel(path).complete(REQUEST)).content == "new"
 
 

@@ -21,7 +21,7 @@ from tinyagent.core import (
     RequestFormat,
 )
 from tinyagent.models.drift import digest
-from tinyagent.models.recording import Exchange, read_recording, write_recording
+from tinyagent.models.recording import RecordedExchange, read_recording, write_recording
 
 REQUEST = ModelRequest((Message("user", "hi"),))
 
@@ -66,7 +66,7 @@ _responses = st.builds(
 )
 _deltas = st.builds(ModelDelta, _texts, st.sampled_from(["text", "reasoning", "restart"]))
 _exchanges = st.builds(
-    Exchange, _requests, _responses, st.none() | st.lists(_deltas, max_size=5).map(tuple)
+    RecordedExchange, _requests, _responses, st.none() | st.lists(_deltas, max_size=5).map(tuple)
 )
 
 
@@ -76,7 +76,9 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @given(st.lists(_exchanges, max_size=3), st.text())
-def test_any_answer_survives_the_file(path: Path, exchanges: list[Exchange], name: str) -> None:
+def test_any_answer_survives_the_file(
+    path: Path, exchanges: list[RecordedExchange], name: str
+) -> None:
     write_recording(path, name, exchanges)
     model, read = read_recording(path)
     assert (model, list(read)) == (name, exchanges)
@@ -87,7 +89,7 @@ def test_any_answer_survives_the_file(path: Path, exchanges: list[Exchange], nam
 def test_failures_survive_the_file(path: Path, kind: type[ModelError]) -> None:
     error = kind("no: 'é'", retry_after=1.5)
     error.add_note("before that, another")
-    write_recording(path, "m", [Exchange(REQUEST, error, (ModelDelta("half"),))])
+    write_recording(path, "m", [RecordedExchange(REQUEST, error, (ModelDelta("half"),))])
     exchange = read_recording(path)[1][0]
     read = exchange.outcome
     assert isinstance(read, ModelError)
@@ -100,14 +102,14 @@ def test_a_foreign_error_class_is_recorded_as_its_nearest_base(path: Path) -> No
     class Throttled(ModelRateLimited):
         pass
 
-    write_recording(path, "m", [Exchange(REQUEST, Throttled("slow"))])
+    write_recording(path, "m", [RecordedExchange(REQUEST, Throttled("slow"))])
     assert type(read_recording(path)[1][0].outcome) is ModelRateLimited
 
 
 def test_the_file_is_for_people_to_read(path: Path) -> None:
     answer = ModelResponse("Füße", usage=Usage(1, 2, 3), model="m", id="1")
     deltas = (ModelDelta("Füße"), ModelDelta("hm", "reasoning"))
-    write_recording(path, "m", [Exchange(REQUEST, answer, deltas)])
+    write_recording(path, "m", [RecordedExchange(REQUEST, answer, deltas)])
     text = path.read_text(encoding="utf-8")
     assert "Füße" in text
     assert text.endswith("}\n")
@@ -167,7 +169,7 @@ KEPT: list[Any] = [ModelRequest, RequestFormat, ModelResponse, RawToolCall, Mode
 def test_a_mapping_that_is_not_a_dictionary_is_written_too(path: Path) -> None:
     tool = MappingProxyType({"type": "function", "function": MappingProxyType({"name": "f"})})
     request = ModelRequest(REQUEST.messages, RequestFormat((tool,)))
-    write_recording(path, "m", [Exchange(request, ModelResponse("x"))])
+    write_recording(path, "m", [RecordedExchange(request, ModelResponse("x"))])
     read = read_recording(path)[1][0].request
     assert read.format.tools == ({"type": "function", "function": {"name": "f"}},)
     assert digest(read) == digest(request)
@@ -181,7 +183,7 @@ def test_a_request_without_a_json_form_keeps_the_old_file(
     before = path.read_bytes()
     request = ModelRequest(REQUEST.messages, RequestFormat(({"x": {1, 2}},)))
     with pytest.raises(TypeError, match="a set in a request has no JSON form"):
-        write_recording(path, "m", [Exchange(request, ModelResponse("x"))])
+        write_recording(path, "m", [RecordedExchange(request, ModelResponse("x"))])
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]
 

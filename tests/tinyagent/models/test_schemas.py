@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any, Literal
 
 import jsonschema
@@ -69,7 +70,7 @@ def _is_object(node: Mapping[str, Any]) -> bool:
 
 def _openai_faults(schema: Mapping[str, Any]) -> Iterator[str]:
     if schema.get("type") != "object" or "anyOf" in schema:
-        yield "the root is no object"
+        yield "the root is not an object"
     for node in _nodes(schema):
         if set(node) - OPENAI_TAKES:
             yield f"unknown: {set(node) - OPENAI_TAKES}"
@@ -90,7 +91,7 @@ def _openai_faults(schema: Mapping[str, Any]) -> Iterator[str]:
 
 def _anthropic_faults(schema: Mapping[str, Any]) -> Iterator[str]:
     if schema.get("type") != "object":
-        yield "the root is no object"
+        yield "the root is not an object"
     for node in _nodes(schema):
         if node.keys() & ANTHROPIC_REFUSES:
             yield f"refused: {node.keys() & ANTHROPIC_REFUSES}"
@@ -104,7 +105,7 @@ def _anthropic_faults(schema: Mapping[str, Any]) -> Iterator[str]:
 
 def _gemini_faults(schema: Mapping[str, Any]) -> Iterator[str]:
     if schema.get("type") != "object":
-        yield "the root is no object"
+        yield "the root is not an object"
     for node in _nodes(schema):
         if set(node) - GEMINI_TAKES:
             yield f"unknown: {set(node) - GEMINI_TAKES}"
@@ -326,10 +327,16 @@ def test_responses_and_anthropic_get_the_form_that_they_accept() -> None:
     form = body["text"]["format"]
     assert (form["type"], form["name"], form["strict"]) == ("json_schema", "action", True)
     assert not list(_openai_faults(form["schema"]))
-    claude = encode_messages("claude-sonnet-5", _structured(DRAW), max_tokens=9, stream=False)
+    encode = partial(
+        encode_messages,
+        "claude-sonnet-5",
+        max_tokens=9,
+        stream=False,
+        provider=PROVIDERS["anthropic"].for_model("claude-sonnet-5"),
+    )
+    claude = encode(_structured(DRAW))
     assert not list(_anthropic_faults(claude["output_config"]["format"]["schema"]))
-    loose = encode_messages("claude-sonnet-5", _structured(COUNT), max_tokens=9, stream=False)
-    assert "output_config" not in loose
+    assert "output_config" not in encode(_structured(COUNT))
 
 
 def test_an_action_in_a_separate_object_is_read() -> None:

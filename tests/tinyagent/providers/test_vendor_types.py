@@ -18,7 +18,7 @@ PACKAGES: dict[str, Package] = {
     "responses": "openai responses",
     "messages": "anthropic",
 }
-# What providers of chat completions have beside OpenAI's own keys, all of it for reasoning.
+# What providers of chat completions have in addition to OpenAI's own keys, all of it for reasoning.
 OF_MESSAGES = {
     "gemini": {"extra_content"},
     "deepseek": {"reasoning_content"},

@@ -1,4 +1,4 @@
-"""The request types of the vendors' own packages as validators; no key beside theirs may be there.
+"""The request types of the vendors' own packages as validators; no other key may be there.
 
 Two things of the types are for Python programs, and are not JSON: any iterable stands for a list,
 which Pydantic would only check as it is gone through, and objects of replies may be sent back as

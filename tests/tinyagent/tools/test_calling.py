@@ -26,7 +26,7 @@ from tinyagent.core import RunControl
 from tinyagent.core.results import RunResult
 from tinyagent.core.types import Usage
 from tinyagent.memory.memory import Memory
-from tinyagent.tools.calling import as_text, call_tool
+from tinyagent.tools.tool import as_text, call_tool
 
 
 async def _call(
@@ -90,7 +90,7 @@ async def test_a_faulty_call_is_not_run() -> None:
     made = Tool.from_function(add)
     call = ToolCall("1", "add", {}, fault="its arguments are cut off.")
     result = await call_tool({"add": made}, call, RunControl("go", 1, {}).context)
-    assert result.content == "Error: the call of add was not run: its arguments are cut off."
+    assert result.content == "Error: the call to add was not run: its arguments are cut off."
     assert result.is_error
 
 
@@ -106,7 +106,7 @@ async def test_an_unknown_tool_is_answered_with_the_nearest() -> None:
     ("error", "said"),
     [
         (SystemExit(3), "Error: t failed: SystemExit: 3"),
-        (asyncio.CancelledError(), "Error: t was cancelled from inside"),
+        (asyncio.CancelledError(), "Error: t cancelled itself"),
         (TimeoutError("slow"), "Error: t failed: TimeoutError: slow"),
         (StopIteration(), "Error: t failed: RuntimeError: coroutine raised StopIteration"),
     ],

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tinyagent import Tool, ToolDefinitionError
-from tinyagent.tools.tool import collect_tools
+from tinyagent.tools.registry import collect_tools
 
 
 def add(a: int, b: int) -> int:
@@ -40,7 +40,7 @@ def test_an_item_that_is_not_a_tool_is_named_with_the_fix(item: Any) -> None:
     with pytest.raises(ToolDefinitionError) as caught:
         collect_tools([item])
     assert str(caught.value) == (
-        f"{item!r} is not a tool; give a function with type hints and a docstring, or a Tool"
+        f"{item!r} is not a tool; pass a function with type hints and a docstring, or a Tool"
     )
 
 

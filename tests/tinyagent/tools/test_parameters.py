@@ -10,9 +10,9 @@ import pytest
 from pydantic import BaseModel, Field
 from typing_extensions import TypedDict
 
-from tinyagent import RunContext, ToolDefinitionError
+from tinyagent import RunContext, Tool, ToolDefinitionError
 from tinyagent.core import ToolArgumentsError
-from tinyagent.tools.parameters import Parameters, tidy_schema
+from tinyagent.tools.parameters import tidy_schema
 
 
 class Colour(Enum):
@@ -35,8 +35,9 @@ class Titled(TypedDict):
     default: int
 
 
-def _parameters(fn: Callable[..., Any]) -> Parameters:
-    return Parameters(fn, "fn", {"a": "what it is"})
+def _parameters(fn: Callable[..., Any]) -> Tool:
+    fn.__doc__ = "Do it.\n\nArgs:\n    a: what it is"
+    return Tool.from_function(fn, name="fn")
 
 
 def test_the_schema_is_an_object_that_takes_nothing_else() -> None:
@@ -100,7 +101,7 @@ def test_names_that_pydantic_keeps_for_itself_are_names_like_any_other() -> None
     def fn(schema: int, copy: int, _x: int, model_config: int, title: int) -> None: ...
 
     given = {"schema": 1, "copy": 2, "_x": 3, "model_config": 4, "title": 5}
-    parameters = Parameters(fn, "fn", {})
+    parameters = _parameters(fn)
     assert parameters.validate(given) == given
     assert list(parameters.json_schema["properties"]) == list(given)
 

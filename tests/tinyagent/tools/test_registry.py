@@ -5,7 +5,7 @@ import pytest
 from tinyagent import Tool, ToolDefinitionError, tool
 from tinyagent.core import UnknownToolError
 from tinyagent.tools import ToolRegistry, get_registry
-from tinyagent.tools.registry import unknown_tool
+from tinyagent.tools.tool import unknown_tool
 
 
 def greet(name: str) -> str:

@@ -11,7 +11,8 @@ from pydantic import BaseModel
 
 from tinyagent import RunContext, Tool
 from tinyagent.core import ToolArgumentsError
-from tinyagent.tools.signature import bind_arguments, python_signature, python_stub
+from tinyagent.tools.signature import python_signature, python_stub
+from tinyagent.tools.tool import bind_arguments
 
 
 class Place(BaseModel):
@@ -140,9 +141,9 @@ def test_arguments_by_place_take_the_names_of_the_parameters() -> None:
 @pytest.mark.parametrize(
     ("args", "kwargs", "said"),
     [
-        (("a",) * 6, {}, "6 arguments by place, at most 5 are taken"),
-        (("a",), {"city": "b"}, "city is given both by place and by name"),
-        (("a", 1), {"count": 1, "city": "b"}, "city, count is given both by place and by name"),
+        (("a",) * 6, {}, "6 arguments by position, at most 5 are taken"),
+        (("a",), {"city": "b"}, "city is passed both by position and by name"),
+        (("a", 1), {"count": 1, "city": "b"}, "city, count is passed both by position and by name"),
     ],
 )
 def test_a_call_that_cannot_be_bound_says_why(

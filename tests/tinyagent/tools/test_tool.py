@@ -5,7 +5,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from pydantic import BaseModel
 
 from tinyagent import RunContext, Tool, ToolDefinitionError, tool
 from tinyagent.core import RunControl, ToolArgumentsError
@@ -18,11 +17,6 @@ def double(number: int) -> int:
         number: what to double.
     """
     return 2 * number
-
-
-class Order(BaseModel):
-    item: str
-    count: int = 1
 
 
 def test_a_tool_describes_its_function() -> None:
@@ -107,14 +101,6 @@ def test_a_decorated_function_can_still_be_called() -> None:
 def test_the_decorator_takes_a_name_and_a_timeout() -> None:
     made = tool(name="twice", timeout=2.5)(double)
     assert (made.name, made.timeout) == ("twice", 2.5)
-
-
-async def test_a_pydantic_model_may_be_the_arguments() -> None:
-    made = Tool.from_model(Order, lambda arguments: arguments, name="order", doc="Order it.")
-    assert await made.run({"item": "tea"}) == Order(item="tea")
-    assert "title" not in made.json_schema
-    with pytest.raises(ToolArgumentsError, match="item: required, but missing"):
-        await made.run({})
 
 
 def _undocumented(a: int) -> int:

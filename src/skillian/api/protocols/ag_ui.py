@@ -47,10 +47,9 @@ from fastapi import APIRouter, Response
 from skillian.api.limits import in_slot
 from skillian.api.problems import ProblemError
 from skillian.api.protocols.openai_schemas import MAX_MESSAGES
-from skillian.api.schemas import MAX_MESSAGE
-from skillian.api.service import TheService
+from skillian.api.service import MAX_MESSAGE, TheService
 from skillian.api.streams import EventStream
-from skillian.chat.conversation import Conversation
+from skillian.chat.agent import Conversation
 from skillian.chat.stateless import StatelessTurn
 from skillian.chat.turn_events import bounded
 from skillian.storage import Draft

@@ -65,7 +65,7 @@ def mcp_server(skills: SkillRegistry, hold: Hold = nullcontext) -> Server[Any]:
         except UnknownNameError as error:
             raise MCPError(types.INVALID_PARAMS, str(error)) from None
         if tool.requires_approval:
-            detail = f"{tool.name} needs approval by a person; there is nobody here to give it"
+            detail = f"{tool.name} needs a person's approval, and nobody is available to give it"
             raise MCPError(types.INVALID_PARAMS, detail)
         with hold():
             result = as_json(await tool.aexecute(**(params.arguments or {})))

@@ -32,10 +32,9 @@ from skillian.api.protocols.openai_schemas import (
     ModelCard,
     ModelList,
 )
-from skillian.api.schemas import MAX_MESSAGE
-from skillian.api.service import TheOwner, TheService
+from skillian.api.service import MAX_MESSAGE, TheOwner, TheService
 from skillian.api.streams import EventStream, while_connected
-from skillian.chat.conversation import Conversation
+from skillian.chat.agent import Conversation
 from skillian.chat.stateless import StatelessTurn
 from skillian.errors import ToolError, quoted
 from skillian.storage import Draft, StorageError
@@ -253,8 +252,8 @@ def failure_of(turn: StatelessTurn, event: Draft) -> ErrorDetail | None:
 class SentText:
     """The part of a turn's text that is sent; a stream cannot take back what it has sent.
 
-    Text before tool calls is sent as it comes. Text that begins as a call does, as some models
-    write their calls, is held back until it proves to be the answer.
+    Text before tool calls is sent as it arrives. Text that starts like a call, because some models
+    write calls as text, is held back until it proves to be the answer.
 
     Attributes:
         text: All that is sent.

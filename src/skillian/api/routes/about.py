@@ -8,25 +8,74 @@ from collections.abc import Coroutine
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
+from pydantic import BaseModel, Field
 
 from skillian.api.problems import ProblemError
-from skillian.api.schemas import (
-    Health,
-    Passages,
-    Readiness,
-    SearchRequest,
-    SkillList,
-    SourceList,
-)
-from skillian.api.service import TheService
+from skillian.api.service import Body, TheService
 from skillian.api.streams import while_connected
 from skillian.errors import SkillianError
+from skillian.skills.knowledge import Passage
 
 READY_SECONDS = 10.0
 MAX_NAME = 200
 
 logger = logging.getLogger("skillian")
 router = APIRouter(tags=["about"])
+
+
+class Health(BaseModel):
+    """The state of the process."""
+
+    status: str = "ok"
+
+
+class Readiness(BaseModel):
+    """The state of the server's parts: each is `ok` or `failed`."""
+
+    status: str
+    model: str
+    checks: dict[str, str]
+
+
+class ToolInfo(BaseModel):
+    """A tool; `input` is the JSON schema of its arguments."""
+
+    name: str
+    description: str
+    input: dict[str, Any]
+
+
+class SkillInfo(BaseModel):
+    """A skill and its tools."""
+
+    name: str
+    description: str
+    tools: list[ToolInfo]
+
+
+class SkillList(BaseModel):
+    """All skills."""
+
+    skills: list[SkillInfo]
+
+
+class SourceList(BaseModel):
+    """All sources: description, dimensions with values, measures, row count, freshness."""
+
+    sources: list[dict[str, Any]]
+
+
+class SearchRequest(Body):
+    """A search in the skills' knowledge."""
+
+    query: str = Field(min_length=1, max_length=1000, examples=["why is a load doubled"])
+    limit: int = Field(5, ge=1, le=20)
+
+
+class Passages(BaseModel):
+    """Passages, the best first."""
+
+    passages: list[Passage]
 
 
 @router.get("/health", response_model=Health)

@@ -7,17 +7,18 @@ from contextlib import aclosing
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Path, Request, Response
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from skillian.api.open_turns import OpenTurn
 from skillian.api.problems import ProblemError
-from skillian.api.schemas import (
-    ApprovalRequest,
-    ChatRequest,
-    ChatResponse,
-    SessionChatRequest,
+from skillian.api.service import (
+    MAX_MESSAGE,
+    Body,
+    OpenTurn,
+    Service,
     SessionId,
+    TheOwner,
+    TheService,
 )
-from skillian.api.service import Service, TheOwner, TheService
 from skillian.api.streams import (
     EVENTS,
     EventStream,
@@ -32,6 +33,84 @@ from tinyagent import Decision
 MAX_NUMBER = 2**53
 
 router = APIRouter(tags=["chat"])
+
+
+def _has_text(message: str) -> str:
+    if not message.strip():
+        raise ValueError("the message is empty")
+    return message
+
+
+MessageText = Annotated[
+    str,
+    Field(
+        min_length=1,
+        max_length=MAX_MESSAGE,
+        description="The message in words.",
+        examples=["Compare amounts between fi_reporting and bpc_reporting for company 1001"],
+    ),
+    AfterValidator(_has_text),
+]
+
+
+class SessionChatRequest(Body):
+    """A message to a session."""
+
+    message: MessageText
+
+
+class ChatRequest(SessionChatRequest):
+    """A message to a session, or without `session_id` to a new session."""
+
+    session_id: SessionId | None = None
+
+
+class ToolCallInfo(BaseModel):
+    """A tool call; `result` is its JSON, or its text if it is not JSON."""
+
+    tool: str
+    args: dict[str, Any]
+    result: Any
+    duration_ms: float
+
+
+class UsageInfo(BaseModel):
+    """The model calls of a turn and their tokens."""
+
+    requests: int
+    input_tokens: int
+    output_tokens: int
+    cached_tokens: int
+
+
+class ReferenceInfo(BaseModel):
+    """A number of the answer and its place in a tool's result."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+class ChatResponse(BaseModel):
+    """The answer to a message.
+
+    `finished` is false if a limit ended the turn without an answer: `response` then has the results
+    so far and the reason. The numbers of `unverified` are in no tool result.
+    """
+
+    response: str
+    tool_calls: list[ToolCallInfo]
+    session_id: str
+    finished: bool
+    usage: UsageInfo
+    model: str = Field(description="The model that answered; the offline planner is named as such.")
+    references: list[ReferenceInfo]
+    unverified: list[str]
+
+
+class ApprovalRequest(Body):
+    """Whether a waiting call may be made; the model reads the reason of a refusal."""
+
+    approved: bool
+    reason: str = Field("", max_length=1000)
 
 
 @router.post("/chat", response_model=ChatResponse, responses=EVENTS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tempfile
 from collections.abc import AsyncGenerator, AsyncIterator, Generator
@@ -10,15 +11,16 @@ from typing import IO, Annotated, Any
 
 from fastapi import APIRouter, Header, Path, Query, Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
-from pydantic import BaseModel, ConfigDict, Field, Json
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Json
 
+from skillian.api.routes.runs import RunInfo
 from skillian.api.routes.sessions import MAX_OFFSET
-from skillian.api.schemas import CompareRequest, Comparison, ComparisonPage, RunInfo
-from skillian.api.service import Service, TheOwner, TheService
+from skillian.api.service import Body, Service, TheOwner, TheService
 from skillian.api.streams import while_connected
 from skillian.data.comparison.page import ColumnFilter, Order
 from skillian.data.comparison.results import Status
 from skillian.data.comparison.rows import GroupRow
+from skillian.data.declare.definitions import Name, Thresholds
 from skillian.data.declare.saved import SavedComparison
 from skillian.reports.as_html import write_html
 from skillian.reports.as_json import write_json
@@ -38,7 +40,7 @@ _LATER: dict[int | str, dict[str, Any]] = {
 }
 
 Key = Annotated[str, Path(max_length=100, description="The `cache_key` of a comparison.")]
-Batches = AsyncGenerator[tuple[GroupRow, ...]]
+RowBatches = AsyncGenerator[tuple[GroupRow, ...]]
 
 
 class GroupsQuery(BaseModel):
@@ -66,9 +68,68 @@ class RowsQuery(GroupsQuery):
     limit: int = Field(100, ge=1, le=MAX_ROWS)
 
 
-Groups = Annotated[GroupsQuery, Query()]
+SelectedGroups = Annotated[GroupsQuery, Query()]
 
 router = APIRouter(tags=["comparisons"])
+
+
+def _is_unicode(value: dict[str, Any]) -> dict[str, Any]:
+    json.dumps(value, ensure_ascii=False).encode()  # raises ValueError for half a surrogate pair
+    return value
+
+
+class CompareRequest(Body):
+    """What to compare; defaults are those of the configuration."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "source_a": "fi_reporting",
+                    "source_b": "bpc_reporting",
+                    "measures": ["amount"],
+                    "align_on": ["company", "period"],
+                    "filters": {"company": "1001"},
+                }
+            ]
+        },
+    )
+
+    source_a: Name
+    source_b: Name
+    measures: Annotated[list[Name], Field(min_length=1, max_length=10)]
+    align_on: Annotated[list[Name], Field(min_length=1, max_length=20)] | None = None
+    filters: Annotated[
+        dict[Name, Any],
+        Field(
+            default_factory=dict,
+            max_length=20,
+            description=(
+                "Dimension to a value, a list of values, null, or one of"
+                ' {"ne": v}, {"gte": v}, {"gt": v}, {"lte": v}, {"lt": v}, {"between": [a, b]}.'
+            ),
+        ),
+        AfterValidator(_is_unicode),
+    ]
+    thresholds: Thresholds = Thresholds()
+
+
+class Comparison(BaseModel):
+    """A comparison; amounts are strings with all of their digits."""
+
+    source_a: str
+    source_b: str
+    summary: dict[str, Any]
+    top_differences: list[dict[str, Any]]
+    interpretation: list[str]
+    cache_key: str
+    proof: dict[str, Any]
+
+
+class ComparisonPage(BaseModel):
+    """A page of a comparison's groups."""
+
+    model_config = ConfigDict(extra="allow")
 
 
 @router.post("/compare", response_model=Comparison, responses=_LATER)
@@ -151,7 +212,9 @@ def _file(media_type: str) -> dict[int | str, dict[str, object]]:
 
 
 @router.get("/comparisons/{key}/rows.csv", response_class=Response, responses=_file("text/csv"))
-async def rows_csv(key: Key, request: Request, service: TheService, query: Groups) -> Response:
+async def rows_csv(
+    key: Key, request: Request, service: TheService, query: SelectedGroups
+) -> Response:
     """Download the groups as CSV; a text that looks like a formula starts with a `'`."""
     with service.slots.taken():
         await while_connected(request, service.comparisons.recall(key))
@@ -168,7 +231,9 @@ async def rows_csv(key: Key, request: Request, service: TheService, query: Group
 
 
 @router.get("/comparisons/{key}/rows.xlsx", response_class=Response, responses=_file(XLSX))
-async def rows_xlsx(key: Key, request: Request, service: TheService, query: Groups) -> Response:
+async def rows_xlsx(
+    key: Key, request: Request, service: TheService, query: SelectedGroups
+) -> Response:
     """Download the groups as a workbook, with a summary."""
     file = tempfile.TemporaryFile()  # noqa: SIM115 - closed once it is sent
     try:
@@ -191,15 +256,15 @@ async def report_json(key: Key, request: Request, service: TheService) -> Respon
     return Response(write_json([outcome]), media_type="application/json", headers=headers)
 
 
-def _groups(service: Service, key: str, query: GroupsQuery) -> Batches:
+def _groups(service: Service, key: str, query: GroupsQuery) -> RowBatches:
     return service.data.comparison.all_rows(key, query.status, order=query.order, where=query.where)
 
 
-async def _started(batches: Batches) -> Batches:
+async def _started(batches: RowBatches) -> RowBatches:
     """The same batches; errors in the query are raised here, before the answer begins."""
     first = await anext(batches, ())
 
-    async def whole() -> Batches:
+    async def whole() -> RowBatches:
         async with aclosing(batches):
             yield first
             async for batch in batches:

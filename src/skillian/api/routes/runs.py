@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from datetime import datetime
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query
+from pydantic import BaseModel, Field
 
 from skillian.api.routes.sessions import Offset
-from skillian.api.schemas import RunInfo, RunPage
 from skillian.api.service import TheOwner, TheService
 
 MAX_LIMIT = 200
@@ -17,6 +18,46 @@ RunId = Annotated[str, Path(max_length=200, description="The end of the `Locatio
 router = APIRouter(prefix="/runs", tags=["runs"])
 
 
+RunState = Literal[
+    "queued",
+    "running",
+    "waiting",
+    "needs_decision",
+    "completed",
+    "step_limit_reached",
+    "usage_limit_reached",
+    "cancelled",
+    "error",
+    "lost",
+    "interrupted",
+]
+"""`tinyagent.durable.DurableState`, which needs an extra, and `interrupted`, of a comparison."""
+
+
+class RunInfo(BaseModel):
+    """A comparison in the background, or a turn."""
+
+    id: str
+    kind: Literal["turn", "comparison"]
+    state: RunState
+    title: str
+    created: datetime
+    updated: datetime
+    error: str | None
+    progress: Annotated[str | None, Field(description="Of a running comparison.")] = None
+    cache_key: Annotated[str | None, Field(description="Of a completed comparison.")] = None
+    session_id: str | None = None
+    turn: int | None = None
+
+
+class RunPage(BaseModel):
+    """Some of the runs, newest first."""
+
+    runs: list[RunInfo]
+    offset: int
+    limit: int
+
+
 @router.get("", response_model=RunPage)
 async def list_runs(
     service: TheService,
@@ -24,7 +65,7 @@ async def list_runs(
     offset: Offset = 0,
     limit: Annotated[int, Query(ge=1, le=MAX_LIMIT)] = 50,
 ) -> dict[str, Any]:
-    """List the comparisons and turns that are not over, or ended within the last hour."""
+    """List the comparisons and turns in progress, and those that ended within the last hour."""
     runs = await service.runs.list(owner, offset, limit)
     return {"runs": runs, "offset": offset, "limit": limit}
 

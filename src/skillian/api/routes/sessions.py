@@ -6,16 +6,9 @@ import json
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Response
+from pydantic import BaseModel, Field
 
-from skillian.api.schemas import (
-    NewSession,
-    SessionDetail,
-    SessionId,
-    SessionInfo,
-    SessionPage,
-    SessionTitle,
-)
-from skillian.api.service import TheOwner, TheService
+from skillian.api.service import Body, SessionId, TheOwner, TheService
 from skillian.chat.export import session_markdown
 
 MAX_OFFSET = 10**9
@@ -23,6 +16,47 @@ MAX_OFFSET = 10**9
 Offset = Annotated[int, Query(ge=0, le=MAX_OFFSET)]
 
 router = APIRouter(prefix="/sessions", tags=["sessions"])
+
+
+class NewSession(Body):
+    """A new session; without a title, its first message becomes the title."""
+
+    title: str = Field("", max_length=500)
+
+
+class SessionTitle(Body):
+    """A session's title."""
+
+    title: str = Field(max_length=500, examples=["Gap of company 1001"])
+
+
+class SessionInfo(BaseModel):
+    """A session; `updated` is when it was last used."""
+
+    id: str
+    title: str
+    created: str
+    updated: str
+
+
+class SessionPage(BaseModel):
+    """Some of the sessions, most recently used first; `total` is the number of all."""
+
+    sessions: list[SessionInfo]
+    total: int
+    offset: int
+    limit: int
+
+
+class SessionDetail(SessionInfo):
+    """A session with its messages.
+
+    A message has a `role` (`user`, `assistant`, `tool`) and `content`; tool calls are in
+    `tool_calls`, their results follow with a `tool_call_id`. `broken` marks a turn that ended
+    without an answer.
+    """
+
+    messages: list[dict[str, Any]]
 
 
 @router.post("", response_model=SessionInfo, status_code=201)

@@ -9,9 +9,10 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
+from cachetools import LRUCache
 from pydantic import BaseModel, ConfigDict, Field
 
-from skillian.bundled.run_python import LastComparisons, python_tool
+from skillian.bundled.run_python import python_tool
 from skillian.data.comparison.results import Status
 from skillian.data.declare.definitions import Thresholds
 from skillian.data.for_models import (
@@ -30,13 +31,14 @@ from skillian.data.query.catalogue import DimensionInfo, SourceInfo
 from skillian.data.services import DataServices
 from skillian.data.sql.values import jsonable
 from skillian.errors import QueryError
-from skillian.skills.skill import SkillTool
+from skillian.skills.skill import SkillTool, session_id
 
 FILTERS = (
     "Dimension to value. A value, a list of values, null, or one of "
     '{"ne": v}, {"gte": v}, {"gt": v}, {"lte": v}, {"lt": v}, {"between": [low, high]}.'
 )
 SAMPLES = 20
+MOST_SESSIONS = 10_000
 
 
 class Input(BaseModel):
@@ -121,12 +123,15 @@ class DataAnalyst:
 
     Args:
         services: The sources and the comparisons.
-        last: The last comparison of each session.
     """
 
-    def __init__(self, services: DataServices, last: LastComparisons) -> None:
+    def __init__(self, services: DataServices) -> None:
         self._services = services
-        self._last = last
+        self._last_keys: LRUCache[str, str] = LRUCache(MOST_SESSIONS)
+
+    def last_comparison(self) -> str | None:
+        """The key of the last comparison of the session of the current call."""
+        return self._last_keys.get(session_id())
 
     async def list_sources(self, _: ListSourcesInput) -> Mapping[str, Any]:
         """A summary of each source."""
@@ -176,7 +181,8 @@ class DataAnalyst:
                     " so ask a person to run `skillian compare`, which gives the reason"
                 ) from None
             raise
-        self._last.note(result.cache_key)
+        if session_id():
+            self._last_keys[session_id()] = result.cache_key
         return comparison_counts(result) if hidden else brief_comparison(result)
 
     async def explain_difference(self, arguments: ExplainDifferenceInput) -> Mapping[str, Any]:
@@ -234,8 +240,7 @@ class DataAnalyst:
 
 def tools(services: DataServices) -> list[SkillTool]:
     """Make the tools."""
-    last = LastComparisons()
-    analyst = DataAnalyst(services, last)
+    analyst = DataAnalyst(services)
     read_only = partial(SkillTool, idempotent=True)
     return [
         read_only(
@@ -282,5 +287,5 @@ def tools(services: DataServices) -> list[SkillTool]:
             GetComparisonRowsInput,
             analyst.get_comparison_rows,
         ),
-        python_tool(services, last),
+        python_tool(services, analyst.last_comparison),
     ]

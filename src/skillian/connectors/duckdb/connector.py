@@ -9,7 +9,15 @@ from typing import Self
 
 from sqlglot import exp
 
-from skillian.connectors.base import ArrowBatch, ArrowTable, ColumnType, Table, path_of, tables_of
+from skillian.connectors.base import (
+    ArrowBatch,
+    ArrowTable,
+    ColumnType,
+    Declaration,
+    Table,
+    path_of,
+    tables_of,
+)
 from skillian.connectors.duckdb.engine import DuckDBEngine, Mount, Setup
 from skillian.connectors.duckdb.types import column_type
 from skillian.connectors.limits import TIMEOUT_SECONDS
@@ -21,10 +29,16 @@ _UNREADABLE = (
     " and is not being written to"
 )
 _CATALOG = """
-SELECT table_schema, table_name, column_name, data_type
-FROM information_schema.columns
-WHERE table_catalog = current_database()
-ORDER BY table_schema <> current_schema(), table_schema, table_name, ordinal_position
+SELECT c.table_schema, c.table_name, c.column_name, c.data_type,
+    CASE WHEN t.table_type = 'BASE TABLE' THEN c.is_nullable = 'YES' END AS nullable,
+    coalesce(list_position(k.constraint_column_names, c.column_name), 0) AS key
+FROM information_schema.columns AS c
+JOIN information_schema.tables AS t USING (table_catalog, table_schema, table_name)
+LEFT JOIN duckdb_constraints() AS k
+    ON k.database_name = c.table_catalog AND k.schema_name = c.table_schema
+    AND k.table_name = c.table_name AND k.constraint_type = 'PRIMARY KEY'
+WHERE c.table_catalog = current_database()
+ORDER BY c.table_schema <> current_schema(), c.table_schema, c.table_name, c.ordinal_position
 """
 
 
@@ -90,13 +104,17 @@ class DuckDBConnector(EngineConnector):
         """Return all tables and views; those of the default schema first."""
         rows = (await self.run(_CATALOG, {})).to_pylist()
         return tables_of(
+            "duckdb",
             (
-                row["table_schema"],
-                row["table_name"],
-                row["column_name"],
-                column_type(row["data_type"]),
-            )
-            for row in rows
+                (
+                    row["table_schema"],
+                    row["table_name"],
+                    row["column_name"],
+                    column_type(row["data_type"]),
+                    Declaration(nullable=row["nullable"], key=row["key"]),
+                )
+                for row in rows
+            ),
         )
 
     @asynccontextmanager

@@ -218,7 +218,7 @@ def _read(cursor: Cursor, path: Path) -> Iterator[Table]:
             yield _created(cursor, "TABLE", name, exp.select("*").from_("sheet"))
             cursor.unregister("sheet")
     elif suffix == ".parquet":
-        yield _created(cursor, "VIEW", path.name, _parquet(cursor, path))
+        yield _created(cursor, "VIEW", path.name, _parquet(cursor, path), inferred=False)
     else:
         form = read_format(path)
         select = csv_select(path, form, csv_types(cursor, path, form))
@@ -258,7 +258,9 @@ def _refused(path: Path, name: str, kind: str) -> exp.Expr:
     return exp.cast(error, "TEXT")
 
 
-def _created(cursor: Cursor, kind: str, name: str, select: exp.Select) -> Table:
+def _created(
+    cursor: Cursor, kind: str, name: str, select: exp.Select, *, inferred: bool = True
+) -> Table:
     create = exp.Create(this=_relation(name), kind=kind, replace=True, expression=select)
     try:
         cursor.execute(create.sql("duckdb"))
@@ -268,7 +270,8 @@ def _created(cursor: Cursor, kind: str, name: str, select: exp.Select) -> Table:
         ) from None
     rows = cursor.sql(exp.select("*").from_(_relation(name)).sql("duckdb"))
     types = (column_type(str(kind)) for kind in rows.types)
-    return Table(_SCHEMA, name, dict(zip(rows.columns, types, strict=True)))
+    columns = dict(zip(rows.columns, types, strict=True))
+    return Table(_SCHEMA, name, columns, engine="files", inferred=inferred)
 
 
 def _drop(cursor: Cursor, path: Path, tables: tuple[Table, ...]) -> None:

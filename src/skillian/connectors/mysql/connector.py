@@ -8,7 +8,14 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 import pymysql
 
-from skillian.connectors.base import ArrowBatch, ArrowTable, ColumnType, Table, tables_of
+from skillian.connectors.base import (
+    ArrowBatch,
+    ArrowTable,
+    ColumnType,
+    Declaration,
+    Table,
+    tables_of,
+)
 from skillian.connectors.limits import (
     STREAM_TIMEOUT_SECONDS,
     TIMEOUT_SECONDS,
@@ -27,11 +34,20 @@ MAX_CONNECTIONS = 8
 _OPTIONS = ("unix_socket", "ssl_ca", "ssl_cert", "ssl_key")
 _CATALOG = """
 SELECT table_schema AS table_schema, table_name AS table_name, column_name AS column_name,
-    data_type AS data_type, column_type AS column_type, numeric_scale AS numeric_scale
+    data_type AS data_type, column_type AS column_type, numeric_scale AS numeric_scale,
+    is_nullable AS is_nullable, collation_name AS collation_name
 FROM information_schema.columns
 WHERE table_schema NOT IN ('information_schema', 'mysql', 'performance_schema', 'sys')
 ORDER BY table_schema <=> DATABASE() DESC, CAST(table_schema AS CHAR), CAST(table_name AS CHAR),
     ordinal_position
+"""
+# Apart from the columns: the server reads it without opening any table.
+_KEYS = """
+SELECT table_schema AS table_schema, table_name AS table_name, column_name AS column_name,
+    ordinal_position AS position
+FROM information_schema.key_column_usage
+WHERE constraint_name = 'PRIMARY'
+    AND table_schema NOT IN ('information_schema', 'mysql', 'performance_schema', 'sys')
 """
 
 
@@ -77,14 +93,21 @@ class MySQLConnector:
     async def catalog(self) -> tuple[Table, ...]:
         """Return all tables and views; those of the default schema first."""
         rows = (await self.run(_CATALOG, {})).to_pylist()
+        keys = {_names(row): row["position"] for row in (await self.run(_KEYS, {})).to_pylist()}
         return tables_of(
+            "mysql",
             (
-                row["table_schema"],
-                row["table_name"],
-                row["column_name"],
-                column_type(row["data_type"], row["column_type"], row["numeric_scale"]),
-            )
-            for row in rows
+                (
+                    *_names(row),
+                    column_type(row["data_type"], row["column_type"], row["numeric_scale"]),
+                    Declaration(
+                        nullable=row["is_nullable"] == "YES",
+                        collation=row["collation_name"] or "",
+                        key=int(keys.get(_names(row), 0)),
+                    ),
+                )
+                for row in rows
+            ),
         )
 
     async def describe(self, statement: str) -> Mapping[str, ColumnType]:
@@ -137,6 +160,10 @@ class MySQLConnector:
             raise connect_error(self._name, error) from None
         except pymysql.MySQLError as error:
             raise statement_error(self._name, error, session.seconds) from None
+
+
+def _names(row: Mapping[str, Any]) -> tuple[str, str, str]:
+    return row["table_schema"], row["table_name"], row["column_name"]
 
 
 def _table(rows: MySQLRows) -> ArrowTable:

@@ -12,7 +12,14 @@ import psycopg
 import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
 from psycopg.conninfo import conninfo_to_dict
 
-from skillian.connectors.base import ArrowBatch, ArrowTable, ColumnType, Table, tables_of
+from skillian.connectors.base import (
+    ArrowBatch,
+    ArrowTable,
+    ColumnType,
+    Declaration,
+    Table,
+    tables_of,
+)
 from skillian.connectors.limits import STREAM_TIMEOUT_SECONDS, TIMEOUT_SECONDS, ResultBudget
 from skillian.connectors.postgres.copy_rows import batches, described, for_driver
 from skillian.connectors.postgres.errors import statement_error
@@ -155,5 +162,12 @@ class PostgresConnector:
 async def _catalog(connection: Connection) -> tuple[Table, ...]:
     rows: Any = await (await connection.execute(CATALOG)).fetchall()
     return tables_of(
-        (schema, table, column, column_type(*kind)) for schema, table, column, *kind in rows
+        "postgres",
+        (
+            (
+                *(schema, table, column, column_type(*kind)),
+                Declaration(declared, nullable, collation or "", key or 0),
+            )
+            for schema, table, column, *kind, declared, nullable, collation, key in rows
+        ),
     )

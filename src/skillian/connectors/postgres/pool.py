@@ -1,7 +1,7 @@
 """Connections to one PostgreSQL server: opened when needed, kept for the next statement.
 
 `psycopg_pool` is not used: it connects in background tasks, so that a caller waits for its time-out
-instead of being told that a password is wrong, and it cannot cancel the statements that run.
+instead of an error that a password is wrong, and it cannot cancel the statements that run.
 """
 
 import asyncio

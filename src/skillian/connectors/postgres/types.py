@@ -9,12 +9,16 @@ from skillian.connectors.base import ColumnType, Kind
 MAX_SCALE = 38
 
 # Every column of every relation that the role may read. A domain counts as its base type, with
-# the modifier (for numeric: precision and scale) of the innermost domain.
+# the modifier (for numeric: precision and scale) of the innermost domain. Then what is declared:
+# the base type with its modifier, or the values of an enumeration; NOT NULL, which a view does not
+# say; the collation; and the position in the primary key.
 CATALOG = """
-WITH RECURSIVE base (domain, type, modifier) AS (
-    SELECT oid, typbasetype, typtypmod FROM pg_catalog.pg_type WHERE typtype = 'd'
+WITH RECURSIVE base (domain, type, modifier, required) AS (
+    SELECT oid, typbasetype, typtypmod, typnotnull
+    FROM pg_catalog.pg_type WHERE typtype = 'd'
     UNION ALL
-    SELECT base.domain, inner_type.typbasetype, inner_type.typtypmod
+    SELECT base.domain, inner_type.typbasetype, inner_type.typtypmod,
+        base.required OR inner_type.typnotnull
     FROM base JOIN pg_catalog.pg_type AS inner_type ON inner_type.oid = base.type
     WHERE inner_type.typtype = 'd'
 )
@@ -22,7 +26,20 @@ SELECT
     namespace.nspname, relation.relname, attribute.attname,
     type.typname, type.typtype = 'e' OR type.typcategory = 'S',
     COALESCE(base.modifier, attribute.atttypmod),
-    pg_catalog.format_type(attribute.atttypid, attribute.atttypmod)
+    pg_catalog.format_type(attribute.atttypid, attribute.atttypmod),
+    CASE WHEN type.typtype = 'e' THEN (
+        SELECT 'enum(' || string_agg(
+            pg_catalog.quote_literal(enumlabel), ', ' ORDER BY enumsortorder) || ')'
+        FROM pg_catalog.pg_enum WHERE enumtypid = type.oid
+    ) ELSE pg_catalog.format_type(type.oid, COALESCE(base.modifier, attribute.atttypmod)) END,
+    CASE WHEN relation.relkind NOT IN ('v', 'm')
+        THEN NOT (attribute.attnotnull OR COALESCE(base.required, false)) END,
+    CASE WHEN collation_.collname = 'default' THEN (
+        SELECT datcollate FROM pg_catalog.pg_database
+        WHERE datname = pg_catalog.current_database()
+    ) ELSE collation_.collname
+        || CASE WHEN collation_.collisdeterministic THEN '' ELSE ' (nondeterministic)' END END,
+    pg_catalog.array_position(key.indkey::int2[], attribute.attnum) + 1
 FROM pg_catalog.pg_class AS relation
 JOIN pg_catalog.pg_namespace AS namespace ON namespace.oid = relation.relnamespace
 JOIN pg_catalog.pg_attribute AS attribute ON attribute.attrelid = relation.oid
@@ -30,6 +47,8 @@ LEFT JOIN base
     ON base.domain = attribute.atttypid
     AND base.type NOT IN (SELECT oid FROM pg_catalog.pg_type WHERE typtype = 'd')
 JOIN pg_catalog.pg_type AS type ON type.oid = COALESCE(base.type, attribute.atttypid)
+LEFT JOIN pg_catalog.pg_collation AS collation_ ON collation_.oid = attribute.attcollation
+LEFT JOIN pg_catalog.pg_index AS key ON key.indrelid = relation.oid AND key.indisprimary
 WHERE relation.relkind IN ('r', 'v', 'm', 'f', 'p')
     AND attribute.attnum > 0 AND NOT attribute.attisdropped
     AND namespace.nspname NOT IN ('pg_catalog', 'information_schema')

@@ -23,6 +23,7 @@ from skillian.connectors.spark.rows import (
     plain,
     renamed,
     select,
+    table_of,
 )
 from skillian.connectors.threads import BlockingCalls
 from skillian.errors import QueryError, UnavailableError, how_to_install
@@ -93,7 +94,7 @@ class SparkConnectConnector:
         def read(session: Any) -> tuple[Table, ...]:
             database = session.catalog.currentDatabase()
             return tuple(
-                Table(database, table.name, columns(session.table(_quoted(table.name))))
+                table_of(database, table.name, session.table(_quoted(table.name)))
                 for table in session.catalog.listTables()
             )
 

@@ -22,7 +22,14 @@ from pyspark.sql import SparkSession
 
 from skillian.connectors import limits
 from skillian.connectors.base import ArrowBatch, ArrowTable, ColumnType, Table
-from skillian.connectors.spark.rows import TIMEOUT_SECONDS, columns, plain, select, written
+from skillian.connectors.spark.rows import (
+    TIMEOUT_SECONDS,
+    columns,
+    plain,
+    select,
+    table_of,
+    written,
+)
 from skillian.connectors.threads import BlockingCalls
 from skillian.errors import QueryError, UnavailableError
 
@@ -96,9 +103,7 @@ class SparkConnector:
 
         def read(session: Any) -> tuple[Table, ...]:
             return tuple(
-                Table(
-                    self._schema, table.name, columns(session.table(f"{self._schema}.{table.name}"))
-                )
+                table_of(self._schema, table.name, session.table(f"{self._schema}.{table.name}"))
                 for table in session.catalog.listTables(self._schema)
             )
 

@@ -12,7 +12,7 @@ from pyarrow import parquet  # pyright: ignore[reportMissingTypeStubs]
 from sqlglot import exp, parse
 from sqlglot.errors import SqlglotError
 
-from skillian.connectors.base import ArrowBatch, ArrowTable, ColumnType, Kind
+from skillian.connectors.base import ArrowBatch, ArrowTable, ColumnType, Declaration, Kind, Table
 from skillian.connectors.limits import table_within_budget
 from skillian.errors import QueryError
 
@@ -24,6 +24,7 @@ BATCH_ROWS = 8192
 TIMEOUT_SECONDS = 600.0
 
 _LONG = 2**63
+_LENGTH = "__CHAR_VARCHAR_TYPE_STRING"
 # They can call any Java method.
 _REFUSED = frozenset({"reflect", "java_method", "try_reflect"})
 # [CODE] the problem. The fix in Spark's terms. SQLSTATE: 22018
@@ -76,6 +77,15 @@ def select(session: Any, statement: str, parameters: Mapping[str, object]) -> An
 def columns(frame: Any) -> dict[str, ColumnType]:
     """Return the columns of a data frame and their types."""
     return {field.name: column_type(field.dataType.simpleString()) for field in frame.schema}
+
+
+def table_of(schema: str, name: str, frame: Any) -> Table:
+    """Return the table of a data frame over it; Spark reads a char or varchar as a string."""
+    declared = {
+        field.name: Declaration(field.metadata.get(_LENGTH, ""), field.nullable)
+        for field in frame.schema
+    }
+    return Table(schema, name, columns(frame), declared, "spark")
 
 
 def column_type(written: str) -> ColumnType:

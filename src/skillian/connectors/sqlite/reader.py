@@ -10,18 +10,21 @@ from urllib.parse import quote
 from sqlglot import exp, parse
 from sqlglot.errors import SqlglotError
 
-from skillian.connectors.base import ColumnType, Table, UnreadableColumns
+from skillian.connectors.base import Declaration, Table, UnreadableColumns
 from skillian.connectors.sqlite.types import declared_type
 
 BATCH_ROWS = 16_384
 SCHEMA = "main"
 
 _TABLES = """
-SELECT name FROM sqlite_master
+SELECT name, type FROM sqlite_master
 WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
 ORDER BY name
 """
-_COLUMNS = "SELECT name, type FROM pragma_table_xinfo(?) WHERE hidden <> 1 ORDER BY cid"
+_COLUMNS = """
+SELECT name, type, "notnull", pk FROM pragma_table_xinfo(?) WHERE hidden <> 1 ORDER BY cid
+"""
+_ROW_ID = "INTEGER"  # the declared type of a primary key that is the row's number, never NULL
 _SESSION = ("PRAGMA query_only = ON", "PRAGMA trusted_schema = OFF")
 
 Version = tuple[int, ...]
@@ -59,7 +62,9 @@ class SQLiteFile:
 
     def tables(self) -> tuple[Table, ...]:
         """Return tables and views with the declared types of their columns."""
-        return tuple(Table(SCHEMA, name, self._columns(name)) for (name,) in self._execute(_TABLES))
+        return tuple(
+            self._table(name, is_view=kind == "view") for name, kind in self._execute(_TABLES)
+        )
 
     def rows(self, table: str, columns: Sequence[str]) -> Iterator[list[tuple[Any, ...]]]:
         """Yield these columns of all rows of a table, in batches."""
@@ -95,14 +100,24 @@ class SQLiteFile:
                 connection.execute(setting)
         return self._connection
 
-    def _columns(self, table: str) -> Mapping[str, ColumnType]:
+    def _table(self, name: str, *, is_view: bool) -> Table:
         try:
-            return {
-                name: declared_type(declared)
-                for name, declared in self._execute(_COLUMNS, (table,))
-            }
+            rows = self._execute(_COLUMNS, (name,)).fetchall()
         except sqlite3.OperationalError as error:
-            return UnreadableColumns(f"view {table!r} cannot be read: {error}")
+            columns = UnreadableColumns(f"view {name!r} cannot be read: {error}")
+            return Table(SCHEMA, name, columns, engine="sqlite")
+        keys = [declared for _, declared, _, key in rows if key]
+        by_number = [declared.upper() for declared in keys] == [_ROW_ID]
+        declared = {
+            column: Declaration(
+                " ".join(kind.split()),
+                None if is_view else not (required or (key and by_number)),
+                key=key,
+            )
+            for column, kind, required, key in rows
+        }
+        kinds = {column: declared_type(kind) for column, kind, _, _ in rows}
+        return Table(SCHEMA, name, kinds, declared, "sqlite")
 
     def _execute(self, statement: str, values: tuple[str, ...] = ()) -> sqlite3.Cursor:
         return self._opened().execute(statement, values)

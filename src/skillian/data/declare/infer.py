@@ -141,7 +141,7 @@ async def infer_sources(url: str, folder: Path) -> Inferred:
     connection = connection_name(url)
     sources: dict[str, InferredSource] = {}
     omitted: dict[str, str] = {}
-    async with Connections(_registry({connection: url}, {}, folder)) as opened:
+    async with Connections(registry_of({connection: url}, {}, folder)) as opened:
         connector = opened.get(connection)
         for table in await connector.catalog():
             try:
@@ -161,7 +161,7 @@ async def tables_of(names: Sequence[str]) -> dict[str, Table]:
     and `UnknownNameError` for a sheet that does not exist.
     """
     by_name: dict[str, Table] = {}
-    async with Connections(_registry(_urls(names), {}, Path())) as opened:
+    async with Connections(registry_of(_urls(names), {}, Path())) as opened:
         for name in dict.fromkeys(names):
             tables = {table.name: table for table in await opened.get(name).catalog()}
             if Path(name).name not in tables:
@@ -198,10 +198,10 @@ def sources_of(
     sources |= known or {}
     urls = _urls(tables)
     if declared is None:
-        return _registry(urls, sources, Path())
+        return registry_of(urls, sources, Path(), undeclared=tables)
     connections = {source.connection for source in sources.values()} - {*urls}
     urls |= {name: declared.declared_url(name) for name in connections}
-    return _registry(urls, sources, declared.folder, declared.comparison)
+    return registry_of(urls, sources, declared.folder, declared.comparison, tables)
 
 
 def _declared(name: str, declared: SourceRegistry) -> Source | None:
@@ -228,19 +228,29 @@ def connection_name(url: str) -> str:
     return re.sub(r"\W+", "_", stem).strip("_").lower() or "data"
 
 
-def _registry(
+def registry_of(
     urls: Mapping[str, str],
     sources: Mapping[str, Source],
     folder: Path,
     comparison: ComparisonSettings | None = None,
+    undeclared: Collection[str] = (),
 ) -> SourceRegistry:
+    """Return a registry of these connections, by name, and sources.
+
+    Args:
+        urls: The URLs of the connections; they may contain `${ENV}`.
+        sources: The sources.
+        folder: The folder that paths in a URL are relative to.
+        comparison: The defaults of every comparison.
+        undeclared: The sources that stand for a whole table.
+    """
     # Not validated, since there are no sources before the catalogue has been read.
     definitions = SourcesFile.model_construct(
         connections={name: SecretStr(url) for name, url in urls.items()},
         sources=dict(sources),
         comparison=comparison or ComparisonSettings(),
     )
-    return SourceRegistry(definitions, folder)
+    return SourceRegistry(definitions, folder, undeclared)
 
 
 def _urls(names: Iterable[str]) -> dict[str, str]:

@@ -13,7 +13,7 @@ from skillian.data.declare.document import YamlDocument, read_yaml, validated
 from skillian.data.declare.sources import SourceRegistry
 from skillian.errors import ConfigurationError, Fault, SourceNotFoundError, UnknownNameError
 
-FailOn = Literal["minor", "major"]
+FailOn = Literal["minor", "major", "new"]
 
 _Names = Annotated[tuple[Name, ...], Field(min_length=1)]
 
@@ -43,10 +43,11 @@ class SavedFile(Definition):
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """The comparisons of a file, and their sources."""
+    """Comparisons and their sources; those of a file have a history."""
 
     registry: SourceRegistry
     comparisons: tuple[SavedComparison, ...]
+    has_history: bool = False
 
 
 def read_saved(path: Path) -> Saved:
@@ -72,7 +73,7 @@ def read_saved(path: Path) -> Saved:
         document.fault(document.line_of(("compare", *key_path)), message)
     if document.faults:
         raise ConfigurationError(document.faults)
-    return Saved(registry, content.compare)
+    return Saved(registry, content.compare, has_history=True)
 
 
 def _document(path: Path) -> YamlDocument:

@@ -161,11 +161,15 @@ class SourceRegistry:
     Args:
         definitions: The checked content of the file.
         folder: The base of relative database paths.
+        undeclared: The sources that nobody has declared, each of which stands for a whole table.
     """
 
-    def __init__(self, definitions: SourcesFile, folder: Path) -> None:
+    def __init__(
+        self, definitions: SourcesFile, folder: Path, undeclared: Iterable[str] = ()
+    ) -> None:
         self._definitions = definitions
         self.folder = folder
+        self.undeclared = frozenset(undeclared)
 
     @classmethod
     def load(cls, path: Path) -> "SourceRegistry":

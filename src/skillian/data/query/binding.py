@@ -61,6 +61,7 @@ class BoundSource:
     """A source whose table or query and columns are known to exist.
 
     With `first_rows`, statements read at most that many of its rows, in no particular order.
+    `table` is what the catalogue says of its table, or of the columns of its query.
     """
 
     name: str
@@ -69,6 +70,7 @@ class BoundSource:
     relation: exp.Expr
     columns: Mapping[str, ColumnType]
     first_rows: int | None = None
+    table: Table | None = None
 
     def dimension(self, name: str, parameters: sql.BoundValues) -> Term:
         """Return the value of a dimension.
@@ -186,30 +188,36 @@ class Binder:
         return tables
 
     async def _load(self, connection: str) -> Tables:
-        tables = await self._connections.get(connection).catalog()
-        return {_full_name(table): table for table in tables}
+        return by_name(await self._connections.get(connection).catalog())
 
 
 async def _bound(
     name: str, definition: Source, connector: Connector, tables: Tables
 ) -> BoundSource:
     if definition.table is not None:
-        table = _table(name, definition.table, tables)
+        table = find_table(f"source {name}", definition.table, tables)
         identifier = exp.Table(this=sql.name(table.name), db=sql.name(table.schema))
         relation = exp.alias_(identifier, sql.name(_ROWS), table=True)
-        return BoundSource(name, definition, connector, relation, table.columns)
+        return BoundSource(name, definition, connector, relation, table.columns, table=table)
     query = admit_query(definition.query or "", connector.dialect)
     _check_tables(name, query, tables)
     columns = await connector.describe(compile_sql(query, connector.dialect))
-    return BoundSource(name, definition, connector, query.subquery(sql.name(_ROWS)), columns)
+    engine = next((table.engine for table in tables.values()), "")
+    table = Table("", name, columns, engine=engine)
+    rows = query.subquery(sql.name(_ROWS))
+    return BoundSource(name, definition, connector, rows, columns, table=table)
 
 
-def _full_name(table: Table) -> str:
-    return f"{table.schema}.{table.name}"
+def by_name(tables: Iterable[Table]) -> Tables:
+    """Return the tables of a catalogue by `schema.name`."""
+    return {f"{table.schema}.{table.name}": table for table in tables}
 
 
-def _table(source: str, name: str, tables: Tables) -> Table:
-    """Return the table `name` or `schema.name`; the default schema has precedence."""
+def find_table(where: str, name: str, tables: Tables) -> Table:
+    """Return the table `name` or `schema.name`; the default schema has precedence.
+
+    Raises `QueryError`, which starts with `where`, if it does not exist.
+    """
     short: dict[str, Table] = {}
     for table in tables.values():
         short.setdefault(table.name, table)
@@ -218,9 +226,7 @@ def _table(source: str, name: str, tables: Tables) -> Table:
         if match is not None:
             return known[match]
     near = ", ".join(nearest(name, {*short})[:5]) or "none"
-    raise QueryError(
-        f"source {source}: there is no table {name!r} in its database; nearest: {near}"
-    )
+    raise QueryError(f"{where}: there is no table {name!r} in its database; nearest: {near}")
 
 
 def _check_tables(source: str, query: exp.Select, tables: Tables) -> None:
@@ -228,7 +234,7 @@ def _check_tables(source: str, query: exp.Select, tables: Tables) -> None:
     for table in query.find_all(exp.Table):
         name = f"{table.db}.{table.name}" if table.db else table.name
         if name not in own:
-            _table(source, name, tables)
+            find_table(f"source {source}", name, tables)
 
 
 def _match(name: str, known: Iterable[str]) -> str | None:

@@ -144,6 +144,9 @@ def _text(value: exp.Expr, kind: ColumnType) -> exp.Expr:
     if kind.kind in {"timestamp", "timestamptz"}:
         value = value.copy()
         value.type = exp.DataType.build(kind.kind)  # each dialect writes them in the same form
+    if kind.kind == "decimal":
+        value = value.copy()
+        value.type = exp.DataType.build(f"DECIMAL({sql.MAX_DIGITS}, {kind.scale})")
     return value if kind.sql in {"VARCHAR", "TEXT"} else exp.cast(value, "TEXT")
 
 

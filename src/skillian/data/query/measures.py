@@ -175,7 +175,7 @@ def _fraction(scale: int) -> exp.DataType:
 
 _CODES = {"nan": NAN, "inf": 1, "infinity": 1, "-inf": -1, "-infinity": -1}
 _SPECIAL_NUMBERS = {NAN: Decimal("NaN"), 1: Decimal("Infinity"), -1: Decimal("-Infinity")}
-_DIALECTS = frozenset({"duckdb", "postgres", "spark"})
+_DIALECTS = frozenset({"clickhouse", "duckdb", "postgres", "spark"})
 """Dialects whose statements print a float so that it reads back as the same float."""
 _NARROW = frozenset({"float", "real"})
 """Names of 32-bit floats in databases."""

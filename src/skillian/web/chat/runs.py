@@ -16,7 +16,7 @@ from skillian.web.shell.elements import Heading
 from skillian.web.shell.frame import Visit
 
 LIMIT = 50
-"""How many runs are listed."""
+"""The maximum number of runs in the list."""
 POLL_SECONDS = 2.0
 
 _IN_PROGRESS = ("queued", "running", "waiting", "needs_decision")

@@ -122,27 +122,29 @@ class SessionList:
             ui.navigate.to("/")
 
 
-class _Change(NamedTuple):
+class _SessionChange(NamedTuple):
     """A change of a session: a new title, or its deletion."""
 
     title: str
     is_deletion: bool = False
 
 
-async def _ask_change(record: SessionRecord) -> _Change | None:
+async def _ask_change(record: SessionRecord) -> _SessionChange | None:
     with ui.dialog() as dialog, ui.card().classes("stack dialog"):
         Heading("Session", 2)
         title = ui.input("Title", value=record.title).props("autofocus maxlength=80 outlined dense")
-        title.on("keydown.enter", lambda: dialog.submit(_Change(title.value or "")))
+        title.on("keydown.enter", lambda: dialog.submit(_SessionChange(title.value or "")))
         with ui.element("div").classes("line"):
-            rename = ui.button("Rename", on_click=lambda: dialog.submit(_Change(title.value or "")))
+            rename = ui.button(
+                "Rename", on_click=lambda: dialog.submit(_SessionChange(title.value or ""))
+            )
             rename.props("unelevated")
             delete = ui.button(
-                "Delete", on_click=lambda: dialog.submit(_Change("", is_deletion=True))
+                "Delete", on_click=lambda: dialog.submit(_SessionChange("", is_deletion=True))
             )
             delete.props("outline color=negative")
             ui.button("Cancel", on_click=dialog.close).props("flat")
-    change: _Change | None = await _result_of(dialog)
+    change: _SessionChange | None = await _result_of(dialog)
     return change
 
 

@@ -23,7 +23,7 @@ from skillian.web.shell.frame import Visit
 from tinyagent import Decision
 
 UNWATCHED_SECONDS = 120.0
-"""How long an answer goes on after its page was closed."""
+"""How long an answer continues after its page was closed."""
 _RETRY_SECONDS = 2.0
 _MAX_TITLE = 80
 

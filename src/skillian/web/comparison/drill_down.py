@@ -16,7 +16,7 @@ from skillian.web.shell.rows_table import rows_table
 from skillian.web.shell.text import code
 
 ROWS = 200
-"""How many rows of each source are shown."""
+"""The maximum number of rows of each source."""
 
 
 async def open_drill_down(service: Service, cache_key: str, key: Mapping[str, object]) -> None:

@@ -39,7 +39,7 @@ class ExplanationPanel:
         """Show which members carry the gap.
 
         Args:
-            *more: Dimensions to break the gap down by, besides those of the comparison.
+            *more: Dimensions to break the gap down by, in addition to those of the comparison.
         """
         service, key = self._comparison.service, self._comparison.result.cache_key
         self._room.clear()

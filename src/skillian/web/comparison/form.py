@@ -18,7 +18,7 @@ from skillian.web.shell.frame import Visit
 
 
 async def compare_form(visit: Visit) -> None:
-    """Show the form; the result has a page of its own."""
+    """Show the form; the result opens on another page."""
     with ui.element("div").classes("stack"):
         Heading("Compare two sources", 1)
         if visit.service.data.registry.names:

@@ -50,7 +50,7 @@ class ComparisonJob:
         return await self._task
 
     def leave(self) -> None:
-        """Stop waiting; the job goes on."""
+        """Stop waiting; the job continues."""
         if self._task is not None:
             self._task.cancel()
 

@@ -16,7 +16,7 @@ from starlette.responses import HTMLResponse
 
 from skillian.api.auth import LOGIN, PAGE, among
 from skillian.api.problems import ProblemError
-from skillian.api.schemas import Body
+from skillian.api.service import Body
 from skillian.settings import Settings, key_digest
 
 COOKIE = "skillian-key"

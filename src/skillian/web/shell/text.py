@@ -17,6 +17,7 @@ from skillian.display import printable
 
 LONGEST = 200_000
 """The number of characters after which a text is cut."""
+LONGEST_LINE = 120
 
 _FORMATTER: HtmlFormatter[str] = HtmlFormatter(nowrap=True)
 # No images, links or HTML: the data may have written them.
@@ -65,10 +66,10 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[Any]], caption: str) -
     return grid.classes("plain-table")
 
 
-def one_line(value: Mapping[str, Any], longest: int = 120) -> str:
-    """The arguments of a call on one line, cut after `longest` characters."""
+def one_line(value: Mapping[str, Any]) -> str:
+    """The arguments of a call on one line, cut after `LONGEST_LINE` characters."""
     line = ", ".join(f"{name}: {_plain(each)}" for name, each in value.items())
-    return printable(line if len(line) <= longest else f"{line[: longest - 1]}…")
+    return printable(line if len(line) <= LONGEST_LINE else f"{line[: LONGEST_LINE - 1]}…")
 
 
 def _plain(value: Any) -> str:

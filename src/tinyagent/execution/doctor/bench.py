@@ -16,8 +16,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
-from tinyagent.execution.limits import ExecutionLimits, TrustLevel
 from tinyagent.execution.protocol import ExecutionResult, Executor
+from tinyagent.execution.trust import ExecutionLimits, TrustLevel
 
 _VICTIM = "import sys; print(flush=True); sys.stdin.read()"
 

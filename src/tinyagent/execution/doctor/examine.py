@@ -12,10 +12,10 @@ from typing import Any
 from tinyagent.core.errors import SandboxUnavailable
 from tinyagent.execution.doctor.bench import Bench, Canaries, Probe, ProbeFailed
 from tinyagent.execution.doctor.probes import LOCAL_PROBES, NEEDED_IMPORTS, PROBES
-from tinyagent.execution.limits import ExecutionLimits, TrustLevel
 from tinyagent.execution.protocol import Executor, Guarantee
 from tinyagent.execution.sandbox.engines import ENGINES
 from tinyagent.execution.sandbox.executor import ProcessOptions, get_executor
+from tinyagent.execution.trust import ExecutionLimits, TrustLevel
 
 _TRIES = 2  # a probe that does not finish shows nothing: under load, a session may be lost
 

@@ -140,22 +140,6 @@ count
     return ProbeResult(held, f"{counted}; left after the step: {left}")
 
 
-async def file_limit(bench: Bench) -> ProbeResult:
-    """Write one file that is too large."""
-    return await bench.attempts({"2 MiB of 1 MiB": "open('large', 'wb').write(bytes(2**21))"})
-
-
-async def disk_limit(bench: Bench) -> ProbeResult:
-    """Write files that are too large together."""
-    setup = """
-def fill():
-    for number in range(8):
-        with open(f"part-{number}", "wb") as file:
-            file.write(bytes(2**18))
-"""
-    return await bench.attempts({"8 files, 2 MiB of 1 MiB": "fill()"}, setup)
-
-
 def whole(result: ExecutionResult) -> ExecutionResult:
     """The result of a step that must have finished.
 

@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from tinyagent.core.threads import run_in_thread
 from tinyagent.execution.doctor.bench import (
@@ -23,8 +23,6 @@ from tinyagent.execution.doctor.bench import (
 from tinyagent.execution.doctor.limit_probes import (
     NAME_ITSELF,
     SHORT,
-    disk_limit,
-    file_limit,
     memory_limit,
     process_limit,
     time_limit,
@@ -69,48 +67,63 @@ asyncio.run(hold(*sys.argv[1:]))
 """
 
 
-async def reading(bench: Bench) -> ProbeResult:
-    """Read what a file of the host holds."""
-    acts = {
-        "open": "open(FILE).read()",
-        "list its folder": "os.listdir(FOLDER)",
-        "through /proc/self/root": "open('/proc/self/root' + FILE).read()",
-        "through /proc/1/root": "open('/proc/1/root' + FILE).read()",
-        "from ..": "open('../' * 40 + FILE[1:]).read()",
-    }
-    return await bench.attempts(acts, "import os")
+@dataclass(frozen=True, slots=True)
+class Attempts:
+    """A probe that tries several acts, each of which must be refused.
+
+    Args:
+        acts: the code of each act, by its name.
+        setup: code that runs before each.
+    """
+
+    acts: Mapping[str, str]
+    setup: str = "import os"
+
+    async def __call__(self, bench: Bench) -> ProbeResult:
+        """Try them in one session."""
+        return await bench.attempts(self.acts, self.setup)
 
 
-async def naming(bench: Bench) -> ProbeResult:
-    """See that a file of the host is there."""
-    acts = {
-        "stat": "os.stat(FILE)",
-        "stat its folder": "os.stat(FOLDER)",
-        "access": "os.access(FILE, os.F_OK) or fail()",
-        "readlink": "os.readlink('/proc/1/cwd')",
-    }
-    return await bench.attempts(acts, "import os")
-
-
-async def writing(bench: Bench) -> ProbeResult:
-    """Change a file of the host, or of Python."""
-    acts = {
-        "make a file": "open(FOLDER + '/new', 'w')",
-        "make a folder": "os.mkdir(FOLDER + '/folder')",
-        "append": "open(FILE, 'a').write('!')",
-        "truncate": "os.truncate(FILE, 0)",
-        "chmod": "os.chmod(FILE, 0o600)",
-        "utime": "os.utime(FILE)",
-        "rename": "os.rename(FILE, FILE + '.old')",
-        "remove": "os.unlink(FILE)",
-        "among Python's files": "(open(PLANTED, 'x').close(), os.unlink(PLANTED))",
-    }
-    return await bench.attempts(acts, "import os\nPLANTED = LIBRARY + '/tinyagent_canary.py'")
-
-
-async def network(bench: Bench) -> ProbeResult:
-    """Reach listeners on this machine."""
-    setup = """
+ATTEMPTS: Mapping[str, Attempts] = {
+    "no host file but Python's": Attempts(
+        {
+            "open": "open(FILE).read()",
+            "list its folder": "os.listdir(FOLDER)",
+            "through /proc/self/root": "open('/proc/self/root' + FILE).read()",
+            "through /proc/1/root": "open('/proc/1/root' + FILE).read()",
+            "from ..": "open('../' * 40 + FILE[1:]).read()",
+        }
+    ),
+    "not even the names of host files": Attempts(
+        {
+            "stat": "os.stat(FILE)",
+            "stat its folder": "os.stat(FOLDER)",
+            "access": "os.access(FILE, os.F_OK) or fail()",
+            "readlink": "os.readlink('/proc/1/cwd')",
+        }
+    ),
+    "nothing written outside the working folder": Attempts(
+        {
+            "make a file": "open(FOLDER + '/new', 'w')",
+            "make a folder": "os.mkdir(FOLDER + '/folder')",
+            "append": "open(FILE, 'a').write('!')",
+            "truncate": "os.truncate(FILE, 0)",
+            "chmod": "os.chmod(FILE, 0o600)",
+            "utime": "os.utime(FILE)",
+            "rename": "os.rename(FILE, FILE + '.old')",
+            "remove": "os.unlink(FILE)",
+            "among Python's files": "(open(PLANTED, 'x').close(), os.unlink(PLANTED))",
+        },
+        "import os\nPLANTED = LIBRARY + '/tinyagent_canary.py'",
+    ),
+    "no network": Attempts(
+        {
+            "TCP": "reach(socket.AF_INET, socket.SOCK_STREAM, ('127.0.0.1', TCP))",
+            "UDP": "reach(socket.AF_INET, socket.SOCK_DGRAM, ('127.0.0.1', UDP))",
+            "Unix socket": "reach(socket.AF_UNIX, socket.SOCK_STREAM, UNIX)",
+            "abstract socket": "reach(socket.AF_UNIX, socket.SOCK_STREAM, ABSTRACT)",
+        },
+        """
 import socket
 
 def reach(family, kind, address):
@@ -118,45 +131,60 @@ def reach(family, kind, address):
         sock.settimeout(1)
         sock.connect(address)
         sock.send(b"!")
-"""
-    acts = {
-        "TCP": "reach(socket.AF_INET, socket.SOCK_STREAM, ('127.0.0.1', TCP))",
-        "UDP": "reach(socket.AF_INET, socket.SOCK_DGRAM, ('127.0.0.1', UDP))",
-        "Unix socket": "reach(socket.AF_UNIX, socket.SOCK_STREAM, UNIX)",
-        "abstract socket": "reach(socket.AF_UNIX, socket.SOCK_STREAM, ABSTRACT)",
-    }
-    return await bench.attempts(acts, setup)
-
-
-async def programs(bench: Bench) -> ProbeResult:
-    """Start a program: this Python itself."""
-    acts = {
-        "subprocess": "subprocess.run([sys.executable, '-c', ''], check=True)",
-        "posix_spawn": "os.posix_spawn(sys.executable, [sys.executable, '-c', ''], {})",
-        "shell": "os.system('exit 77') == 77 * 256 or fail()",
-        "exec": "os.execv(sys.executable, [sys.executable, '-c', ''])",
-    }
-    return await bench.attempts(acts, "import os, subprocess, sys")
-
-
-async def processes(bench: Bench) -> ProbeResult:
-    """See a process of the same user."""
-    acts = {
-        "read /proc": "open(f'/proc/{VICTIM}/cmdline').read()",
-        "process group": "os.getpgid(VICTIM)",
-        "pidfd": "os.pidfd_open(VICTIM)",
-    }
-    return await bench.attempts(acts, "import os")
-
-
-async def signals(bench: Bench) -> ProbeResult:
-    """Signal a process of the same user."""
-    acts = {
-        "signal 0": "os.kill(VICTIM, 0)",
-        "SIGTERM": "os.kill(VICTIM, 15)",
-        "the host": "os.kill(HOST, 0)",
-    }
-    return await bench.attempts(acts, "import os")
+""",
+    ),
+    "no other program is started": Attempts(
+        {
+            "subprocess": "subprocess.run([sys.executable, '-c', ''], check=True)",
+            "posix_spawn": "os.posix_spawn(sys.executable, [sys.executable, '-c', ''], {})",
+            "shell": "os.system('exit 77') == 77 * 256 or fail()",
+            "exec": "os.execv(sys.executable, [sys.executable, '-c', ''])",
+        },
+        "import os, subprocess, sys",
+    ),
+    "no other process is seen": Attempts(
+        {
+            "read /proc": "open(f'/proc/{VICTIM}/cmdline').read()",
+            "process group": "os.getpgid(VICTIM)",
+            "pidfd": "os.pidfd_open(VICTIM)",
+        }
+    ),
+    "no other process is signalled": Attempts(
+        {
+            "signal 0": "os.kill(VICTIM, 0)",
+            "SIGTERM": "os.kill(VICTIM, 15)",
+            "the host": "os.kill(HOST, 0)",
+        }
+    ),
+    "none of the host's environment": Attempts(
+        {
+            "os.environ": "os.environ[NAME]",
+            "getenv": "ctypes.CDLL(None).getenv(NAME.encode()) or fail()",
+            "/proc/self": "NAME.encode() in open('/proc/self/environ', 'rb').read() or fail()",
+            "/proc/1": "NAME.encode() in open('/proc/1/environ', 'rb').read() or fail()",
+            "the host's /proc": "open(f'/proc/{HOST}/environ', 'rb').read()",
+        },
+        "import ctypes, os",
+    ),
+    "not the name of the host": Attempts(
+        {
+            "uname": "os.uname().nodename == HOSTNAME or fail()",
+            "gethostname": "socket.gethostname() == HOSTNAME or fail()",
+        },
+        "import os, socket",
+    ),
+    "limit of each file": Attempts({"2 MiB of 1 MiB": "open('large', 'wb').write(bytes(2**21))"}),
+    "limit of all files": Attempts(
+        {"8 files, 2 MiB of 1 MiB": "fill()"},
+        """
+def fill():
+    for number in range(8):
+        with open(f"part-{number}", "wb") as file:
+            file.write(bytes(2**18))
+""",
+    ),
+}
+"""The probes that only try to do something, by the promise that each tries."""
 
 
 async def privileges(bench: Bench) -> ProbeResult:
@@ -182,27 +210,6 @@ def call(number, *arguments):
     acts["chroot"] = "os.chroot('.')"
     acts["sethostname"] = "__import__('socket').sethostname('canary')"
     return await bench.attempts(acts, setup)
-
-
-async def environment(bench: Bench) -> ProbeResult:
-    """Find a variable of the host's environment."""
-    acts = {
-        "os.environ": "os.environ[NAME]",
-        "getenv": "ctypes.CDLL(None).getenv(NAME.encode()) or fail()",
-        "/proc/self": "NAME.encode() in open('/proc/self/environ', 'rb').read() or fail()",
-        "/proc/1": "NAME.encode() in open('/proc/1/environ', 'rb').read() or fail()",
-        "the host's /proc": "open(f'/proc/{HOST}/environ', 'rb').read()",
-    }
-    return await bench.attempts(acts, "import ctypes, os")
-
-
-async def name_of_host(bench: Bench) -> ProbeResult:
-    """Find the name of the host."""
-    acts = {
-        "uname": "os.uname().nodename == HOSTNAME or fail()",
-        "gethostname": "socket.gethostname() == HOSTNAME or fail()",
-    }
-    return await bench.attempts(acts, "import os, socket")
 
 
 async def sessions(bench: Bench) -> ProbeResult:
@@ -290,21 +297,11 @@ def _wait_for_end(mark: str, running: list[int]) -> list[int]:
 
 
 PROBES: Mapping[str, Probe] = {
-    "no host file but Python's": reading,
-    "not even the names of host files": naming,
-    "nothing written outside the working folder": writing,
-    "no network": network,
-    "no other program is started": programs,
-    "no other process is seen": processes,
-    "no other process is signalled": signals,
+    **ATTEMPTS,
     "no privileges, no other kernel interfaces": privileges,
-    "none of the host's environment": environment,
-    "not the name of the host": name_of_host,
     "time limit": time_limit,
     "memory limit": memory_limit,
     "process limit": process_limit,
-    "limit of each file": file_limit,
-    "limit of all files": disk_limit,
     "sessions are hidden from each other": sessions,
     "a step that fails loses only itself": failed_steps,
     "ends with its host": end_of_host,

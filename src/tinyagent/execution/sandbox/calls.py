@@ -1,14 +1,17 @@
-"""Tool calls of the code, done on the host."""
+"""What the code gets from the host: names, and answers to its tool calls."""
 
 from __future__ import annotations
 
 import inspect
+import keyword
 import time
+import unicodedata
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from tinyagent.core.errors import ConfigurationError
 from tinyagent.core.threads import run_in_thread
 from tinyagent.core.untrusted import cut_middle
 from tinyagent.execution.sandbox.worker.codec.values import encode
@@ -20,6 +23,8 @@ from tinyagent.execution.sandbox.worker.codec.wire import (
     pack_parts,
 )
 
+FINAL_ANSWER = "final_answer"
+"""The one function that every step has."""
 MAX_ERROR = 20_000
 """Characters of an error that the code sees at most."""
 _MAX_ARGS = 10
@@ -55,6 +60,26 @@ class _Outcome:
             self.error = error
         finally:
             self.seconds += time.monotonic() - began
+
+
+def check_name(name: str) -> None:
+    """Check that something may be injected under this name.
+
+    Raises:
+        ConfigurationError: it is not an identifier, or Python or the executor uses it.
+    """
+    if not name.isidentifier() or keyword.iskeyword(name):
+        raise ConfigurationError(f"inject {name!r}: it cannot be a name in Python code")
+    plain = unicodedata.normalize("NFKC", name)
+    if plain == FINAL_ANSWER:
+        raise ConfigurationError(
+            f"inject {name!r}: the name is reserved; {FINAL_ANSWER} exists already, and its "
+            "arguments are in the result"
+        )
+    if plain.startswith("__"):
+        raise ConfigurationError(f"inject {name!r}: the name is reserved for Python itself")
+    if plain != name:
+        raise ConfigurationError(f"inject {name!r}: Python reads it as {plain!r}; use that name")
 
 
 async def answer_call(tools: Mapping[str, Callable[..., Any]], call: Frame) -> ToolReply:

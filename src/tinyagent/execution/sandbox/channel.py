@@ -38,7 +38,7 @@ _MAX_ID = 2**53
 _MAX_PID = 2**22
 _MAX_STATUS = 0xFFFF
 
-Test = Callable[[Any], bool]
+FieldTest = Callable[[Any], bool]
 
 
 def read(packet: Packet, tools: Collection[str] | None = None) -> Frame:
@@ -90,7 +90,7 @@ def _names(fields: dict[str, Any]) -> str:
     return ", ".join(repr(name[:50]) for name in names) or "(none)"
 
 
-def _number(least: int, most: int) -> Test:
+def _number(least: int, most: int) -> FieldTest:
     def test(value: Any) -> bool:
         return type(value) is int and least <= value <= most
 
@@ -151,7 +151,7 @@ def _is_encoded_keywords(value: Any) -> bool:
     return kind_of(value) is dict and all(map(_is_name, value))
 
 
-_FIELDS: dict[Kind, dict[str, Test]] = {
+_FIELDS: dict[Kind, dict[str, FieldTest]] = {
     Kind.READY: {},
     Kind.FORKED: {"pid": _number(1, _MAX_PID)},
     Kind.OUTPUT: {"text": _is_text},

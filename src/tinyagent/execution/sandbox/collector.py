@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from tinyagent.core.untrusted import cut_middle
-from tinyagent.execution.limits import ExecutionLimits
 from tinyagent.execution.protocol import Artifact, ExecutionResult
 from tinyagent.execution.sandbox.worker.codec.wire import Frame, Kind, WireError
+from tinyagent.execution.trust import ExecutionLimits
 
 _MAX_ARTIFACTS = 256
 _MAX_ARTIFACT_BYTES = 64 << 20

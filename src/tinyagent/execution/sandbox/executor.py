@@ -14,26 +14,28 @@ from typing import Any, Self, TypedDict, Unpack
 from tinyagent.core.errors import CallerError, ConfigurationError, SandboxUnavailable
 from tinyagent.core.threads import run_in_thread
 from tinyagent.execution.advice import how_to_get
-from tinyagent.execution.limits import ExecutionLimits, TrustLevel, imports_at
-from tinyagent.execution.promises import (
-    describe_guarantees,
-    describe_local,
-    lacking,
-    needed_promises,
-)
-from tinyagent.execution.protocol import ExecutionResult, Executor, Guarantee, check_name
-from tinyagent.execution.sandbox.calls import ToolReply, answer_call
+from tinyagent.execution.protocol import ExecutionResult, Executor, Guarantee
+from tinyagent.execution.sandbox.calls import ToolReply, answer_call, check_name
 from tinyagent.execution.sandbox.collector import StepCollector
-from tinyagent.execution.sandbox.engines import engines_for
 from tinyagent.execution.sandbox.session import SandboxSession, StepOrder
 from tinyagent.execution.sandbox.templates import (
     TemplateHandle,
+    engines_for,
     modules_for,
     running_template,
     template_for,
 )
 from tinyagent.execution.sandbox.worker.codec.values import encode
 from tinyagent.execution.sandbox.worker.codec.wire import Frame, WireError
+from tinyagent.execution.trust import (
+    ExecutionLimits,
+    TrustLevel,
+    describe_guarantees,
+    describe_local,
+    imports_at,
+    lacking,
+    needed_promises,
+)
 
 MAX_CODE = 1_000_000
 """Characters of one step."""

@@ -27,7 +27,7 @@ _TICK_SECONDS = 0.02
 _SMALL = 1 << 13  # bytes of a frame that is read at once; a larger one is read in a thread
 _TABLE = b'"frame"'
 
-Answer = Callable[[Frame], Awaitable[ToolReply]]
+AnswerCall = Callable[[Frame], Awaitable[ToolReply]]
 
 
 class HostService(NamedTuple):
@@ -39,7 +39,7 @@ class HostService(NamedTuple):
         pause: stops the session's processes, or lets them go on.
     """
 
-    answer: Answer
+    answer: AnswerCall
     tools: Collection[str]
     pause: Callable[[bool], None]
 
@@ -58,7 +58,7 @@ class Bounds(NamedTuple):
     patience: float = FORK_SECONDS
 
 
-class Ending(Enum):
+class StepEnding(Enum):
     """How a step ended."""
 
     DONE = auto()
@@ -106,7 +106,7 @@ class Follower:
         """Why the step never started, or what was wrong with a frame."""
         self.out_of_memory = False
 
-    async def follow(self, bounds: Bounds) -> Ending:
+    async def follow(self, bounds: Bounds) -> StepEnding:
         """Follow the step until it has ended or its time is over.
 
         Raises:
@@ -145,7 +145,7 @@ class Follower:
         """When code that starts now must have ended."""
         return min(self._loop.time() + self._bounds.seconds, self._bounds.until)
 
-    async def _take_frames(self) -> Ending | None:
+    async def _take_frames(self) -> StepEnding | None:
         """Handle the frames that have arrived, for a short time at most."""
         began = self._loop.time()
         while (arrived := self._step.take()) is not None:
@@ -154,9 +154,9 @@ class Follower:
                     return self._late()
             except WireError as fault:
                 self.fault = str(fault)
-                return Ending.DIED
+                return StepEnding.DIED
             if self._turn.is_done and (self.pid or self._holder is None):
-                return Ending.DONE
+                return StepEnding.DONE
             if self._loop.time() - began > _SLICE_SECONDS:
                 self._wake.set()
                 break
@@ -215,7 +215,7 @@ class Follower:
         self._is_paused = self.was_paused = True
         self._service.pause(True)  # noqa: FBT003 - a callback
 
-    async def _state(self) -> Ending | None:
+    async def _state(self) -> StepEnding | None:
         """How the step has ended as far as its frames do not show it; None: it has not."""
         if self._holder is not None:
             self._hear_holder(self._holder)
@@ -225,11 +225,11 @@ class Follower:
                 return self._without_fork()
         if not self._step.is_open and self._is_last_word():
             self.fault = self._step.fault
-            return Ending.DIED
+            return StepEnding.DIED
         return self._late() if self._loop.time() >= self._deadline else None
 
-    def _late(self) -> Ending:
-        return Ending.DONE if self._turn.is_final else Ending.TIMED_OUT
+    def _late(self) -> StepEnding:
+        return StepEnding.DONE if self._turn.is_final else StepEnding.TIMED_OUT
 
     def _is_last_word(self) -> bool:
         """Whether no process is left that could report how this one ended."""
@@ -255,16 +255,16 @@ class Follower:
         if not holder.is_open:
             self.fault = self.fault or "the process that holds the variables is gone"
 
-    def _without_fork(self) -> Ending | None:
+    def _without_fork(self) -> StepEnding | None:
         """How the step has ended before its process was forked; None: it has not."""
         now = self._loop.time()
         self.waited += min(now - self._ticked, 2 * _TICK_SECONDS)
         self._ticked = now
         if self.fault or not self._step.is_open or self.waited >= self._bounds.patience:
-            return Ending.NEVER_STARTED
-        return Ending.TIMED_OUT if now >= self._bounds.until else None
+            return StepEnding.NEVER_STARTED
+        return StepEnding.TIMED_OUT if now >= self._bounds.until else None
 
-    async def _last_frames(self) -> Ending:
+    async def _last_frames(self) -> StepEnding:
         """The step's process has died: read what it sent before that."""
         late = min(self._loop.time(), self._deadline) + _LAST_SECONDS
         self._deadline = late
@@ -278,7 +278,7 @@ class Follower:
                 await asyncio.sleep(0)
         except WireError as fault:
             self.fault = str(fault)
-        return Ending.DIED
+        return StepEnding.DIED
 
     async def _wait(self) -> None:
         late = self._deadline

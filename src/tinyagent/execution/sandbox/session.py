@@ -14,21 +14,21 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tinyagent.core.errors import SandboxUnavailable
-from tinyagent.execution.limits import ExecutionLimits
 from tinyagent.execution.protocol import ExecutionResult
 from tinyagent.execution.sandbox.channel import Channel
 from tinyagent.execution.sandbox.collector import StepCollector
 from tinyagent.execution.sandbox.follow import (
     FORK_SECONDS,
     SPARE_SECONDS,
-    Answer,
+    AnswerCall,
     Bounds,
-    Ending,
     Follower,
     HostService,
+    StepEnding,
 )
 from tinyagent.execution.sandbox.templates import TemplateHandle
 from tinyagent.execution.sandbox.worker.codec.wire import Frame, Kind, Packet, pack
+from tinyagent.execution.trust import ExecutionLimits
 
 _READY_SECONDS = 30.0
 _SWEEP_SECONDS = 3.0
@@ -160,7 +160,9 @@ class SandboxSession:
         self._chain[0].channel.send(pack(Frame(Kind.FILE, {"name": name, "append": append}, data)))
         await self._chain[0].channel.drain()
 
-    async def run(self, order: StepOrder, turn: StepCollector, answer: Answer) -> ExecutionResult:
+    async def run(
+        self, order: StepOrder, turn: StepCollector, answer: AnswerCall
+    ) -> ExecutionResult:
         """Run one step until it ends, however it ends.
 
         Raises:
@@ -197,7 +199,7 @@ class SandboxSession:
                 holder.channel.close()
 
     async def _run_here(
-        self, order: StepOrder, turn: StepCollector, answer: Answer
+        self, order: StepOrder, turn: StepCollector, answer: AnswerCall
     ) -> ExecutionResult:
         first = self._chain[0]
         if self._is_ready and not self._forget_frames(first.channel):
@@ -206,13 +208,13 @@ class SandboxSession:
         await self._wait_until_ready()
         follower = Follower(turn, self._service(order, answer), first.channel)
         ending = await self._follow(follower, Bounds(self._limits.timeout_seconds))
-        if ending is Ending.DONE and turn.is_done:
+        if ending is StepEnding.DONE and turn.is_done:
             first.known |= order.brings
             return turn.result()
-        if ending is Ending.DONE:  # it called `final_answer` and does not end
+        if ending is StepEnding.DONE:  # it called `final_answer` and does not end
             self.close()
             return turn.result()
-        if ending is Ending.TIMED_OUT:
+        if ending is StepEnding.TIMED_OUT:
             return self._lose(turn, self._too_late(), timed_out=True)
         return self._lose(turn, follower.how_it_died())
 
@@ -221,7 +223,7 @@ class SandboxSession:
         return any(channel.take() is None for _ in range(_MOST_STALE))
 
     async def _run_in_fork(
-        self, order: StepOrder, turn: StepCollector, answer: Answer
+        self, order: StepOrder, turn: StepCollector, answer: AnswerCall
     ) -> ExecutionResult | None:
         """The result; None if the newest process could not start the step."""
         holder = self._chain[-1]
@@ -233,7 +235,7 @@ class SandboxSession:
         # Most steps end before they could have taken too much memory.
         watch = asyncio.get_running_loop().call_later(_WATCH_AFTER_SECONDS, self._watch_memory)
         follower = Follower(turn, self._service(order, answer), step, holder.channel)
-        ending = Ending.NEVER_STARTED
+        ending = StepEnding.NEVER_STARTED
         try:
             with theirs:
                 async with asyncio.timeout(self._patience(holder)):
@@ -243,7 +245,7 @@ class SandboxSession:
         except TimeoutError:  # it does not listen
             follower.waited = FORK_SECONDS
             if asyncio.get_running_loop().time() >= self._until:
-                ending = Ending.TIMED_OUT
+                ending = StepEnding.TIMED_OUT
         finally:
             watch.cancel()
             holder.waited = 0.0 if follower.pid else holder.waited + follower.waited
@@ -277,7 +279,7 @@ class SandboxSession:
         until, patience = self._bounds(holder)[1:]
         return min(patience, until - asyncio.get_running_loop().time())
 
-    def _service(self, order: StepOrder, answer: Answer) -> HostService:
+    def _service(self, order: StepOrder, answer: AnswerCall) -> HostService:
         return HostService(answer, frozenset(order.tools), self._pause)
 
     def _pause(self, stop: bool) -> None:  # noqa: FBT001 - a callback
@@ -288,18 +290,18 @@ class SandboxSession:
             self._template.pause(self._number, stop=stop)
 
     async def _tell(
-        self, ending: Ending, follower: Follower, turn: StepCollector
+        self, ending: StepEnding, follower: Follower, turn: StepCollector
     ) -> ExecutionResult | None:
-        if ending is Ending.DONE and turn.ran_out_of_memory:
+        if ending is StepEnding.DONE and turn.ran_out_of_memory:
             error = f"{turn.result().error}; {_AS_BEFORE}"
             return turn.result(error, out_of_memory=True, undone=True)
-        if ending is Ending.DONE:
+        if ending is StepEnding.DONE:
             return turn.result()
-        if ending is Ending.NEVER_STARTED:
+        if ending is StepEnding.NEVER_STARTED:
             return None
         has_settled = await self._settle()
         fields: dict[str, Any] = {}
-        if ending is Ending.TIMED_OUT:
+        if ending is StepEnding.TIMED_OUT:
             is_late = "the session did not start the step in time"
             error = self._too_late() if follower.pid else is_late
             fields = {"timed_out": True}
@@ -312,7 +314,7 @@ class SandboxSession:
             return self._lose(turn, f"{error}; the session was ended", **fields)
         return turn.result(f"{error}; {_AS_BEFORE}", undone=True, **fields)
 
-    async def _follow(self, follower: Follower, bounds: Bounds) -> Ending:
+    async def _follow(self, follower: Follower, bounds: Bounds) -> StepEnding:
         try:
             return await follower.follow(bounds)
         except BaseException:
@@ -387,7 +389,7 @@ class SandboxSession:
         return f"the step was stopped after {self._limits.timeout_seconds:g} s"
 
 
-def _has_ended_well(ending: Ending, turn: StepCollector, follower: Follower) -> bool:
+def _has_ended_well(ending: StepEnding, turn: StepCollector, follower: Follower) -> bool:
     """Whether the variables are from now on those of the fork."""
     is_whole = turn.is_done and not turn.ran_out_of_memory
-    return ending is Ending.DONE and is_whole and bool(follower.pid)
+    return ending is StepEnding.DONE and is_whole and bool(follower.pid)

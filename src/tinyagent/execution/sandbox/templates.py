@@ -1,4 +1,4 @@
-"""The host's handles of its template processes: one for each engine and set of loaded modules."""
+"""The engines to try, and the host's handles of the template processes that they start."""
 
 from __future__ import annotations
 
@@ -16,10 +16,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from tinyagent.core.errors import SandboxUnavailable
+from tinyagent.core.errors import ConfigurationError, SandboxUnavailable
+from tinyagent.execution.sandbox.engines import ENGINES
 from tinyagent.execution.sandbox.engines.base import Engine, last_words
+from tinyagent.execution.sandbox.engines.kernel import KernelEngine, PlainEngine
 from tinyagent.execution.sandbox.worker.codec.wire import Frame, FrameReader, Kind, pack
 from tinyagent.execution.sandbox.worker.folders import remove_folder
+from tinyagent.execution.trust import TrustLevel
 
 ALWAYS = (
     "ast", "base64", "bisect", "calendar", "collections.abc", "copy", "csv", "dataclasses",
@@ -42,6 +45,23 @@ def modules_for(extra_imports: Iterable[str], first_code: str) -> tuple[str, ...
     extra = tuple(sorted({name for name in extra_imports if name != "*"}))
     data = _DATA if _WANTS_DATA.search(first_code) or set(_DATA) & set(extra) else ()
     return (*ALWAYS, *data, *(name for name in extra if name not in data))
+
+
+def engines_for(trust_level: TrustLevel, name: str | None) -> tuple[Engine, ...]:
+    """The engines to try.
+
+    Raises:
+        ConfigurationError: no engine has this name.
+    """
+    if trust_level is TrustLevel.LOCAL:
+        return (PlainEngine(),)
+    if name is not None:
+        if name not in ENGINES:
+            raise ConfigurationError(f"engine {name!r} is none of {', '.join(ENGINES)}")
+        return (ENGINES[name],)
+    if trust_level is TrustLevel.ISOLATED:
+        return (KernelEngine(),)
+    return tuple(ENGINES.values())
 
 
 _START_SECONDS = 60.0

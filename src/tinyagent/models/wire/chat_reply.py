@@ -192,6 +192,8 @@ class _Parts:
         """Take a piece of the content, which may still begin with reasoning between tags."""
         if not text:
             return []
+        if self._splitter is None and text.lstrip()[:1] not in {"", "<"}:
+            self._think_tags = False  # reasoning between tags is at the start of the first piece
         if self._think_tags:
             splitter = self._splitter = self._splitter or ThinkSplitter()
             deltas = self._add_split(*splitter.feed(text))

@@ -16,11 +16,11 @@ from tinyagent.core.parts import Document, Image, Reasoning, Text
 from tinyagent.core.types import ModelRequest
 from tinyagent.models.providers import LENIENT, Provider
 from tinyagent.models.wire.schemas import fitting_format, gemini_schema
-from tinyagent.models.wire.shared import Origin, check_attachments, data_uri, short_id
+from tinyagent.models.wire.shared import Origin, data_uri, short_id
 from tinyagent.models.wire.think_tags import END_THINK, THINK
 
 _to_json = json.JSONEncoder(ensure_ascii=False).encode
-_AFTER_TOOL = "I will go on from these results."
+_AFTER_TOOL = "I will continue from these results."
 _SHOWN_NEXT = "(images and documents of this result are in the next user message)"
 
 Json = dict[str, Any]
@@ -33,9 +33,7 @@ def encode_request(
 
     Raises:
         ModelRefused: there is an image or a document that the provider does not take.
-        ModelContextTooLong: the images and documents are too large for one request.
     """
-    check_attachments(request.messages)
     messages = _messages(request.messages, provider, Origin(provider.name, model))
     body: Json = {
         "model": model,
@@ -146,7 +144,7 @@ def _encode_part(part: Text | Image | Document, provider: Provider) -> Json:
         return {"type": provider.documents, provider.documents: data_uri(part)}
     kind = "images" if isinstance(part, Image) else "PDFs"
     raise ModelRefused(
-        f"{provider.name} does not take {kind} over chat completions, and the conversation holds"
+        f"{provider.name} does not take {kind} over chat completions, and the conversation contains"
         f" {part.describe()}; pass it as text"
     )
 

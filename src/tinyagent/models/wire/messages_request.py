@@ -17,9 +17,9 @@ from tinyagent.core.errors import ConfigurationError, ModelFormatRefused
 from tinyagent.core.messages import Message, Part, ToolCall
 from tinyagent.core.parts import Document, Image, Reasoning, Text, to_base64
 from tinyagent.core.types import ModelRequest, RequestFormat
-from tinyagent.models.providers import PROVIDERS, Provider
+from tinyagent.models.providers import Provider
 from tinyagent.models.wire.schemas import anthropic_schema
-from tinyagent.models.wire.shared import Origin, check_attachments
+from tinyagent.models.wire.shared import Origin
 
 _NO_ARGUMENTS: Mapping[str, Any] = {"type": "object", "properties": {}}
 _NOT_IN_AN_ID = re.compile(r"[^a-zA-Z0-9_-]")
@@ -30,7 +30,7 @@ Blocks = Iterator[tuple[str, dict[str, Any]]]
 
 
 def encode_request(
-    model: str, request: ModelRequest, *, max_tokens: int, stream: bool
+    model: str, request: ModelRequest, *, max_tokens: int, stream: bool, provider: Provider
 ) -> dict[str, Any]:
     """The body of `POST /v1/messages`; `max_tokens` applies if the request names none.
 
@@ -38,11 +38,8 @@ def encode_request(
 
     Raises:
         ModelFormatRefused: the request has a `response_format` that the API does not know.
-        ModelContextTooLong: the images and documents are too large for one request.
         ConfigurationError: the budget for reasoning is not below `max_tokens`.
     """
-    check_attachments(request.messages)
-    provider = PROVIDERS["anthropic"].for_model(model)
     system = [message.text for message in request.messages if message.role == "system"]
     body: dict[str, Any] = {
         "model": model,

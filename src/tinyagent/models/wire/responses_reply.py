@@ -21,6 +21,8 @@ from tinyagent.core.types import (
     split_reply,
 )
 from tinyagent.core.untrusted import as_array, as_object, describe
+from tinyagent.models.providers import Provider
+from tinyagent.models.wire.responses_request import responses_origin
 from tinyagent.models.wire.shared import (
     MAX_PARALLEL_CALLS,
     Origin,
@@ -44,11 +46,12 @@ class ResponsesReply:
     """Reads a response, whole or event by event.
 
     Args:
-        origin: who makes the reply; its opaque data is marked so.
+        provider: the provider as it is for the model.
+        model: the name of the model that was requested.
     """
 
-    def __init__(self, origin: Origin) -> None:
-        self._origin = origin
+    def __init__(self, provider: Provider, model: str) -> None:
+        self._origin = responses_origin(provider, model)
         self._items: dict[int, Any] = {}
         self._end: dict[str, Any] | None = None
 

@@ -14,7 +14,7 @@ from tinyagent.core.parts import Document, Image, Reasoning, Text
 from tinyagent.core.types import ModelRequest, RequestFormat
 from tinyagent.models.providers import Provider
 from tinyagent.models.wire.schemas import fitting_format
-from tinyagent.models.wire.shared import Origin, check_attachments, data_uri, short_id
+from tinyagent.models.wire.shared import Origin, data_uri, short_id
 
 _NO_ARGUMENTS: Mapping[str, Any] = {"type": "object", "properties": {}}
 
@@ -22,12 +22,7 @@ _NO_ARGUMENTS: Mapping[str, Any] = {"type": "object", "properties": {}}
 def encode_request(
     model: str, request: ModelRequest, *, stream: bool, provider: Provider
 ) -> dict[str, Any]:
-    """The body of `POST /responses`; nothing is stored, so reasoning is returned encrypted.
-
-    Raises:
-        ModelContextTooLong: the images and documents are too large for one request.
-    """
-    check_attachments(request.messages)
+    """The body of `POST /responses`; nothing is stored, so reasoning is returned encrypted."""
     system = [message.text for message in request.messages if message.role == "system"]
     origin = responses_origin(provider, model)
     body: dict[str, Any] = {

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from tinyagent.core.errors import ModelContextTooLong, ModelError, ModelReplyError
-from tinyagent.core.messages import Message
+from tinyagent.core.errors import ModelError, ModelReplyError
 from tinyagent.core.parts import Document, Image, Opaque, to_base64
 from tinyagent.core.types import ModelDelta, ModelResponse
 from tinyagent.core.untrusted import as_array, as_object, describe
 from tinyagent.models.failures import status_error
 
-MAX_ATTACHED_BYTES = 22 * 1024 * 1024  # as base64 just under the 32 MB that providers take
 MAX_PARALLEL_CALLS = 128
 
 _LONGEST_ID = 40
@@ -75,26 +73,6 @@ class Origin:
 def data_uri(part: Image | Document) -> str:
     """An attachment as a `data:` URI."""
     return f"data:{part.media_type};base64,{to_base64(part.data)}"
-
-
-def check_attachments(messages: Iterable[Message]) -> None:
-    """Check that the images and documents of a request are not larger than any server takes.
-
-    Raises:
-        ModelContextTooLong: they are; the run prunes the conversation and retries.
-    """
-    size = sum(
-        len(part.data)
-        for message in messages
-        if not isinstance(message.content, str)
-        for part in message.content
-        if isinstance(part, Image | Document)
-    )
-    if size > MAX_ATTACHED_BYTES:
-        raise ModelContextTooLong(
-            f"the images and documents of the conversation have {size:,} bytes, and at most"
-            f" {MAX_ATTACHED_BYTES:,} are sent in one request; pass fewer or smaller ones"
-        )
 
 
 def short_id(call_id: str, allowed: re.Pattern[str] | None) -> str:

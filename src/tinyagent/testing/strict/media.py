@@ -32,7 +32,7 @@ class Attachment:
         return f"{self.media_type}{shape} {len(self.data)} bytes, sha256 {digest}"
 
 
-def decode(text: str, media_type: str, *, limit: int) -> Attachment:
+def decode(text: str, media_type: str, *, limit: int, param: str = "") -> Attachment:
     """An attachment from base64.
 
     Raises:
@@ -41,34 +41,41 @@ def decode(text: str, media_type: str, *, limit: int) -> Attachment:
     try:
         data = base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):
-        raise Refused("invalid base64 data", code="invalid_image_format") from None
+        raise Refused("invalid base64 data", code="invalid_image_format", param=param) from None
     actual = sniff(data)
     if actual is None:
-        raise Refused("Could not process image", code="invalid_image_format")
+        raise Refused("Could not process image", code="invalid_image_format", param=param)
     if actual != media_type.replace("image/jpg", "image/jpeg"):
         raise Refused(
             f"The image was specified using the {media_type} media type, "
             f"but the image appears to be a {actual} image",
             code="invalid_image_format",
+            param=param,
         )
     if len(data) > limit:
         raise Refused(
             f"image exceeds {limit >> 20} MB maximum: {len(data)} bytes > {limit} bytes",
             code="image_too_large",
+            param=param,
         )
     return Attachment(actual, data)
 
 
-def decode_uri(uri: str, *, limit: int) -> Attachment:
-    """An attachment from a `data:` URI."""
+def decode_uri(uri: str, *, limit: int, param: str = "") -> Attachment:
+    """An attachment from a `data:` URI.
+
+    Raises:
+        Refused: as `decode`, with the place of the URI as its parameter.
+    """
     match = _DATA_URI.fullmatch(uri)
     if match is None:
         raise Refused(
             "Expected a base64-encoded data URL with an image MIME type "
             "(e.g. 'data:image/png;base64,aW1nIGJ5dGVzIGhlcmU='), but got an invalid value.",
             code="invalid_image_url",
+            param=param,
         )
-    return decode(match[2], match[1], limit=limit)
+    return decode(match[2], match[1], limit=limit, param=param)
 
 
 def sniff(data: bytes) -> str | None:

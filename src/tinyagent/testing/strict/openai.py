@@ -7,114 +7,66 @@ descriptions and schemas are not checked: their current values are not documente
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
+from tinyagent.testing.strict.rules import Node
 from tinyagent.testing.strict.schemas import OPENAI, Subset, fault, root_fault
-from tinyagent.testing.strict.session import Json, Refused
 
-_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
-_SAMPLING = ("top_p", "presence_penalty", "frequency_penalty", "logit_bias", "logprobs")
-
-
-def missing(place: str, *, code: str = "") -> Refused:
-    """A required parameter is missing."""
-    return Refused(f"Missing required parameter: '{place}'.", code=code, param=place)
-
-
-def unknown(place: str) -> Refused:
-    """A parameter does not exist."""
-    return Refused(f"Unknown parameter: '{place}'.", code="unknown_parameter", param=place)
-
-
-def not_among(value: Any, known: Iterable[str], place: str) -> Refused:
-    """A value is not one of those supported."""
-    listed = ", ".join(f"'{name}'" for name in known)
-    message = f"Invalid value: '{value}'. Supported values are: {listed}."
-    return Refused(message, code="invalid_value", param=place)
-
-
-def wrong_type(place: str, expected: str) -> Refused:
-    """A value has another type than expected."""
-    message = f"Invalid type for '{place}': expected {expected}."
-    return Refused(message, code="invalid_type", param=place)
-
-
-def empty_array(place: str, *, status: int = 400) -> Refused:
-    """An array is empty."""
-    return Refused(
-        f"Invalid '{place}': empty array. Expected an array with minimum length 1, but got an "
-        "empty array instead.",
-        status=status,
-        code="empty_array",
-        param=place,
-    )
+AFTER_CALL = (
+    "Please ensure that function response turn comes immediately after a function call turn."
+)
+EQUAL_NUMBER = (
+    "Please ensure that the number of function response parts is equal to the number of function "
+    "call parts of the function call turn."
+)
+WORDS = {
+    "missing": "Missing required parameter: '{at}'.",
+    "missing-in": "Missing required parameter: '{at}'. #missing_required_parameter",
+    "unknown": "Unknown parameter: '{at}'. #unknown_parameter",
+    "unsupported": "Unsupported parameter: '{at}' is not supported with this model. "
+    "#unsupported_parameter",
+    "value": "Invalid value: '{text}'. Supported values are: {listed}. #invalid_value",
+    "objects": "Invalid type for '{at}': expected an array of objects. #invalid_type",
+    "object": "Invalid type for '{at}': expected an object. #invalid_type",
+    "string": "Invalid type for '{at}': expected a string. #invalid_type",
+    "empty": "Invalid '{at}': empty array. Expected an array with minimum length 1, but got an "
+    "empty array instead. #empty_array",
+    "name": "Invalid '{at}': string does not match pattern. Expected a string that matches the "
+    "pattern '^[a-zA-Z0-9_-]+$'. #invalid_value",
+}
+_VALUE = (
+    "Unsupported value: '{at}' does not support {shown} with this model. {hint} #unsupported_value"
+)
+_SAMPLING = (
+    "temperature",
+    "top_p",
+    "presence_penalty",
+    "frequency_penalty",
+    "logit_bias",
+    "logprobs",
+)
 
 
-def unsupported(key: str, hint: str = "") -> Refused:
-    """A model does not have a parameter."""
-    return Refused(
-        f"Unsupported parameter: '{key}' is not supported with this model. {hint}".strip(),
-        code="unsupported_parameter",
-        param=key,
-    )
+def check_schema(node: Node, kind: str, subset: Subset | None) -> None:
+    """Check the schema of a function or of `response_format`, and its subset if it is strict."""
+    problem = root_fault(node.value)
+    mismatch = None if subset is None or problem else fault(node.value, subset)
+    if mismatch is not None:
+        problem = f"In context={mismatch[0]!r}, {mismatch[1]}"
+    if problem is None:
+        return
+    end = "#invalid_function_parameters"
+    if kind != "function":
+        end = f"#invalid_json_schema @{node.place.partition('.')[0]}"
+    words = "Invalid schema for {kind} '{parent[name]}': {problem} " + end
+    raise node.refused(words, kind=kind, problem=problem)
 
 
-def unsupported_value(key: str, value: str, hint: str) -> Refused:
-    """A model does not have a value of a parameter."""
-    message = f"Unsupported value: '{key}' does not support {value} with this model. {hint}"
-    return Refused(message, code="unsupported_value", param=key)
-
-
-def check_function(
-    name: str, parameters: Any, place: str, *, strict: Subset | None, named: bool = True
-) -> None:
-    """Check a function declaration.
-
-    Args:
-        name: the function's name.
-        parameters: its JSON Schema.
-        place: where in the request it is.
-        strict: the subset of JSON Schema for strict functions; None for others.
-        named: whether the form of the name is checked.
-    """
-    if named and not _NAME.fullmatch(name):
-        raise Refused(
-            f"Invalid '{place}.name': string does not match pattern. Expected a string that "
-            "matches the pattern '^[a-zA-Z0-9_-]+$'.",
-            code="invalid_value",
-            param=f"{place}.name",
-        )
-    problem = _schema_fault(parameters, strict)
-    if problem is not None:
-        raise Refused(
-            f"Invalid schema for function '{name}': {problem}",
-            code="invalid_function_parameters",
-            param=f"{place}.parameters",
-        )
-
-
-def check_output_schema(described: Json, place: str) -> None:
-    """Check a schema for structured output."""
-    name = str(described.get("name", ""))
-    if not _NAME.fullmatch(name):
-        raise missing(f"{place}.name")
-    problem = _schema_fault(described.get("schema"), OPENAI if described.get("strict") else None)
-    if problem is not None:
-        raise Refused(
-            f"Invalid schema for response_format '{name}': {problem}",
-            code="invalid_json_schema",
-            param=place.partition(".")[0],
-        )
-
-
-def _schema_fault(schema: Any, strict: Subset | None) -> str | None:
-    problem = root_fault(schema)
-    if problem is not None or strict is None:
-        return problem
-    mismatch = fault(schema, OPENAI)
-    return None if mismatch is None else f"In context={mismatch[0]!r}, {mismatch[1]}"
+def check_format(node: Node) -> None:
+    """Check the schema for structured output."""
+    (schema,) = node.children("schema")
+    check_schema(schema, "response_format", OPENAI if node.get("strict") else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,20 +108,18 @@ def openai_model(name: str) -> OpenAIModelRules:
     return next(rules for rules in _MODELS if re.fullmatch(rules.pattern, name))
 
 
-def check_reasoning(body: Json, model: str, effort: Any, param: str) -> OpenAIModelRules:
+def check_reasoning(node: Node) -> None:
     """Check the effort, and that no sampling parameter is sent while the model reasons."""
-    rules = openai_model(model)
+    body, rules, effort = node.exchange.body, openai_model(node.exchange.model), node.value
     if effort is not None and effort not in rules.efforts:
         if not rules.efforts:
-            raise unsupported(param)
+            raise node.refused(WORDS["unsupported"])
         listed = ", ".join(f"'{name}'" for name in rules.efforts)
-        raise unsupported_value(param, f"'{effort}'", f"Supported values are: {listed}.")
-    if rules.reasons(effort):
-        temperature = body.get("temperature")
-        if temperature not in (None, 1):
+        raise node.refused(_VALUE, shown=f"'{effort}'", hint=f"Supported values are: {listed}.")
+    for key in _SAMPLING if rules.reasons(effort) else ():
+        place = Node(key, body.get(key), body, node.exchange)
+        if key == "temperature" and place.value not in (None, 1):
             hint = "Only the default (1) value is supported."
-            raise unsupported_value("temperature", str(temperature), hint)
-        for key in _SAMPLING:
-            if body.get(key) is not None:
-                raise unsupported(key)
-    return rules
+            raise place.refused(_VALUE, shown=place.value, hint=hint)
+        if key != "temperature" and place.value is not None:
+            raise place.refused(WORDS["unsupported"])

@@ -11,9 +11,9 @@ from tinyagent.testing.http import Reply, json_reply
 from tinyagent.testing.strict.openai import openai_model
 from tinyagent.testing.strict.script import Output
 from tinyagent.testing.strict.session import (
-    Exchange,
     Issued,
     Json,
+    ProviderExchange,
     Refused,
     as_dict,
     pieces,
@@ -25,7 +25,7 @@ from tinyagent.testing.strict.session import (
 _PHASED = re.compile(r"gpt-5\.(3-codex|[4-6]).*")
 
 
-def reply(exchange: Exchange, output: Output, conversation: list[Json]) -> Reply:
+def reply(exchange: ProviderExchange, output: Output, conversation: list[Json]) -> Reply:
     """The reply to a request that was accepted."""
     if output.error and not exchange.streams:
         raise Refused(output.error, status=500)
@@ -42,11 +42,11 @@ def reply(exchange: Exchange, output: Output, conversation: list[Json]) -> Reply
     return Reply(b"".join(_stream(response, output)), content_type="text/event-stream")
 
 
-def _items(exchange: Exchange, output: Output) -> list[Json]:
+def _items(exchange: ProviderExchange, output: Output) -> list[Json]:
     return [item for section in output.sections for item in _section(exchange, section)]
 
 
-def _section(exchange: Exchange, output: Output) -> list[Json]:
+def _section(exchange: ProviderExchange, output: Output) -> list[Json]:
     session = exchange.session
     items: list[Json] = []
     settings = as_dict(exchange.body.get("reasoning"))
@@ -67,7 +67,7 @@ def _section(exchange: Exchange, output: Output) -> list[Json]:
     return items
 
 
-def _message(exchange: Exchange, output: Output) -> Json:
+def _message(exchange: ProviderExchange, output: Output) -> Json:
     part: Json = {"type": "output_text", "text": output.text, "annotations": [], "logprobs": []}
     if output.refusal is not None:
         part = {"type": "refusal", "refusal": output.refusal}
@@ -78,7 +78,7 @@ def _message(exchange: Exchange, output: Output) -> Json:
     return message
 
 
-def _response(exchange: Exchange, output: Output, conversation: list[Json]) -> Json:
+def _response(exchange: ProviderExchange, output: Output, conversation: list[Json]) -> Json:
     body = exchange.body
     defaults: Json = {
         "instructions": None,
@@ -103,7 +103,7 @@ def _response(exchange: Exchange, output: Output, conversation: list[Json]) -> J
     }
 
 
-def _usage(exchange: Exchange, output: Output, conversation: list[Json]) -> Json:
+def _usage(exchange: ProviderExchange, output: Output, conversation: list[Json]) -> Json:
     body = exchange.body
     prompt = render([exchange.model, body.get("instructions")], body.get("tools"), conversation)
     cached, (answer, thinking) = exchange.session.cached(prompt), output.tokens

@@ -10,173 +10,133 @@ from typing import Any
 
 from tinyagent.testing.strict.media import decode_uri
 from tinyagent.testing.strict.openai import (
-    check_function,
-    check_output_schema,
+    WORDS,
+    check_format,
     check_reasoning,
-    missing,
-    not_among,
-    unknown,
-    unsupported,
-    wrong_type,
+    check_schema,
+    openai_model,
 )
+from tinyagent.testing.strict.rules import Node, RuleTable
 from tinyagent.testing.strict.schemas import OPENAI
 from tinyagent.testing.strict.session import (
-    Exchange,
     Issued,
     Json,
+    ProviderExchange,
     Refused,
-    as_dict,
     as_dicts,
     as_list,
-    typed_list,
-    words,
 )
 
-_KEYS = words(
-    "access_programs background context_management conversation image include input instructions "
-    "max_output_tokens max_tool_calls metadata model moderation parallel_tool_calls "
+_TABLE = """
+.  keys :request  :unknown
+model  filled  :missing
+reasoning.effort  check reasoning
+reasoning  empty  when cannot-reason  :unsupported
+include  test not-encrypted  when cannot-reason
+    Encrypted content is not supported with this model.
+max_output_tokens  number
+    Invalid type for '{at}': expected an integer. #invalid_type
+max_output_tokens  at-least 16
+    Invalid '{at}': integer below minimum value. Expected a value >= 16, but got {value} instead.
+    #integer_below_min_value
+tools[*](type=function)  has name parameters strict  :missing-in
+tools[*](type=function).name  like [a-zA-Z0-9_-]{1,64}  :name
+tools[*](type=function)  check parameters
+text.format(type=json_schema).name  like [a-zA-Z0-9_-]{1,64}  :missing
+text.format(type=json_schema)  check format
+input  required  :missing-in
+input  objects  when items  :objects
+previous_response_id  test stored
+    Previous response with id '{value}' not found. #previous_response_not_found
+"""
+# The items of the whole conversation, as `input`.
+_ITEMS = """
+input[*].type  one-of message reasoning function_call function_call_output item_reference
+    Invalid value: '{value}'. Supported values are: {listed}. #invalid_value @{up}
+input[*](type=message)  keys role content type id status phase  :unknown
+input[*](type=message).id  prefix msg_  :id
+input[*](type=message)  needs role content  :missing-in
+input[*](type=reasoning)  keys id summary type content encrypted_content status  :unknown
+input[*](type=reasoning).id  prefix rs  :id
+input[*](type=reasoning)  needs id summary  :missing-in
+input[*](type=function_call)  keys call_id name arguments type id status namespace caller  :unknown
+input[*](type=function_call).id  prefix fc  :id
+input[*](type=function_call)  needs call_id name arguments  :missing-in
+input[*](type=function_call_output)  keys call_id output type id status name caller  :unknown
+input[*](type=function_call_output).id  prefix fc  :id
+input[*](type=function_call_output)  needs call_id output  :missing-in
+input[*](type=item_reference)  keys id type  :unknown
+input[*](type=item_reference)  needs id  :missing-in
+input[*](type=function_call).arguments  string
+    Invalid type for '{at}': expected a string, but got an object instead. #invalid_type
+input[*](type=message).role  one-of assistant system developer user
+    Invalid value: '{value}'. #invalid_value @{up}
+input[*](type=message)(role=assistant).content[*].type  one-of output_text refusal  :value
+input[*](type=message)(role=user|system|developer).content[*].type  one-of :parts  :value
+input[*](type=function_call_output).output[*].type  one-of :parts  :value
+input[*].content[*]  check media
+input[*].output[*]  check media
+"""
+_PARTS = "input_text input_image input_file"
+_WORDS = {
+    **WORDS,
+    "request": "access_programs background context_management conversation image include input "
+    "instructions max_output_tokens max_tool_calls metadata model moderation parallel_tool_calls "
     "previous_response_id prompt prompt_cache_key prompt_cache_options prompt_cache_retention "
     "reasoning safety_identifier service_tier store stream stream_options temperature text "
-    "tool_choice tools top_logprobs top_p truncation user"
-)
-# For each type of item: the prefix of its id, the required keys, and the other keys.
-_ITEMS: dict[str, tuple[str, str, str]] = {
-    "message": ("msg", "role content", "type id status phase"),
-    "reasoning": ("rs", "id summary", "type content encrypted_content status"),
-    "function_call": ("fc", "call_id name arguments", "type id status namespace caller"),
-    "function_call_output": ("fc", "call_id output", "type id status name caller"),
-    "item_reference": ("", "id", "type"),
+    "tool_choice tools top_logprobs top_p truncation user",
+    "parts": "input_text input_image input_file",
+    "id": "Invalid '{at}': '{value}'. Expected an ID that begins with '{argument}'. #invalid_value",
 }
-_INPUT = ("input_text", "input_image", "input_file")
 _LIMIT = 50 << 20
-_ENCRYPTED = "reasoning.encrypted_content"
 
 
-def check(exchange: Exchange) -> list[Json]:
+def check(exchange: ProviderExchange) -> list[Json]:
     """Refuse what OpenAI refuses, and return the items of the whole conversation."""
-    body = exchange.body
-    for key in body:
-        if key not in _KEYS:
-            raise unknown(key)
-    if not exchange.model:
-        raise missing("model")
-    _check_model(exchange)
-    for index, tool in enumerate(as_dicts(body.get("tools"))):
-        _check_tool(tool, f"tools[{index}]")
-    output_format = as_dict(as_dict(body.get("text")).get("format"))
-    if output_format.get("type") == "json_schema":
-        check_output_schema(output_format, "text.format")
-    items = _items(exchange)
-    for index, item in enumerate(items):
-        _check_item(exchange, item, f"input[{index}]")
+    _REQUEST_TABLE.check(exchange)
+    content = exchange.body["input"]
+    is_text = isinstance(content, str)
+    own: list[Json] = [{"role": "user", "content": content}] if is_text else as_dicts(content)
+    items = [*exchange.session.stored.get(str(exchange.body.get("previous_response_id")), []), *own]
+    typed = [{"type": "message", **item} for item in items]
+    _ITEM_TABLE.check(exchange, {"input": typed})
     _check_pairs(items)
     _check_reasoning(exchange, items)
     return items
 
 
-def _check_model(exchange: Exchange) -> None:
-    body, model = exchange.body, exchange.model
-    effort = as_dict(body.get("reasoning")).get("effort")
-    rules = check_reasoning(body, model, effort, "reasoning.effort")
-    if not rules.efforts and body.get("reasoning"):
-        raise unsupported("reasoning")
-    if not rules.efforts and _ENCRYPTED in as_list(body.get("include")):
-        raise Refused("Encrypted content is not supported with this model.", param="include")
-    least, most = 16, body.get("max_output_tokens")
-    if most is not None and most < least:
-        raise Refused(
-            "Invalid 'max_output_tokens': integer below minimum value. Expected a value >= 16, "
-            f"but got {most} instead.",
-            code="integer_below_min_value",
-            param="max_output_tokens",
-        )
+def _check_parameters(node: Node) -> None:
+    (schema,) = node.children("parameters")
+    parameters = schema.value or {"type": "object"}
+    subset = OPENAI if node.get("strict") else None
+    check_schema(schema._replace(value=parameters), "function", subset)
 
 
-def _check_tool(tool: Json, place: str) -> None:
-    if tool.get("type") != "function":
-        return
-    for key in ("name", "parameters", "strict"):
-        if key not in tool:
-            raise _missing(f"{place}.{key}")
-    strict = OPENAI if tool["strict"] else None
-    check_function(
-        str(tool["name"]), tool["parameters"] or {"type": "object"}, place, strict=strict
-    )
+def _check_media(node: Node) -> None:
+    is_image = node.get("type") == "input_image"
+    uri = node.get("image_url" if is_image else "file_data")
+    if is_image and not isinstance(uri, str) and not node.get("file_id"):
+        (url,) = node.children("image_url")
+        raise url.refused(_NO_URL)
+    if isinstance(uri, str) and not re.match("https?://", uri):
+        node.exchange.attachments.append(decode_uri(uri, limit=_LIMIT, param=node.place))
 
 
-def _missing(place: str) -> Refused:
-    return missing(place, code="missing_required_parameter")
-
-
-def _items(exchange: Exchange) -> list[Json]:
-    """The input as items, after those of the previous response."""
-    content = exchange.body.get("input")
-    if content is None:
-        raise _missing("input")
-    items: list[Json] = [{"role": "user", "content": content}]
-    if not isinstance(content, str):
-        items = typed_list(exchange.body, "input")
-    previous = exchange.body.get("previous_response_id")
-    if previous is None:
-        return items
-    if previous not in exchange.session.stored:
-        raise Refused(
-            f"Previous response with id '{previous}' not found.",
-            code="previous_response_not_found",
-            param="previous_response_id",
-        )
-    return [*exchange.session.stored[previous], *items]
-
-
-def _check_item(exchange: Exchange, item: Json, place: str) -> None:
-    kind = str(item.get("type", "message"))
-    if kind not in _ITEMS:
-        raise not_among(kind, _ITEMS, place)
-    prefix, required, optional = _ITEMS[kind]
-    for key in item:
-        if key not in words(f"{required} {optional}"):
-            raise unknown(f"{place}.{key}")
-    name = item.get("id")
-    if name is not None and not str(name).startswith(prefix):
-        raise Refused(
-            f"Invalid '{place}.id': '{name}'. Expected an ID that begins with '{prefix}'.",
-            code="invalid_value",
-            param=f"{place}.id",
-        )
-    for key in required.split():
-        if item.get(key) is None:
-            raise _missing(f"{place}.{key}")
-    if kind == "message":
-        _check_message(exchange, item, place)
-    elif kind == "function_call" and not isinstance(item["arguments"], str):
-        raise wrong_type(f"{place}.arguments", "a string, but got an object instead")
-    elif kind == "function_call_output":
-        _check_parts(exchange, item["output"], _INPUT, f"{place}.output")
-
-
-def _check_message(exchange: Exchange, item: Json, place: str) -> None:
-    roles = ("assistant", "system", "developer", "user")
-    if item["role"] not in roles:
-        raise Refused(f"Invalid value: '{item['role']}'.", code="invalid_value", param=place)
-    allowed = ("output_text", "refusal") if item["role"] == "assistant" else _INPUT
-    _check_parts(exchange, item["content"], allowed, f"{place}.content")
-
-
-def _check_parts(exchange: Exchange, content: Any, allowed: tuple[str, ...], place: str) -> None:
-    for index, part in enumerate(as_dicts(content)):
-        kind, where = part.get("type"), f"{place}[{index}]"
-        if kind not in allowed:
-            raise not_among(kind, allowed, f"{where}.type")
-        uri = part.get("image_url") if kind == "input_image" else part.get("file_data")
-        if kind == "input_image" and not isinstance(uri, str) and not part.get("file_id"):
-            expected = "an image URL, but got an object instead"
-            raise wrong_type(f"{where}.image_url", expected)
-        if isinstance(uri, str) and not re.match("https?://", uri):
-            try:
-                exchange.attachments.append(decode_uri(uri, limit=_LIMIT))
-            except Refused as refused:
-                refused.param = where
-                raise
+_NO_URL = "Invalid type for '{at}': expected an image URL, but got an object instead. #invalid_type"
+_REQUEST_TABLE = RuleTable(
+    _TABLE,
+    _WORDS,
+    functions={
+        "reasoning": check_reasoning,
+        "format": check_format,
+        "parameters": _check_parameters,
+        "cannot-reason": lambda node: not openai_model(node.exchange.model).efforts,
+        "not-encrypted": lambda node: "reasoning.encrypted_content" not in as_list(node.value),
+        "items": lambda node: not isinstance(node.value, str),
+        "stored": lambda node: node.value is None or node.value in node.exchange.session.stored,
+    },
+)
+_ITEM_TABLE = RuleTable(_ITEMS, _WORDS, functions={"media": _check_media})
 
 
 def _check_pairs(items: list[Json]) -> None:
@@ -198,7 +158,7 @@ def _check_pairs(items: list[Json]) -> None:
             raise Refused(f"No tool output found for function call {name}.", param="input")
 
 
-def _check_reasoning(exchange: Exchange, items: list[Json]) -> None:
+def _check_reasoning(exchange: ProviderExchange, items: list[Json]) -> None:
     """Each reasoning item is complete and precedes the item that followed it, and vice versa."""
     for index, item in enumerate(items):
         if item.get("type") == "item_reference" and not _is_stored(exchange, item["id"]):
@@ -223,7 +183,7 @@ def _check_reasoning(exchange: Exchange, items: list[Json]) -> None:
         exchange.lose(f"the reasoning before {item.get('call_id')} did not come back")
 
 
-def _check_reasoning_item(exchange: Exchange, item: Json, following: list[Json]) -> None:
+def _check_reasoning_item(exchange: ProviderExchange, item: Json, following: list[Json]) -> None:
     encrypted = item.get("encrypted_content")
     turn = next(iter(_turns_of(exchange, item)), None)
     if encrypted is None and not _is_stored(exchange, item["id"]):
@@ -246,7 +206,7 @@ def _check_reasoning_item(exchange: Exchange, item: Json, following: list[Json])
         )
 
 
-def _check_phase(exchange: Exchange, item: Json, turns: list[Issued]) -> None:
+def _check_phase(exchange: ProviderExchange, item: Json, turns: list[Issued]) -> None:
     """Record a message of one of these turns whose phase is missing or different."""
     if item.get("type", "message") != "message":
         return
@@ -255,7 +215,7 @@ def _check_phase(exchange: Exchange, item: Json, turns: list[Issued]) -> None:
         exchange.lose(f"{item.get('id', 'a message')}: the phase did not come back")
 
 
-def _is_stored(exchange: Exchange, name: Any) -> bool:
+def _is_stored(exchange: ProviderExchange, name: Any) -> bool:
     return any(
         item.get("id") == name for stored in exchange.session.stored.values() for item in stored
     )
@@ -270,7 +230,7 @@ def _not_found(name: Any) -> Refused:
     )
 
 
-def _turns_of(exchange: Exchange, item: Json) -> list[Issued]:
+def _turns_of(exchange: ProviderExchange, item: Json) -> list[Issued]:
     """The turns that an item may be from, by its id, its call, or otherwise its text."""
     turns = exchange.session.turns[::-1]
     if item.get("type") == "function_call_output":

@@ -97,8 +97,8 @@ class Received:
     attachments: tuple[Attachment, ...]
 
 
-Answer = Output | Reply | str
-Script = Iterable[Answer] | Callable[[Received], Answer]
+StrictAnswer = Output | Reply | str
+StrictScript = Iterable[StrictAnswer] | Callable[[Received], StrictAnswer]
 
 
 def describe(received: Received) -> Output:

@@ -19,25 +19,25 @@ from tinyagent.testing.strict.chat import reply as chat_reply
 from tinyagent.testing.strict.chat import request as chat_request
 from tinyagent.testing.strict.chat.rules import CHAT, ChatRules
 from tinyagent.testing.strict.media import Attachment
-from tinyagent.testing.strict.script import Output, Received, Script
-from tinyagent.testing.strict.session import Exchange, Json, Refused, Session, as_dict
+from tinyagent.testing.strict.script import Output, Received, StrictScript
+from tinyagent.testing.strict.session import Json, ProviderExchange, Refused, Session, as_dict
 
 _REQUEST_LIMIT = 32 << 20
 
 
 @dataclass(frozen=True)
-class Endpoint:
+class ProviderEndpoint:
     """One path of a provider: how it checks a request, answers it, and words a refusal."""
 
     path: str
-    check: Callable[[Exchange], Any]
-    reply: Callable[[Exchange, Output, Any], Reply]
+    check: Callable[[ProviderExchange], Any]
+    reply: Callable[[ProviderExchange, Output, Any], Reply]
     refuse: Callable[[Refused], Reply]
     keyed: bool = True
 
 
-def _chat(rules: ChatRules, path: str) -> Endpoint:
-    return Endpoint(
+def _chat(rules: ChatRules, path: str) -> ProviderEndpoint:
+    return ProviderEndpoint(
         path,
         lambda exchange: chat_request.check(exchange, rules),
         lambda exchange, output, _: chat_reply.reply(exchange, output.joined(), rules),
@@ -46,26 +46,26 @@ def _chat(rules: ChatRules, path: str) -> Endpoint:
     )
 
 
-_RESPONSES = Endpoint(
+_RESPONSES = ProviderEndpoint(
     r"/v1/responses",
     responses_request.check,
     responses_reply.reply,
     lambda refused: chat_reply.refuse(refused, CHAT["openai"]),
 )
-_GENERATE = Endpoint(
+_GENERATE = ProviderEndpoint(
     r"/v1(beta)?/models/(?P<model>[^:/]+):(?P<method>generateContent|streamGenerateContent)",
     gemini.check,
     lambda exchange, output, _: gemini.reply(exchange, output.joined()),
     gemini.refuse,
 )
-_MESSAGES = Endpoint(
+_MESSAGES = ProviderEndpoint(
     r"/v1/messages",
     anthropic_request.check,
     lambda exchange, output, _: anthropic_reply.reply(exchange, output),
     anthropic_reply.refuse,
 )
 _MORE = {"openai": [_RESPONSES], "gemini": [_GENERATE]}
-ENDPOINTS: dict[str, list[Endpoint]] = {
+ENDPOINTS: dict[str, list[ProviderEndpoint]] = {
     name: [_chat(rules, f"{rules.base or '(/v1)?'}/chat/completions"), *_MORE.get(name, [])]
     for name, rules in CHAT.items()
 } | {"anthropic": [_MESSAGES]}
@@ -87,7 +87,7 @@ class StrictServer(HttpServer):
         attachments: the images and documents of the last accepted request, decoded.
     """
 
-    def __init__(self, provider: str, script: Script) -> None:
+    def __init__(self, provider: str, script: StrictScript) -> None:
         if provider not in ENDPOINTS:
             listed = ", ".join(PROVIDERS)
             raise ConfigurationError(f"there is no strict server for {provider!r}; use: {listed}")
@@ -125,13 +125,15 @@ class StrictServer(HttpServer):
         self.refusals.append(missing.message)
         return self._endpoints[0].refuse(missing)
 
-    def _answer_at(self, endpoint: Endpoint, request: Request, path: dict[str, Any]) -> Reply:
+    def _answer_at(
+        self, endpoint: ProviderEndpoint, request: Request, path: dict[str, Any]
+    ) -> Reply:
         body = _parsed(request)
         self.requests.append(body)
         self.keys.append(request.key)
         if endpoint.keyed and not request.key:
             raise Refused("Missing API key.", status=401)
-        exchange = Exchange(request, body, self._session)
+        exchange = ProviderExchange(request, body, self._session)
         if path:
             exchange.model_in_path = path["model"]
             exchange.stream_in_path = path["method"].startswith("stream")

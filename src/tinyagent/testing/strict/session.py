@@ -33,17 +33,16 @@ def as_dicts(value: Any) -> list[Json]:
     return [as_dict(item) for item in as_list(value)]
 
 
-def typed_list(body: Json, key: str) -> list[Json]:
-    """A list of objects that a request must have.
+def at(value: Any, path: str) -> Any:
+    """The value at a path such as `thinking.type`; None if there is none."""
+    for key in path.split("."):
+        value = as_dict(value).get(key)
+    return value
 
-    Raises:
-        Refused: it is missing or something else.
-    """
-    value = body.get(key)
-    if not isinstance(value, list) or not all(isinstance(item, dict) for item in as_list(value)):
-        message = f"Invalid type for '{key}': expected an array of objects."
-        raise Refused(message, code="invalid_type", param=key)
-    return as_dicts(as_list(value))
+
+def of_type(kind: str, items: Any) -> list[Json]:
+    """The objects of a list that have this type."""
+    return [item for item in as_dicts(items) if item.get("type") == kind]
 
 
 def words(text: str) -> frozenset[str]:
@@ -74,11 +73,6 @@ class Refused(Exception):
         self.code = code
         self.param = param
         self.detail = detail
-
-    def at(self, place: str) -> Refused:
-        """The same refusal with its place in the request."""
-        message = f"{place}: {self.message}"
-        return Refused(message, status=self.status, code=self.code, param=place)
 
 
 @dataclass(frozen=True)
@@ -161,7 +155,7 @@ def _common(one: str, other: str) -> int:
 
 
 @dataclass
-class Exchange:
+class ProviderExchange:
     """One request on its way to a reply."""
 
     request: Request

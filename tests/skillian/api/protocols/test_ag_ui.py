@@ -219,9 +219,9 @@ async def _read_all(client: Client) -> None:
 
 
 async def problem(answer: aiohttp.ClientResponse) -> str:
-    told = await answer.json()
+    body = await answer.json()
     assert (answer.status, answer.content_type) == (422, "application/problem+json")
-    return str(told["detail"])
+    return str(body["detail"])
 
 
 @pytest.mark.parametrize(

@@ -72,10 +72,10 @@ async def test_tools_are_listed_and_called(server: Serving, mode: str) -> None:
         assert {"list_sources", "compare_sources", "search_knowledge"} <= tools
         compared = await asked.call_tool("compare_sources", COMPARED)
         assert not compared.is_error
-        told: Any = compared.structured_content
-        assert json.loads(text_of(compared)) == told
+        content: Any = compared.structured_content
+        assert json.loads(text_of(compared)) == content
     async with connect(server, mode) as another:  # no session: any client knows the result
-        key = {"cache_key": told["cache_key"]}
+        key = {"cache_key": content["cache_key"]}
         explained = await another.call_tool("explain_difference", key)
         assert "of the gross gap" in text_of(explained)
 
@@ -156,7 +156,7 @@ async def test_tools_that_need_approval_are_not_served(serve: Serve, tmp_path: P
         names = {tool.name for tool in (await asked.list_tools()).tools}
         assert "wait" in names
         assert "guarded" not in names
-        with pytest.raises(MCPError, match="approval by a person"):
+        with pytest.raises(MCPError, match="a person's approval"):
             await asked.call_tool("guarded", {})
     assert not (folder / "started").exists()
 
@@ -169,7 +169,7 @@ async def test_a_client_that_disconnects_ends_its_call_and_calls_are_limited(
         leaving = asyncio.create_task(_call_and_wait(client))
         await soon((folder / "started").exists, 30)
         async with connect(client) as asked:
-            with pytest.raises(MCPError, match="as it takes"):
+            with pytest.raises(MCPError, match="is busy"):
                 await asked.call_tool("list_sources", {})
         leaving.cancel()
         await soon((folder / "ended").exists, 30)
@@ -181,5 +181,5 @@ async def _call_and_wait(client: Opened) -> None:
 
 
 def test_values_without_a_json_form_become_text() -> None:
-    told = as_json({"a": object, "b": {1, 2}, "c": Path("x")})
-    assert json.loads(json.dumps(told))["c"] == "x"
+    value = as_json({"a": object, "b": {1, 2}, "c": Path("x")})
+    assert json.loads(json.dumps(value))["c"] == "x"

@@ -11,23 +11,25 @@ async def test_health_and_readiness_need_no_key(serve: Serve) -> None:
         async with client.get("/health") as answer:
             assert (answer.status, await answer.json()) == (200, {"status": "ok"})
         async with client.get("/ready") as answer:
-            told = await answer.json()
-    assert (answer.status, told["checks"]) == (200, {"store": "ok", "sources": "ok"})
+            body = await answer.json()
+    assert (answer.status, body["checks"]) == (200, {"store": "ok", "sources": "ok"})
 
 
-async def test_a_store_that_fails_is_told_without_its_place(serve: Serve, tmp_path: Path) -> None:
+async def test_a_store_that_fails_is_reported_without_its_place(
+    serve: Serve, tmp_path: Path
+) -> None:
     file = tmp_path / "broken.db"
     async with serve(database_url=f"sqlite:///{file}") as client:
         broken = create_engine(f"sqlite:///{file}")
         with broken.begin() as connection:
             connection.execute(text("ALTER TABLE skillian_sessions RENAME TO others"))
         async with client.get("/sessions") as answer:
-            told = await answer.json()
+            body = await answer.json()
         broken.dispose()
-    assert (answer.status, told["code"]) == (503, "store_unavailable")
+    assert (answer.status, body["code"]) == (503, "store_unavailable")
     assert answer.headers["Retry-After"] == "5"
-    assert "broken" not in str(told)
-    assert "sessions WHERE" not in str(told)
+    assert "broken" not in str(body)
+    assert "sessions WHERE" not in str(body)
 
 
 async def test_skills_and_sources_are_listed(client: Client) -> None:
@@ -43,9 +45,9 @@ async def test_skills_and_sources_are_listed(client: Client) -> None:
 
 async def test_knowledge_is_searched(client: Client) -> None:
     async with client.post("/knowledge/search", json={"query": "a load that ran twice"}) as answer:
-        told = await answer.json()
+        body = await answer.json()
     assert answer.status == 200
-    assert all(set(each) == {"skill", "file", "heading", "text"} for each in told["passages"])
+    assert all(set(each) == {"skill", "file", "heading", "text"} for each in body["passages"])
     for query in ('" OR *', "NEAR(", "\x00", "'; DROP TABLE x --"):
         async with client.post("/knowledge/search", json={"query": query}) as answer:
             assert answer.status == 200

@@ -41,16 +41,16 @@ async def first_events(answer: aiohttp.ClientResponse, until: str) -> str:
 async def test_a_message_is_answered_in_a_new_session(client: Client) -> None:
     async with client.post("/chat", json={"message": QUESTION}) as answer:
         assert answer.status == 200
-        told = await answer.json()
-    assert told["finished"] is True
-    assert told["response"].startswith("7 of 12 groups match")
-    [call] = told["tool_calls"]
+        body = await answer.json()
+    assert body["finished"] is True
+    assert body["response"].startswith("7 of 12 groups match")
+    [call] = body["tool_calls"]
     assert call["tool"] == "compare_sources"
     assert call["result"]["summary"]["matched"] == 7
-    assert told["model"] == "offline planner, no language model"
-    assert told["unverified"] == []
-    assert {each["number"] for each in told["references"]} >= {"7", "12"}
-    async with client.get(f"/sessions/{told['session_id']}") as answer:
+    assert body["model"] == "offline planner, no language model"
+    assert body["unverified"] == []
+    assert {each["number"] for each in body["references"]} >= {"7", "12"}
+    async with client.get(f"/sessions/{body['session_id']}") as answer:
         messages = (await answer.json())["messages"]
     assert [each["role"] for each in messages] == ["user", "assistant", "tool", "assistant"]
 
@@ -59,9 +59,9 @@ async def test_a_session_goes_on(client: Client) -> None:
     async with client.post("/chat", json={"message": QUESTION}) as answer:
         session = (await answer.json())["session_id"]
     async with client.post(f"/sessions/{session}/chat", json={"message": "why?"}) as answer:
-        told = await answer.json()
-    assert [call["tool"] for call in told["tool_calls"]] == ["explain_difference"]
-    assert told["session_id"] == session
+        body = await answer.json()
+    assert [call["tool"] for call in body["tool_calls"]] == ["explain_difference"]
+    assert body["session_id"] == session
     async with client.post("/chat", json={"message": "why?", "session_id": session}) as answer:
         assert (await answer.json())["session_id"] == session
 
@@ -199,9 +199,9 @@ async def test_a_turn_that_ends_early_is_answered_with_its_results(serve: Serve)
         serve(lambda _: model) as client,
         client.post("/chat", json={"message": "Hi"}) as answer,
     ):
-        told = await answer.json()
-    assert (answer.status, told["finished"]) == (200, False)
-    assert told["response"].startswith("No answer was found: ")
+        body = await answer.json()
+    assert (answer.status, body["finished"]) == (200, False)
+    assert body["response"].startswith("No answer was found: ")
 
 
 @pytest.mark.parametrize(
@@ -298,8 +298,8 @@ async def test_a_call_waits_until_a_client_approves(serve: Serve, tmp_path: Path
             (wanted["id"], {"approved": True}, 404),
         ):
             path = f"{session}/approvals/{call}"
-            async with client.post(path, json=body) as told:
-                assert told.status == status
+            async with client.post(path, json=body) as reply:
+                assert reply.status == status
         rest = await answer.text()
     assert '"result":{"posted":"x"}' in rest
     assert '"content":"Done."' in rest

@@ -16,16 +16,16 @@ ASKED = {
 async def compared(client: Client, **given: Any) -> dict[str, Any]:
     async with client.post("/compare", json={**ASKED, **given}) as answer:
         assert answer.status == 200, await answer.text()
-        told: dict[str, Any] = await answer.json()
-        return told
+        body: dict[str, Any] = await answer.json()
+        return body
 
 
 async def test_sources_are_compared_and_the_result_is_found_again(client: Client) -> None:
-    told = await compared(client)
-    assert told["summary"]["by_status"]["match"] == 7
-    assert told["summary"]["measures"]["amount"]["total_a"] == "2172539.90"
-    async with client.get(f"/comparisons/{told['cache_key']}") as answer:
-        assert await answer.json() == told
+    body = await compared(client)
+    assert body["summary"]["by_status"]["match"] == 7
+    assert body["summary"]["measures"]["amount"]["total_a"] == "2172539.90"
+    async with client.get(f"/comparisons/{body['cache_key']}") as answer:
+        assert await answer.json() == body
 
 
 async def test_rows_come_by_pages_and_classes(client: Client) -> None:
@@ -57,10 +57,10 @@ async def test_the_report_is_a_page_that_reaches_nothing(client: Client) -> None
 
 async def test_another_process_knows_the_comparison_too(serve: Serve) -> None:
     async with serve() as one, serve() as other:
-        told = await compared(one)
-        key = told["cache_key"]
+        body = await compared(one)
+        key = body["cache_key"]
         async with other.get(f"/comparisons/{key}") as answer:
-            assert await answer.json() == told
+            assert await answer.json() == body
         async with other.get(f"/comparisons/{key}/rows") as answer:
             assert (await answer.json())["total"] == 5
         async with other.get(f"/comparisons/{key}/report.html") as answer:
@@ -69,15 +69,15 @@ async def test_another_process_knows_the_comparison_too(serve: Serve) -> None:
 
 async def test_an_amount_keeps_its_digits_in_the_thresholds(client: Client) -> None:
     wide = {"match": {"absolute": "1000000000", "percentage": "1000"}}
-    told = await compared(client, thresholds=wide)
-    assert told["summary"]["by_status"]["major_diff"] == 0
+    body = await compared(client, thresholds=wide)
+    assert body["summary"]["by_status"]["major_diff"] == 0
 
 
 async def test_an_unknown_name_is_answered_with_the_nearest(client: Client) -> None:
     async with client.post("/compare", json={**ASKED, "source_b": "bpc"}) as answer:
-        told = await answer.json()
-    assert (answer.status, told["code"]) == (422, "not_found")
-    assert told["available_sources"][0] == "bpc_reporting"
+        body = await answer.json()
+    assert (answer.status, body["code"]) == (422, "not_found")
+    assert body["available_sources"][0] == "bpc_reporting"
 
 
 @pytest.mark.parametrize(
@@ -98,9 +98,9 @@ async def test_an_unknown_name_is_answered_with_the_nearest(client: Client) -> N
 )
 async def test_a_wrong_comparison_is_refused(client: Client, given: dict[str, Any]) -> None:
     async with client.post("/compare", json={**ASKED, **given}) as answer:
-        told = await answer.text()
-    assert answer.status == 422, told
-    assert "SELECT" not in told
+        text = await answer.text()
+    assert answer.status == 422, text
+    assert "SELECT" not in text
 
 
 @pytest.mark.parametrize("key", ["0" * 64, "..%2f..%2fx", "%00", "ü", "' OR 1=1"])

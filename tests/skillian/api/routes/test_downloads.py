@@ -48,9 +48,9 @@ async def test_groups_come_as_a_workbook(client: Client) -> None:
 async def test_the_report_as_json(client: Client) -> None:
     path = f"/comparisons/{(await compared(client))['cache_key']}/report.json"
     kind, data = await downloaded(client, path)
-    told = json.loads(data)["comparisons"][0]
+    content = json.loads(data)["comparisons"][0]
     assert kind == "application/json"
-    assert (told["verdict"], len(told["rows"]["rows"])) == ("findings", 5)
+    assert (content["verdict"], len(content["rows"]["rows"])) == ("findings", 5)
 
 
 async def test_another_process_delivers_the_files_too(serve: Serve) -> None:
@@ -80,9 +80,9 @@ async def test_a_wrong_query_is_refused_before_a_download_begins(
     key = (await compared(client))["cache_key"]
     for name in ("rows", "rows.csv", "rows.xlsx"):
         async with client.get(f"/comparisons/{key}/{name}", params=params) as answer:
-            told = await answer.json()
-        assert answer.status == 422, told
-        assert "SELECT" not in told["detail"]
+            body = await answer.json()
+        assert answer.status == 422, body
+        assert "SELECT" not in body["detail"]
 
 
 async def test_an_unknown_key_has_no_files(client: Client) -> None:

@@ -63,7 +63,7 @@ class Held:
 
 
 async def asked_later(client: Opened, key: str = "", **given: Any) -> tuple[str, dict[str, Any]]:
-    """Where to look for the comparison, and what is told of it at once."""
+    """Where to look for the comparison, and its state so far."""
     headers = {**LATER, **of(key)}
     async with client.post("/compare", json={**ASKED, **given}, headers=headers) as answer:
         assert answer.status == 202, await answer.text()
@@ -77,9 +77,9 @@ async def until(client: Opened, place: str, *states: str, key: str = "") -> dict
         while True:
             async with client.get(place, headers=of(key)) as answer:
                 assert answer.status == 200, await answer.text()
-                told: dict[str, Any] = await answer.json()
-            if told["state"] in states:
-                return told
+                body: dict[str, Any] = await answer.json()
+            if body["state"] in states:
+                return body
             await asyncio.sleep(0.02)
 
 
@@ -89,18 +89,18 @@ def of(key: str) -> dict[str, str]:
 
 async def test_a_comparison_runs_in_the_background(serve: Serve) -> None:
     async with serve() as client:
-        place, told = await asked_later(client)
-        assert (told["kind"], told["title"]) == ("comparison", "fi_reporting and bpc_reporting")
+        place, body = await asked_later(client)
+        assert (body["kind"], body["title"]) == ("comparison", "fi_reporting and bpc_reporting")
         ended = await until(client, place, "completed", "error")
         assert (ended["state"], ended["error"]) == ("completed", None)
         assert ended["cache_key"] == (await compared(client))["cache_key"]
         async with client.get(f"/comparisons/{ended['cache_key']}") as answer:
             assert (await answer.json())["summary"]["by_status"]["match"] == 7
         async with client.get("/runs") as answer:
-            assert [run["id"] for run in (await answer.json())["runs"]] == [told["id"]]
+            assert [run["id"] for run in (await answer.json())["runs"]] == [body["id"]]
         async with client.post(f"{place}/cancel") as answer:
             assert answer.status == 409
-            assert "has ended: completed" in (await answer.json())["detail"]
+            assert "has already ended: completed" in (await answer.json())["detail"]
 
 
 async def test_a_wrong_comparison_is_refused_at_once(serve: Serve) -> None:
@@ -125,8 +125,8 @@ async def test_a_key_has_a_limit_of_queued_comparisons(
             await asked_later(client)
         async with client.post("/compare", json=ASKED, headers=LATER) as answer:
             assert (answer.status, answer.headers["Retry-After"]) == (503, "10")
-            told = (await answer.json())["detail"]
-            assert told == "2 of your comparisons are queued already; try again later"
+            detail = (await answer.json())["detail"]
+            assert detail == "2 of your comparisons are queued already; try again later"
         held.go_on.set()
 
 
@@ -173,21 +173,21 @@ async def test_a_cancelled_comparison_stops(serve: Serve, held: Held) -> None:
 
 
 @pytest.mark.parametrize(
-    ("fault", "told"),
+    ("fault", "message"),
     [
         (QueryError("connection 'main': it took longer than 1 s"), "it took longer than 1 s"),
         (RuntimeError("postgresql://me:secret@host"), "The reason is in the log of skillian."),
     ],
 )
 async def test_a_failed_comparison_reports_its_error(
-    serve: Serve, held: Held, fault: Exception, told: str
+    serve: Serve, held: Held, fault: Exception, message: str
 ) -> None:
     held.fault = fault
     held.go_on.set()
     async with serve() as client:
         place, _ = await asked_later(client)
         ended = await until(client, place, "error")
-    assert told in ended["error"]
+    assert message in ended["error"]
     assert ended["cache_key"] is None
 
 

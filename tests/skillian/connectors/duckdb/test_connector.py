@@ -12,7 +12,7 @@ from typing import Any
 import duckdb
 import pytest
 from tests.skillian.connectors.duckdb.conftest import ENDLESS
-from tests.support.standstill import MACHINE
+from tests.support.waits import cancelled
 
 from skillian.connectors import connect, limits, scheme
 from skillian.connectors.duckdb import engine
@@ -148,7 +148,7 @@ async def test_errors_name_the_connection_and_never_the_path(
     with pytest.raises(QueryError) as absent:
         await gone.run("SELECT 1", {})
     broken = tmp_path / "broken.duckdb"
-    broken.write_text("this is no database, whatever its name says " * 100)
+    broken.write_text("this is not a database, whatever its name says " * 100)
     with pytest.raises(QueryError) as damaged:
         await DuckDBConnector(broken, "books").run("SELECT 1", {})
     for error in (refused, absent, damaged):
@@ -186,14 +186,10 @@ async def test_more_bytes_than_the_budget_are_refused(
         await connector.run("SELECT repeat('x', 2000) AS x", {})
 
 
-async def test_cancelling_stops_the_statement_within_a_second(connector: DuckDBConnector) -> None:
+async def test_cancelling_stops_the_statement(connector: DuckDBConnector) -> None:
     task = asyncio.create_task(connector.run(ENDLESS, {}))
     await _executing(task)
-    start = time.monotonic()
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    assert time.monotonic() - start < 1 + MACHINE.seconds_since(start)
+    await cancelled(task)
     assert (await connector.run("SELECT 1 AS x", {})).to_pylist() == [{"x": 1}]
 
 
@@ -287,7 +283,7 @@ def spilled(folder: Path) -> list[bool]:
     return [any(path.iterdir()) and path.stat().st_mode & 0o077 == 0 for path in found]
 
 
-async def test_what_does_not_fit_in_memory_spills_into_a_folder_of_its_own(
+async def test_what_does_not_fit_in_memory_spills_into_its_own_folder(
     connector: DuckDBConnector, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(engine._CONFIG, "memory_limit", "60MB")

@@ -274,9 +274,9 @@ async def test_errors_hold_no_account_and_say_what_to_check(mysql_database: Data
         "SELECT 4": ("mysql://x@/x?unix_socket=secret.sock", "the server cannot be reached"),
     }
     try:
-        for statement, (url, told) in cases.items():
+        for statement, (url, message) in cases.items():
             connector = MySQLConnector.from_url("books", url, FOLDER)
-            with pytest.raises(QueryError, match=told) as refused:
+            with pytest.raises(QueryError, match=message) as refused:
                 await connector.run(statement, {})
             assert str(refused.value).startswith("connection 'books': ")
             for secret in (user, PASSWORD, "wrong", "localhost", "127.0.0.1", "secret.sock"):

@@ -1,4 +1,4 @@
-"""What MySQL answers to the adapted tree, beside what DuckDB answers to its own."""
+"""What MySQL answers to the adapted tree, compared with what DuckDB answers to its own."""
 
 import json
 from collections.abc import AsyncIterator, Callable, Sequence

@@ -98,7 +98,7 @@ async def test_each_statement_has_the_settings_it_needs(
 
 
 @pytest.mark.parametrize("encoded", [True, False])
-async def test_any_password_can_stand_in_the_url(
+async def test_any_password_can_be_part_of_the_url(
     postgres_reader: str, postgres_database: Database, *, encoded: bool
 ) -> None:
     written = postgres_reader

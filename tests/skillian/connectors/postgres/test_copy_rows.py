@@ -109,7 +109,7 @@ async def test_an_error_in_the_middle_of_the_rows_is_a_query_error(
 
 
 @pytest.mark.parametrize(
-    ("value", "told"),
+    ("value", "message"),
     [
         ("DATE '10000-01-01'", "outside the years 1 to 9999; declare `type: text`"),
         ("TIMESTAMP '0044-03-15 BC'", "outside the years 1 to 9999"),
@@ -119,9 +119,9 @@ async def test_an_error_in_the_middle_of_the_rows_is_a_query_error(
     ],
 )
 async def test_a_value_arrow_has_no_place_for_is_named(
-    postgres_connector: PostgresConnector, value: str, told: str
+    postgres_connector: PostgresConnector, value: str, message: str
 ) -> None:
-    with pytest.raises(QueryError, match=told):
+    with pytest.raises(QueryError, match=message):
         await postgres_connector.run(f"SELECT {value} AS x", {})
 
 

@@ -35,7 +35,7 @@ class Both:
             connection.execute(script)
         self._database.execute(script)
 
-    async def told(self, **definition: Any) -> list[list[Any]]:
+    async def values(self, **definition: Any) -> list[list[Any]]:
         """The distinct values of the dimension in order, in DuckDB and in PostgreSQL."""
         return [await _values(connector, definition) for connector in self._connectors]
 
@@ -120,7 +120,7 @@ async def test_values_become_what_they_become_in_duckdb(
     both: Both, kind: str, values: list[str], definition: dict[str, Any]
 ) -> None:
     both.load(kind, *values)
-    local, server = await both.told(**definition)
+    local, server = await both.values(**definition)
     assert server == local
     assert len(local) > 1
 
@@ -140,7 +140,7 @@ async def test_values_become_what_they_become_in_duckdb(
 )
 async def test_dates_are_written_as_duckdb_writes_them(both: Both, pattern: str) -> None:
     both.load("TIMESTAMP", "'2024-02-05 03:04:05.000678'", "'1999-12-31 23:59:59'", "NULL")
-    local, server = await both.told(type="text", format=pattern)
+    local, server = await both.values(type="text", format=pattern)
     assert server == local
 
 
@@ -162,7 +162,7 @@ async def test_dates_are_read_as_duckdb_reads_them(
 ) -> None:
     both.load("VARCHAR", *values, "NULL")
     for target in ("date", "timestamp"):
-        local, server = await both.told(type=target, format=pattern)
+        local, server = await both.values(type=target, format=pattern)
         assert server == local
 
 
@@ -209,7 +209,7 @@ async def test_a_code_that_postgresql_does_not_have_is_refused(
 
 async def test_a_padded_text_is_its_text(both: Both) -> None:
     both.load("CHAR(4)", "'a'", "'b'")
-    local, server = await both.told()
+    local, server = await both.values()
     assert server == local == ["a", "b"]
 
 

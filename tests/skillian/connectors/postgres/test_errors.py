@@ -6,7 +6,7 @@ from skillian.errors import QueryError
 
 
 @pytest.mark.parametrize(
-    ("url", "told"),
+    ("url", "message"),
     [
         ("postgresql://scott:tiger@/{database}?{host}", "check user and password"),
         ("postgresql://scott@/{database}?{host}", "needs a password"),
@@ -17,13 +17,13 @@ from skillian.errors import QueryError
     ],
 )
 async def test_a_refused_connection_says_what_to_check_and_no_secret(
-    postgres_database: Database, url: str, told: str
+    postgres_database: Database, url: str, message: str
 ) -> None:
     host = postgres_database.server.url().partition("?")[2]
     given = url.format(database=postgres_database.name, host=host)
     connector = PostgresConnector.from_url("books", given, FOLDER)
     for call in (connector.catalog(), connector.run("SELECT 1", {})):
-        with pytest.raises(QueryError, match=told) as refused:
+        with pytest.raises(QueryError, match=message) as refused:
             await call
         assert str(refused.value).startswith("connection 'books': ")
         secrets = ("scott", "tiger", "127.0.0.1", "nowhere", str(postgres_database.server.folder))

@@ -134,6 +134,6 @@ def test_no_value_has_more_digits_than_the_scale_says(
     row = f"{hsl}::numeric(17, 2) AS hsl, {rate}::numeric(9, 5) AS rate, {quantity} AS quantity"
     ledger = f'WITH "Ledger" AS (SELECT {row})'
     found = postgres_database.value(f"{ledger} {select(f'scale(({expression})::numeric)')}")
-    [told] = output_scales(select(expression), [LEDGER])
-    assert told is not None
-    assert found is None or int(str(found)) <= told
+    [scale] = output_scales(select(expression), [LEDGER])
+    assert scale is not None
+    assert found is None or int(str(found)) <= scale

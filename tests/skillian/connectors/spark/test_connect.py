@@ -27,7 +27,7 @@ pytestmark = [
     pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs Java 17 or later"),
     # Nothing here goes through pandas.
     pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
-    # Told before the error is raised.
+    # Reported before the error is raised.
     pytest.mark.filterwarnings("ignore:.RETRIES_EXCEEDED:UserWarning"),
 ]
 

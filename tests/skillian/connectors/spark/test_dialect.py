@@ -1,4 +1,4 @@
-"""What Spark answers, beside what DuckDB answers, over the same rows."""
+"""What Spark answers, compared with what DuckDB answers, over the same rows."""
 
 import shutil
 from pathlib import Path

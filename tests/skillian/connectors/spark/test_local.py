@@ -126,7 +126,7 @@ async def parameters_are_values(connector: Connector) -> None:
 
 
 async def errors_name_values_and_no_path(connector: Connector, folder: Path) -> None:
-    for statement, told in {
+    for statement, message in {
         "SELECT CAST('12x' AS BIGINT)": "The value '12x' of the type",
         "SELECT CAST(name AS INT) FROM a_table": "The value 'it",
         "SELECT nothing FROM a_table": "nothing",
@@ -135,7 +135,7 @@ async def errors_name_values_and_no_path(connector: Connector, folder: Path) -> 
     }.items():
         with pytest.raises(QueryError, match="connection 'lake': ") as refused:
             await connector.run(statement, {})
-        assert told in str(refused.value)
+        assert message in str(refused.value)
         assert str(folder) not in str(refused.value)
         assert refused.value.__cause__ is None
         assert "\n" not in str(refused.value)

@@ -90,7 +90,7 @@ async def services(tmp_path: Path) -> AsyncIterator[DataServices]:
         yield opened
 
 
-def told(result: ComparisonResult) -> dict[str, object]:
+def content(result: ComparisonResult) -> dict[str, object]:
     data = result.to_dict()
     return {name: data[name] for name in ("summary", "top_differences")}
 
@@ -98,7 +98,7 @@ def told(result: ComparisonResult) -> dict[str, object]:
 async def test_two_connections_give_what_one_gives(services: DataServices) -> None:
     across = await services.comparison.compare("a", "b", ["amount", "postings"])
     within = await services.comparison.compare("a", "c", ["amount", "postings"])
-    assert told(across) == told(within)
+    assert content(across) == content(within)
     assert across.summary.classes.to_dict() == {
         "match": 1,
         "minor_diff": 0,

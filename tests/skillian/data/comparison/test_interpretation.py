@@ -39,7 +39,7 @@ def difference(a: str | None, b: str | None, rows: tuple[int, int], status: Stat
     )
 
 
-def told(
+def interpretation(
     classes: Classes,
     top: list[Difference],
     uneven: int = 0,
@@ -60,7 +60,7 @@ def told(
 
 
 def test_the_overall_picture_is_first_and_complete() -> None:
-    sentences = told(Classes(1, 0, 2, 0, 0), [])
+    sentences = interpretation(Classes(1, 0, 2, 0, 0), [])
     assert sentences[0] == "1 of 3 groups match (33.3 %), 2 with a major difference."
     assert sentences[1] == "Total amount: 10.00 EUR in fi, 30.00 EUR in bpc."
     assert sentences[2] == "The differences in amount add up to 20.00 EUR net and 20.00 EUR gross."
@@ -117,23 +117,25 @@ def test_the_overall_picture_is_first_and_complete() -> None:
 def test_causes_are_named_with_an_example(
     top: Difference, changed: dict[str, Any], sentence: str
 ) -> None:
-    assert sentence in told(Classes(1, 0, 2, 0, 0), [top], **changed)
+    assert sentence in interpretation(Classes(1, 0, 2, 0, 0), [top], **changed)
 
 
 def test_missing_groups_are_the_other_sources_alone() -> None:
-    sentences = told(Classes(0, 0, 0, 1, 7), [difference("5", None, (1, 0), "missing_in_b")])
+    sentences = interpretation(
+        Classes(0, 0, 0, 1, 7), [difference("5", None, (1, 0), "missing_in_b")]
+    )
     assert "Only bpc has 1 group." in sentences
     assert "Only fi has 7 groups (such as company 1001, period without a value)." in sentences
 
 
 def test_groups_of_uneven_size_are_counted() -> None:
-    assert told(Classes(3, 0, 0, 0, 0), [], uneven=2)[-1] == (
+    assert interpretation(Classes(3, 0, 0, 0, 0), [], uneven=2)[-1] == (
         "Of the groups in both sources, 2 have a different number of rows on each side."
     )
 
 
 def test_an_average_has_no_total() -> None:
-    sentences = told(Classes(1, 0, 0, 0, 0), [], total_a=None, total_b=None)
+    sentences = interpretation(Classes(1, 0, 0, 0, 0), [], total_a=None, total_b=None)
     assert "Total" not in "".join(sentences)
 
 
@@ -149,11 +151,11 @@ def test_examples_are_not_taken_for_the_whole_list(count: int, named: str) -> No
         replace(difference("5", None, (1, 0), "missing_in_b"), key={"k": number + 1})
         for number in range(count)
     ]
-    assert f"Only fi has {count} groups {named}." in told(Classes(0, 0, 0, 0, count), top)
+    assert f"Only fi has {count} groups {named}." in interpretation(Classes(0, 0, 0, 0, count), top)
 
 
 def test_keys_that_are_only_written_differently_are_named_with_the_fix() -> None:
-    sentences = told(Classes(0, 0, 0, 2, 2), [], near=NearMisses(spaces=1, zeros=37))
+    sentences = interpretation(Classes(0, 0, 0, 2, 2), [], near=NearMisses(spaces=1, zeros=37))
     assert sentences[-2:] == [
         "1 key on both sides differs only by spaces at the ends (normalise: [trim]).",
         "37 keys on both sides differ only by leading zeros (normalise with lpad).",

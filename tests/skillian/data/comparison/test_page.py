@@ -76,7 +76,7 @@ def names(found: ComparisonRows) -> list[object]:
     return [row.key["name"] for row in found.rows]
 
 
-# With matches the groups are asked for at home, else they are kept in the workspace.
+# With matches the groups are queried in the database, otherwise they are kept in the workspace.
 PLACES = pytest.mark.parametrize("statuses", [None, list(STATUSES)], ids=["kept", "home"])
 
 

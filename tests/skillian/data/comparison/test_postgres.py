@@ -94,12 +94,12 @@ class Pair:
             connection.execute(script)
         self._database.execute(script)
 
-    async def told(self, *given: Any, **named: Any) -> list[dict[str, Any]]:
-        """Everything that is told of one comparison: within DuckDB first."""
-        return [await _told(services, *given, **named) for services in self._services]
+    async def compared(self, *given: Any, **named: Any) -> list[dict[str, Any]]:
+        """All that one comparison returns: within DuckDB first."""
+        return [await _comparison(services, *given, **named) for services in self._services]
 
     async def explained(self, align_on: list[str]) -> list[list[Any]]:
-        """What is told about the differences of one comparison."""
+        """What is reported about the differences of one comparison."""
         return [await _explained(services, align_on) for services in self._services]
 
     async def asked(self, *given: Any, **named: Any) -> list[dict[str, Any]]:
@@ -118,10 +118,10 @@ class Pair:
             await services.aclose()
 
 
-async def _told(services: DataServices, *given: Any, **named: Any) -> dict[str, Any]:
+async def _comparison(services: DataServices, *given: Any, **named: Any) -> dict[str, Any]:
     result = await services.comparison.compare("a", "b", *given, **named)
-    told: dict[str, Any] = _without_sql(result.to_dict())
-    return told
+    content: dict[str, Any] = _without_sql(result.to_dict())
+    return content
 
 
 async def _explained(services: DataServices, align_on: list[str]) -> list[Any]:
@@ -130,18 +130,18 @@ async def _explained(services: DataServices, align_on: list[str]) -> list[Any]:
     found = await services.comparison.explain(result.cache_key)
     rows = await services.comparison.drill_down(result.cache_key, groups.rows[0].key)
     assert (rows.a.row_count, rows.b.row_count) == (1, 0)
-    told: list[Any] = _without_sql([each.to_dict() for each in (groups, found)])
-    return told
+    content: list[Any] = _without_sql([each.to_dict() for each in (groups, found)])
+    return content
 
 
-def _without_sql(told: Any) -> Any:
+def _without_sql(content: Any) -> Any:
     """Leave out how it was asked, which is the database's own."""
     own = {"sql", "parameters", "snapshot", "cache_key", "queries"}
-    if isinstance(told, Mapping):
-        return {name: _without_sql(value) for name, value in told.items() if name not in own}
-    if isinstance(told, Sequence) and not isinstance(told, str):
-        return [_without_sql(value) for value in told]
-    return told
+    if isinstance(content, Mapping):
+        return {name: _without_sql(value) for name, value in content.items() if name not in own}
+    if isinstance(content, Sequence) and not isinstance(content, str):
+        return [_without_sql(value) for value in content]
+    return content
 
 
 @pytest.fixture
@@ -166,7 +166,7 @@ async def pair(tmp_path: Path, postgres_database: Database) -> AsyncIterator[Pai
     ids="+".join,
 )
 async def test_both_databases_tell_the_same(pair: Pair, align_on: list[str]) -> None:
-    local, *others = await pair.told(NAMES, align_on, thresholds=LIMITS)
+    local, *others = await pair.compared(NAMES, align_on, thresholds=LIMITS)
     assert others == [local] * 3
     assert local["summary"]["rows_a"] == 9
 
@@ -196,7 +196,7 @@ async def test_both_databases_tell_the_same_about_the_differences(pair: Pair) ->
     ids=str,
 )
 async def test_both_databases_keep_the_same_rows(pair: Pair, filters: dict[str, Any]) -> None:
-    local, *others = await pair.told(["amount"], ["company"], filters)
+    local, *others = await pair.compared(["amount"], ["company"], filters)
     assert others == [local] * 3
     assert 0 < local["summary"]["rows_a"] < 9
 
@@ -216,7 +216,7 @@ async def test_both_databases_have_the_same_catalogue(pair: Pair) -> None:
 async def test_a_text_that_is_not_a_date_is_named(pair: Pair, postgres_database: Database) -> None:
     postgres_database.execute("UPDATE a SET written = '31.01.2024 or so'")
     with pytest.raises(QueryError, match=r"31\.01\.2024 or so"):
-        await pair.told(["amount"], ["read"])
+        await pair.compared(["amount"], ["read"])
 
 
 Row = tuple[str | None, int | None, Decimal | None]
@@ -237,16 +237,16 @@ tables = st.lists(
 def test_any_rows_are_compared_alike(
     tmp_path: Path, postgres_database: Database, a: list[Row], b: list[Row], align_on: list[str]
 ) -> None:
-    async def told() -> list[dict[str, Any]]:
+    async def ask() -> list[dict[str, Any]]:
         pair = Pair(tmp_path, postgres_database)
         await pair.load(f"DROP TABLE IF EXISTS a; DROP TABLE IF EXISTS b; {TABLES}")
         await pair.load(inserted("a", a) + inserted("b", b))
         try:
-            return await pair.told(["amount", "mean"], align_on, thresholds=LIMITS)
+            return await pair.compared(["amount", "mean"], align_on, thresholds=LIMITS)
         finally:
             await pair.aclose()
 
-    local, *others = asyncio.run(told())
+    local, *others = asyncio.run(ask())
     assert others == [local] * 3
 
 

@@ -85,8 +85,8 @@ async def test_a_lost_database_is_an_error_and_the_next_call_works(
 ) -> None:
     task = await _begun(services, postgres_database)
     postgres_database.execute(ENDED)
-    with pytest.raises(QueryError, match="'books'") as told:
+    with pytest.raises(QueryError, match="'books'") as error:
         await task
-    assert told.value.to_dict()["type"] == "query_error"
-    assert not any(part in str(told.value) for part in ("postgresql://", "host=", "/tmp"))  # noqa: S108
+    assert error.value.to_dict()["type"] == "query_error"
+    assert not any(part in str(error.value) for part in ("postgresql://", "host=", "/tmp"))  # noqa: S108
     await _works(services)

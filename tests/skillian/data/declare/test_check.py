@@ -160,15 +160,15 @@ WIDE = (
 @pytest.fixture
 def statements(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What is asked for while sources are checked."""
-    told: list[str] = []
+    statements_run: list[str] = []
     stream = DuckDBConnector.stream
 
     def noted(self: DuckDBConnector, statement: str, parameters: Any) -> Any:
-        told.append(statement)
+        statements_run.append(statement)
         return stream(self, statement, parameters)
 
     monkeypatch.setattr(DuckDBConnector, "stream", noted)
-    return told
+    return statements_run
 
 
 async def test_all_columns_are_checked_by_one_statement(

@@ -100,31 +100,31 @@ def model_faults(text: str) -> tuple[Outer | None, list[str]]:
 
 
 def test_what_fits_is_the_model() -> None:
-    found, told = model_faults("inner: {x: {limit: 0.10}}")
-    assert told == []
+    found, messages = model_faults("inner: {x: {limit: 0.10}}")
+    assert messages == []
     assert found is not None
     assert found.inner["x"].limit == Decimal("0.10")
 
 
 def test_unknown_and_missing_keys_are_reported_with_the_fix() -> None:
-    found, told = model_faults("inner:\n  x:\n    limt: 1\n")
+    found, messages = model_faults("inner:\n  x:\n    limt: 1\n")
     assert found is None
-    assert sorted(told) == [
+    assert sorted(messages) == [
         "f.yaml:2: `limit` is missing in `inner.x`; add `limit:`",
         "f.yaml:3: unknown key `limt`; did you mean `limit`? known: limit",
     ]
 
 
 def test_the_invalid_value_is_repeated_unless_secret() -> None:
-    _, told = model_faults("secrets: {a: hunter2}\ninner:\n  x: {limit: much}\n")
-    assert "got 'much'" in told[1]
-    assert "hunter2" not in "".join(told)
+    _, messages = model_faults("secrets: {a: hunter2}\ninner:\n  x: {limit: much}\n")
+    assert "got 'much'" in messages[1]
+    assert "hunter2" not in "".join(messages)
 
 
 def test_a_line_with_a_fault_of_yaml_has_no_second_one() -> None:
-    _, told = model_faults("inner: {x: {limit: yes}}")
-    assert len(told) == 1
-    assert "boolean" in told[0]
+    _, messages = model_faults("inner: {x: {limit: yes}}")
+    assert len(messages) == 1
+    assert "boolean" in messages[0]
 
 
 def test_of_a_url_only_its_scheme_is_shown() -> None:

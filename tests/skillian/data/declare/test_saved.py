@@ -89,15 +89,15 @@ def test_faults_of_the_form_are_reported_with_their_lines(tmp_path: Path) -> Non
         "    fail_on: always\n",
     )
     assert [line for _, line, _ in found] == [3, 5, 6, 7]
-    told = [message for *_, message in found]
-    assert "`b` is missing" in told[0]
-    assert "did you mean `measures`?" in told[1]
+    messages = [message for *_, message in found]
+    assert "`b` is missing" in messages[0]
+    assert "did you mean `measures`?" in messages[1]
 
 
 def test_a_file_without_a_comparison_is_a_fault(tmp_path: Path) -> None:
-    [(_, line, told)] = faults(tmp_path, "sources: ../sources.yaml\ncompare: []\n")
+    [(_, line, messages)] = faults(tmp_path, "sources: ../sources.yaml\ncompare: []\n")
     assert line == 2
-    assert "has no comparisons" in told
+    assert "has no comparisons" in messages
 
 
 def test_undeclared_names_are_reported_with_their_lines(tmp_path: Path) -> None:
@@ -120,10 +120,10 @@ def test_undeclared_names_are_reported_with_their_lines(tmp_path: Path) -> None:
         "    measures: [amount]\n",
     )
     assert [line for _, line, _ in found] == [4, 8, 9, 11, 12]
-    told = [message for *_, message in found]
-    assert "nearest first: ledger" in told[0]
-    assert "there is no dimension 'period' in plan" in told[2]
-    assert "is repeated" in told[4]
+    messages = [message for *_, message in found]
+    assert "nearest first: ledger" in messages[0]
+    assert "there is no dimension 'period' in plan" in messages[2]
+    assert "is repeated" in messages[4]
 
 
 def test_faults_of_both_files_are_reported_at_once(tmp_path: Path) -> None:
@@ -136,9 +136,9 @@ def test_sources_that_are_not_there_are_a_fault_of_the_line_that_names_them(
     tmp_path: Path,
 ) -> None:
     text = "\nsources: sources.yaml\ncompare: [{name: x, a: ledger, b: plan, measures: [amount]}]\n"
-    [(file, line, told)] = faults(tmp_path, text)
+    [(file, line, messages)] = faults(tmp_path, text)
     assert (file, line) == ("close.yaml", 2)
-    assert "there is no file `sources.yaml`" in told
+    assert "there is no file `sources.yaml`" in messages
 
 
 @pytest.mark.parametrize("content", [b"\xff\xfe", None])

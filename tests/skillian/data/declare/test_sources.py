@@ -77,8 +77,8 @@ async def test_a_connection_known_only_later_is_opened_once(
 
 def test_thresholds_go_from_wide_to_narrow(registry: SourceRegistry) -> None:
     pair = frozenset({"fi_reporting", "bpc_reporting"})
-    told = registry.comparison.thresholds_for(pair, "amount")
-    assert told == Thresholds.model_validate(
+    thresholds = registry.comparison.thresholds_for(pair, "amount")
+    assert thresholds == Thresholds.model_validate(
         {
             "match": {"absolute": "1", "percentage": "2"},
             "minor_diff": {"absolute": "30"},
@@ -147,15 +147,15 @@ def test_a_good_file_has_no_fault() -> None:
 def test_three_faults_are_reported_together_each_with_line_and_fix() -> None:
     text = GOOD.replace("table: t", "tabel: t").replace("sum", "summ")
     text = text.replace("company: {column: c}", "company: {}")
-    told = faults(text)
-    assert [fault.split(": ")[0] for fault in told] == [
+    messages = faults(text)
+    assert [fault.split(": ")[0] for fault in messages] == [
         "s.yaml:6",
         "s.yaml:8",
         "s.yaml:10",
     ]
-    assert "unknown key `tabel`; did you mean `table`?" in told[0]
-    assert "`column` is missing in `sources.a.dimensions.company`" in told[1]
-    assert "'sum', 'count'" in told[2]
+    assert "unknown key `tabel`; did you mean `table`?" in messages[0]
+    assert "`column` is missing in `sources.a.dimensions.company`" in messages[1]
+    assert "'sum', 'count'" in messages[2]
 
 
 @pytest.mark.parametrize(
@@ -176,13 +176,13 @@ def test_three_faults_are_reported_together_each_with_line_and_fix() -> None:
     ],
 )
 def test_each_kind_of_fault(old: str, new: str, line: int, message: str) -> None:
-    [told] = faults(GOOD.replace(old, new, 1))
-    assert told.startswith(f"s.yaml:{line}: ")
-    assert message in told
+    [fault] = faults(GOOD.replace(old, new, 1))
+    assert fault.startswith(f"s.yaml:{line}: ")
+    assert message in fault
 
 
 def test_faults_of_the_comparison_settings() -> None:
-    told = faults(
+    messages = faults(
         GOOD
         + """comparison:
   default_align_on: [company, perid]
@@ -194,14 +194,14 @@ def test_faults_of_the_comparison_settings() -> None:
   cache_ttl_seconds: soon
 """
     )
-    assert [fault.split(": ")[0] for fault in told] == [
+    assert [fault.split(": ")[0] for fault in messages] == [
         "s.yaml:14",
         "s.yaml:15",
         "s.yaml:17",
         "s.yaml:18",
     ]
-    assert "did you mean `minor_diff`?" in told[1]
-    told = faults(
+    assert "did you mean `minor_diff`?" in messages[1]
+    messages = faults(
         GOOD
         + """comparison:
   default_align_on: [company, perid]
@@ -211,7 +211,7 @@ def test_faults_of_the_comparison_settings() -> None:
     amont: {thresholds: {}}
 """
     )
-    assert [fault.split(";")[0] for fault in told] == [
+    assert [fault.split(";")[0] for fault in messages] == [
         "s.yaml:12: there is no `perid`",
         "s.yaml:14: there is no `b`",
         "s.yaml:16: there is no `amont`",
@@ -227,9 +227,9 @@ def test_secrets_and_values_never_show() -> None:
 @pytest.mark.parametrize("url", ["duckdb://user:hunter2@host/x", '"duckdb://user:hunter2@\\t/x"'])
 @pytest.mark.parametrize("other_fault", ["", "tables: {}\n"])
 def test_a_url_in_place_of_a_connection_never_shows(url: str, other_fault: str) -> None:
-    told = "".join(faults(GOOD.replace("connection: db", f"connection: {url}") + other_fault))
-    assert "hunter2" not in told
-    assert "`duckdb://…`" in told or "'duckdb://…'" in told
+    messages = "".join(faults(GOOD.replace("connection: db", f"connection: {url}") + other_fault))
+    assert "hunter2" not in messages
+    assert "`duckdb://…`" in messages or "'duckdb://…'" in messages
 
 
 @pytest.mark.parametrize("text", ["", "[]", "just text", "sources: {}\nconnections: {}\n"])
@@ -254,8 +254,8 @@ def test_a_file_with_many_faults_reports_all_at_once() -> None:
         "    dimensions: []",
         "    measures: {m: {column: c, aggregation: median}}",
     )
-    told = faults("\n".join(lines))
-    assert {int(fault.split(":")[1]) for fault in told} == {1, 3, 4, 5, 6, 7, 8, 11, 13, 14}
+    messages = faults("\n".join(lines))
+    assert {int(fault.split(":")[1]) for fault in messages} == {1, 3, 4, 5, 6, 7, 8, 11, 13, 14}
     assert "s.yaml:4: connection `secret` needs the environment variable SKILLIAN_TEST_NOT_SET" in [
-        fault.partition(",")[0] for fault in told
+        fault.partition(",")[0] for fault in messages
     ]

@@ -126,9 +126,9 @@ async def test_the_proof_can_be_run_again(services: DataServices) -> None:
     result = await services.query.query("weird", ["size"], ["lines"], {"group": "1001"})
     assert result.parameters == {"p0": "1001"}
     assert "1001" not in result.sql
-    told = result.to_dict()
-    assert told["filters"] == [{"dimension": "group", "operator": "in", "values": ["1001"]}]
-    assert told["rows"] == [[1, "1"], [2, "1"]]
+    content = result.to_dict()
+    assert content["filters"] == [{"dimension": "group", "operator": "in", "values": ["1001"]}]
+    assert content["rows"] == [[1, "1"], [2, "1"]]
 
 
 async def test_tables_of_other_schemas_and_written_queries(services: DataServices) -> None:

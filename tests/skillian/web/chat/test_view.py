@@ -108,7 +108,7 @@ async def test_a_busy_server_is_reported_and_the_question_kept(service: Service)
     async with viewed(lambda: chat_view(service)) as user:
         ask(user, "Which sources are there?")
         await soon(lambda: bool(user.notify.messages), 30)
-        assert "as much work in progress" in user.notify.messages[0]
+        assert "This server is busy" in user.notify.messages[0]
         [box] = user.find(ui.textarea).elements
         assert box.value == "Which sources are there?"
     assert await service.store.list("") == []

@@ -15,7 +15,7 @@ from skillian.api.comparisons import Comparisons
 from skillian.api.jobs import ComparisonJobs
 from skillian.api.runs import Runs
 from skillian.api.service import Service
-from skillian.chat.turns import LocalTurns, TurnWork
+from skillian.chat.turns import LocalTurns
 from skillian.data.comparison.place import Progress
 from skillian.data.declare.saved import SavedComparison
 from skillian.web.comparison.form import compare_form
@@ -150,7 +150,7 @@ class Endless(Comparisons):
 async def test_a_comparison_shows_its_progress_and_can_be_stopped(service: Service) -> None:
     endless = Endless()
     background = ComparisonJobs(endless, service.store.jobs)
-    service.runs = Runs(background, LocalTurns(TurnWork(lambda: service.agent, service.store)))
+    service.runs = Runs(background, LocalTurns(service.work))
     async with viewed(lambda: compare_form(visit(service))) as user:
         await sees(user, "Compare two sources")
         submit(user)

@@ -170,7 +170,7 @@ class Canaries:
             "KINDS": frame_kinds(),
             "MARK": self.mark,
         }
-        half = len(WON) // 2  # in two parts: a traceback's line of source is no success
+        half = len(WON) // 2  # in two parts: a traceback's line of source is not a success
         return f"WON = {WON[:half]!r} {WON[half:]!r}\n" + "".join(
             f"{name} = {value!r}\n" for name, value in names.items()
         )

@@ -17,7 +17,7 @@ Check = Callable[[Outcome], None]
 
 
 class Proof(StrEnum):
-    """What the attack does in plain Python: how it is shown that its code is no mere typo."""
+    """What the attack does in plain Python: how it is shown that its code is not a mere typo."""
 
     ESCAPES = "prints the mark of success"
     HANGS = "does not come back"
@@ -40,7 +40,7 @@ class Attack:
         proof: what plain Python makes of it.
         checks: asked after the steps, besides what is asked after every attack.
         may_lose: whether the session's variables may be lost, if that is said.
-        resets: whether the code spoils its own session, so that only `reset` mends it.
+        resets: whether the code breaks its own session, so that only `reset` repairs it.
         imports: `extra_imports` of the executor.
         root: whether the proof needs root.
         group: what it belongs to.
@@ -63,7 +63,7 @@ class Attack:
 
     @property
     def loops(self) -> bool:
-        """Whether its last step does not end by itself."""
+        """Whether its last step never ends."""
         return "while True: pass" in self.steps[-1]
 
     @property
@@ -94,12 +94,12 @@ def gets_any(setup: str = "", /, *, root: bool = False, **expressions: str) -> I
 
 
 def hangs(name: str, *steps: str, **options: Any) -> Attack:
-    """An attack that does not come back by itself."""
+    """An attack that does not return."""
     return attack(name, *steps, **{"proof": Proof.HANGS, "checks": (timed_out,), **options})
 
 
 def group(name: str, *attacks: Attack | Iterable[Attack]) -> tuple[Attack, ...]:
-    """The attacks, each told its group."""
+    """The attacks, each with its group."""
     flat: list[Attack] = []
     for item in attacks:
         flat.extend([item] if isinstance(item, Attack) else item)
@@ -112,7 +112,7 @@ def timed_out(outcome: Outcome) -> None:
 
 
 def ended(outcome: Outcome) -> None:
-    """Whatever happened was told as an error."""
+    """Whatever happened was reported as an error."""
     assert outcome.results[-1].error, outcome.results[-1]
 
 

@@ -19,9 +19,9 @@ from tests.tinyagent.execution.attacks.outcome import (
     was_in_time,
 )
 
-from tinyagent.execution.limits import ExecutionLimits
 from tinyagent.execution.protocol import ExecutionResult
 from tinyagent.execution.sandbox.executor import ProcessExecutor
+from tinyagent.execution.trust import ExecutionLimits
 
 MakeExecutor = Callable[..., ProcessExecutor]
 
@@ -87,7 +87,7 @@ async def _timed(
 async def _goes_on(
     attack: Attack, executor: ProcessExecutor, outcome: Outcome, *, checkpoints: bool
 ) -> None:
-    """The next step runs, with the variables of before unless their loss was told."""
+    """The next step runs, with the variables of before unless their loss was reported."""
     if attack.resets:
         await executor.reset()
     if checkpoints:  # a thread that was left behind could hold it up until the limit
@@ -104,9 +104,9 @@ async def _goes_on(
     results = [*outcome.results, harmless]
     if not checkpoints:  # a thread that was left behind may take any later order
         results.append(kept)
-    told = any(result.state_lost for result in results)
+    is_lost = any(result.state_lost for result in results)
     may_lose = attack.may_lose or not checkpoints
-    assert kept.output == "42\n" or (told and may_lose), (kept, outcome.results)
+    assert kept.output == "42\n" or (is_lost and may_lose), (kept, outcome.results)
 
 
 def _inject_tools(executor: ProcessExecutor, outcome: Outcome, secret: str) -> None:

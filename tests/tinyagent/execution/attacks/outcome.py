@@ -1,21 +1,17 @@
-"""What came of an attack, and what is asked of every outcome."""
+"""The outcome of an attack, and what must hold for every outcome."""
 
 from __future__ import annotations
 
 import datetime as dt
-import os
-import time
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
-from tests.support.standstill import MACHINE
+from tests.support.execution import SPARE_SECONDS
 
 from tinyagent.execution.protocol import ExecutionResult
 
 WON = "ESCAPED:"
-_ALLOWANCE_SECONDS = 1.0  # other tests share the cores; test_session.py holds the promise of 0.3 s
 MAX_ERROR_CHARACTERS = 64_000
 MAX_PIECES_CHARACTERS = 1_000_000
 ROOM_FOR_REMARKS = 3_000
@@ -25,21 +21,19 @@ _MORE_SCALARS = (dt.time, dt.timedelta)
 
 @dataclass(slots=True)
 class Outcome:
-    """What came of the steps of one attack.
+    """The outcome of the steps of one attack.
 
     Args:
         results: one a step.
         seconds: how long each took, seen from the host.
         heard: what the tool `echo` was given.
         pieces: what `on_output` was given.
-        began: when, by `time.monotonic`.
     """
 
     results: list[ExecutionResult] = field(default_factory=list[ExecutionResult])
     seconds: list[float] = field(default_factory=list[float])
     heard: list[Any] = field(default_factory=list[Any])
     pieces: list[str] = field(default_factory=list[str])
-    began: float = field(default_factory=time.monotonic)
 
 
 def gave_nothing_away(outcome: Outcome, secret: str) -> None:
@@ -61,19 +55,9 @@ def _shown(value: Any) -> str:
         return ""
 
 
-def allowance(since: float) -> float:
-    """How late a step that began after `since` may come back.
-
-    More where there is more to do than there are cores, or where the machine stood still.
-    """
-    busy = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
-    return _ALLOWANCE_SECONDS * busy + MACHINE.seconds_since(since)
-
-
 def was_in_time(outcome: Outcome, timeout: float) -> None:
     """Each step came back in time."""
-    most = timeout + allowance(outcome.began)
-    late = [seconds for seconds in outcome.seconds if seconds > most]
+    late = [seconds for seconds in outcome.seconds if seconds > timeout + SPARE_SECONDS]
     assert late == [], f"limit {timeout} s, took {outcome.seconds}"
 
 
@@ -87,7 +71,7 @@ def kept_to_size(outcome: Outcome, max_output_bytes: int) -> None:
 
 
 def is_data(outcome: Outcome) -> None:
-    """What the code handed over is data of exact built-in types, with no code of its own."""
+    """What the code handed over is data of exact built-in types, without its own code."""
     values: list[Any] = [*outcome.heard]
     for result in outcome.results:
         values += [result.value, result.final_value, dict(result.final_metadata)]
@@ -104,8 +88,3 @@ def is_plain(value: Any) -> bool:
     if kind in {list, tuple, set, frozenset}:
         return all(is_plain(item) for item in value)
     return kind.__module__.startswith(("pandas", "pyarrow"))
-
-
-def errors_of(results: Sequence[ExecutionResult]) -> str:
-    """All errors, for a failing test's message."""
-    return "\n".join(result.error or "-" for result in results)

@@ -1,4 +1,4 @@
-"""Run attacks by plain `exec`, each in a process of its own with limits: the proof that they are.
+"""Run attacks by plain `exec`, each in its own process with limits: the proof that they are.
 
 The socket whose number is the first argument takes the path of an order, with three descriptors:
 standard output, standard error, and a socket for frames. The order is a JSON object: `steps`, and

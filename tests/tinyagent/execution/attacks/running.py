@@ -92,11 +92,11 @@ class PlainPython:
             with suppress(BlockingIOError):
                 forged = ours.recv(1 << 16)
         with errors.open(encoding="utf-8", errors="replace") as file:
-            told = file.read(2 * _FLOOD_BYTES)
+            content = file.read(2 * _FLOOD_BYTES)
         harm = self._canaries.harm()
-        if self._canaries.secret in told:
+        if self._canaries.secret in content:
             harm.append("the secret is in an error")
-        return Ran(code, printed.decode(errors="replace"), told, forged, harm)
+        return Ran(code, printed.decode(errors="replace"), content, forged, harm)
 
     def close(self) -> None:
         """End it."""

@@ -10,9 +10,9 @@ from tests.tinyagent.execution.attacks.cases import Attack
 from tests.tinyagent.execution.attacks.confined import MakeExecutor, limits_of, run_confined
 from tests.tinyagent.execution.attacks.everything import ALL
 
-from tinyagent.execution.limits import TrustLevel
 from tinyagent.execution.sandbox.engines import ENGINES
 from tinyagent.execution.sandbox.executor import ProcessExecutor
+from tinyagent.execution.trust import TrustLevel
 
 # What another engine's walls hold back; the rest is up to host and worker, the same everywhere.
 AT_THE_WALLS = {

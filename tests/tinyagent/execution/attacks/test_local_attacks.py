@@ -8,8 +8,8 @@ from tests.tinyagent.execution.attacks.cases import Attack
 from tests.tinyagent.execution.attacks.confined import limits_of, run_confined
 from tests.tinyagent.execution.attacks.everything import LOCAL
 
-from tinyagent.execution.limits import TrustLevel
 from tinyagent.execution.sandbox.executor import ProcessExecutor
+from tinyagent.execution.trust import TrustLevel
 
 
 @pytest.mark.parametrize("attack", LOCAL, ids=lambda attack: attack.id)

@@ -23,8 +23,6 @@ from tinyagent.execution.doctor.bench import (
 )
 from tinyagent.execution.doctor.examine import Examination, ProbeVerdict, Trial, examine
 from tinyagent.execution.doctor.probes import LOCAL_PROBES, PROBES
-from tinyagent.execution.limits import ExecutionLimits, TrustLevel
-from tinyagent.execution.promises import describe_guarantees, describe_local
 from tinyagent.execution.protocol import Guarantee
 from tinyagent.execution.sandbox import executor as process
 from tinyagent.execution.sandbox.engines import ENGINES
@@ -33,6 +31,12 @@ from tinyagent.execution.sandbox.engines.kernel import KernelEngine
 from tinyagent.execution.sandbox.executor import ProcessExecutor
 from tinyagent.execution.sandbox.templates import Spec, TemplateHandle
 from tinyagent.execution.sandbox.worker.kernel import landlock, syscalls
+from tinyagent.execution.trust import (
+    ExecutionLimits,
+    TrustLevel,
+    describe_guarantees,
+    describe_local,
+)
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="needs the kernel's locks")
 EVERY_LOCK = {"namespaces": True, "landlock": 7, "seccomp": True, "forks": True, "preloaded": []}

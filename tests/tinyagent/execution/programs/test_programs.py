@@ -15,9 +15,9 @@ from tests.tinyagent.execution.programs.cases import Program
 from tests.tinyagent.execution.programs.everything import ALL
 from tests.tinyagent.execution.programs.tools import TOOLS
 
-from tinyagent.execution.limits import ExecutionLimits, TrustLevel
 from tinyagent.execution.protocol import Executor
 from tinyagent.execution.sandbox.executor import get_executor
+from tinyagent.execution.trust import ExecutionLimits, TrustLevel
 
 PLAIN = Path(__file__).with_name("plain.py")
 LIMITS = ExecutionLimits(timeout_seconds=20, max_output_bytes=100_000)

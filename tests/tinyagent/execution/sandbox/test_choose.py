@@ -6,8 +6,8 @@ import pytest
 from tests.support.execution import within
 
 from tinyagent.core.errors import ConfigurationError
-from tinyagent.execution.limits import TrustLevel
 from tinyagent.execution.sandbox.executor import ProcessExecutor, get_executor
+from tinyagent.execution.trust import TrustLevel
 
 
 @pytest.mark.parametrize("level", TrustLevel)

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from tests.support.execution import ended_well, hurry, isolated, value_of, within
 
-from tinyagent.execution.limits import ExecutionLimits
 from tinyagent.execution.sandbox.collector import StepCollector
 from tinyagent.execution.sandbox.worker.codec.wire import Frame, Kind
+from tinyagent.execution.trust import ExecutionLimits
 
 DONE: dict[str, Any] = {
     "error": None,

@@ -136,7 +136,7 @@ async def test_injected_data_comes_back_after_reset_and_after_rewind() -> None:
         assert "NameError" in ((await executor.run("other")).error or "")
 
 
-async def test_helpers_and_tools_are_bound_anew_at_each_step() -> None:
+async def test_helpers_and_tools_are_bound_again_at_each_step() -> None:
     async with isolated() as executor:
         executor.inject("tool", lambda: "true")
         await value_of(

@@ -7,16 +7,13 @@ other work on the machine does not count, what another thread computes without a
 from __future__ import annotations
 
 import asyncio
-import gc
-import os
 import time
-from collections.abc import Generator
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any
 
 import pytest
-from tests.support.execution import hurry, isolated, value_of
-from tests.support.standstill import shortest
+from tests.support.execution import SPARE_SECONDS, hurry, isolated, value_of
 from tests.tinyagent.execution.attacks.canaries import frame_kinds
 from tests.tinyagent.execution.attacks.cases import Attack
 from tests.tinyagent.execution.attacks.corpus.floods import FLOODS
@@ -24,23 +21,18 @@ from tests.tinyagent.execution.attacks.corpus.floods import FLOODS
 from tinyagent.execution.sandbox.executor import ProcessExecutor
 
 LIMIT = 0.6
-MOST_OVER = 0.5
 MOST_BUSY = 0.05
+MEASUREMENTS = 5  # at most: other work on a core adds to processor time, nothing takes away
 FLOODING = [attack for attack in FLOODS if len(attack.steps) == 1]
 
 
-@pytest.fixture(autouse=True)
-def _collector() -> Generator[None]:
-    """What this process of tests has gathered is left out of what the garbage collector does."""
-    gc.collect()
-    gc.freeze()
-    yield
-    gc.unfreeze()
-
-
-def crowd() -> float:
-    """How many share a core of this machine: each is slower then, its processor time included."""
-    return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+async def least(measure: Callable[[], Awaitable[float]], enough: float) -> float:
+    """The least of a few measurements; the first below `enough` is the last."""
+    result = await measure()
+    for _ in range(MEASUREMENTS - 1):
+        if result >= enough:
+            result = min(result, await measure())
+    return result
 
 
 class Loop:
@@ -83,28 +75,20 @@ async def started(attack: Attack, checkpoints: int) -> ProcessExecutor:
     return executor
 
 
-async def figures(attack: Attack, checkpoints: int) -> tuple[float, float]:
-    """Seconds that the attack took, and how long it kept the loop busy at the most."""
-    async with await started(attack, checkpoints) as executor:
-        loop = Loop()
-        began = time.monotonic()
-        await executor.run(f"KINDS = {frame_kinds()!r}\n{attack.steps[0]}")
-        return time.monotonic() - began, loop.stop()
-
-
 @pytest.mark.parametrize("checkpoints", [0, 8])
 @pytest.mark.parametrize("attack", FLOODING, ids=lambda attack: attack.name)
 async def test_a_flood_neither_lasts_nor_holds_up_the_loop(
     attack: Attack, checkpoints: int
 ) -> None:
-    measured: list[tuple[float, float]] = []
-
     async def measure() -> float:
-        measured.append(await figures(attack, checkpoints))
-        seconds, busy = measured[-1]
-        return max(seconds - LIMIT - MOST_OVER * crowd(), busy - MOST_BUSY * crowd())
+        async with await started(attack, checkpoints) as executor:
+            loop = Loop()
+            began = time.monotonic()
+            await executor.run(f"KINDS = {frame_kinds()!r}\n{attack.steps[0]}")
+            assert time.monotonic() - began < LIMIT + SPARE_SECONDS
+            return loop.stop()
 
-    assert await shortest(measure, 0) < 0, measured
+    assert await least(measure, MOST_BUSY) < MOST_BUSY
 
 
 TABLES = {
@@ -137,8 +121,7 @@ async def test_a_data_frame_does_not_hold_up_the_loop(code: str) -> None:
             assert result.value is not None
             return loop.stop()
 
-        enough = MOST_BUSY * crowd()
-        assert await shortest(measure, enough) < enough
+        assert await least(measure, MOST_BUSY) < MOST_BUSY
 
 
 CALLERS = {
@@ -174,6 +157,6 @@ async def test_nothing_computes_while_a_tool_is_waited_for(code: str, checkpoint
         async def measure() -> float:
             return float(await value_of(executor, code))
 
-        assert await shortest(measure, WAITED / 4) < WAITED / 4
+        assert await least(measure, WAITED / 4) < WAITED / 4
         if checkpoints:
             assert await value_of(executor, "n + 1") == 2

@@ -22,7 +22,7 @@ from tinyagent.execution.sandbox.executor import ProcessExecutor
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs the kernel's locks")
 
-# Tries each form of executor; `answer` says what came of it, by the options.
+# Tries each form of executor; `answer` gives the outcome, by the options.
 TRY = """
 async def work():
     for options in FORMS:
@@ -124,7 +124,7 @@ def test_where_forks_cannot_be_granted_there_are_none_and_no_states_are_kept() -
     assert tried(LISTENERS, trust_level="sandboxed", engine="kernel", checkpoints=0) == ["ran", 2]
 
 
-def test_without_landlock_the_kernel_alone_is_no_whole_boundary() -> None:
+def test_without_landlock_the_kernel_alone_is_not_a_whole_boundary() -> None:
     assert tried(LANDLOCK) == ["ran", 2]
     verdict, reason = tried(LANDLOCK, trust_level="sandboxed", engine="kernel")
     assert verdict == "refused"

@@ -16,7 +16,6 @@ from tests.support.processes import descendants, is_running
 from tests.support.waits import soon, until
 
 from tinyagent.core.errors import SandboxUnavailable
-from tinyagent.execution.limits import ISOLATED_IMPORTS
 from tinyagent.execution.sandbox import templates
 from tinyagent.execution.sandbox.engines.kernel import KernelEngine
 from tinyagent.execution.sandbox.executor import ProcessExecutor
@@ -30,6 +29,7 @@ from tinyagent.execution.sandbox.templates import (
 from tinyagent.execution.sandbox.worker.codec.wire import Kind
 from tinyagent.execution.sandbox.worker.session.imports import allowed
 from tinyagent.execution.sandbox.worker.session.link import Link
+from tinyagent.execution.trust import ISOLATED_IMPORTS
 
 ORDER = {
     "limits": {

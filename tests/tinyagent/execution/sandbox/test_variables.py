@@ -23,7 +23,7 @@ State = tuple[dict[str, Any], Known]
 
 
 class Variables(RuleBasedStateMachine):
-    """The executor beside a model of it: the states after each step that ended well."""
+    """The executor compared with a model of it: the states after each step that ended well."""
 
     def __init__(self) -> None:
         super().__init__()

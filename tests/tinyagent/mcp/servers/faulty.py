@@ -1,9 +1,9 @@
-"""An MCP server over stdio written out by hand, line by line, that fails as it is told.
+"""An MCP server over stdio written out by hand, line by line, that fails as its argument says.
 
     python faulty.py MODE
 
 Modes: `plain` (its tools fail in ways of their own), `silent`, `garbage`, `nonsense`, `many`,
-`endless`, `stubborn` (does not end when it is told to, and has a child that does not either).
+`endless`, `stubborn` (does not end when it is asked to, and has a child that does not either).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def tools() -> list[dict[str, Any]]:
 
 
 def call(name: str) -> dict[str, Any] | None:
-    """The result of a call; None is no answer at all."""
+    """The result of a call; None leaves out the answer."""
     if name == "die":
         sys.exit(3)
     if name == "hang":
@@ -44,7 +44,7 @@ def call(name: str) -> dict[str, Any] | None:
 
 
 def answer(method: str, params: dict[str, Any]) -> dict[str, Any] | None:
-    """What stands beside the id of the answer."""
+    """What the answer has in addition to its id."""
     if method == "initialize":
         info = {"name": "faulty", "version": "1"}
         version = {} if MODE == "nonsense" else {"protocolVersion": "2025-06-18"}
@@ -70,9 +70,9 @@ def main() -> None:
         if MODE == "garbage":
             sys.stdout.write("Listening on port 8080 ...\n")
         elif "id" in message and MODE != "silent":
-            told = answer(message["method"], message.get("params", {}))
-            if told is not None:
-                reply = {"jsonrpc": "2.0", "id": message["id"], **told}
+            content = answer(message["method"], message.get("params", {}))
+            if content is not None:
+                reply = {"jsonrpc": "2.0", "id": message["id"], **content}
                 sys.stdout.write(json.dumps(reply) + "\n")
         sys.stdout.flush()
     if MODE == "stubborn":

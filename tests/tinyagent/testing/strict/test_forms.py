@@ -70,6 +70,8 @@ MESSAGES_REFUSED: list[tuple[Json, str]] = [
     (claude._results(claude.RESULT, claude.RESULT), "must have a single result"),
     ({"model": OLD, "messages": [claude.QUESTION, TRAILING]}, "cannot end with trailing"),
     ({"thinking": {"type": "enabled"}}, "budget_tokens: Field required"),
+    ({"thinking": {"type": "enabled", "budget_tokens": "x"}}, "budget_tokens: Input should be a"),
+    ({"max_tokens": "x"}, "max_tokens: Input should be a valid integer"),
     (
         {"model": "claude-opus-5", "thinking": OFF, "output_config": {"effort": "max"}},
         "effort 'max' is not supported",
@@ -86,6 +88,7 @@ CHAT_REFUSED: list[tuple[Json, str]] = [
 ITEMS_REFUSED: list[tuple[Json, str]] = [
     ({"model": ""}, "Missing required parameter: 'model'"),
     ({"model": "gpt-4.1", "reasoning": {"summary": "auto"}}, "'reasoning' is not supported"),
+    ({"max_output_tokens": "x"}, "'max_output_tokens': expected an integer"),
     ({"tools": [LOOSE]}, "Missing required parameter: 'tools[0].strict'"),
     ({"input": [{"role": "tool", "content": "3"}]}, "Invalid value: 'tool'"),
     ({"input": [{"type": "function_call", "call_id": "c"}]}, "'input[0].name'"),

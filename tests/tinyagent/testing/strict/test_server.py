@@ -22,7 +22,7 @@ from tinyagent.testing import (
     json_reply,
 )
 from tinyagent.testing.strict.media import decode, decode_uri, sniff
-from tinyagent.testing.strict.script import Answer
+from tinyagent.testing.strict.script import StrictAnswer
 from tinyagent.testing.strict.session import Refused
 
 CHAT = "/v1/chat/completions"
@@ -93,7 +93,7 @@ async def test_a_script_is_a_list_or_a_function_and_refused_requests_use_up_noth
     def echo(received: Received) -> Output:
         return Output(f"{received.path} {received.body['messages'][0]['content']}")
 
-    script: list[Answer] = ["one", json_reply({"own": 1}), "two"]
+    script: list[StrictAnswer] = ["one", json_reply({"own": 1}), "two"]
     async with StrictServer("openai", script) as server:
         said = []
         for body in (HI, {**HI, "top_k": 1}, HI, HI, HI):
@@ -172,7 +172,7 @@ def add(a: int, b: int) -> int:
 
 
 async def test_an_agent_runs_on_it_and_gets_its_refusals() -> None:
-    script: list[Answer] = [Output(calls=[Call("add", {"a": 1, "b": 2})]), "It is 3."]
+    script: list[StrictAnswer] = [Output(calls=[Call("add", {"a": 1, "b": 2})]), "It is 3."]
     async with StrictServer("openai", script) as server:
         agent = ReactAgent(OpenAIModel("gpt-4.1", base_url=server.base_url, api_key="k"), [add])
         assert str(await agent.run("What is 1 + 2?")) == "It is 3."

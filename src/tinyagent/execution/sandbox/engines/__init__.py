@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from tinyagent.core.errors import ConfigurationError
-from tinyagent.execution.limits import TrustLevel
 from tinyagent.execution.sandbox.engines.base import Engine
 from tinyagent.execution.sandbox.engines.bubblewrap import BubblewrapEngine
 from tinyagent.execution.sandbox.engines.container import ContainerEngine
-from tinyagent.execution.sandbox.engines.kernel import KernelEngine, PlainEngine
+from tinyagent.execution.sandbox.engines.kernel import KernelEngine
 
 _ALL: tuple[Engine, ...] = (
     KernelEngine(),
@@ -18,20 +16,3 @@ _ALL: tuple[Engine, ...] = (
 )
 ENGINES: dict[str, Engine] = {engine.name: engine for engine in _ALL}
 """In the order in which SANDBOXED tries them."""
-
-
-def engines_for(trust_level: TrustLevel, name: str | None) -> tuple[Engine, ...]:
-    """The engines to try.
-
-    Raises:
-        ConfigurationError: no engine has this name.
-    """
-    if trust_level is TrustLevel.LOCAL:
-        return (PlainEngine(),)
-    if name is not None:
-        if name not in ENGINES:
-            raise ConfigurationError(f"engine {name!r} is none of {', '.join(ENGINES)}")
-        return (ENGINES[name],)
-    if trust_level is TrustLevel.ISOLATED:
-        return (KernelEngine(),)
-    return tuple(ENGINES.values())

@@ -96,7 +96,7 @@ class NoLocks:
         return {"namespaces": False, "landlock": 0, "seccomp": False, "forks": True}
 
     def fork(self) -> int:
-        """Fork a process that may become a session, in a process group of its own."""
+        """Fork a process that may become a session, in its own process group."""
         pid = linux.fork()
         with suppress(OSError):  # the child has done so itself and ended
             os.setpgid(pid, pid or os.getpid())
@@ -106,6 +106,15 @@ class NoLocks:
         """End a session with all processes of its group."""
         with suppress(ProcessLookupError, PermissionError):  # nothing but a zombie is left
             os.killpg(pid, signal.SIGKILL)
+
+    def collect(self, pid: int) -> bool:
+        """Collect the processes of a session's group; returns whether none is left."""
+        try:
+            while os.waitpid(-pid, os.WNOHANG)[0]:
+                pass
+        except ChildProcessError:
+            return True
+        return False
 
     def enter(self, parent: int) -> None:
         """Share no open file with other sessions, and end with the template."""

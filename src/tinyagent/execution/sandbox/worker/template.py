@@ -161,15 +161,20 @@ class Template:
         for pid, watch in list(self._watched.items()):
             if watch in ready:
                 self._locks.kill(pid)  # what the session has left running
-            if (watch in ready or watch < 0) and os.waitpid(pid, os.WNOHANG)[0]:
+                self._unwatch(pid)
+            if self._watched[pid] < 0 and self._locks.collect(pid):
                 self._forget(pid)
 
-    def _forget(self, pid: int) -> None:
-        """Remove everything that belonged to a process that has ended."""
-        watch = self._watched.pop(pid)
+    def _unwatch(self, pid: int) -> None:
+        watch, self._watched[pid] = self._watched[pid], -1
         if watch >= 0:
             self._poll.unregister(watch)
             os.close(watch)
+
+    def _forget(self, pid: int) -> None:
+        """Remove everything that belonged to a process that has ended."""
+        self._unwatch(pid)
+        del self._watched[pid]
         if self._waiting is not None and pid == self._waiting.pid:
             self._waiting.orders.close()
             self._waiting = None

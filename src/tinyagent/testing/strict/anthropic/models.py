@@ -4,24 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tinyagent.testing.strict.session import Refused, words
+from tinyagent.testing.strict.session import Refused
 
-KEYS = words(
-    "model messages max_tokens cache_control container diagnostics inference_geo metadata "
-    "output_config service_tier speed stop_sequences stream system temperature thinking "
-    "tool_choice tools top_k top_p"
-)
-"""The keys of a request; the sampling keys are known to old models only."""
-
-EFFORTS = ("low", "medium", "high", "xhigh", "max")
 CACHEABLE = frozenset({"text", "image", "document", "tool_use", "tool_result"})
-BLOCKS = {
-    "user": frozenset({"text", "image", "document", "tool_result", "search_result"}),
-    "assistant": frozenset({"text", "tool_use", "thinking", "redacted_thinking"}),
-    "system": frozenset({"text"}),
-}
-RESULT_BLOCKS = frozenset({"text", "image", "document", "search_result", "tool_reference"})
-IMAGE_LIMIT = 10 << 20
 BINDING_BETA = "thinking-binding-controls-2026-08-01"
 
 

@@ -21,9 +21,9 @@ from tinyagent.testing.strict.anthropic.thinking import (
 )
 from tinyagent.testing.strict.script import Output
 from tinyagent.testing.strict.session import (
-    Exchange,
     Issued,
     Json,
+    ProviderExchange,
     Refused,
     as_dict,
     as_list,
@@ -52,7 +52,7 @@ def _error(message: str, status: int) -> Json:
     return {"type": "error", "error": {"type": kind, "message": message}, "request_id": "req_mock"}
 
 
-def reply(exchange: Exchange, output: Output) -> Reply:
+def reply(exchange: ProviderExchange, output: Output) -> Reply:
     """The reply to a request that was accepted."""
     if output.error and not exchange.streams:
         raise Refused(output.error, status=529)
@@ -85,7 +85,7 @@ def reply(exchange: Exchange, output: Output) -> Reply:
     return Reply(b"".join(_stream(message, output)), content_type="text/event-stream")
 
 
-def _blocks(exchange: Exchange, output: Output, *, visible: bool) -> list[Json]:
+def _blocks(exchange: ProviderExchange, output: Output, *, visible: bool) -> list[Json]:
     """The blocks of one section."""
     texts = [{"type": "text", "text": text} for text in (output.text, output.refusal) if text]
     calls: list[Json] = []
@@ -96,7 +96,7 @@ def _blocks(exchange: Exchange, output: Output, *, visible: bool) -> list[Json]:
     return [*_thoughts(exchange, output, visible=visible), *texts, *calls]
 
 
-def _thoughts(exchange: Exchange, output: Output, *, visible: bool) -> list[Json]:
+def _thoughts(exchange: ProviderExchange, output: Output, *, visible: bool) -> list[Json]:
     if output.reasoning is None:
         return []
     blob = exchange.session.new_blob()
@@ -106,7 +106,7 @@ def _thoughts(exchange: Exchange, output: Output, *, visible: bool) -> list[Json
     return [{"type": "thinking", "thinking": text, "signature": blob}]
 
 
-def _remember(exchange: Exchange, output: Output, content: list[Json]) -> None:
+def _remember(exchange: ProviderExchange, output: Output, content: list[Json]) -> None:
     """Record the turn, and what precedes each of its thoughts."""
     session = exchange.session
     before = [block for _, block in flattened(exchange.body)]
@@ -129,7 +129,7 @@ def _stop(output: Output) -> Json:
     return {"stop_reason": "refusal", "stop_details": details}
 
 
-def _usage(exchange: Exchange, output: Output, minimum: int) -> Json:
+def _usage(exchange: ProviderExchange, output: Output, minimum: int) -> Json:
     total, read, written = cached(exchange, minimum)
     answer, thinking = output.tokens
     hour = '"ttl": "1h"' in json.dumps(exchange.body)
@@ -147,7 +147,7 @@ def _usage(exchange: Exchange, output: Output, minimum: int) -> Json:
     }
 
 
-def cached(exchange: Exchange, minimum: int) -> tuple[int, int, int]:
+def cached(exchange: ProviderExchange, minimum: int) -> tuple[int, int, int]:
     """Tokens of the prompt, those read from the cache, and those written to it.
 
     A marker writes everything before it; it reads the longest earlier entry that ends in the 20

@@ -2,49 +2,134 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
 from tinyagent.testing.strict import media
-from tinyagent.testing.strict.anthropic import models as rules
 from tinyagent.testing.strict.anthropic import thinking
-from tinyagent.testing.strict.anthropic.models import ClaudeRules, claude
+from tinyagent.testing.strict.anthropic.models import BINDING_BETA, CACHEABLE, claude
+from tinyagent.testing.strict.openai import WORDS
+from tinyagent.testing.strict.rules import Node, RuleTable
 from tinyagent.testing.strict.schemas import ANTHROPIC, fault
-from tinyagent.testing.strict.session import Exchange, Json, Refused, as_dict, as_dicts, typed_list
+from tinyagent.testing.strict.session import (
+    Json,
+    ProviderExchange,
+    Refused,
+    as_dict,
+    as_dicts,
+    at,
+)
 
-_ID = re.compile(r"[a-zA-Z0-9_-]+")
-_NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
-_FORBIDDEN = "Extra inputs are not permitted"
+_REQUEST = """
+.  test versioned
+    anthropic-version: header is required
+.  keys :request  :extra
+.  has model messages max_tokens  :required
+max_tokens  integer  :integer
+temperature  test samples  :sampling
+top_p  test samples  :sampling
+top_k  test samples  :sampling
+output_config.effort  if-any low medium high xhigh max
+    {at}: Input should be 'low', 'medium', 'high', 'xhigh' or 'max'
+output_config.format  check format
+thinking(type=adaptive).type  test thinking
+    adaptive thinking is not supported on this model
+thinking.type  test thinking  when inside
+    "thinking.type.{value}" is not supported for this model. Use "thinking.type.adaptive" and
+    "output_config.effort" to control thinking behavior.
+thinking(type=enabled).budget_tokens  required
+    thinking.enabled.budget_tokens: Field required
+thinking(type=enabled).budget_tokens  integer
+    thinking.enabled.budget_tokens: Input should be a valid integer
+thinking(type=enabled).budget_tokens  at-least 1024
+    thinking.enabled.budget_tokens: Input should be greater than or equal to 1024
+thinking(type=enabled).budget_tokens  test below-max
+    `max_tokens` must be greater than `thinking.budget_tokens`.
+thinking  check thinking-keys
+output_config.effort  test effort
+    effort '{value}' is not supported with thinking disabled
+tool_choice  test free
+    Thinking may not be enabled when tool_choice forces tool use.
+temperature  default 1  when thinks
+    `temperature` may only be set to 1 when thinking is enabled.
+tools.*.custom.name  like [a-zA-Z0-9_-]{1,128}
+    {at}: String should match pattern '^[a-zA-Z0-9_-]{{1,128}}$'
+tools.*.custom.input_schema  required  :required
+tools.*.custom.input_schema.type  one-of object
+    {at}: Input should be 'object'
+tools.*.custom  check tool
+tools  test unique
+    tools: Tool names must be unique.
+tool_choice  test with-tools
+    tool_choice: may only be specified while providing `tools`.
+tool_choice.type  one-of auto any none tool  when inside
+    tool_choice: Input tag must be one of 'auto', 'any', 'tool', 'none'
+tool_choice(type=tool).name  test offered
+    Tool '{value}' not found in provided tools
+.  check cache-control
+system.*  check system-text
+messages  objects  :objects
+messages  filled
+    messages: at least one message is required
+messages.*(role=system)  test system-turns
+    {at}: role 'system' is not supported on this model
+messages.*.role  one-of user assistant system
+    {at}: Input should be 'user' or 'assistant'
+messages.*  keys role content  :extra
+messages.*  test has-content
+    {at}: {value[role]} messages must have non-empty content
+"""
+# The messages with their content as blocks, each under its type.
+_MESSAGES = """
+messages.*(role=user).content.*.type  one-of text image document tool_result search_result  :tag
+messages.*(role=assistant).content.*.type  one-of text tool_use thinking redacted_thinking  :tag
+messages.*(role=system).content.*.type  one-of text  :tag
+messages.*.content.*(type=text).text  check text
+messages.*.content.*(type=image).image.source  check source
+messages.*.content.*(type=document).document.source  check source
+messages.*.content.*(type=tool_use).tool_use.id  like [a-zA-Z0-9_-]+  :id
+messages.*.content.*(type=tool_use).tool_use.input  object
+    {at}: Input should be a valid dictionary
+messages.*.content.*(type=tool_result).tool_result.tool_use_id  like [a-zA-Z0-9_-]+  :id
+messages.*.content.*(type=tool_result).tool_result  test filled-result
+    {at}: content must not be empty
+messages.*.content.*(type=tool_result).tool_result.content.*.type  one-of :results  :tag
+messages.*.content.*(type=tool_result).tool_result.content.*(type=text).text  check text
+messages.*.content.*.tool_result.content.*(type=image).image.source  check source
+messages.*.content.*.tool_result.content.*(type=document).document.source  check source
+"""
+_WORDS = {
+    "objects": WORDS["objects"],
+    "extra": "{at}: Extra inputs are not permitted",
+    "required": "{at}: Field required",
+    "integer": "{at}: Input should be a valid integer",
+    "sampling": "`{at}` is deprecated for this model.",
+    "tag": "{up}: Input tag '{value}' is not expected here",
+    "id": "{at}: String should match pattern '^[a-zA-Z0-9_-]+$'",
+    "results": "text image document search_result tool_reference",
+    "request": "model messages max_tokens cache_control container diagnostics inference_geo "
+    "metadata output_config service_tier speed stop_sequences stream system temperature thinking "
+    "tool_choice tools top_k top_p",
+}
+_FORCED = ("any", "tool")
+_IMAGE_LIMIT = 10 << 20
+_NO_PREFILL = (
+    "This model does not support assistant message prefill. The conversation must end with a user "
+    "message."
+)
 
 
-def check(exchange: Exchange) -> None:
+def check(exchange: ProviderExchange) -> None:
     """Refuse what Anthropic refuses."""
     body = exchange.body
-    if "anthropic-version" not in exchange.request.headers:
-        raise Refused("anthropic-version: header is required")
-    for key in body:
-        if key not in rules.KEYS:
-            raise Refused(f"{key}: {_FORBIDDEN}")
-    for key in ("model", "messages", "max_tokens"):
-        if key not in body:
-            raise Refused(f"{key}: Field required")
-    model = claude(exchange.model)
-    _check_settings(body, model)
-    thinking.check_settings(exchange, model)
-    _check_tools(body)
-    _check_cache_control(body)
-    if isinstance(body.get("system"), list):
-        for block in as_dicts(body["system"]):
-            _check_text(block, "system")
-    messages = typed_list(body, "messages")
-    if not messages:
-        raise Refused("messages: at least one message is required")
-    for index, message in enumerate(messages):
-        _check_message(exchange, message, index, model)
-    _check_end(messages, model)
+    tools = [{"custom": tool} for tool in as_dicts(body.get("tools"))]
+    _REQUEST_TABLE.check(exchange, {**body, **({"tools": tools} if "tools" in body else {})})
+    messages = as_dicts(body["messages"])
+    wrapped = [{**each, "content": [*map(_wrapped, blocks_of(each))]} for each in messages]
+    _MESSAGE_TABLE.check(exchange, {"messages": wrapped})
+    _check_end(exchange, messages)
     _check_pairs(messages)
-    thinking.check_blocks(exchange, model)
+    thinking.check_blocks(exchange)
 
 
 def blocks_of(message: Json) -> list[Json]:
@@ -53,18 +138,55 @@ def blocks_of(message: Json) -> list[Json]:
     return [{"type": "text", "text": content}] if isinstance(content, str) else as_dicts(content)
 
 
-def _check_settings(body: Json, model: ClaudeRules) -> None:
-    for key in ("temperature", "top_p", "top_k"):
-        if body.get(key) is not None and not model.sampling and body[key] != 1:
-            raise Refused(f"`{key}` is deprecated for this model.")
-    config = as_dict(body.get("output_config"))
-    effort = config.get("effort")
-    if effort is not None and effort not in rules.EFFORTS:
-        listed = ", ".join(f"'{name}'" for name in rules.EFFORTS[:-1])
-        raise Refused(f"output_config.effort: Input should be {listed} or '{rules.EFFORTS[-1]}'")
-    output_format = as_dict(config.get("format"))
-    if output_format:
-        _check_schema(output_format.get("schema"), "output_config.format.schema")
+def _wrapped(block: Json) -> Json:
+    """A block as a path names it, such as `content.0.tool_use.id`; a text stays as it is."""
+    kind = str(block.get("type"))
+    if kind == "text":
+        return block
+    if kind == "tool_result" and isinstance(block.get("content"), list):
+        block = {**block, "content": [*map(_wrapped, as_dicts(block["content"]))]}
+    return {"type": block.get("type"), kind: block}
+
+
+def _names(node: Node) -> list[str]:
+    return [str(tool.get("name")) for tool in as_dicts(node.exchange.body.get("tools"))]
+
+
+def _is_on(node: Node) -> bool:
+    return thinking.is_on(node.exchange.body, claude(node.exchange.model))
+
+
+def _is_free(node: Node) -> bool:
+    """Whether the choice of tools goes with thinking."""
+    manual = at(node.exchange.body, "thinking.type") == "enabled"
+    forced = node.get("type") in _FORCED
+    return not (_is_on(node) and forced and (manual or not claude(node.exchange.model).forced))
+
+
+def _has_content(node: Node) -> bool:
+    is_last = node.value is node.exchange.body["messages"][-1]
+    return bool(node.get("content")) or (is_last and node.get("role") == "assistant")
+
+
+def _check_thinking_keys(node: Node) -> None:
+    kind, allowed = node.get("type"), {"type", "display"}
+    if kind == "enabled":
+        allowed.add("budget_tokens")
+    if BINDING_BETA in node.exchange.request.headers.get("anthropic-beta", ""):
+        allowed.add("block_binding")
+    for key in as_dict(node.value):
+        if key not in allowed:
+            raise Refused(f"thinking.{kind}.{key}: Extra inputs are not permitted")
+
+
+def _check_format(node: Node) -> None:
+    if as_dict(node.value):
+        _check_schema(node.get("schema"), f"{node.place}.schema")
+
+
+def _check_tool(node: Node) -> None:
+    if node.get("strict"):
+        _check_schema(node.get("input_schema"), node.place)
 
 
 def _check_schema(schema: Any, place: str) -> None:
@@ -76,31 +198,6 @@ def _check_schema(schema: Any, place: str) -> None:
     if problem.startswith("'additionalProperties'"):
         problem = "'additionalProperties' must be explicitly set to false"
     raise Refused(f"{place}: For '{kind}' type, {problem}")
-
-
-def _check_tools(body: Json) -> None:
-    tools = as_dicts(body.get("tools"))
-    for index, tool in enumerate(tools):
-        place = f"tools.{index}.custom"
-        if not _NAME.fullmatch(str(tool.get("name", ""))):
-            raise Refused(f"{place}.name: String should match pattern '^[a-zA-Z0-9_-]{{1,128}}$'")
-        schema = tool.get("input_schema")
-        if schema is None:
-            raise Refused(f"{place}.input_schema: Field required")
-        if as_dict(schema).get("type") != "object":
-            raise Refused(f"{place}.input_schema.type: Input should be 'object'")
-        if tool.get("strict"):
-            _check_schema(schema, place)
-    names = [str(tool.get("name")) for tool in tools]
-    if len(set(names)) < len(names):
-        raise Refused("tools: Tool names must be unique.")
-    choice = as_dict(body.get("tool_choice"))
-    if choice and not tools:
-        raise Refused("tool_choice: may only be specified while providing `tools`.")
-    if choice and choice.get("type") not in ("auto", "any", "none", "tool"):
-        raise Refused("tool_choice: Input tag must be one of 'auto', 'any', 'tool', 'none'")
-    if choice.get("type") == "tool" and choice.get("name") not in names:
-        raise Refused(f"Tool '{choice.get('name')}' not found in provided tools")
 
 
 def marked(body: Json) -> Iterator[tuple[str, Json]]:
@@ -117,14 +214,14 @@ def marked(body: Json) -> Iterator[tuple[str, Json]]:
             yield f"{place}.{block.get('type')}", block
 
 
-def _check_cache_control(body: Json) -> None:
-    count = 0
+def _check_cache_control(node: Node) -> None:
+    body, count = node.exchange.body, 0
     for place, part in [("", body), *marked(body)]:
         control = part.get("cache_control")
         if control is None:
             continue
-        if place.startswith("messages.") and str(part.get("type")) not in rules.CACHEABLE:
-            raise Refused(f"{place}.cache_control: {_FORBIDDEN}")
+        if place.startswith("messages.") and str(part.get("type")) not in CACHEABLE:
+            raise Refused(f"{place}.cache_control: Extra inputs are not permitted")
         where = f"{place}.cache_control" if place else "cache_control"
         if as_dict(control).get("type") != "ephemeral":
             raise Refused(
@@ -137,89 +234,40 @@ def _check_cache_control(body: Json) -> None:
         raise Refused(f"A maximum of 4 blocks with cache_control may be provided. Found {count}.")
 
 
-def _check_message(exchange: Exchange, message: Json, index: int, model: ClaudeRules) -> None:
-    role = str(message.get("role"))
-    if role == "system" and not model.system_turns:
-        raise Refused(f"messages.{index}: role 'system' is not supported on this model")
-    if role not in rules.BLOCKS:
-        raise Refused(f"messages.{index}.role: Input should be 'user' or 'assistant'")
-    for key in message:
-        if key not in ("role", "content"):
-            raise Refused(f"messages.{index}.{key}: {_FORBIDDEN}")
-    last = index == len(exchange.body["messages"]) - 1
-    if not message.get("content") and not (last and role == "assistant"):
-        raise Refused(f"messages.{index}: {role} messages must have non-empty content")
-    for number, block in enumerate(blocks_of(message)):
-        place = f"messages.{index}.content.{number}"
-        if str(block.get("type")) not in rules.BLOCKS[role]:
-            raise Refused(f"{place}: Input tag '{block.get('type')}' is not expected here")
-        _check_block(exchange, block, place)
-
-
-def _check_block(exchange: Exchange, block: Json, place: str) -> None:
-    kind = block.get("type")
-    if kind == "text":
-        _check_text(block, "messages")
-    elif kind in ("image", "document"):
-        _keep_source(exchange, block, f"{place}.{kind}.source")
-    elif kind == "tool_use":
-        _check_id(block.get("id"), f"{place}.tool_use.id")
-        if not isinstance(block.get("input"), dict):
-            raise Refused(f"{place}.tool_use.input: Input should be a valid dictionary")
-    elif kind == "tool_result":
-        _check_id(block.get("tool_use_id"), f"{place}.tool_result.tool_use_id")
-        for number, part in enumerate(as_dicts(block.get("content"))):
-            inner = f"{place}.tool_result.content.{number}"
-            if str(part.get("type")) not in rules.RESULT_BLOCKS:
-                raise Refused(f"{inner}: Input tag '{part.get('type')}' is not expected here")
-            _check_block(exchange, part, inner)
-        if block.get("content") == []:
-            raise Refused(f"{place}.tool_result: content must not be empty")
-
-
-def _check_text(block: Json, place: str) -> None:
-    text = block.get("text")
-    if not isinstance(text, str):
+def _check_text(node: Node, place: str = "messages") -> None:
+    if not isinstance(node.value, str):
         raise Refused(f"{place}: text: Input should be a valid string")
-    if not text:
+    if not node.value:
         raise Refused(f"{place}: text content blocks must be non-empty")
-    if not text.strip():
+    if not node.value.strip():
         raise Refused(f"{place}: text content blocks must contain non-whitespace text")
 
 
-def _check_id(value: Any, place: str) -> None:
-    if not _ID.fullmatch(str(value or "")):
-        raise Refused(f"{place}: String should match pattern '^[a-zA-Z0-9_-]+$'")
-
-
-def _keep_source(exchange: Exchange, block: Json, place: str) -> None:
-    source = as_dict(block.get("source"))
-    kinds = ("base64", "url", "file", *(("text", "content") * (block["type"] == "document")))
-    if source.get("type") not in kinds:
-        raise Refused(f"{place}: Input tag '{source.get('type')}' is not expected here")
-    if source.get("type") != "base64":
+def _check_source(node: Node) -> None:
+    is_image, kind = node.place.endswith(".image.source"), node.get("type")
+    kinds = ("base64", "url", "file", *(() if is_image else ("text", "content")))
+    if kind not in kinds:
+        raise node.refused("{at}: Input tag '{kind}' is not expected here", kind=kind)
+    if kind != "base64":
         return
-    allowed = media.IMAGES if block["type"] == "image" else ("application/pdf",)
-    if source.get("media_type") not in allowed:
+    allowed = media.IMAGES if is_image else ("application/pdf",)
+    if node.get("media_type") not in allowed:
         listed = " or ".join(f"'{name}'" for name in allowed)
-        raise Refused(f"{place}.base64.media_type: Input should be {listed}")
+        raise node.refused("{at}.base64.media_type: Input should be {listed}", listed=listed)
     try:
         attachment = media.decode(
-            str(source.get("data")), str(source["media_type"]), limit=rules.IMAGE_LIMIT
+            str(node.get("data")), str(node.get("media_type")), limit=_IMAGE_LIMIT
         )
     except Refused as refused:
-        raise refused.at(f"{place}.base64") from None
-    exchange.attachments.append(attachment)
+        raise Refused(f"{node.place}.base64: {refused.message}") from None
+    node.exchange.attachments.append(attachment)
 
 
-def _check_end(messages: list[Json], model: ClaudeRules) -> None:
+def _check_end(exchange: ProviderExchange, messages: list[Json]) -> None:
     if messages[-1].get("role") != "assistant":
         return
-    if not model.prefill:
-        raise Refused(
-            "This model does not support assistant message prefill. The conversation must end "
-            "with a user message."
-        )
+    if not claude(exchange.model).prefill:
+        raise Refused(_NO_PREFILL)
     text = blocks_of(messages[-1])[-1:]
     if text and str(text[0].get("text", "")) != str(text[0].get("text", "")).rstrip():
         raise Refused("messages: final assistant content cannot end with trailing whitespace")
@@ -276,3 +324,42 @@ def _no_result(names: list[str], index: int) -> Refused:
         f"after: {', '.join(names)}. Each `tool_use` block must have a corresponding "
         "`tool_result` block in the next message."
     )
+
+
+_REQUEST_TABLE = RuleTable(
+    _REQUEST,
+    _WORDS,
+    functions={
+        "versioned": lambda node: "anthropic-version" in node.exchange.request.headers,
+        "samples": lambda node: node.value in (None, 1) or claude(node.exchange.model).sampling,
+        "format": _check_format,
+        "inside": lambda node: bool(node.parent),
+        "thinking": lambda node: node.value in claude(node.exchange.model).thinking,
+        "below-max": lambda node: node.value < node.exchange.body["max_tokens"],
+        "thinking-keys": _check_thinking_keys,
+        "effort": lambda node: (
+            node.value not in ("xhigh", "max")
+            or _is_on(node)
+            or not node.exchange.model.startswith("claude-opus-5")
+        ),
+        "free": _is_free,
+        "thinks": _is_on,
+        "tool": _check_tool,
+        "unique": lambda node: len(set(_names(node))) == len(_names(node)),
+        "with-tools": lambda node: not as_dict(node.value) or bool(_names(node)),
+        "offered": lambda node: node.value in _names(node),
+        "cache-control": _check_cache_control,
+        "system-text": lambda node: _check_text(node.below("text")[0], "system"),
+        "system-turns": lambda node: claude(node.exchange.model).system_turns,
+        "has-content": _has_content,
+    },
+)
+_MESSAGE_TABLE = RuleTable(
+    _MESSAGES,
+    _WORDS,
+    functions={
+        "text": _check_text,
+        "source": _check_source,
+        "filled-result": lambda node: node.get("content") != [],
+    },
+)

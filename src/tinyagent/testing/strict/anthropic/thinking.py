@@ -9,10 +9,10 @@ from __future__ import annotations
 import hashlib
 import json
 
-from tinyagent.testing.strict.anthropic.models import BINDING_BETA, ClaudeRules
+from tinyagent.testing.strict.anthropic.models import ClaudeRules, claude
 from tinyagent.testing.strict.session import (
-    Exchange,
     Json,
+    ProviderExchange,
     Refused,
     as_dict,
     as_dicts,
@@ -32,61 +32,6 @@ def shows(body: Json, model: ClaudeRules) -> bool:
     """Whether the text of thoughts is in the reply."""
     display = as_dict(body.get("thinking")).get("display")
     return model.shows if display is None else display == "summarized"
-
-
-def check_settings(exchange: Exchange, model: ClaudeRules) -> None:
-    """Check `thinking` and the settings that conflict with it."""
-    body = exchange.body
-    thinking = as_dict(body.get("thinking"))
-    kind = thinking.get("type")
-    if thinking and kind not in model.thinking:
-        raise _unsupported(str(kind))
-    if kind == "enabled":
-        _check_budget(body, thinking)
-    _check_keys(exchange, thinking)
-    if not is_on(body, model):
-        effort = as_dict(body.get("output_config")).get("effort")
-        if exchange.model.startswith("claude-opus-5") and effort in ("xhigh", "max"):
-            raise Refused(f"effort '{effort}' is not supported with thinking disabled")
-        return
-    forced = as_dict(body.get("tool_choice")).get("type") in ("any", "tool")
-    if forced and (kind == "enabled" or not model.forced):
-        raise Refused("Thinking may not be enabled when tool_choice forces tool use.")
-    if body.get("temperature") not in (None, 1):
-        raise Refused("`temperature` may only be set to 1 when thinking is enabled.")
-
-
-def _check_keys(exchange: Exchange, thinking: Json) -> None:
-    kind = thinking.get("type")
-    allowed = {"type", "display"}
-    if kind == "enabled":
-        allowed.add("budget_tokens")
-    if BINDING_BETA in exchange.request.headers.get("anthropic-beta", ""):
-        allowed.add("block_binding")
-    for key in thinking:
-        if key not in allowed:
-            raise Refused(f"thinking.{kind}.{key}: Extra inputs are not permitted")
-
-
-def _unsupported(kind: str) -> Refused:
-    if kind == "adaptive":
-        return Refused("adaptive thinking is not supported on this model")
-    return Refused(
-        f'"thinking.type.{kind}" is not supported for this model. Use "thinking.type.adaptive" '
-        'and "output_config.effort" to control thinking behavior.'
-    )
-
-
-def _check_budget(body: Json, thinking: Json) -> None:
-    budget = thinking.get("budget_tokens")
-    if budget is None:
-        raise Refused("thinking.enabled.budget_tokens: Field required")
-    if budget < 1024:  # noqa: PLR2004 - the documented minimum
-        raise Refused(
-            "thinking.enabled.budget_tokens: Input should be greater than or equal to 1024"
-        )
-    if budget >= body["max_tokens"]:
-        raise Refused("`max_tokens` must be greater than `thinking.budget_tokens`.")
 
 
 def prefix_of(body: Json, before: list[Json]) -> str:
@@ -123,8 +68,9 @@ def with_role(message: Json, block: Json) -> Json:
     return block if _is_thought(block) else {"role": message.get("role"), **block}
 
 
-def check_blocks(exchange: Exchange, model: ClaudeRules) -> None:
+def check_blocks(exchange: ProviderExchange) -> None:
     """Check that thoughts are unchanged, in their position, after the same conversation."""
+    model = claude(exchange.model)
     issued = {thought_key(block): turn for turn in exchange.session.turns for block in turn.opaque}
     places = flattened(exchange.body)
     thoughts = [block for _, block in places if _is_thought(block)]
@@ -160,7 +106,7 @@ def _modified(place: str) -> Refused:
 
 
 def _check_bound(
-    exchange: Exchange, block: Json, place: str, context: tuple[list[Json], list[Json]]
+    exchange: ProviderExchange, block: Json, place: str, context: tuple[list[Json], list[Json]]
 ) -> None:
     """The prefix check of preserved thinking."""
     before, thoughts = context
@@ -181,7 +127,7 @@ def _check_bound(
     exchange.lose(f"{place}: dropped, it is bound to a different conversation")
 
 
-def _check_latest(exchange: Exchange) -> str:
+def _check_latest(exchange: ProviderExchange) -> str:
     """Check the last assistant message if its calls are being answered; return its path."""
     messages = as_dicts(exchange.body["messages"])
     index = max((i for i, m in enumerate(messages) if m.get("role") == "assistant"), default=-1)

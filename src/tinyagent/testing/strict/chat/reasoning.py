@@ -10,7 +10,14 @@ from base64 import b64encode
 from collections.abc import Callable
 from typing import Any
 
-from tinyagent.testing.strict.session import Exchange, Issued, Json, Refused, as_dict, as_dicts
+from tinyagent.testing.strict.session import (
+    Issued,
+    Json,
+    ProviderExchange,
+    Refused,
+    as_dict,
+    as_dicts,
+)
 
 _DUMMY = "skip_thought_signature_validator"
 DUMMY_SIGNATURES = (_DUMMY, b64encode(_DUMMY.encode()).decode())
@@ -19,7 +26,7 @@ _OPENROUTER = "https://openrouter.ai/docs/guides/best-practices/reasoning-tokens
 _STRICT_UPSTREAM = ("google/gemini-3", "deepseek/deepseek-v4")
 
 
-def _assistants(exchange: Exchange) -> list[tuple[int, Json, list[Issued]]]:
+def _assistants(exchange: ProviderExchange) -> list[tuple[int, Json, list[Issued]]]:
     """Each assistant message with its index and the turns of this server that it may repeat."""
     assistants: list[tuple[int, Json, list[Issued]]] = []
     for index, message in enumerate(as_dicts(exchange.body["messages"])):
@@ -32,12 +39,12 @@ def _assistants(exchange: Exchange) -> list[tuple[int, Json, list[Issued]]]:
     return assistants
 
 
-def _last_user(exchange: Exchange) -> int:
+def _last_user(exchange: ProviderExchange) -> int:
     roles = [message.get("role") for message in as_dicts(exchange.body["messages"])]
     return max((index for index, role in enumerate(roles) if role == "user"), default=-1)
 
 
-def _check_deepseek(exchange: Exchange) -> None:
+def _check_deepseek(exchange: ProviderExchange) -> None:
     """Required: all turns with calls; with tools, also all turns after the last user message."""
     if as_dict(exchange.body.get("thinking")).get("type") == "disabled":
         return
@@ -51,7 +58,7 @@ def _check_deepseek(exchange: Exchange) -> None:
     _note_losses(exchange)
 
 
-def _check_kimi(exchange: Exchange) -> None:
+def _check_kimi(exchange: ProviderExchange) -> None:
     thinking = as_dict(exchange.body.get("thinking"))
     keeps = ("kimi-k2.6", "kimi-k2.7-code", "kimi-k3")
     if thinking.get("keep") == "all" and not exchange.model.startswith(keeps):
@@ -69,7 +76,7 @@ def _check_kimi(exchange: Exchange) -> None:
     _note_losses(exchange)
 
 
-def _check_gemini(exchange: Exchange) -> None:
+def _check_gemini(exchange: ProviderExchange) -> None:
     """The first call of each step of the current turn needs its signature."""
     last_user = _last_user(exchange)
     for index, message, _ in _assistants(exchange):
@@ -94,7 +101,7 @@ def _parsed(text: Any) -> Any:
 
 
 def check_signature(
-    exchange: Exchange, signature: Any, call: tuple[str, Any], *, place: int | None
+    exchange: ProviderExchange, signature: Any, call: tuple[str, Any], *, place: int | None
 ) -> None:
     """Check the thought signature of a function call of Gemini.
 
@@ -124,7 +131,7 @@ def check_signature(
     raise Refused("Corrupted thought signature.")
 
 
-def _check_openrouter(exchange: Exchange) -> None:
+def _check_openrouter(exchange: ProviderExchange) -> None:
     last_user = _last_user(exchange)
     for index, message, turns in _assistants(exchange):
         issued = [_joined(turn.opaque) for turn in turns if turn.opaque]
@@ -186,7 +193,7 @@ def _thoughts_in(message: Json) -> str:
     return "".join(map(str, texts))
 
 
-def _note_losses(exchange: Exchange) -> None:
+def _note_losses(exchange: ProviderExchange) -> None:
     """Record each turn of this server whose reasoning is missing from the message."""
     for index, message, turns in _assistants(exchange):
         returned = _thoughts_in(message)
@@ -194,11 +201,11 @@ def _note_losses(exchange: Exchange) -> None:
             exchange.lose(f"messages[{index}]: the reasoning did not come back unchanged")
 
 
-def _nothing(_exchange: Exchange) -> None:
+def _nothing(_exchange: ProviderExchange) -> None:
     """Reasoning cannot come back."""
 
 
-CHECKS: dict[str, Callable[[Exchange], None]] = {
+CHECKS: dict[str, Callable[[ProviderExchange], None]] = {
     "": _nothing,
     "deepseek": _check_deepseek,
     "kimi": _check_kimi,

@@ -10,9 +10,9 @@ from tinyagent.testing.http import Reply, json_reply
 from tinyagent.testing.strict.chat.rules import ChatRules
 from tinyagent.testing.strict.script import Call, Output
 from tinyagent.testing.strict.session import (
-    Exchange,
     Issued,
     Json,
+    ProviderExchange,
     Refused,
     as_dict,
     pieces,
@@ -56,7 +56,7 @@ def error_body(refused: Refused, rules: ChatRules) -> Any:
     }
 
 
-def reply(exchange: Exchange, output: Output, rules: ChatRules) -> Reply:
+def reply(exchange: ProviderExchange, output: Output, rules: ChatRules) -> Reply:
     """The reply to a request that was accepted."""
     if output.error and not exchange.streams:
         raise Refused(output.error, status=502)
@@ -85,7 +85,7 @@ def reply(exchange: Exchange, output: Output, rules: ChatRules) -> Reply:
     return json_reply(whole)
 
 
-def _issue(exchange: Exchange, output: Output, rules: ChatRules) -> Issued:
+def _issue(exchange: ProviderExchange, output: Output, rules: ChatRules) -> Issued:
     """Record a turn, with its ids and opaque data."""
     session = exchange.session
     ids = tuple(session.new_id(*rules.call_id) for _ in output.calls)
@@ -99,7 +99,7 @@ def _issue(exchange: Exchange, output: Output, rules: ChatRules) -> Issued:
     return turn
 
 
-def _details(exchange: Exchange, output: Output) -> list[Json]:
+def _details(exchange: ProviderExchange, output: Output) -> list[Json]:
     """OpenRouter's reasoning details: the text, and its signature or encrypted form."""
     family = exchange.model.partition("/")[0]
     formats = {"google": "google-gemini-v1", "anthropic": "anthropic-claude-v1"}
@@ -120,7 +120,7 @@ def _call(call: Call, name: str, turn: Issued, rules: ChatRules) -> Json:
     return entry
 
 
-def _content(exchange: Exchange, output: Output, rules: ChatRules) -> Any:
+def _content(exchange: ProviderExchange, output: Output, rules: ChatRules) -> Any:
     """The content of a whole message."""
     thought, text = output.reasoning, output.text
     if thought is None:
@@ -137,7 +137,7 @@ def _thinking_part(text: str) -> Json:
     return {"type": "thinking", "thinking": [{"type": "text", "text": text}]}
 
 
-def _thoughts(exchange: Exchange, output: Output, turn: Issued, rules: ChatRules) -> Json:
+def _thoughts(exchange: ProviderExchange, output: Output, turn: Issued, rules: ChatRules) -> Json:
     """The keys next to the content that hold reasoning."""
     thought = output.reasoning
     if thought is None:
@@ -157,7 +157,7 @@ def _reason(output: Output) -> str:
     return "length" if output.cut else "tool_calls" if output.calls else "stop"
 
 
-def _usage(exchange: Exchange, output: Output, rules: ChatRules) -> Json:
+def _usage(exchange: ProviderExchange, output: Output, rules: ChatRules) -> Json:
     body = exchange.body
     prompt_text = render([exchange.model], body.get("tools"), body["messages"])
     cached = exchange.session.cached(prompt_text)
@@ -180,7 +180,7 @@ def _usage(exchange: Exchange, output: Output, rules: ChatRules) -> Json:
 
 
 def _stream(
-    exchange: Exchange,
+    exchange: ProviderExchange,
     turn: Issued,
     calls: list[Json],
     frame_and_usage: tuple[Json, Json],
@@ -223,7 +223,7 @@ def _text_deltas(output: Output) -> Iterator[Json]:
         yield {"refusal": piece}
 
 
-def _thought_deltas(exchange: Exchange, turn: Issued, rules: ChatRules) -> Iterator[Json]:
+def _thought_deltas(exchange: ProviderExchange, turn: Issued, rules: ChatRules) -> Iterator[Json]:
     thought = turn.output.reasoning
     if thought is None:
         return

@@ -1,136 +1,281 @@
-"""Chat completions: what a request must be, by the rules of its provider."""
+"""Chat completions: what a request must be, as one table whose flags are a provider's rules."""
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from functools import cache, partial
+from itertools import pairwise
 
-from tinyagent.testing.strict.chat import messages, reasoning
-from tinyagent.testing.strict.chat.rules import ChatRules
+from tinyagent.testing.strict.chat.reasoning import CHECKS
+from tinyagent.testing.strict.chat.rules import CHAT, KEYS, ChatRules
+from tinyagent.testing.strict.media import decode_uri
 from tinyagent.testing.strict.openai import (
-    check_function,
-    check_output_schema,
+    AFTER_CALL,
+    EQUAL_NUMBER,
+    WORDS,
+    check_format,
     check_reasoning,
-    empty_array,
-    missing,
-    unsupported,
+    check_schema,
+    openai_model,
 )
-from tinyagent.testing.strict.schemas import OPENAI
-from tinyagent.testing.strict.session import Exchange, Json, Refused, as_dict, as_dicts, typed_list
+from tinyagent.testing.strict.rules import Node, RuleTable
+from tinyagent.testing.strict.session import (
+    Json,
+    ProviderExchange,
+    Refused,
+    as_dict,
+    as_dicts,
+    at,
+    of_type,
+)
 
-_MOST_TOOLS = 128  # documented by OpenAI
+_TABLE = """
+.  check keys  if body-keys
+stream_options  absent  when !stream  if body-keys
+    The '{at}' parameter is only allowed when 'stream' is enabled.
+model  filled  :missing
+messages  filled  :missing
+tool_choice  absent  when !tools  if openai  :alone
+parallel_tool_calls  absent  when !tools  if openai  :alone
+tools  objects  :objects
+tools  not-empty  unless mistral  :empty
+tools  not-empty  if mistral  :empty-422
+tools  at-most 128  if openai
+    Invalid '{at}': array too long. Expected an array with maximum length 128, but got an array
+    with length {size} instead. #array_above_max_length
+tools[*].function.name  filled  :missing
+tools[*].function.name  like [a-zA-Z0-9_-]{1,64}  unless mistral  :name
+tools[*].function  check parameters
+tool_choice  test not-forced  when tools  unless forced
+    tool_choice 'required' is incompatible with thinking enabled
+tool_choice  one-of :choices  when named-choice  :value
+tool_choice(type=function).function.name  test chosen  when tools
+    Tool choice '{value}' not found in 'tools'. @tool_choice
+response_format  test no-schema  unless schema
+    This response_format type is unavailable now
+response_format  test json-asked
+    'messages' must contain the word 'json' in some form, to use '{at}' of type 'json_object'.
+    @messages
+response_format(type=json_schema).json_schema.name  like [a-zA-Z0-9_-]{1,64}  if openai  :missing
+response_format(type=json_schema).json_schema  check format  if openai
+reasoning_effort  check reasoning  if openai
+max_tokens  absent  when reasoning-model  if openai
+    Unsupported parameter: '{at}' is not supported with this model. Use 'max_completion_tokens'
+    instead. #unsupported_parameter
+reasoning_effort  test takes-functions  if openai
+    Function tools with reasoning_effort are not supported for {model} in /v1/chat/completions. To
+    use function tools, use /v1/responses or set reasoning_effort to 'none'.
+messages  objects  :objects
+messages[*].role  one-of system assistant user tool developer  :value
+messages[*]  check keys  if message-keys
+messages[*](role=assistant).tool_calls  not-empty  unless mistral  if message-keys  :empty
+messages[*](role=assistant)  test says-something  if mistral
+    Assistant message must have either content or tool_calls, but not none. #3240
+    @invalid_request_assistant_message
+messages[*](role=assistant).content  test not-null  if message-keys  :null-content
+messages[*](role=system|user|tool|developer).content  required  :null-content
+messages[*](role=assistant).tool_calls[*].id  like [a-zA-Z0-9]{9}  if mistral  :nine
+messages[*](role=assistant).tool_calls[*].id  filled  if ids  unless mistral  :missing
+messages[*](role=assistant).tool_calls[*].function.name  filled  unless mistral  :missing
+messages[*](role=assistant).tool_calls[*].function.arguments  string  unless mistral  :string
+messages[*].content[*]  check part
+.  check pairs  if ids
+messages  check order  if mistral
+messages[*](role=tool).tool_call_id  like [a-zA-Z0-9]{9}  if mistral  :nine
+"""
+_NO_RESULT = "Not the same number of function calls and responses"
+_ORDER = "#3230 @invalid_request_message_order"
+# A result without a call, a result of another call, and a call without a result, by the form of
+# errors.
+_PAIRS = {
+    "mistral": (f"{_NO_RESULT} {_ORDER}",) * 3,
+    "array": (AFTER_CALL, AFTER_CALL, EQUAL_NUMBER),
+    "openai": (
+        (
+            "Invalid parameter: messages with role 'tool' must be a response to a preceeding "
+            "message with 'tool_calls'. @{dotted}.role"
+        ),
+        (
+            "Invalid parameter: 'tool_call_id' of '{ids}' not found in 'tool_calls' of previous "
+            "message. @{dotted}.tool_call_id"
+        ),
+        (
+            "An assistant message with 'tool_calls' must be followed by tool messages responding "
+            "to each 'tool_call_id'. The following tool_call_ids did not have response messages: "
+            "{ids} @{dotted}.role"
+        ),
+    ),
+}
+_PAIRS["openrouter"] = _PAIRS["openai"]
+_WORDS = {
+    **WORDS,
+    "alone": "Invalid value for '{at}': '{at}' is only allowed when 'tools' are specified.",
+    "empty-422": f"{WORDS['empty']} !422",
+    "null-content": "Invalid value for 'content': expected a string, got null. @{dotted}",
+    "nine": "Tool call id was {shown} but must be a-z, A-Z, 0-9, with a length of 9. #3280 "
+    "@invalid_function_call",
+}
+_WRONG_ROLE = (
+    "Invalid '{message}'. Image URLs are only allowed for messages with role 'user', but this "
+    "message with role '{parent[role]}' contains an image URL. #invalid_value @{message}"
+)
 
 
-def check(exchange: Exchange, rules: ChatRules) -> None:
-    """Refuse what the provider refuses."""
-    body = exchange.body
-    _check_keys(body, rules)
-    for key in ("model", "messages"):
-        if not body.get(key):
-            raise missing(key)
-    _check_tools(body, rules)
-    _check_format(body, rules)
-    if rules.subset is OPENAI:
-        _check_openai_model(exchange)
-    messages.check(exchange, rules)
-    reasoning.CHECKS[rules.echo](exchange)
+def check(exchange: ProviderExchange, rules: ChatRules) -> None:
+    """Refuse what the provider refuses; collect images and documents."""
+    _table(rules.name).check(exchange)
+    CHECKS[rules.echo](exchange)
 
 
-def _check_keys(body: Json, rules: ChatRules) -> None:
-    if rules.body is None:
+def _is_empty(message: Json) -> bool:
+    """Whether a message of the assistant says nothing."""
+    filled = message.get("tool_calls") or message.get("refusal")
+    return message.get("content") in (None, "", []) and not filled
+
+
+def _is_chosen(node: Node) -> bool:
+    tools = as_dicts(node.exchange.body.get("tools"))
+    return node.value in [at(tool, "function.name") for tool in tools]
+
+
+def _takes_functions(node: Node) -> bool:
+    functions = of_type("function", node.parent.get("tools"))
+    return not functions or openai_model(node.exchange.model).takes_functions(node.value)
+
+
+def _asks_for_json(node: Node) -> bool:
+    is_asked = "json" in str(node.parent["messages"]).lower()
+    return node.get("type") != "json_object" or is_asked
+
+
+def _check_keys(node: Node, rules: ChatRules) -> None:
+    """No keys but the provider's; those of a message depend on its role."""
+    role = str(node.value.get("role", "")) if node.place else ""
+    for key, value in node.value.items():
+        if key in KEYS[rules.name].get(role, ()):
+            continue
+        (child,) = node.children(key)
+        if rules.name != "mistral":
+            raise child.refused(WORDS["unknown"])
+        steps = [*re.findall(r"\w+", node.place), *([role] if node.place else []), key]
+        loc = ["body", *(int(step) if step.isdigit() else step for step in steps)]
+        message = "Extra inputs are not permitted"
+        error = {"type": "extra_forbidden", "loc": loc, "msg": message, "input": value}
+        raise Refused(message, status=422, detail=[error])
+
+
+def _check_parameters(node: Node, rules: ChatRules) -> None:
+    (schema,) = node.children("parameters")
+    if "parameters" not in as_dict(node.value):
+        schema = schema._replace(value={"type": "object"})
+    check_schema(schema, "function", rules.subset if node.get("strict") else None)
+
+
+def _check_part(node: Node, rules: ChatRules) -> None:
+    """Check a part that is not text, and decode it unless only a URL or an id is sent."""
+    kind, role = str(node.get("type") or ""), node.parent.get("role")
+    if kind in ("text", "refusal") or (
+        kind == "thinking" and kind in rules.media and role == "assistant"
+    ):
         return
-    for key in body:
-        if key not in rules.body:
-            raise messages.unknown_key((key,), body[key], rules)
-    if "stream_options" in body and not body.get("stream"):
-        raise Refused(
-            "The 'stream_options' parameter is only allowed when 'stream' is enabled.",
-            param="stream_options",
+    if kind not in rules.media:
+        known = ", ".join(f"'{name}'" for name in sorted({"text", *rules.media}))
+        (child,) = node.children("type")
+        raise child.refused(WORDS["value"], listed=known)
+    if role != "user" and not (role == "tool" and rules.tool_media):
+        raise node.refused(_WRONG_ROLE, message=node.place.partition("]")[0] + "]")
+    (content,) = node.children(kind)
+    uri = _uri(content, kind, rules)
+    if uri is not None:
+        media = decode_uri(uri, limit=rules.image_limit, param=content.place)
+        node.exchange.attachments.append(media)
+
+
+def _uri(node: Node, kind: str, rules: ChatRules) -> str | None:
+    """The data URI of a part; None if it names something that the server would fetch."""
+    if kind in ("input_audio", "file"):
+        return node.get("file_data") if kind == "file" else None
+    bare = rules.name == "mistral" or not rules.urls
+    uri = node.value if bare and isinstance(node.value, str) else node.get("url")
+    if not isinstance(uri, str):
+        raise node.refused(WORDS["object"])
+    if re.match(r"https?://", uri):
+        if not rules.urls:
+            raise node.refused("invalid image input")
+        return None
+    return uri
+
+
+def _check_pairs(node: Node, rules: ChatRules) -> None:
+    """Each message with calls is followed at once by one result for each call."""
+    orphan, stranger, unanswered = _PAIRS[rules.errors]
+    open_ids: list[str] = []
+    answers = False
+    end = node._replace(place=f"messages[{len(node.get('messages'))}]", value={})
+    for message in [*node.below("messages[*]"), end]:
+        if message.get("role") == "tool":
+            call_id = str(message.value.get("tool_call_id", ""))
+            if call_id not in open_ids:
+                raise message.refused(stranger if answers else orphan, ids=call_id)
+            open_ids.remove(call_id)
+            continue
+        if open_ids:
+            raise message.refused(unanswered, ids=", ".join(open_ids))
+        open_ids = [str(call.get("id")) for call in as_dicts(message.get("tool_calls"))]
+        answers = bool(open_ids)
+
+
+def _check_order(node: Node) -> None:
+    for before, message in pairwise(node.value):
+        if before.get("role") == "tool" and message.get("role") not in ("tool", "assistant"):
+            role = message.get("role")
+            raise node.refused(f"Unexpected role '{{role}}' after role 'tool' {_ORDER}", role=role)
+    role = node.value[-1].get("role")
+    if role not in ("user", "tool") and not node.value[-1].get("prefix"):
+        raise node.refused(
+            "Expected last role User or Tool (or Assistant with prefix True) for serving but got "
+            f"{{role}} {_ORDER}",
+            role=role,
         )
 
 
-def _check_tools(body: Json, rules: ChatRules) -> None:
-    if body.get("tools") is None:
-        for key in ("tool_choice", "parallel_tool_calls"):
-            if rules.subset is OPENAI and body.get(key) is not None:
-                raise Refused(
-                    f"Invalid value for '{key}': '{key}' is only allowed when 'tools' are "
-                    "specified.",
-                    param=key,
-                )
-        return
-    tools = typed_list(body, "tools")
-    if not tools:
-        raise empty_array("tools", status=422 if rules.errors == "mistral" else 400)
-    if rules.subset is OPENAI and len(tools) > _MOST_TOOLS:
-        raise Refused(
-            "Invalid 'tools': array too long. Expected an array with maximum length "
-            f"{_MOST_TOOLS}, but got an array with length {len(tools)} instead.",
-            code="array_above_max_length",
-            param="tools",
-        )
-    functions = [as_dict(tool.get("function")) for tool in tools]
-    for index, function in enumerate(functions):
-        place = f"tools[{index}].function"
-        if not function.get("name"):
-            raise missing(f"{place}.name")
-        check_function(
-            str(function["name"]),
-            function.get("parameters", {"type": "object"}),
-            place,
-            strict=rules.subset if function.get("strict") else None,
-            named=rules.errors != "mistral",
-        )
-    _check_choice(body, functions, rules)
-
-
-def _check_choice(body: Json, functions: list[Json], rules: ChatRules) -> None:
-    choice = body.get("tool_choice", "auto")
-    if choice == "required" and not rules.forced and _thinks(body):
-        raise Refused("tool_choice 'required' is incompatible with thinking enabled")
-    if isinstance(choice, str):
-        allowed = ["none", "auto", "required"] + ["any"] * (rules.errors == "mistral")
-        if choice not in allowed:
-            raise Refused(
-                f"Invalid value: '{choice}'. Supported values are: {allowed}.", param="tool_choice"
-            )
-    elif as_dict(choice).get("type") == "function":
-        name = as_dict(as_dict(choice).get("function")).get("name")
-        if name not in [function.get("name") for function in functions]:
-            raise Refused(f"Tool choice '{name}' not found in 'tools'.", param="tool_choice")
-
-
-def _thinks(body: Json) -> bool:
-    return bool(as_dict(body.get("thinking")).get("type", "enabled") != "disabled")
-
-
-def _check_format(body: Json, rules: ChatRules) -> None:
-    response_format = as_dict(body.get("response_format"))
-    kind = response_format.get("type")
-    if kind == "json_schema" and not rules.json_schema:
-        raise Refused("This response_format type is unavailable now", param="response_format")
-    if kind == "json_object" and "json" not in str(body["messages"]).lower():
-        raise Refused(
-            "'messages' must contain the word 'json' in some form, to use 'response_format' "
-            "of type 'json_object'.",
-            param="messages",
-        )
-    if kind == "json_schema" and rules.subset is OPENAI:
-        check_output_schema(
-            as_dict(response_format.get("json_schema")), "response_format.json_schema"
-        )
-
-
-def _check_openai_model(exchange: Exchange) -> None:
-    body, model = exchange.body, exchange.model
-    effort: Any = body.get("reasoning_effort")
-    rules = check_reasoning(body, model, effort, "reasoning_effort")
-    if rules.efforts and body.get("max_tokens") is not None:
-        raise unsupported("max_tokens", "Use 'max_completion_tokens' instead.")
-    functions = [t for t in as_dicts(body.get("tools")) if t.get("type") == "function"]
-    if functions and not rules.takes_functions(effort):
-        raise Refused(
-            f"Function tools with reasoning_effort are not supported for {model} in "
-            "/v1/chat/completions. To use function tools, use /v1/responses or set "
-            "reasoning_effort to 'none'.",
-            param="reasoning_effort",
-        )
+@cache
+def _table(name: str) -> RuleTable:
+    """The table of a provider."""
+    rules, keys = CHAT[name], KEYS.get(name, {})
+    flags = {
+        name: True,
+        "body-keys": "" in keys,
+        "message-keys": bool(keys),
+        "forced": rules.forced,
+        "schema": rules.json_schema,
+        "ids": rules.ids,
+    }
+    choices = "none auto required" + " any" * (name == "mistral")
+    return RuleTable(
+        _TABLE,
+        {**_WORDS, "choices": choices},
+        {flag for flag, is_set in flags.items() if is_set},
+        {
+            "keys": partial(_check_keys, rules=rules),
+            "parameters": partial(_check_parameters, rules=rules),
+            "part": partial(_check_part, rules=rules),
+            "pairs": partial(_check_pairs, rules=rules),
+            "order": _check_order,
+            "format": check_format,
+            "reasoning": check_reasoning,
+            "not-forced": lambda node: (
+                node.value != "required" or at(node.parent, "thinking.type") == "disabled"
+            ),
+            "named-choice": lambda node: (
+                isinstance(node.value, str) and node.parent.get("tools") is not None
+            ),
+            "chosen": _is_chosen,
+            "no-schema": lambda node: node.get("type") != "json_schema",
+            "json-asked": _asks_for_json,
+            "reasoning-model": lambda node: bool(openai_model(node.exchange.model).efforts),
+            "takes-functions": _takes_functions,
+            "says-something": lambda node: not _is_empty(node.value),
+            "not-null": lambda node: node.value == "" or not _is_empty(node.parent),
+        },
+    )

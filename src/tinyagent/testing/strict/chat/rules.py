@@ -13,7 +13,7 @@ from tinyagent.testing.strict.session import words
 
 Errors = Literal["openai", "array", "mistral", "openrouter"]
 
-_BODY = words(
+_OPENAI = words(
     "messages model audio frequency_penalty function_call functions logit_bias logprobs "
     "max_completion_tokens max_tokens metadata modalities moderation n parallel_tool_calls "
     "prediction presence_penalty prompt_cache_key prompt_cache_options prompt_cache_retention "
@@ -21,27 +21,33 @@ _BODY = words(
     "stream_options temperature tool_choice tools top_logprobs top_p user verbosity "
     "web_search_options"
 )
-_MISTRAL_BODY = words(
+_MISTRAL = words(
     "model messages temperature top_p max_tokens stream stop random_seed metadata "
     "response_format tools tool_choice presence_penalty frequency_penalty min_tokens "
     "repetition_penalty top_k logprobs top_logprobs prompt_logprobs top_prompt_logprobs n "
     "prediction parallel_tool_calls reasoning_effort prompt_mode guardrails prompt_cache_key "
     "service_tier safe_prompt"
 )
-_MESSAGE = {
-    "system": frozenset({"role", "content", "name"}),
-    "developer": frozenset({"role", "content", "name"}),
-    "user": frozenset({"role", "content", "name"}),
+_INPUT = frozenset({"role", "content", "name"})
+_OPENAI_MESSAGES = {
+    "system": _INPUT,
+    "developer": _INPUT,
+    "user": _INPUT,
     "assistant": words("role content name refusal tool_calls function_call audio"),
-    "tool": frozenset({"role", "content", "tool_call_id"}),
+    "tool": words("role content tool_call_id"),
 }
-_GROQ_MESSAGE = {**_MESSAGE, "assistant": words("role content name reasoning tool_calls")}
-_MISTRAL_MESSAGE = {
-    "system": frozenset({"role", "content"}),
-    "user": frozenset({"role", "content"}),
-    "assistant": frozenset({"role", "content", "tool_calls", "prefix"}),
-    "tool": frozenset({"role", "content", "tool_call_id", "name"}),
+KEYS = {
+    "openai": {"": _OPENAI, **_OPENAI_MESSAGES},
+    "groq": {**_OPENAI_MESSAGES, "assistant": words("role content name reasoning tool_calls")},
+    "mistral": {
+        "": _MISTRAL,
+        "system": words("role content"),
+        "user": words("role content"),
+        "assistant": words("role content tool_calls prefix"),
+        "tool": words("role content tool_call_id name"),
+    },
 }
+"""The keys of a request under "", and of its messages by their role."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +55,10 @@ class ChatRules:
     """A provider of chat completions.
 
     Attributes:
+        name: the provider's name.
         base: the path of the base URL.
         errors: the form of an error's body.
         keyed: an API key is required.
-        body: the keys of a request; None if others are ignored.
-        message: the keys of a message by its role; None if others are ignored.
         reasoning: where a reply holds reasoning.
         echo: the check of reasoning that comes back.
         call_id: the prefix of the server's call ids, and the number of characters after it.
@@ -74,11 +79,10 @@ class ChatRules:
         comments: comment lines in a stream.
     """
 
+    name: str
     base: str = "/v1"
     errors: Errors = "openai"
     keyed: bool = True
-    body: frozenset[str] | None = None
-    message: dict[str, frozenset[str]] | None = None
     reasoning: str = "reasoning_content"
     echo: str = "loss"
     call_id: tuple[str, int] = ("call_", 24)
@@ -101,8 +105,7 @@ class ChatRules:
 
 CHAT: dict[str, ChatRules] = {
     "openai": ChatRules(
-        body=_BODY,
-        message=_MESSAGE,
+        "openai",
         reasoning="",
         echo="",
         media=frozenset({"image_url", "file", "input_audio"}),
@@ -110,6 +113,7 @@ CHAT: dict[str, ChatRules] = {
         subset=OPENAI,
     ),
     "deepseek": ChatRules(
+        "deepseek",
         base="",
         echo="deepseek",
         json_schema=False,
@@ -118,12 +122,14 @@ CHAT: dict[str, ChatRules] = {
         comments=("keep-alive",),
     ),
     "kimi": ChatRules(
+        "kimi",
         echo="kimi",
         forced=False,
         usage="last",
         cached="cached_tokens",
     ),
     "gemini": ChatRules(
+        "gemini",
         base="/v1beta/openai",
         errors="array",
         reasoning="signature",
@@ -134,9 +140,8 @@ CHAT: dict[str, ChatRules] = {
         indexed=False,
     ),
     "mistral": ChatRules(
+        "mistral",
         errors="mistral",
-        body=_MISTRAL_BODY,
-        message=_MISTRAL_MESSAGE,
         reasoning="part",
         call_id=("", 9),
         after_tool=False,
@@ -147,6 +152,7 @@ CHAT: dict[str, ChatRules] = {
         whole_calls=True,
     ),
     "openrouter": ChatRules(
+        "openrouter",
         base="/api/v1",
         errors="openrouter",
         reasoning="details",
@@ -156,21 +162,23 @@ CHAT: dict[str, ChatRules] = {
         comments=("OPENROUTER PROCESSING",),
     ),
     "xai": ChatRules(
+        "xai",
         echo="",
         reasoning_apart=True,
         whole_calls=True,
     ),
-    "minimax": ChatRules(reasoning="think"),
-    "vllm": ChatRules(keyed=False, reasoning="reasoning"),
+    "minimax": ChatRules("minimax", reasoning="think"),
+    "vllm": ChatRules("vllm", keyed=False, reasoning="reasoning"),
     "ollama": ChatRules(
+        "ollama",
         keyed=False,
         reasoning="reasoning",
         ids=False,
         urls=False,
     ),
     "groq": ChatRules(
+        "groq",
         base="/openai/v1",
-        message=_GROQ_MESSAGE,
         reasoning="reasoning",
         echo="",
         image_limit=4 << 20,

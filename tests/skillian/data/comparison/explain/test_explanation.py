@@ -26,7 +26,7 @@ def explained(*breakdowns: Breakdown, unit: str | None = "EUR") -> MeasureExplan
 
 
 @pytest.mark.parametrize(
-    ("part", "whole", "told"),
+    ("part", "whole", "expected"),
     [
         ("1", "3", "33.3 %"),
         ("2", "3", "66.6 %"),
@@ -43,31 +43,33 @@ def explained(*breakdowns: Breakdown, unit: str | None = "EUR") -> MeasureExplan
         ),
     ],
 )
-def test_a_share_is_cut_so_that_all_means_all(part: str, whole: str, told: str | None) -> None:
-    assert share(Decimal(part), Decimal(whole)) == told
+def test_a_share_is_cut_so_that_all_means_all(part: str, whole: str, expected: str | None) -> None:
+    assert share(Decimal(part), Decimal(whole)) == expected
 
 
 def test_the_dimension_that_needs_fewest_members_is_first() -> None:
     many = breakdown("company", "30", "30", "20", "20", needed=3)
     few = breakdown("period", "98", "2", needed=1)
-    told = explained(many, few).with_member_counts({})
-    assert [each.dimensions for each in told.breakdowns] == [("period",), ("company",)]
-    assert told.sentence() == "98.0 % of the gross gap in amount: period m0."
+    explanation = explained(many, few).with_member_counts({})
+    assert [each.dimensions for each in explanation.breakdowns] == [("period",), ("company",)]
+    assert explanation.sentence() == "98.0 % of the gross gap in amount: period m0."
 
 
 def test_all_members_there_are_explain_nothing() -> None:
     only = breakdown("currency", "100", needed=1)
     two = breakdown("period", "60", "40", needed=2)
-    told = explained(only, two)
-    assert told.doubtful == {"currency", "period"}
-    trivial = told.with_member_counts({"currency": 1, "period": 36})
+    explanation = explained(only, two)
+    assert explanation.doubtful == {"currency", "period"}
+    trivial = explanation.with_member_counts({"currency": 1, "period": 36})
     assert trivial.sentence() == "100.0 % of the gross gap in amount: period m0; period m1."
-    spread = told.with_member_counts({"currency": 1, "period": 2})
+    spread = explanation.with_member_counts({"currency": 1, "period": 2})
     assert spread.sentence() == ("The gap in amount of 100 EUR gross is spread over many members.")
 
 
 def test_a_spread_gap_is_reported_as_such() -> None:
-    told = explained(breakdown("doc", *["5"] * 20, needed=None, members=500)).with_member_counts({})
-    assert "spread over many members" in told.sentence()
+    explanation = explained(
+        breakdown("doc", *["5"] * 20, needed=None, members=500)
+    ).with_member_counts({})
+    assert "spread over many members" in explanation.sentence()
     nothing = MeasureExplanation("amount", None, Decimal(0), Decimal(0), ())
     assert nothing.sentence() == "There is no gap in amount to explain."

@@ -51,7 +51,7 @@ FRAMES = group(
     forges("an answer without a value", "send(frame('FINAL', {}))"),
     forges("an answer of no such type", "send(frame('FINAL', {'value': {'$': 'code'}}))"),
     forges("metadata that are no mapping", "send(frame('FINAL', {'value': 1, 'metadata': [1]}))"),
-    forges("output that is no text", "send(frame('OUTPUT', {'text': {'a': 1}}))"),
+    forges("output that is not a text", "send(frame('OUTPUT', {'text': {'a': 1}}))"),
     forges("output without text", "send(frame('OUTPUT', {}))"),
     forges("output without end", "while True: send(frame('OUTPUT', {'text': 'x' * 60_000}))"),
     forges("empty output without end", "while True: send(frame('OUTPUT', {'text': ''}) * 1000)"),
@@ -114,14 +114,14 @@ FRAMES = group(
         "a blob of a gigabyte that never comes",
         "send(struct.pack('>BII', KINDS['OUTPUT'], 2, 2**30) + b'{}')\nwhile True: pass",
     ),
-    forges("a body that is no JSON", "send(frame('OUTPUT', b'{nothing'))"),
+    forges("a body that is not JSON", "send(frame('OUTPUT', b'{nothing'))"),
     forges("a body that is a list", "send(frame('OUTPUT', b'[1]'))"),
     forges("a body that is nested", "send(frame('OUTPUT', b'[' * 100_000))"),
     forges(
         "a body with nested objects",
         "send(frame('OUTPUT', b'{\"text\":' * 50_000 + b'1' + b'}' * 50_000))",
     ),
-    forges("a body that is no text", "send(frame('OUTPUT', b'\\xff\\xfe{}'))"),
+    forges("a body that is not a text", "send(frame('OUTPUT', b'\\xff\\xfe{}'))"),
     forges(
         "a body with a huge number", "send(frame('OUTPUT', b'{\"text\":' + b'9' * 99_999 + b'}'))"
     ),

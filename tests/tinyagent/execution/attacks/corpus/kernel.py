@@ -57,7 +57,7 @@ CALLS = group(
         " 200), ctypes.create_string_buffer(8), 0",
         open_tree="428, -100, FOLDER.encode(), 0",
         personality="135, 0x0040000",
-        landlock_anew="444, 0, 0, 1",
+        landlock_again="444, 0, 0, 1",
         cachestat="451, 0, 0, 0, 1",
         set_a_limit_of_the_victim="302, VICTIM, 4, 0, ctypes.create_string_buffer(16)",
         vmsplice="278, 0, 0, 0, 0xff",
@@ -111,7 +111,7 @@ asks(438, victim, 0, 0)
 """,
     ),
     attack(
-        "a program that is no file is run",
+        "a program that is not a file is run",
         f"""{_CALL}
 file = os.memfd_create("tool", 0)
 os.write(file, b"#!/bin/sh\\nexit 7\\n")

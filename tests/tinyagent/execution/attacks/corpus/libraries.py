@@ -58,7 +58,7 @@ PANDAS = group(
         to_json="frame.to_json(FOLDER + '/x') or 'saved'",
         to_pickle="frame.to_pickle(FOLDER + '/x') or 'saved'",
         to_parquet="frame.to_parquet(FOLDER + '/x') or 'saved'",
-        os_of_its_own="pandas.io.common.os.listdir(FOLDER)",
+        own_os="pandas.io.common.os.listdir(FOLDER)",
         evaluated="pandas.eval('pandas.io.common.os.listdir(FOLDER)', engine='python')",
         queried="len(frame.query('a == @pandas.io.common.os.path.getsize(@FILE) or a > 0'))",
         evaluated_dunder="frame.eval('@frame.__class__.__init__.__globals__', "

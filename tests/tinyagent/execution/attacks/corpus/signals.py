@@ -109,7 +109,7 @@ SIGNALS = group(
         checks=(),
     ),
     attack(
-        "death of the parent is to be told",
+        "death of the parent is to be reported",
         """
         import ctypes, signal
         ctypes.CDLL(None).prctl(1, signal.SIGKILL)
@@ -143,7 +143,7 @@ SIGNALS = group(
     ),
 )
 
-# A child that has a name of its own and does nothing for long.
+# A child that has its own name and does nothing for long.
 CHILD = """
 import ctypes, os, signal, time
 def child(seconds):

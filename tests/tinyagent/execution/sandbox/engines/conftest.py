@@ -62,7 +62,7 @@ def rootfs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def podman() -> Generator[Program]:
-    """Podman with a store of its own, as it runs on machines without systemd."""
+    """Podman with its own store, as it runs on machines without systemd."""
     if shutil.which("podman") is None:
         pytest.skip("there is no podman: apt-get install podman runc uidmap")
     with offline_podman() as variables:

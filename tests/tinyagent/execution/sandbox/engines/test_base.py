@@ -33,7 +33,7 @@ def test_a_group_ends_with_all_that_it_started() -> None:
     process.kill()  # of what has ended, nothing
 
 
-def test_what_is_started_talks_over_the_socket_and_has_an_environment_of_its_own(
+def test_a_started_process_uses_the_socket_and_has_its_own_environment(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("A_KEY", "hidden")

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from tests.support.processes import descendants
 
-from tinyagent.execution.limits import ExecutionLimits, TrustLevel
 from tinyagent.execution.sandbox.engines import bubblewrap
 from tinyagent.execution.sandbox.engines.bubblewrap import BubblewrapEngine
 from tinyagent.execution.sandbox.executor import ProcessExecutor
 from tinyagent.execution.sandbox.templates import Spec, TemplateHandle, close_templates
+from tinyagent.execution.trust import ExecutionLimits, TrustLevel
 
 NOBODY = 65534
 

@@ -10,18 +10,18 @@ import pytest
 from tests.tinyagent.execution.sandbox.engines.conftest import Program
 
 from tinyagent.core.errors import SandboxUnavailable
-from tinyagent.execution.limits import ExecutionLimits, TrustLevel
 from tinyagent.execution.sandbox.engines import ENGINES, container
 from tinyagent.execution.sandbox.engines.base import ENVIRONMENT
 from tinyagent.execution.sandbox.executor import ProcessExecutor
 from tinyagent.execution.sandbox.templates import Spec, TemplateHandle
+from tinyagent.execution.trust import ExecutionLimits, TrustLevel
 
 VERSION = str(container._VERSION)
 FIRST_PROCESS = "print(open('/proc/1/environ').read(), end='')"
 
 
 @pytest.fixture(autouse=True)
-def _looks_anew() -> Generator[None]:
+def _looks_again() -> Generator[None]:
     container._check.cache_clear()
     yield
     container._check.cache_clear()

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from tinyagent.core.errors import ConfigurationError, SandboxUnavailable
-from tinyagent.execution.limits import TrustLevel
 from tinyagent.execution.sandbox import templates
-from tinyagent.execution.sandbox.engines import ENGINES, container, engines_for, kernel
+from tinyagent.execution.sandbox.engines import ENGINES, container, kernel
 from tinyagent.execution.sandbox.executor import ProcessExecutor
+from tinyagent.execution.sandbox.templates import engines_for
+from tinyagent.execution.trust import TrustLevel
 
 
 def test_the_engine_that_needs_nothing_comes_first() -> None:

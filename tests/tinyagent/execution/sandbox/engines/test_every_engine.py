@@ -13,8 +13,8 @@ from tests.support.processes import descendants, is_running
 from tests.support.waits import until
 from tests.tinyagent.execution.sandbox.engines.conftest import Program
 
-from tinyagent.execution.limits import ExecutionLimits, TrustLevel
 from tinyagent.execution.sandbox.executor import ProcessExecutor
+from tinyagent.execution.trust import ExecutionLimits, TrustLevel
 
 HOST = """
 import asyncio, sys

@@ -41,5 +41,5 @@ def test_files_links_and_many_folders(tmp_path: Path) -> None:
     assert kept.read_text() == "kept"
 
 
-def test_a_folder_that_does_not_exist_is_no_fault(tmp_path: Path) -> None:
+def test_a_folder_that_does_not_exist_is_not_a_fault(tmp_path: Path) -> None:
     remove_folder(str(tmp_path / "none"))

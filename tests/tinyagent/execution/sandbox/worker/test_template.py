@@ -255,7 +255,7 @@ def test_when_the_host_is_gone_it_ends_with_all_sessions(template: Running) -> N
         assert not any(path.exists() for path in folders if "tinyagent-" in str(path))
 
 
-def test_each_session_has_a_process_namespace_of_its_own(start: Start) -> None:
+def test_each_session_has_its_own_process_namespace(start: Start) -> None:
     template = start()
     for number in range(2):
         assert run(template.spawn(number), "import os\nos.getpid()") == 1

@@ -24,6 +24,7 @@ _REQUEST_BYTES = 80
 _CONTINUE = 1
 _SHARES = 4  # of what is free, the child gets one, and the parent is left one
 _PAGE = resource.getpagesize()
+_MOST_BYTES = 1 << 14
 
 
 class Grant(NamedTuple):
@@ -88,7 +89,8 @@ class Forks:
 
     def _decide(self, thread: int, states: list[int]) -> int:
         """0 if the thread may fork, otherwise the number of the error that it gets."""
-        pid = self._number(thread, b"Tgid:")
+        # The number of a process is that of its first thread.
+        pid = thread if thread in states else self._number(thread, b"Tgid:")
         self._settle(thread)
         running = self._running(states)
         free = (
@@ -120,11 +122,10 @@ class Forks:
 
     def _running(self, states: list[int]) -> dict[int, int]:
         """What each running process may take; a new process settles a grant of its parent."""
-        names = [name for name in os.listdir(self._proc) if name.isdigit()]
         running: dict[int, int] = {}
-        for pid in {int(name) for name in names} - {1, *states}:
+        for pid in set(members(self._proc)) - {1, *states}:
             with suppress(ProcessLookupError, FileNotFoundError):
-                if not self._is_zombie(pid):
+                if not has_ended(self._proc, pid):
                     limit = resource.prlimit(pid, resource.RLIMIT_DATA)[0]
                     running[pid] = limit + MAX_STACK
                     if pid not in self._seen:
@@ -141,16 +142,34 @@ class Forks:
 
     def _used(self, pid: int) -> int:
         """The process's writable memory, with a stack of full size."""
-        return int(self._read(f"{pid}/statm").split()[5]) * _PAGE + MAX_STACK
+        return int(read_small(self._proc, f"{pid}/statm").split()[5]) * _PAGE + MAX_STACK
 
     def _number(self, pid: int, field: bytes) -> int:
-        lines = self._read(f"{pid}/status").splitlines()
+        lines = read_small(self._proc, f"{pid}/status").splitlines()
         return next((int(line.split()[1]) for line in lines if line.startswith(field)), 0)
 
-    def _is_zombie(self, pid: int) -> bool:
-        return self._read(f"{pid}/stat").rpartition(b")")[2].split()[0] in {b"Z", b"X"}
 
-    def _read(self, path: str) -> bytes:
-        descriptor = os.open(path, os.O_RDONLY, dir_fd=self._proc)
-        with open(descriptor, "rb") as file:
-            return file.read()
+def members(proc: int) -> list[int]:
+    """The processes in a /proc."""
+    return [int(name) for name in os.listdir(proc) if name.isdigit()]
+
+
+def has_ended(proc: int, pid: int) -> bool:
+    """Whether a process has ended; its parent may not have collected it."""
+    with suppress(FileNotFoundError, ProcessLookupError):
+        return read_small(proc, f"{pid}/stat").rpartition(b")")[2].split()[0] in {b"Z", b"X"}
+    return True
+
+
+def read_small(proc: int, path: str) -> bytes:
+    """The content of a file in /proc of less than a page, which one call reads whole.
+
+    Raises:
+        FileNotFoundError: its process had ended.
+        ProcessLookupError: its process has ended meanwhile.
+    """
+    descriptor = os.open(path, os.O_RDONLY, dir_fd=proc)
+    try:
+        return os.read(descriptor, _MOST_BYTES)
+    finally:
+        os.close(descriptor)

@@ -198,6 +198,10 @@ class KernelLocks:
         """End a session: the processes of its namespace end with the first one."""
         os.kill(pid, signal.SIGKILL)
 
+    def collect(self, pid: int) -> bool:
+        """Collect a session if it has ended; returns whether it has."""
+        return os.waitpid(pid, os.WNOHANG)[0] != 0
+
     @property
     def descriptors(self) -> set[int]:
         """The descriptors that a session needs until it is locked up."""

@@ -13,7 +13,7 @@ import socket
 from contextlib import suppress
 from socket import socketpair  # before it is replaced: the code's version returns a pipe
 
-from .forks import Forks
+from .forks import Forks, has_ended, members, read_small
 
 _SWEEP_SECONDS = 0.2
 _SHARE_OF_STATES = 0.2  # the part of all memory that earlier states may take
@@ -38,6 +38,8 @@ class Warden:
         self._keep: list[int] = []
         self._dropped: list[int] = []
         self._dying: list[int] = []
+        self._sizes: dict[int, int] = {}
+        """What earlier states take: measured once, because they are stopped."""
         self._forks = Forks(proc)
         self._inbox, self._outbox = socketpair()
         self._listeners: list[int] = []
@@ -62,6 +64,7 @@ class Warden:
         `wake` lets the newest continue, so that it forks a step.
         """
         self._dropped += [pid for pid in self._keep if pid not in keep]
+        self._sizes = {pid: size for pid, size in self._sizes.items() if pid in keep[:-1]}
         self._keep = keep
         self.watching = watch
         if wake:
@@ -78,7 +81,7 @@ class Warden:
         if stop:
             _kill(-1, signal.SIGSTOP)
             return
-        for pid in set(self._members()) - {1, *self._keep[:-1], *self._dying, *self._dropped}:
+        for pid in set(members(self.proc)) - {1, *self._keep[:-1], *self._dying, *self._dropped}:
             _kill(pid, signal.SIGCONT)
 
     def leave(self) -> socket.socket:
@@ -97,10 +100,19 @@ class Warden:
         """
         most = int(self._max_bytes * _SHARE_OF_STATES)
         ended: list[int] = []
-        while len(self._keep) > 1 and self._take_more_than(most, self._keep):
+        while len(self._keep) > 1 and self._states_take_more_than(most):
             ended.append(self._keep.pop(0))
             _kill(ended[-1], signal.SIGKILL)
         _await(self._dying + ended)
+
+    def _states_take_more_than(self, most: int) -> bool:
+        *earlier, newest = self._keep
+        for pid in earlier:
+            if pid not in self._sizes:
+                self._sizes[pid] = self._private(pid)
+        if sum(self._sizes[pid] for pid in earlier) + self._private(newest) <= most:
+            return False
+        return sum(self._share(pid) for pid in self._keep) > most
 
     def relieve(self) -> bool:
         """If too much memory is taken, end earlier states, or the running step if none are left.
@@ -150,17 +162,11 @@ class Warden:
     def _strangers(self) -> list[int]:
         """Living processes other than the warden, those that are kept, and those killed already."""
         known = {1, *self._keep, *self._dying}
-        return [pid for pid in self._members() if pid not in known and not self._is_zombie(pid)]
-
-    def _members(self) -> list[int]:
-        return [int(name) for name in os.listdir(self.proc) if name.isdigit()]
-
-    def _is_zombie(self, pid: int) -> bool:
-        status = self._read(f"{pid}/stat")
-        return not status or status.rpartition(b")")[2].split()[0] in {b"Z", b"X"}
+        pids = [pid for pid in members(self.proc) if pid not in known]
+        return [pid for pid in pids if not has_ended(self.proc, pid)]
 
     def _is_over(self) -> bool:
-        return self._take_more_than(self._max_bytes, self._members())
+        return self._take_more_than(self._max_bytes, members(self.proc))
 
     def _take_more_than(self, most: int, pids: list[int]) -> bool:
         """Measured quickly first; then exactly, with shared pages divided among processes."""
@@ -180,9 +186,7 @@ class Warden:
     def _read(self, path: str) -> bytes:
         """The content of the file in /proc; empty if its process has ended."""
         with suppress(FileNotFoundError, ProcessLookupError):
-            descriptor = os.open(path, os.O_RDONLY, dir_fd=self.proc)
-            with open(descriptor, "rb") as file:
-                return file.read()
+            return read_small(self.proc, path)
         return b""
 
 

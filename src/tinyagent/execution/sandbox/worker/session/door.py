@@ -132,7 +132,7 @@ class Door:
         self._flush()
         _check_names(metadata)
         blobs = bytearray()
-        with _told_to_the_code():
+        with _reported_to_the_code():
             budget = Budget(of_code=True)
             body = {"value": encode(value, blobs, budget)}
             body["metadata"] = encode(metadata, blobs, budget)
@@ -158,7 +158,7 @@ class Door:
         with self._turn:
             self._flush()
             blobs = bytearray()
-            with _told_to_the_code():
+            with _reported_to_the_code():
                 budget = Budget(of_code=True)
                 body = {"id": 0, "name": name, "args": encode(list(args), blobs, budget)}
                 body["kwargs"] = encode(kwargs, blobs, budget)
@@ -185,7 +185,7 @@ def _check_names(keywords: dict[str, Any]) -> None:
 
 
 @contextmanager
-def _told_to_the_code() -> Generator[None]:
+def _reported_to_the_code() -> Generator[None]:
     """Raise what is too large to cross as an error of the code."""
     try:
         yield

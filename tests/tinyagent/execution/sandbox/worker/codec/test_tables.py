@@ -62,7 +62,7 @@ def _frames(draw: st.DrawFn) -> Any:
 
 
 @given(_frames())
-@settings(max_examples=200)
+@settings(max_examples=2 * settings().max_examples)
 def test_data_frames_cross(frame: Any) -> None:
     got = cross(frame)
     pd.testing.assert_frame_equal(got, frame, check_column_type=False, check_index_type=False)

@@ -82,7 +82,7 @@ def test_strings_of_any_length_cross(length: int, letter: str) -> None:
     assert cross({text: [text]}) == {text: [text]}
 
 
-def test_large_parts_go_beside_the_json() -> None:
+def test_large_parts_are_sent_next_to_the_json() -> None:
     blobs = bytearray(b"already there")
     data = encode([b"abc", "x" * 300], blobs)
     assert data == [{"$": "bytes", "at": 13, "n": 3}, {"$": "str", "at": 16, "n": 300}]

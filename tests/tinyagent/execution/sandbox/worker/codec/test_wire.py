@@ -60,7 +60,7 @@ def test_lone_surrogates_become_their_escapes() -> None:
 
 
 @pytest.mark.parametrize("body", [{"a": float("nan")}, {"a": object()}, {"a": {1, 2}}])
-def test_what_is_no_json_is_not_sent(body: dict[str, Any]) -> None:
+def test_what_is_not_json_is_not_sent(body: dict[str, Any]) -> None:
     with pytest.raises(WireError, match="the body of a DONE frame is not JSON"):
         pack(Frame(Kind.DONE, body))
 
@@ -102,7 +102,7 @@ def test_the_largest_frame_passes() -> None:
     ],
     ids=lambda text: ascii(text[:12]),
 )
-def test_what_is_no_json_object_is_refused(text: str | bytes) -> None:
+def test_what_is_not_a_json_object_is_refused(text: str | bytes) -> None:
     with pytest.raises(WireError, match="the JSON of a DONE frame"):
         FrameReader().feed(framed(text))
 

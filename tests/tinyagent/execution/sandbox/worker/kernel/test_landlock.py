@@ -30,7 +30,7 @@ def since(version: int) -> pytest.MarkDecorator:
 
 @pytest.fixture
 def own(tmp_path: Path) -> Path:
-    """The folder that the code may write to; beside it are others."""
+    """The folder that the code may write to; next to it are others."""
     folder = tmp_path / "own"
     folder.mkdir()
     (tmp_path / "foreign").mkdir()

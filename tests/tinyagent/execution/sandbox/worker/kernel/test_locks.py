@@ -40,7 +40,7 @@ def found(code: str) -> Any:
     return json.loads(output_of(CELL + code))
 
 
-def test_processes_are_counted_only_where_the_session_has_users_of_its_own() -> None:
+def test_processes_are_counted_only_if_the_session_has_its_own_users() -> None:
     answer = found("""
     before = resource.getrlimit(resource.RLIMIT_NPROC)
     locks.limit_resources(cell, limits)
@@ -165,7 +165,7 @@ def test_the_warden_is_handed_what_forks_are_granted_by() -> None:
     assert answer == errno.ENOSYS
 
 
-def test_each_process_has_descriptors_of_its_own_and_is_ended_first() -> None:
+def test_each_process_has_its_own_descriptors_and_is_ended_first() -> None:
     answer = found("""
     import fcntl
     null = os.open("/dev/null", os.O_RDWR)

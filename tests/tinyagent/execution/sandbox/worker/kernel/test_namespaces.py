@@ -60,7 +60,7 @@ def test_no_file_is_roots_own_any_more() -> None:
     assert output_of(ENTER + code) == "Permission denied 0 []"
 
 
-def test_a_session_is_a_user_of_its_own_without_any_rights_outside() -> None:
+def test_a_session_is_its_own_user_without_any_rights_outside() -> None:
     code = """
     namespaces.fork_inside()
     mounts.keep_to_ourselves()

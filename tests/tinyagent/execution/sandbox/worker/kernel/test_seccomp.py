@@ -1,4 +1,4 @@
-"""The filter on this kernel: what it refuses, and what it lets pass beside that."""
+"""The filter on this kernel: what it refuses, and what else it lets pass."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def test_threads_that_were_there_before_are_filtered_too(tmp_path: Path) -> None
     assert output_of(code, tmp_path, "calls", before=dedent(ASK) + dedent(before)) == "EPERM"
 
 
-def test_a_thread_with_a_filter_of_its_own_is_an_error(tmp_path: Path) -> None:
+def test_a_thread_with_its_own_filter_is_an_error(tmp_path: Path) -> None:
     before = """
         import ctypes, struct, threading
         from worker.kernel import bpf

@@ -11,6 +11,7 @@ from tests.tinyagent.execution.sandbox.worker.serving import output_of
 PRELUDE = """
     import json, os, signal, sys, time
     from worker.kernel import linux, mounts, namespaces
+    from worker.kernel.forks import has_ended
     from worker.kernel.warden import Warden
     namespaces.enter()
     namespaces.fork_inside()
@@ -49,25 +50,25 @@ PRELUDE = """
         with open(os.open(f"{pid}/stat", os.O_RDONLY, dir_fd=proc)) as file:
             return file.read().rpartition(")")[2].split()[0]
 
-    def tell(**found):
-        print(json.dumps(found), flush=True)
+    def show(**facts):
+        print(json.dumps(facts), flush=True)
 """
 
 
-def found(code: str) -> dict[str, Any]:
+def report_of(code: str) -> dict[str, Any]:
     answer: dict[str, Any] = json.loads(output_of(PRELUDE + code))
     return answer
 
 
 def test_a_sweep_ends_all_that_are_not_kept_and_stops_the_others() -> None:
-    answer = found("""
+    answer = report_of("""
     kept, stranger, busy = child(), child(), child(lambda: None)
     warden = Warden(proc, 2**40)
     warden.note([kept], watch=False, wake=False)
     ended = warden.sweep()
     limit = time.monotonic() + 10
     while state(kept) != "T" and time.monotonic() < limit: pass
-    tell(ended=ended, collected=sorted(collect()), strangers=[stranger, busy], state=state(kept),
+    show(ended=ended, collected=sorted(collect()), strangers=[stranger, busy], state=state(kept),
          again=warden.sweep())
     """)
     assert answer["ended"] == 2
@@ -77,7 +78,7 @@ def test_a_sweep_ends_all_that_are_not_kept_and_stops_the_others() -> None:
 
 
 def test_those_no_longer_kept_are_ended_and_the_next_sweep_waits_for_it() -> None:
-    answer = found("""
+    answer = report_of("""
     older, newest = child(), child(fill(50 << 20))
     warden = Warden(proc, 2**40)
     warden.note([older, newest], watch=False, wake=False)
@@ -87,14 +88,14 @@ def test_those_no_longer_kept_are_ended_and_the_next_sweep_waits_for_it() -> Non
     ended += [warden.sweep()]
     warden.note([newer], watch=False, wake=True)
     ended += [warden.sweep(), warden.sweep()]
-    tell(ended=ended, dropped=[older, newest], collected=sorted(collect()))
+    show(ended=ended, dropped=[older, newest], collected=sorted(collect()))
     """)
     assert answer["ended"] == [0, 0, 0, 0]
     assert answer["collected"] == [[pid, -signal.SIGKILL] for pid in answer["dropped"]]
 
 
 def test_a_sweep_ends_what_forks_without_end() -> None:
-    answer = found("""
+    answer = report_of("""
     def breed():
         try:
             os.fork()
@@ -107,14 +108,14 @@ def test_a_sweep_ends_what_forks_without_end() -> None:
     warden = Warden(proc, 2**40)
     ended = warden.sweep()
     collect()
-    tell(ended=ended, left=[name for name in os.listdir(proc) if name.isdigit() and name != "1"])
+    show(ended=ended, left=[name for name in os.listdir(proc) if name.isdigit() and name != "1"])
     """)
     assert answer["ended"] >= 1
     assert answer["left"] == []
 
 
 def test_processes_that_stopped_themselves_or_ignore_signals_are_ended() -> None:
-    answer = found("""
+    answer = report_of("""
     def deaf():
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, signal.SIG_IGN)
@@ -122,13 +123,13 @@ def test_processes_that_stopped_themselves_or_ignore_signals_are_ended() -> None
     pid = child(deaf)
     warden = Warden(proc, 2**40)
     warden.sweep()
-    tell(collected=collect(), pid=pid)
+    show(collected=collect(), pid=pid)
     """)
     assert answer["collected"] == [[answer["pid"], -signal.SIGKILL]]
 
 
 def test_the_newest_that_is_kept_goes_on_for_the_next_step() -> None:
-    answer = found("""
+    answer = report_of("""
     older, newest = child(), child()
     warden = Warden(proc, 2**40)
     warden.note([older, newest], watch=False, wake=False)
@@ -136,14 +137,14 @@ def test_the_newest_that_is_kept_goes_on_for_the_next_step() -> None:
     warden.note([older, newest], watch=False, wake=True)
     limit = time.monotonic() + 10
     while [state(older), state(newest)] != ["T", "S"] and time.monotonic() < limit: pass
-    tell(states=[state(older), state(newest)])
+    show(states=[state(older), state(newest)])
     """)
     assert answer["states"] == ["T", "S"]
 
 
 @pytest.mark.parametrize(("limit", "ended"), [(2**40, False), (60 * 2**20, True)])
 def test_too_much_memory_ends_earlier_states_and_then_the_step(*, limit: int, ended: bool) -> None:
-    answer = found(f"""
+    answer = report_of(f"""
     first, second, step = child(fill(30 << 20)), child(fill(30 << 20)), child(fill(30 << 20))
     warden = Warden(proc, {limit})
     warden.note([first, second], watch=True, wake=False)
@@ -151,7 +152,7 @@ def test_too_much_memory_ends_earlier_states_and_then_the_step(*, limit: int, en
     for _ in range(2):
         output = warden.relieve()
         rounds.append([output, sorted(pid for pid, _ in collect())])
-    tell(rounds=rounds, pids=[first, second, step], watching=warden.watching)
+    show(rounds=rounds, pids=[first, second, step], watching=warden.watching)
     """)
     first, second, step = answer["pids"]
     assert answer["watching"] is True
@@ -162,44 +163,44 @@ def test_too_much_memory_ends_earlier_states_and_then_the_step(*, limit: int, en
 
 
 def test_memory_that_a_fork_shares_counts_once() -> None:
-    answer = found("""
+    answer = report_of("""
     data = fill(40 << 20)
     children = [child(data) for _ in range(5)]
-    tell(over=Warden(proc, 90 << 20)._is_over(), under=Warden(proc, 30 << 20)._is_over())
+    show(over=Warden(proc, 90 << 20)._is_over(), under=Warden(proc, 30 << 20)._is_over())
     """)
     assert answer == {"over": False, "under": True}
 
 
 def test_files_in_memory_count_when_they_are_mapped() -> None:
-    answer = found("""
+    answer = report_of("""
     import mmap
     shared = mmap.mmap(-1, 60 << 20)
     for at in range(0, 60 << 20, 4096): shared[at] = 1
     children = [child() for _ in range(2)]
-    tell(over=Warden(proc, 40 << 20)._is_over(), under=Warden(proc, 120 << 20)._is_over())
+    show(over=Warden(proc, 40 << 20)._is_over(), under=Warden(proc, 120 << 20)._is_over())
     """)
     assert answer == {"over": True, "under": False}
 
 
 def test_one_that_ends_while_it_is_looked_at_harms_nothing() -> None:
-    answer = found("""
+    answer = report_of("""
     warden = Warden(proc, 0)
     pid = child()
     os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
-    tell(read=warden._read(f"{pid}/stat").decode(), zombie=warden._is_zombie(pid),
+    show(read=warden._read(f"{pid}/stat").decode(), ended=has_ended(proc, pid),
          share=warden._share(pid), private=warden._private(pid))
     """)
-    assert answer == {"read": "", "zombie": True, "share": 0, "private": 0}
+    assert answer == {"read": "", "ended": True, "share": 0, "private": 0}
 
 
 def test_who_leaves_has_no_view_of_proc_any_more() -> None:
-    answer = found("""
+    answer = report_of("""
     warden = Warden(proc, 0)
     warden.leave()
     try:
         os.listdir(warden.proc)
     except OSError as error:
-        tell(error=error.errno)
+        show(error=error.errno)
     """)
     assert answer == {"error": 9}

@@ -39,7 +39,7 @@ def test_files_are_found_below_the_folder(tmp_path: Path) -> None:
     assert {name: data for name, _, data in handed} == {"a.txt": b"a", "sub/deeper/b": b"bc"}
 
 
-def test_what_is_no_regular_file_or_hidden_is_left_out(tmp_path: Path) -> None:
+def test_what_is_not_a_regular_file_or_hidden_is_left_out(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("/etc/passwd")
     (tmp_path / "folder").symlink_to("/etc")
     os.mkfifo(tmp_path / "pipe")
@@ -109,7 +109,7 @@ def test_what_does_not_fit_is_reported(tmp_path: Path) -> None:
     assert remarks == [f"b ({half:,} bytes) is too large to be handed over"]
 
 
-def test_a_name_that_is_no_text_is_made_one(tmp_path: Path) -> None:
+def test_a_name_that_is_not_a_text_is_made_one(tmp_path: Path) -> None:
     Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff")).touch()
     assert names(tmp_path) == ["\\udcff"]
 

@@ -39,7 +39,7 @@ def test_characters_are_never_torn() -> None:
     assert sent == ["ä", "€", "😀"]
 
 
-def test_what_is_no_utf_8_is_replaced() -> None:
+def test_what_is_not_utf_8_is_replaced() -> None:
     sent: list[str] = []
     sink = OutputSink(sent.append, 100)
     stream = open_output(sink)

@@ -4,13 +4,13 @@ import ast
 
 import pytest
 
-from tinyagent.execution.limits import ISOLATED_IMPORTS, LOCAL_IMPORTS
 from tinyagent.execution.sandbox.worker.session.imports import (
     RefusedImport,
     allowed,
     check_imports,
     refusal,
 )
+from tinyagent.execution.trust import ISOLATED_IMPORTS, LOCAL_IMPORTS
 
 ALLOW = frozenset({"math", "urllib.parse", "collections"})
 
@@ -36,7 +36,7 @@ def test_a_star_allows_all() -> None:
     assert allowed("ctypes.util", frozenset({"*"}))
 
 
-def test_the_refusal_says_what_is_near_what_is_allowed_and_the_mend() -> None:
+def test_the_refusal_says_what_is_near_what_is_allowed_and_the_fix() -> None:
     said = refusal("maths.core", ALLOW | {"maths_core", "_hidden"})
     assert "'maths.core' is not allowed" in said
     assert "Did you mean maths_core?" in said

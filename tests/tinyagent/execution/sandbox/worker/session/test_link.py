@@ -73,7 +73,7 @@ def test_the_end_of_the_other_side_is_raised_after_its_frames(links: tuple[Link,
         other.receive()
 
 
-def test_what_is_no_frame_or_too_large_is_refused(links: tuple[Link, Link]) -> None:
+def test_what_is_not_a_frame_or_too_large_is_refused(links: tuple[Link, Link]) -> None:
     one, other = links
     with pytest.raises(WireError):
         one.send(Kind.DONE, {}, bytes(MAX_BLOB + 1))

@@ -16,7 +16,7 @@ def session(tmp_path: Path) -> Generator[Served]:
         yield served
 
 
-def test_the_last_frame_tells_all(session: Served) -> None:
+def test_the_last_frame_holds_everything(session: Served) -> None:
     (done,) = session.run("1 + 1")
     assert done.kind is Kind.DONE
     assert done.body == {

@@ -1,0 +1,1 @@
+"""Commands that compare whole tables and their schemas."""

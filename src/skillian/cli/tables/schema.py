@@ -1,0 +1,175 @@
+"""`skillian schema`: how the columns of two tables differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import StrEnum
+from io import StringIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+
+from skillian.cli.shell import ExitCode, SourcesFile, notes, out, read_settings, run, show_error
+from skillian.display import printable, show_rows
+
+if TYPE_CHECKING:
+    from skillian.data.schema.diff import SchemaColumn, SchemaDiff, SchemaPair
+
+
+class SchemaFormat(StrEnum):
+    """The formats of the report on two schemas."""
+
+    TABLE = "table"
+    JSON = "json"
+    JUNIT = "junit"
+
+
+class SchemaFailOn(StrEnum):
+    """Which differences are findings: those that lose data, or any."""
+
+    LOSS = "loss"
+    SCHEMA = "schema"
+
+
+_SUFFIXES = {
+    ".txt": SchemaFormat.TABLE,
+    ".json": SchemaFormat.JSON,
+    ".xml": SchemaFormat.JUNIT,
+}
+_NAMED = "a source, a file, or URL#table"
+_RELATIONS = {"equivalent": "=", "widens": "holds more", "loses": "loses", "differs": "other kind"}
+
+
+def schema(  # noqa: PLR0913 - the options of a command are its arguments
+    a: Annotated[str, typer.Argument(metavar="A", help=f"The baseline: {_NAMED}.")],
+    b: Annotated[str, typer.Argument(metavar="B", help=f"What to compare with A: {_NAMED}.")],
+    mapping: Annotated[
+        list[str] | None,
+        typer.Option("--map", help="A column with another name in B, as a=b; repeatable."),
+    ] = None,
+    ignore: Annotated[
+        list[str] | None, typer.Option(help="A column to leave out; repeatable.")
+    ] = None,
+    *,
+    form: Annotated[
+        SchemaFormat | None,
+        typer.Option("--format", help="Default: by the suffix of OUTPUT, otherwise a table."),
+    ] = None,
+    output: Annotated[Path | None, typer.Option(help="Write the report to this file.")] = None,
+    fail_on: Annotated[
+        SchemaFailOn, typer.Option(help="What is a finding: what loses data, or any difference.")
+    ] = SchemaFailOn.LOSS,
+    sources: SourcesFile = None,
+) -> None:
+    """Compare the columns of two tables: names, types, NULL, order, collation, primary key.
+
+    Exit codes: 0 no findings, 1 findings (a column on one side only, a type that loses), 2 could
+    not compare.
+    """
+    form = form or _format_of(output)
+    pairs = column_map(mapping or ())
+    diff = run(_compared((a, b), pairs, ignore or (), sources))
+    text = _text(diff, form, every=fail_on is SchemaFailOn.SCHEMA)
+    if output is not None:
+        write_report(output, text)
+    elif form is SchemaFormat.TABLE:
+        show_schema(out, diff)
+    else:
+        typer.echo(text, nl=False)
+    findings = diff.differences if fail_on is SchemaFailOn.SCHEMA else diff.findings
+    raise typer.Exit(ExitCode.FINDINGS if findings else ExitCode.OK)
+
+
+def column_map(entries: Iterable[str]) -> dict[str, str]:
+    """Return the columns that entries of the form `a=b` pair.
+
+    Raises:
+        BadParameter: An entry has another form, or two name the same column of a.
+    """
+    mapping: dict[str, str] = {}
+    for entry in entries:
+        one, equals, other = entry.partition("=")
+        if not equals or not one or not other:
+            raise typer.BadParameter(f"--map {entry!r} is not of the form column_a=column_b")
+        if one in mapping:
+            raise typer.BadParameter(f"--map names column {one!r} of a twice")
+        mapping[one] = other
+    return mapping
+
+
+def write_report(path: Path, text: str) -> None:
+    """Write a report to a file; exit with a message if that fails."""
+    try:
+        path.write_text(text, encoding="utf-8", newline="\n")
+    except OSError as error:
+        show_error(f"{path}: {error.strerror}")
+        raise typer.Exit(ExitCode.COULD_NOT) from None
+    notes.print(printable(f"The report is in {path}"), markup=False, soft_wrap=True)
+
+
+def show_schema(console: Console, diff: SchemaDiff) -> None:
+    """Print the columns of both sides next to each other, and the differences in words."""
+    rows = [
+        *((_words(pair.a), _words(pair.b), _relation(pair)) for pair in diff.pairs),
+        *((_words(column), "", "only in a") for column in diff.only_in_a),
+        *(("", _words(column), "only in b") for column in diff.only_in_b),
+    ]
+    show_rows(console, (f"a: {diff.source_a}", f"b: {diff.source_b}", ""), rows)
+    for sentence in diff.sentences:
+        line = f"{sentence[:1].upper()}{sentence[1:]}."
+        console.print(printable(line), markup=False, soft_wrap=True)
+    if not diff.differences:
+        console.print("The schemas are equivalent.", style="green")
+
+
+def _words(column: SchemaColumn) -> str:
+    return f"{column.name} {column.type}{' NOT NULL' if column.nullable is False else ''}"
+
+
+def _relation(pair: SchemaPair) -> str:
+    return " ".join((_RELATIONS[pair.relation.kind], ", ".join(pair.relation.losses))).strip()
+
+
+def _format_of(output: Path | None) -> SchemaFormat:
+    if output is None:
+        return SchemaFormat.TABLE
+    suffix = output.suffix.lower()
+    if suffix and suffix not in _SUFFIXES:
+        known = ", ".join(_SUFFIXES)
+        raise typer.BadParameter(
+            f"no report format has the suffix {suffix!r}; supported suffixes: {known}; or use"
+            " --format",
+            param_hint="--output",
+        )
+    return _SUFFIXES.get(suffix, SchemaFormat.TABLE)
+
+
+async def _compared(
+    names: tuple[str, str],
+    mapping: dict[str, str],
+    ignore: Iterable[str],
+    sources: Path | None,
+) -> SchemaDiff:
+    from skillian.data.declare.sources import SourceRegistry
+    from skillian.data.schema.diff import compare_schemas
+    from skillian.data.schema.tables import distinct_names, read_table
+
+    path = read_settings(sources=sources).sources
+    registry = SourceRegistry.load(path) if sources is not None or path.exists() else None
+    a, b = [await read_table(name, registry, Path()) for name in names]
+    shown = distinct_names((a.name, b.name))
+    return compare_schemas(a.table, b.table, mapping, [*ignore], names=shown)
+
+
+def _text(diff: SchemaDiff, form: SchemaFormat, *, every: bool) -> str:
+    from skillian.reports.tables.schema import schema_json, schema_junit
+
+    if form is SchemaFormat.JSON:
+        return schema_json(diff, every=every)
+    if form is SchemaFormat.JUNIT:
+        return schema_junit(diff, every=every)
+    written = StringIO()
+    show_schema(Console(file=written, highlight=False, color_system=None), diff)
+    return written.getvalue()

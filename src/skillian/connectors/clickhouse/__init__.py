@@ -1,0 +1,1 @@
+"""ClickHouse, embedded by chDB."""

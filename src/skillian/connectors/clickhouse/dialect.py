@@ -1,0 +1,238 @@
+"""ClickHouse: what sqlglot does not translate itself.
+
+ClickHouse returns a wrong value where other databases fail: it reads a text that is not a number as
+NULL, reads 30 February as 1 March, cuts decimals, and lets sums and integers overflow. Here each of
+these fails, or is exact. The connector's settings make names, joins and aggregates standard.
+"""
+
+import re
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import sqlglot
+from sqlglot import exp
+
+from skillian.connectors.dialects import replaced
+from skillian.errors import QueryError
+
+_Type = exp.DataType.Type
+_WIDE = "Decimal(76, 0)"
+_MOMENT = "DateTime64(6)"
+_INTEGERS = frozenset({_Type.SMALLINT, _Type.INT, _Type.BIGINT})
+_TIMESTAMPS = frozenset({_Type.TIMESTAMP, _Type.TIMESTAMPNTZ, _Type.DATETIME})
+_MOMENTS = _TIMESTAMPS | {_Type.DATE, _Type.TIMESTAMPTZ}
+# Sources of a cast that are never text.
+_NUMBERS = (exp.AggFunc, exp.Binary, exp.Case, exp.Coalesce, exp.Null, exp.Paren, exp.Abs, exp.Neg)
+# `v` is the value. A cast of a text that may be NULL, or to a type that may, is NULL if the text
+# does not fit: only a cast of `assumeNotNull(v)` to another type fails.
+_CHECKED = "if(isNull(v), NULL, {cast})"
+_CAST = "CAST(assumeNotNull(v) AS {type})"
+# The message of this cast names the value; the messages of others do not.
+_FAILURE = "CAST(CAST(concat(toString(assumeNotNull(v)), ' is not {name}') AS Int64) AS {type})"
+_INTEGER = (
+    "if(isNull(accurateCastOrNull(assumeNotNull(v), '{type}')), {failure},"
+    " accurateCast(assumeNotNull(v), '{type}'))"
+)
+# By its shortest text, so that a float 0.15 is 0.15, rounded half away from zero.
+_ROUNDED = "CAST(round(CAST(toString(assumeNotNull(v)) AS Decimal(76, 38)), {scale}) AS {type})"
+_DATE = (
+    "if(ifNull(toString(CAST(assumeNotNull(v) AS Nullable(Date32)))"
+    " = substring(toString(assumeNotNull(v)), 1, 10), false),"
+    " CAST(assumeNotNull(v) AS Nullable(Date32)), {failure})"
+)
+_TIME = (
+    "if(ifNull(startsWith(toString(CAST(assumeNotNull(v) AS Nullable(DateTime64(6)))),"
+    " replaceOne(toString(assumeNotNull(v)), 'T', ' ')), false),"
+    " CAST(assumeNotNull(v) AS Nullable(DateTime64(6))), {failure})"
+)
+_INSTANT = "CAST(toString(toTimeZone(v, 'UTC')) AS DateTime64(6))"
+_MOMENT_TEXT = (
+    "trim(TRAILING '.' FROM trim(TRAILING '0' FROM toString(CAST(v AS DateTime64(6{zone})))))"
+)
+_PARSED = (
+    "if(isNull(v), NULL,"
+    " CAST(toString(parseDateTime64(assumeNotNull(v), {format})) AS DateTime64(6)))"
+)
+_WIDENED = "v * CAST('1' AS Decimal(76, 0))"
+_QUOTIENT = "CAST(toString(intDiv(v, w)) AS Decimal(76, 0))"
+_CODE = re.compile(r"%-?.", re.DOTALL)
+_READ = frozenset(["%Y", "%y", "%m", "%d", "%H", "%M", "%S", "%f", "%j", "%b", "%%"])
+_WRITTEN = _READ | {"%a", "%I", "%p", "%G", "%V", "%u", "%w"}
+
+
+def adapt(node: exp.Expr) -> exp.Expr:
+    """Return the replacement of a node; raises `QueryError` where there is no equivalent."""
+    if isinstance(node, exp.Query) and node.args.get("with_") is not None:
+        return _materialized(node)
+    change = _CHANGES.get(type(node))
+    return node if change is None else change(node)
+
+
+def _materialized(node: exp.Query) -> exp.Expr:
+    # Otherwise a relation is computed again for each of its uses.
+    uses = [table.name for table in node.find_all(exp.Table)]
+    for relation in node.args["with_"].expressions:
+        if uses.count(relation.alias) > 1:
+            relation.set("materialized", True)  # noqa: FBT003 - sqlglot's interface
+    return node
+
+
+def _cast(node: exp.Cast) -> exp.Expr:
+    goal = node.to.this
+    if goal == _Type.TEXT:
+        return _to_text(node)
+    if goal == _Type.DATE or goal in _TIMESTAMPS:
+        return _to_moment(node)
+    if isinstance(node.this, exp.Literal) and node.this.is_number:
+        # ClickHouse reads a number of more than 64 bits as a float.
+        return _plain(exp.Literal.string(node.this.name), _name(node.to))
+    if isinstance(node.this, _NUMBERS) and not isinstance(node.this, exp.DPipe):
+        return _plain(_inner(node.this), _name(node.to))
+    return _checked(node.this, _checked_cast(node))
+
+
+def _checked_cast(node: exp.Cast) -> str:
+    goal, name = node.to.this, _name(node.to)
+    if goal in _INTEGERS:
+        failure = _FAILURE.format(name=goal.value, type=name)
+        return _INTEGER.format(type=name, failure=failure)
+    if goal == _Type.DECIMAL and isinstance(node.this, exp.Column):
+        scale = node.to.expressions[1].name if len(node.to.expressions) > 1 else 0
+        return _ROUNDED.format(type=name, scale=scale)
+    return _CAST.format(type=name)
+
+
+def _to_text(node: exp.Cast) -> exp.Expr:
+    value, kind = _inner(node.this), node.this.type
+    if kind is not None and kind.this == _Type.DECIMAL:
+        # A cast to text drops trailing zeros.
+        scale = kind.expressions[1].copy() if len(kind.expressions) > 1 else exp.Literal.number(0)
+        return exp.Anonymous(this="toDecimalString", expressions=[value, scale.this or scale])
+    if kind is None or kind.this not in {_Type.TIMESTAMP, _Type.TIMESTAMPTZ}:
+        return _plain(value, "String")
+    if kind.this == _Type.TIMESTAMP:
+        return _filled(_MOMENT_TEXT.format(zone=""), value)
+    text = _filled(_MOMENT_TEXT.format(zone=", 'UTC'"), value)
+    return exp.Anonymous(this="concat", expressions=[text, exp.Literal.string("+00")])
+
+
+def _to_moment(node: exp.Cast) -> exp.Expr:
+    is_date = node.to.this == _Type.DATE
+    kind = node.this.type
+    if kind is not None and kind.this == _Type.TIMESTAMPTZ:
+        moment = _filled(_INSTANT, _inner(node.this))
+        return _plain(moment, "Date32") if is_date else moment
+    if isinstance(node.this, exp.StrToTime | exp.Null) or (
+        kind is not None and kind.this in _MOMENTS
+    ):
+        return _plain(_inner(node.this), "Date32" if is_date else _MOMENT)
+    name, goal = ("DATE", "Date32") if is_date else ("TIMESTAMP", _MOMENT)
+    failure = _FAILURE.format(name=name, type=goal)
+    return _checked(node.this, (_DATE if is_date else _TIME).format(failure=failure))
+
+
+def _sum(node: exp.Sum) -> exp.Expr:
+    return exp.Sum(this=_filled(_WIDENED, _inner(node.this)))
+
+
+def _int_div(node: exp.IntDiv) -> exp.Expr:
+    return _filled(_QUOTIENT, _inner(node.this), _inner(node.expression))
+
+
+def _upper(node: exp.Upper) -> exp.Expr:
+    # ClickHouse would turn the German sharp s into two letters.
+    letters = [exp.Literal.string(letter) for letter in "ßẞ"]
+    protected = exp.Anonymous(this="replaceAll", expressions=[_inner(node.this), *letters])
+    return exp.Anonymous(this="upperUTF8", expressions=[protected])
+
+
+def _renamed(name: str) -> Callable[[Any], exp.Expr]:
+    """Return a change to a function of another name, with the same arguments in the same order."""
+
+    def change(node: exp.Expr) -> exp.Expr:
+        arguments = [node.args.get(key) for key in ("this", *_ARGUMENTS.get(type(node), ()))]
+        return exp.Anonymous(
+            this=name, expressions=[_inner(each) for each in arguments if each is not None]
+        )
+
+    return change
+
+
+def _time_to_str(node: exp.TimeToStr) -> exp.Expr:
+    pattern = exp.Literal.string(_checked_format(node, _WRITTEN))
+    return exp.Anonymous(this="formatDateTime", expressions=[_inner(node.this), pattern])
+
+
+def _str_to_time(node: exp.StrToTime) -> exp.Expr:
+    pattern = exp.Literal.string(_checked_format(node, _READ)).sql("clickhouse")
+    return _filled(_PARSED.format(format=pattern), _inner(node.this))
+
+
+def _checked_format(node: exp.Expr, known: frozenset[str]) -> str:
+    form = node.args["format"].name
+    for code in _CODE.findall(form):
+        if code not in known:
+            raise QueryError(
+                f"`format: {form}`: ClickHouse has no equivalent of {code}; known:"
+                f" {' '.join(sorted(known))}"
+            )
+    return str(form)
+
+
+def _checked(value: exp.Expr, cast: str) -> exp.Expr:
+    """Return a cast that fails for a value that does not fit, and is NULL only for NULL."""
+    return _filled(_CHECKED.format(cast=cast), _inner(value))
+
+
+def _plain(value: exp.Expr, goal: str) -> exp.Expr:
+    # The setting `cast_keep_nullable` makes the result NULL for NULL.
+    kind = exp.DataType.build(goal, dialect="clickhouse")
+    kind.set("nullable", False)  # noqa: FBT003 - sqlglot's interface
+    return exp.Cast(this=value, to=kind)
+
+
+def _name(kind: exp.DataType) -> str:
+    if kind.this == _Type.INT128:
+        return _WIDE
+    name = kind.copy()
+    name.set("nullable", False)  # noqa: FBT003 - sqlglot's interface
+    return name.sql("clickhouse")
+
+
+def _filled(template: str, value: exp.Expr, other: exp.Expr | None = None) -> exp.Expr:
+    values = {"v": value, "w": other}
+
+    def fill(node: exp.Expr) -> exp.Expr:
+        inner = values.get(node.name) if isinstance(node, exp.Column) else None
+        return node if inner is None else inner.copy()
+
+    return replaced(_template(template), fill)
+
+
+@cache
+def _template(text: str) -> exp.Expr:
+    return exp.Paren(this=sqlglot.parse_one(text, dialect="clickhouse"))
+
+
+def _inner(node: exp.Expr) -> exp.Expr:
+    """Adapt the parts of a replacement, which `replaced` does not visit."""
+    return replaced(node, adapt)
+
+
+_ARGUMENTS: dict[type[exp.Expr], tuple[str, ...]] = {
+    exp.Pad: ("expression", "fill_pattern"),
+    exp.Substring: ("start", "length"),
+}
+_CHANGES: dict[type[exp.Expr], Callable[[Any], exp.Expr]] = {
+    exp.Cast: _cast,
+    exp.IntDiv: _int_div,
+    exp.Lower: _renamed("lowerUTF8"),
+    exp.Normalize: _renamed("normalizeUTF8NFC"),
+    exp.Pad: _renamed("leftPadUTF8"),
+    exp.StrToTime: _str_to_time,
+    exp.Substring: _renamed("substringUTF8"),
+    exp.Sum: _sum,
+    exp.TimeToStr: _time_to_str,
+    exp.Upper: _upper,
+}

@@ -1,0 +1,96 @@
+"""A SELECT for ClickHouse: its check, and its parameters with their types."""
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import NamedTuple
+
+from sqlglot import exp, parse
+from sqlglot.errors import SqlglotError
+
+from skillian.errors import QueryError
+
+_LONG = 2**63
+_MAX_DIGITS = 38
+# Functions that read files, which ClickHouse also allows to a session that is read only.
+_REFUSED = frozenset({"file"})
+_PIECES = re.compile(
+    r"""'(?:[^'\\]|\\.|'')*' | "(?:[^"\\]|\\.|"")*" | `(?:[^`\\]|\\.|``)*`
+    | \{(?P<parameter>\w+):\s*\}""",
+    re.DOTALL | re.VERBOSE,
+)
+# A parameter is read as a field of a TSV file.
+_ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r", "\0": "\\0"})
+
+
+class Parameter(NamedTuple):
+    """The type of a bound value, and the value as ClickHouse reads it."""
+
+    type: str
+    text: str
+
+
+def bound(parameters: Mapping[str, object]) -> dict[str, Parameter]:
+    """Return values with their types."""
+    return {name: _parameter(value) for name, value in parameters.items()}
+
+
+def checked(statement: str, parameters: Mapping[str, Parameter]) -> str:
+    """Return a SELECT with the types of its parameters.
+
+    Raises `QueryError` for anything but a single SELECT of tables and views, which ClickHouse's
+    read-only mode does not refuse alone: it lets a statement write its rows to a file.
+    """
+
+    def piece(match: re.Match[str]) -> str:
+        name = match["parameter"]
+        return f"{{{name}: {parameters[name].type}}}" if name in parameters else match[0]
+
+    text = _PIECES.sub(piece, statement)
+    try:
+        trees = parse(text, dialect="clickhouse")
+    except (SqlglotError, RecursionError):
+        trees = []
+    tree = trees[0] if len(trees) == 1 else None
+    if not isinstance(tree, exp.Query) or not _harmless(tree):
+        raise QueryError("only a single SELECT of tables is run here; nothing was executed")
+    return text
+
+
+def _harmless(tree: exp.Query) -> bool:
+    if any(query.args.get("format") for query in tree.find_all(exp.Query)):
+        return False
+    if any(not isinstance(table.this, exp.Identifier) for table in tree.find_all(exp.Table)):
+        return False
+    return all(node.name.lower() not in _REFUSED for node in tree.find_all(exp.Func))
+
+
+def _parameter(value: object) -> Parameter:
+    if value is None:
+        return Parameter("Nullable(String)", "\\N")
+    if isinstance(value, bool):
+        return Parameter("Bool", str(value).lower())
+    if isinstance(value, int | Decimal):
+        return _number(value)
+    if isinstance(value, date):
+        return _moment(value)
+    return Parameter("String", str(value).translate(_ESCAPES))
+
+
+def _moment(value: date) -> Parameter:
+    if not isinstance(value, datetime):
+        return Parameter("Date32", value.isoformat())
+    if value.tzinfo is None:
+        return Parameter("DateTime64(6)", value.isoformat(" "))
+    moment = value.astimezone(UTC).replace(tzinfo=None)
+    return Parameter("DateTime64(6, 'UTC')", moment.isoformat(" "))
+
+
+def _number(value: int | Decimal) -> Parameter:
+    if isinstance(value, int):
+        return Parameter("Int64" if -_LONG <= value < _LONG else "Int256", str(value))
+    text = format(value, "f")
+    scale = len(text.partition(".")[2])
+    wide = len(text.strip("-").replace(".", "")) > _MAX_DIGITS
+    return Parameter(f"Decimal({2 * _MAX_DIGITS if wide else _MAX_DIGITS}, {scale})", text)

@@ -1,0 +1,143 @@
+"""ClickHouse's types, their Arrow types, and what a statement has to convert before reading."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
+from pyarrow import compute as pa_compute  # pyright: ignore[reportMissingTypeStubs]
+from sqlglot import exp
+
+from skillian.connectors.base import ArrowBatch, ColumnType, Kind
+from skillian.errors import QueryError
+
+arrow: Any = pa  # pyarrow carries no types
+compute: Any = pa_compute
+
+MAX_DIGITS = 38
+
+_WRAPPER = re.compile(r"(?:Nullable|LowCardinality)\((?P<inner>.*)\)", re.DOTALL)
+_TYPE = re.compile(r"(?P<name>\w+)(?:\((?P<arguments>.*)\))?", re.DOTALL)
+_KINDS: dict[str, Kind] = {
+    **dict.fromkeys(("String", "FixedString", "Enum8", "Enum16"), "text"),
+    **{f"{sign}Int{bits}": "integer" for sign in ("", "U") for bits in (8, 16, 32, 64, 128, 256)},
+    "Decimal": "decimal",
+    "Float32": "float",
+    "Float64": "float",
+    "Bool": "boolean",
+    "Date": "date",
+    "Date32": "date",
+    "DateTime": "timestamp",
+    "DateTime64": "timestamp",
+}
+# Types whose values Arrow does not show as what they are: an Enum as a number, a wide integer as
+# bytes, a DateTime as seconds.
+_CONVERTED = re.compile(r"Enum|FixedString|U?Int(128|256)|DateTime(?!64)")
+_ARROW: dict[Kind, Any] = {
+    "text": arrow.string(),
+    "integer": arrow.int64(),
+    "float": arrow.float64(),
+    "boolean": arrow.bool_(),
+    "date": arrow.date32(),
+    "timestamp": arrow.timestamp("us"),
+    "timestamptz": arrow.timestamp("us", tz="UTC"),
+    "other": arrow.string(),
+}
+
+
+def column_type(written: str) -> ColumnType:
+    """Return the type of a column by ClickHouse's name for it.
+
+    A DateTime with a time zone of its own is an instant; without one it is a date and a time.
+    """
+    while wrapper := _WRAPPER.fullmatch(written):
+        written = wrapper["inner"]
+    match = _TYPE.fullmatch(written)
+    kind = _KINDS.get(match["name"], "other") if match else "other"
+    if match is None or kind not in {"decimal", "timestamp"}:
+        return ColumnType(kind, written)
+    arguments = match["arguments"] or ""
+    if kind == "decimal":
+        return ColumnType(kind, written, int(arguments.partition(",")[2]))
+    return ColumnType("timestamptz" if "'" in arguments else kind, written)
+
+
+def is_nullable(written: str) -> bool:
+    """Whether a column of this type may hold NULL."""
+    return written.removeprefix("LowCardinality(").startswith("Nullable(")
+
+
+def needs_conversion(kind: ColumnType) -> bool:
+    """Whether the values of a column have to be converted by the statement that reads them."""
+    return kind.kind == "other" or _CONVERTED.match(kind.sql) is not None
+
+
+def readable(statement: str, columns: Mapping[str, ColumnType]) -> str:
+    """Return a SELECT of the same rows in types that Arrow holds; kind `other` as text."""
+    inner = "rows"
+    values = [
+        f"{_converted(name, kind)} AS {_quoted(name)}" if needs_conversion(kind) else _quoted(name)
+        for name, kind in columns.items()
+    ]
+    return f"SELECT {', '.join(values)} FROM ({statement}) AS {inner}"  # noqa: S608 - names are quoted
+
+
+def arrow_schema(columns: Mapping[str, ColumnType]) -> Any:
+    """Return the `pyarrow.Schema` of a result."""
+    return arrow.schema([(name, _arrow_type(kind)) for name, kind in columns.items()])
+
+
+def typed(batch: Any, columns: Mapping[str, ColumnType], timezone: str) -> ArrowBatch:
+    """Return rows in the types of `arrow_schema`; a time without a zone is one of `timezone`.
+
+    Raises `QueryError` for a value that they do not hold: text that is not UTF-8, a number of more
+    than 38 digits, a time finer than microseconds.
+    """
+    arrays = [
+        _array(name, values, kind, timezone)
+        for values, (name, kind) in zip(batch.columns, columns.items(), strict=True)
+    ]
+    rows: ArrowBatch = arrow.record_batch(arrays, schema=arrow_schema(columns))
+    return rows
+
+
+def _array(name: str, values: Any, kind: ColumnType, timezone: str) -> Any:
+    goal = _arrow_type(kind)
+    try:
+        if kind.kind == "timestamp" and values.type.tz is not None:
+            instants = values.cast(arrow.timestamp(values.type.unit, tz=timezone))
+            values = compute.local_timestamp(instants)
+        cast = values.cast(goal)
+        if arrow.types.is_decimal(goal):
+            # 128 bits hold some numbers of 39 digits; a cast to 256 bits checks them.
+            cast.cast(arrow.decimal256(MAX_DIGITS, goal.scale))
+    except arrow.ArrowInvalid as error:
+        raise QueryError(
+            f"column {name!r} ({kind.sql}) holds a value that is not exactly a {goal}: {error};"
+            " declare `type: text` for its dimension"
+        ) from None
+    return cast
+
+
+def _converted(name: str, kind: ColumnType) -> str:
+    column = _quoted(name)
+    if kind.sql.startswith("DateTime"):
+        zone = ", 'UTC'" if kind.kind == "timestamptz" else ""
+        return f"CAST({column} AS DateTime64(0{zone}))"
+    if kind.kind == "integer":
+        # Without `assumeNotNull` a text that does not fit would be NULL.
+        text = f"assumeNotNull(toString({column}))"
+        return f"if(isNull({column}), NULL, CAST({text} AS Decimal({2 * MAX_DIGITS}, 0)))"
+    return f"toString({column})"
+
+
+def _quoted(name: str) -> str:
+    return exp.to_identifier(name, quoted=True).sql("clickhouse")
+
+
+def _arrow_type(kind: ColumnType) -> Any:
+    if kind.kind == "decimal":
+        return arrow.decimal128(MAX_DIGITS, kind.scale)
+    if kind.kind == "integer" and not re.fullmatch(r"U?Int(8|16|32)|Int64", kind.sql):
+        return arrow.decimal128(MAX_DIGITS, 0)
+    return _ARROW[kind.kind]

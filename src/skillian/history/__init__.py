@@ -1,0 +1,1 @@
+"""What each run of a saved comparison found, and which findings are new, known or fixed."""

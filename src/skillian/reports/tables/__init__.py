@@ -1,0 +1,1 @@
+"""Reports on whole tables and their schemas."""

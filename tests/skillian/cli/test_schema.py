@@ -1,0 +1,85 @@
+"""`skillian schema`: the columns of two tables."""
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from xml.etree.ElementTree import fromstring
+
+import duckdb
+import pytest
+from tests.skillian.cli.conftest import Run
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    (tmp_path / "a.csv").write_text("id,amount,gone\n1,1.50,x\n")
+    (tmp_path / "b.csv").write_text("ID,amount,new\n1,1.5,2\n")
+    with duckdb.connect(tmp_path / "shop.duckdb") as connection:
+        connection.execute("CREATE SCHEMA old; CREATE TABLE orders (id INTEGER, v DECIMAL(10, 2))")
+        connection.execute("CREATE TABLE old.orders (id BIGINT PRIMARY KEY, v DECIMAL(10, 3))")
+    with closing(sqlite3.connect(tmp_path / "shop.sqlite")) as connection:
+        connection.execute("CREATE TABLE orders (id INTEGER PRIMARY KEY, v DECIMAL(10,2))")
+    return tmp_path
+
+
+def test_a_column_on_one_side_only_is_a_finding(skillian: Run, files: Path) -> None:
+    done = skillian("schema", "a.csv", "b.csv")
+    assert done.returncode == 1
+    assert "Column 'gone' (VARCHAR) is only in a.csv." in done.stdout
+    assert "Column 'new' (BIGINT) is only in b.csv." in done.stdout
+
+
+def test_equivalent_schemas_are_no_finding(skillian: Run, files: Path) -> None:
+    done = skillian("schema", "a.csv", "b.csv", "--ignore", "gone", "--ignore", "new")
+    assert (done.returncode, "The schemas are equivalent." in done.stdout) == (0, True)
+
+
+def test_tables_of_two_databases(skillian: Run, files: Path) -> None:
+    wider = ("schema", "duckdb:///shop.duckdb#orders", "sqlite:///shop.sqlite#orders")
+    done = skillian(*wider)
+    assert done.returncode == 0
+    assert (
+        "Column 'id' is INTEGER in shop#main.orders (a), INTEGER in shop#main.orders (b), which"
+        " holds all of its values and more." in done.stdout
+    )
+    assert skillian(*wider, "--fail-on", "schema").returncode == 1
+    assert skillian(*wider[:1], *wider[:0:-1]).returncode == 1  # b is narrower
+
+
+def test_the_report_for_programs(skillian: Run, files: Path) -> None:
+    arguments = ("schema", "duckdb:///shop.duckdb#old.orders", "duckdb:///shop.duckdb#orders")
+    report = json.loads(skillian(*arguments, "--format", "json").stdout)
+    assert report["verdict"] == "findings"
+    assert [(each["relation"], each["losses"]) for each in report["columns"]] == [
+        ("loses", ["range"]),
+        ("loses", ["precision"]),
+    ]
+    assert [each["aspect"] for each in report["differences"]] == [
+        *("type", "nullability", "type", "primary key"),
+    ]
+    done = skillian(*arguments, "--output", "report.xml")
+    suite = fromstring((files / "report.xml").read_text())[0]  # noqa: S314 - our own
+    assert (done.returncode, suite.attrib["tests"], suite.attrib["failures"]) == (1, "3", "2")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("c.csv", "a.csv"), "'c.csv' is neither a file in"),
+        (("a.csv", "duckdb:///shop.duckdb"), "append #table or #schema.table to its URL"),
+        (("a.csv", "duckdb:///shop.duckdb#none"), "there is no table 'none' in its database"),
+        (("a.csv", "oracle:///x#t"), "unknown kind of database"),
+        (("a.csv", "b.csv", "--map", "gone"), "'gone' is not of the form column_a=column_b"),
+        (("a.csv", "b.csv", "--map", "x=new"), "there is no column 'x' in a"),
+        (("a.csv", "b.csv", "--output", "x.html"), "no report format has the suffix '.html'"),
+        (("a.csv", "b.csv", "--output", "no/x.json"), "No such file or directory"),
+    ],
+)
+def test_what_is_wrong_is_said(
+    skillian: Run, files: Path, arguments: tuple[str, ...], message: str
+) -> None:
+    done = skillian("schema", *arguments)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr

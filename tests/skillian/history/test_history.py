@@ -1,0 +1,236 @@
+"""The history of saved comparisons, in SQLite and in PostgreSQL."""
+
+import sqlite3
+from collections.abc import Generator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.support.postgres import Server
+
+from skillian.errors import InvalidInputError, UnavailableError
+from skillian.history.findings import MAX_FINDINGS, Finding
+from skillian.history.store import MAX_RUNS, History, open_history
+
+START = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+def finding(number: int, kind: str = "major_diff", subject: str = "amount") -> Finding:
+    return Finding(kind, subject, {"id": number})
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def history(request: pytest.FixtureRequest, tmp_path: Path) -> Generator[History]:
+    with history_in(request, tmp_path) as opened:
+        yield opened
+
+
+@contextmanager
+def history_in(request: pytest.FixtureRequest, folder: Path) -> Generator[History]:
+    if request.param == "sqlite":
+        with open_history(f"sqlite:///{folder}/history.db") as opened:
+            yield opened
+    else:
+        server: Server = request.getfixturevalue("postgres_server")
+        with server.database() as database, open_history(database.url) as opened:
+            yield opened
+
+
+def test_a_finding_appears_is_noted_and_is_fixed(history: History) -> None:
+    first = history.record("daily", "findings", [finding(7)], 1, START)
+    assert first.sentence == "1 new, 0 known, 0 fixed."
+    (new,) = first.new
+    assert new.text == "amount differs for id=7"
+    history.note("daily", new.id[:4], "ticket 12", date(2026, 3, 3))
+    second = history.record("daily", "findings", [finding(7)], 1, START + timedelta(days=1))
+    assert second.sentence == "0 new, 1 known, 0 fixed."
+    assert not second.has_new
+    third = history.record("daily", "equal", [], 0, START + timedelta(days=2))
+    assert third.sentence == "0 new, 0 known, 1 fixed."
+    assert [(run.new, run.known, run.fixed) for run in history.runs("daily")] == [
+        (0, 0, 1),
+        (0, 1, 0),
+        (1, 0, 0),
+    ]
+    (tracked,) = history.findings("daily")
+    assert tracked.to_dict(date(2026, 3, 3)) == {
+        "id": new.id,
+        "text": "amount differs for id=7",
+        "state": "fixed",
+        "since": "2026-03-01T12:00:00+00:00",
+        "fixed": "2026-03-03T12:00:00+00:00",
+        "note": "ticket 12",
+        "due": "2026-03-03",
+    }
+
+
+def test_a_note_is_valid_up_to_its_due_date(history: History) -> None:
+    (new,) = history.record("daily", "findings", [finding(7)], 1, START).new
+    history.note("daily", new.id, "wait", START.date())
+    assert not history.record("daily", "findings", [finding(7)], 1, START).has_new
+    later = history.record("daily", "findings", [finding(7)], 1, START + timedelta(days=1))
+    assert later.has_new
+    assert later.new[0].note == "wait"
+
+
+def test_a_finding_stays_new_until_somebody_notes_it(history: History) -> None:
+    for day in range(3):
+        moment = START + timedelta(days=day)
+        assert history.record("daily", "findings", [finding(7)], 1, moment).has_new
+    assert history.findings("daily")[0].since.startswith("2026-03-01")
+
+
+def test_a_finding_that_returns_is_new_and_its_note_is_gone(history: History) -> None:
+    (new,) = history.record("daily", "findings", [finding(7)], 1, START).new
+    history.note("daily", new.id, "known", None)
+    history.record("daily", "equal", [], 0, START)
+    again = history.record("daily", "findings", [finding(7)], 1, START + timedelta(days=1))
+    assert [each.note for each in again.new] == [None]
+    assert again.new[0].since.startswith("2026-03-02")
+
+
+def test_a_note_can_be_removed(history: History) -> None:
+    (new,) = history.record("daily", "findings", [finding(7)], 1, START).new
+    history.note("daily", new.id, "known", date(2027, 1, 1))
+    assert history.note("daily", new.id, None, None).due is None
+    assert history.record("daily", "findings", [finding(7)], 1, START).has_new
+
+
+def test_a_run_that_failed_changes_no_finding(history: History) -> None:
+    history.record("daily", "findings", [finding(7)], 1, START)
+    assert history.record("daily", "failed", [], 0, START).sentence == "0 new, 0 known, 0 fixed."
+    assert history.findings("daily")[0].fixed is None
+    assert history.runs("daily")[0].verdict == "failed"
+
+
+def test_findings_beyond_the_tracked_ones_count_as_new_and_fix_nothing(history: History) -> None:
+    history.record("daily", "findings", [finding(1), finding(2)], 2, START)
+    standing = history.record("daily", "findings", [finding(1)], 5, START)
+    assert (len(standing.new), standing.untracked, standing.fixed) == (1, 4, ())
+    assert standing.sentence == "5 new, 0 known, 0 fixed."
+
+
+def test_comparisons_have_separate_findings(history: History) -> None:
+    history.record("daily", "findings", [finding(7)], 1, START)
+    other = history.record("weekly", "findings", [finding(7)], 1, START)
+    history.note("weekly", other.new[0].id, "known", None)
+    assert history.record("daily", "findings", [finding(7)], 1, START).has_new
+    assert [run.comparison for run in history.latest()] == ["daily", "weekly"]
+
+
+def test_a_class_is_part_of_a_finding() -> None:
+    ids = {finding(7, kind).id for kind in ("major_diff", "minor_diff", "missing_in_b")}
+    assert len(ids) == 3
+
+
+def test_the_order_of_a_key_does_not_matter() -> None:
+    one, other = {"a": 1, "b": "x"}, {"b": "x", "a": 1}
+    assert Finding("rows", "", one).id == Finding("rows", "", other).id
+
+
+@pytest.mark.parametrize("name", ["", "nothing", "%", "_"])
+def test_a_note_needs_one_finding(history: History, name: str) -> None:
+    history.record("daily", "findings", [finding(7), finding(8)], 2, START)
+    with pytest.raises(InvalidInputError, match="skillian history show"):
+        history.note("daily", name, "x", None)
+
+
+def test_a_note_has_a_bound(history: History) -> None:
+    with pytest.raises(InvalidInputError, match="2,000"):
+        history.note("daily", "7", "x" * 2001, None)
+
+
+def test_texts_that_a_database_cannot_store_are_stored_readably(history: History) -> None:
+    odd = Finding("only_in_a", "", {"name\x00": "a\ud800b", "long": "x" * 5000})
+    (tracked,) = history.record("daily", "findings", [odd], 1, START).new
+    assert len(tracked.text) <= 500
+    assert history.record("daily", "findings", [odd], 1, START).new[0].since == tracked.since
+
+
+def test_runs_at_the_same_time_lose_nothing(history: History) -> None:
+    findings = [finding(number) for number in range(50)]
+
+    def run(_: int) -> None:
+        history.record("daily", "findings", findings, 50, START)
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(run, range(16)))
+    assert len(history.runs("daily", 100)) == 16
+    assert len(history.findings("daily")) == len(findings)
+
+
+def test_old_runs_are_forgotten(tmp_path: Path) -> None:
+    with open_history(f"sqlite:///{tmp_path}/history.db") as history:
+        history.record("daily", "findings", [finding(1)], 1, START)
+        for minute in range(1, MAX_RUNS + 6):
+            history.record("daily", "equal", [], 0, START + timedelta(minutes=minute))
+        assert len(history.runs("daily", 10_000)) == MAX_RUNS
+        assert history.findings("daily") == ()
+
+
+def test_its_file_is_private_and_made_when_it_is_opened(tmp_path: Path) -> None:
+    path = tmp_path / "history.db"
+    with open_history(f"sqlite:///{path}"):
+        assert path.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("url", ["sqlite://", "sqlite:///:memory:", "mysql://x/y", "nonsense", ""])
+def test_other_urls_are_refused(url: str) -> None:
+    with pytest.raises(UnavailableError, match="DATABASE_URL"), open_history(url):
+        pass
+
+
+def test_a_broken_file_is_an_error_without_a_traceback(tmp_path: Path) -> None:
+    (tmp_path / "history.db").write_text("this is not a database, and it is long enough" * 50)
+    with (
+        pytest.raises(UnavailableError, match="not a database"),
+        open_history(f"sqlite:///{tmp_path}/history.db"),
+    ):
+        pass
+
+
+def test_a_file_that_another_process_holds_is_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("skillian.history.store._BUSY_SECONDS", 0.1)
+    path = tmp_path / "history.db"
+    with open_history(f"sqlite:///{path}") as history, closing(sqlite3.connect(path)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(UnavailableError, match="locked"):
+            history.latest()
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.tuples(st.sets(st.integers(0, 5)), st.sets(st.integers(0, 5))), max_size=8))
+def test_states_are_those_of_a_plain_model(
+    tmp_path_factory: pytest.TempPathFactory, days: list[tuple[set[int], set[int]]]
+) -> None:
+    """A run on each day has these findings; then these are noted."""
+    open_now: set[int] = set()
+    noted: set[int] = set()
+    folder = tmp_path_factory.mktemp("model")
+    with open_history(f"sqlite:///{folder}/history.db") as history:
+        for day, (present, notes) in enumerate(days):
+            noted &= open_now & present
+            moment = START + timedelta(days=day)
+            found = [finding(number) for number in sorted(present)]
+            standing = history.record("daily", "findings", found, len(found), moment)
+            ids = {finding(number).id: number for number in range(6)}
+            assert {ids[each.id] for each in standing.new} == present - noted
+            assert {ids[each.id] for each in standing.known} == noted
+            assert {ids[each.id] for each in standing.fixed} == open_now - present
+            open_now = present
+            for number in notes & present:
+                history.note("daily", finding(number).id, "known", None)
+                noted.add(number)
+
+
+def test_many_findings_are_tracked_in_one_run(history: History) -> None:
+    findings = [finding(number) for number in range(MAX_FINDINGS)]
+    standing = history.record("daily", "findings", findings, MAX_FINDINGS, START)
+    assert len(standing.new) == MAX_FINDINGS
+    assert len(history.record("daily", "equal", [], 0, START).fixed) == MAX_FINDINGS
