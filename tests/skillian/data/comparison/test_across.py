@@ -110,7 +110,7 @@ async def test_two_connections_give_what_one_gives(services: DataServices) -> No
     assert list(across.proof.queries) == ["a", "b"]
     assert not within.proof.queries
     shared = await services.comparison.compare("a", "d", ["amount", "postings"])
-    assert told(shared) == told(within)
+    assert content(shared) == content(within)
     assert not shared.proof.queries
 
 
@@ -209,9 +209,12 @@ async def test_the_gap_is_explained_by_its_members(services: DataServices, other
 async def test_the_smallest_explanation_is_first(services: DataServices) -> None:
     result = await services.comparison.compare("a", "b", ["amount"], filters={"company": [1, 2]})
     explained = await services.comparison.explain(result.cache_key)
-    assert explained.to_dict()["interpretation"] == [
-        "94.1 % of the gross gap in amount: period 2024001; period 2024002."
-    ]
+    [sentence] = explained.sentences
+    assert sentence == (
+        "94.1 % of the gross gap in amount: period 2024001; period 2024002, with 77.7 % of the"
+        " rows."
+    )
+    assert explained.to_dict()["interpretation"] == [sentence]
 
 
 async def test_a_gap_can_be_broken_down_by_more_than_it_was_aligned_on(
