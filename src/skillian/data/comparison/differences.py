@@ -1,13 +1,15 @@
 """The groups that differ, kept in the workspace: from the rows themselves if their key is unique.
 
 Rows with a unique key are joined as they are, which costs a fraction of aggregating both sides. The
-proof is in the same statement. Joined with n rows of the other side, a row appears n times; so each
-side has as many rows in the join as it has by itself only if none is repeated, or if a key that
-differs holds several, which is seen there. If the proof fails, both sides are aggregated.
+proof is in the same statement. A row that meets n rows of the other side is in the join n times; so
+the join has as many rows of each side as the side itself only if no key of both sides is repeated.
+Keys of one side, and keys that differ, would show that they hold several. If the proof fails, both
+sides are aggregated. PostgreSQL joins rows directly if the key contains the primary key of both
+tables. That is not the proof: a primary key does not reach the tables that inherit from it.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -21,10 +23,21 @@ from skillian.data.comparison.collapsed import (
     collapsed_statement,
     counted_statement,
 )
-from skillian.data.comparison.groups import groups_direct, pieces_direct, row_count
-from skillian.data.comparison.place import Place
+from skillian.data.comparison.groups import (
+    JOINING,
+    groups_direct,
+    pieces_direct,
+    pieces_unique,
+    row_count,
+)
+from skillian.data.comparison.place import Place, fetch
 from skillian.data.comparison.plan import ComparisonPlan, Side
-from skillian.data.comparison.statement import different_statement, key_columns, summary_statement
+from skillian.data.comparison.statement import (
+    Relations,
+    different_statement,
+    key_columns,
+    summary_statement,
+)
 from skillian.data.query.filters import filtered_rows
 from skillian.data.sql import Statement, prepare
 from skillian.data.sql.values import python_rows
@@ -36,6 +49,9 @@ SAMPLED = 64
 """Of this many keys, one is looked for a second row with it."""
 _DIRECT = frozenset({"duckdb"})
 """Dialects whose engines join rows on keys with NULL, and can sample them by a hash."""
+
+
+Pieces = Callable[[ComparisonPlan], Relations]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +74,13 @@ async def keep_differences(place: Place, workspace: Workspace) -> tuple[Place, D
 
     The place that is returned finds all groups as fast as the comparison did. Raises `QueryError`.
     """
-    if place.engine.dialect in _DIRECT and not place.tables and await _seems_unique(place):
-        statement = await asyncio.to_thread(_direct_statement, place)
+    pieces = await _unique_pieces(place)
+    if pieces is not None:
+        statement = await asyncio.to_thread(_direct_statement, place.plan, pieces, place)
         table = await _stage_direct(place, statement, workspace)
         if table is not None:
-            place = replace(place, groups=partial(groups_direct, place.plan))
+            if place.engine.dialect in _DIRECT:
+                place = replace(place, groups=partial(groups_direct, place.plan))
             return place, await _rated(place.plan, statement, table, workspace)
     statement = await asyncio.to_thread(
         lambda: place.statement(collapsed_statement(place.plan, place.pieces()))
@@ -77,7 +95,7 @@ async def fetch_summary(
     """Return the rows of the summary, each with one of the top differences of each measure."""
     tree = summary_statement(plan, differences.collapsed, differences.different, top)
     statement = await asyncio.to_thread(prepare, tree, workspace.dialect, plan.parameters.values)
-    return python_rows(await workspace.run(statement.text, statement.parameters))
+    return await fetch(workspace, statement)
 
 
 async def _rated(
@@ -100,10 +118,17 @@ async def _stage(place: Place, statement: Statement, workspace: Workspace) -> st
     return await workspace.stage(collapsed_columns(place.plan), batches)
 
 
-def _direct_statement(place: Place) -> Statement:
-    plan = place.plan
+async def _unique_pieces(place: Place) -> Pieces | None:
+    """Return the relations of the joined rows, if the keys are likely to be unique."""
+    is_unique = all(_has_primary_key(side) for side in (place.plan.a, place.plan.b))
+    if place.engine.dialect in _DIRECT:
+        return pieces_direct if is_unique or await _seems_unique(place) else None
+    return pieces_unique if is_unique and place.engine.dialect in JOINING else None
+
+
+def _direct_statement(plan: ComparisonPlan, pieces: Pieces, place: Place) -> Statement:
     counts = row_count(plan, plan.a), row_count(plan, plan.b)
-    return place.statement(counted_statement(plan, pieces_direct(plan), counts))
+    return place.statement(counted_statement(plan, pieces(plan), counts))
 
 
 async def _stage_direct(place: Place, statement: Statement, workspace: Workspace) -> str | None:
@@ -140,8 +165,27 @@ async def _is_proven(table: str, workspace: Workspace) -> bool:
     )
 
 
+def _has_primary_key(side: Side) -> bool:
+    """Return whether the key contains the primary key of the side's table, as it is stored."""
+    source, table = side.source, side.source.table
+    if source.definition.table is None or table is None or not table.primary_key:
+        return False
+    dimensions = [source.definition.dimensions[term.name] for term in side.keys]
+    stored = {
+        each.column.casefold()
+        for each in dimensions
+        if not (each.type or each.normalise or each.values)
+    }
+    return {name.casefold() for name in table.primary_key} <= stored
+
+
 async def _seems_unique(place: Place) -> bool:
-    """Return whether no key is repeated in the first rows, nor in a sample of all keys."""
+    """Return whether no key is repeated in the first rows, nor in a sample of all keys.
+
+    That of the groups of staged sides is unique, and nothing has to be looked at.
+    """
+    if place.tables:
+        return False
     sides = (place.plan.a, place.plan.b)
     first = await _ask(place, [_first_rows(place.plan, side) for side in sides])
     if any(int(row["most"] or 0) > 1 for row in first):

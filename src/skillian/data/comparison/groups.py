@@ -143,6 +143,14 @@ def pieces_direct(plan: ComparisonPlan) -> dict[str, exp.Query]:
     return {**_row_sides(plan, is_exact=False), "groups": groups}
 
 
+def pieces_unique(plan: ComparisonPlan) -> dict[str, exp.Query]:
+    """Return the relations up to `groups` for sides whose database keeps their keys unique.
+
+    As in `pieces_joined`, a key with a NULL has a row for each side.
+    """
+    return {**_row_sides(plan, is_exact=False), "groups": _joined(plan)}
+
+
 def groups_direct(plan: ComparisonPlan) -> dict[str, exp.Query]:
     """Return the relations up to `groups` for sides whose keys are known to be unique."""
     return {**_row_sides(plan, is_exact=True), "groups": _joined(plan, null_safe=True)}
@@ -202,7 +210,8 @@ def _staged(plan: ComparisonPlan, table: str, *, is_a: bool) -> exp.Select:
     return exp.Select(expressions=columns).from_(sql.table(table), copy=False)
 
 
-DIALECTS = frozenset({"postgres"})
+JOINING = frozenset({"postgres"})
+"""Dialects whose databases join aggregated sides faster than they aggregate both together."""
 
 
 def pieces_joined(plan: ComparisonPlan) -> dict[str, exp.Query]:

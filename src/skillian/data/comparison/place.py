@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from skillian.connectors.duckdb.workspace import Workspace, stored_type
 from skillian.data.comparison.groups import (
-    DIALECTS,
+    JOINING,
     STAGED_A,
     STAGED_B,
     groups_joined,
@@ -64,12 +64,17 @@ class Place:
         return prepare(tree, self.engine.dialect, self.plan.parameters.values)
 
     async def fetch(self, statement: Statement) -> list[dict[str, Any]]:
-        """Run a statement, without the time limit of a query, and return its few rows."""
-        rows: list[dict[str, Any]] = []
-        async with aclosing(self.engine.stream(statement.text, statement.parameters)) as batches:
-            async for batch in batches:
-                rows += python_rows(batch)
-        return rows
+        """Run a statement over the groups and return its few rows."""
+        return await fetch(self.engine, statement)
+
+
+async def fetch(engine: StatementEngine, statement: Statement) -> list[dict[str, Any]]:
+    """Run a statement, without the time limit of a query, and return its few rows."""
+    rows: list[dict[str, Any]] = []
+    async with aclosing(engine.stream(statement.text, statement.parameters)) as batches:
+        async for batch in batches:
+            rows += python_rows(batch)
+    return rows
 
 
 async def choose_place(
@@ -83,7 +88,7 @@ async def choose_place(
             a=replace(plan.a, source=shared.a),
             b=replace(plan.b, source=shared.b),
         )
-        if shared.engine.dialect in DIALECTS:
+        if shared.engine.dialect in JOINING:
             groups, pieces = partial(groups_joined, plan), partial(pieces_joined, plan)
         else:
             groups = pieces = partial(groups_of_rows, plan)

@@ -118,7 +118,7 @@ def of_one_row(term: MeasureTerm, value: exp.Expr) -> exp.Expr:
     if term.may_be_nan:
         finite_value = exp.NEQ(this=value.copy(), expression=_nan())
         return exp.Paren(this=exp.case().when(finite_value, value.copy(), copy=False))
-    return value
+    return sql.decimal(value, 0) if term.type.sql in _INEXACT_SUMS else value
 
 
 def code_of_one_row(term: MeasureTerm, value: exp.Expr, code: exp.Expr | None) -> exp.Expr | None:
