@@ -18,7 +18,7 @@ from typing import Any, Self
 from aiohttp import web
 
 from tinyagent.core.types import ModelResponse, RawToolCall
-from tinyagent.testing.completions import completion_json
+from tinyagent.testing.apis import completion_json
 
 STEPS = 10
 _TASK = re.compile(r"run=(\S+)")

@@ -177,9 +177,9 @@ def test_without_the_extra_a_command_says_what_to_install(
 ) -> None:
     done = _python(WITHOUT.format(arguments=arguments), tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
-    [said] = done.stderr.splitlines()
-    assert said.startswith("error: skillian needs the package ")
-    assert said.endswith("run: pip install '.[skillian]'")
+    [line] = done.stderr.splitlines()
+    assert line.startswith("error: skillian needs the package ")
+    assert line.endswith("run: pip install '.[skillian]'")
     assert list(tmp_path.iterdir()) == []
 
 

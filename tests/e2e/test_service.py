@@ -96,8 +96,8 @@ def chat(url: str, message: str, session: str | None = None) -> dict[str, Any]:
 def messages(url: str, session: str) -> list[dict[str, Any]]:
     answer = requests.get(f"{url}/sessions/{session}", timeout=SECONDS)
     assert answer.status_code == 200, answer.text
-    said: list[dict[str, Any]] = answer.json()["messages"]
-    return said
+    body: list[dict[str, Any]] = answer.json()["messages"]
+    return body
 
 
 def is_waiting(lock: Lock, statements: int) -> bool:
@@ -195,9 +195,9 @@ def test_after_kill_nothing_is_lost_and_the_turn_is_marked(
         )
         ends = [line for line in answer.text.splitlines() if line.startswith("event: ")]
         assert ends == ["event: turn_failed", "event: turn_ended"]
-        said = messages(server.url, session)
-        assert said[: len(before)] == before
-        asked, broken = said[len(before) :]
+        contents = messages(server.url, session)
+        assert contents[: len(before)] == before
+        asked, broken = contents[len(before) :]
         assert asked == {"role": "user", "content": "Compare amount between ledger and planning"}
         assert (broken["role"], broken["broken"]) == ("assistant", True)
         reply = chat(server.url, "Compare amount between ledger and planning", session)

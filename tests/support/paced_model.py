@@ -14,7 +14,7 @@ from tests.support.waits import until
 
 from tinyagent import Usage
 from tinyagent.core import ModelResponse, RawToolCall
-from tinyagent.testing.completions import completion_json, completion_sse
+from tinyagent.testing.apis import completion_json, completion_sse
 
 HERE = "\N{DOUBLE VERTICAL BAR}"
 """Marks the place in a scripted text where the answer stops until the test releases it."""

@@ -44,9 +44,9 @@ class PageSocket:
     async def connect(self, url: str, query: Mapping[str, Any]) -> None:
         """Connect; `query` is what the document says to send."""
         ids = {"document_id": str(uuid.uuid4()), "tab_id": str(uuid.uuid4())}
-        said = {key: json.dumps(value).strip('"') for key, value in {**query, **ids}.items()}
+        text = {key: json.dumps(value).strip('"') for key, value in {**query, **ids}.items()}
         await self._socket.connect(
-            f"{url}?{urlencode(said)}",
+            f"{url}?{urlencode(text)}",
             socketio_path="/ui/_nicegui_ws/socket.io",
             transports=["websocket"],
             headers={"Origin": url},
@@ -111,7 +111,7 @@ async def open_page(http: aiohttp.ClientSession, url: str, path: str) -> AsyncGe
 
 
 def _found(pattern: re.Pattern[str], document: str) -> str:
-    found = pattern.search(document)
-    if found is None:
+    match = pattern.search(document)
+    if match is None:
         raise AssertionError(f"the document is not one of NiceGUI's: no {pattern.pattern}")
-    return found[1]
+    return match[1]

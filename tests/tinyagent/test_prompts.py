@@ -27,7 +27,7 @@ def test_no_file_is_the_default_without_a_word(caplog: pytest.LogCaptureFixture)
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "said"),
+    ("name", "content", "message"),
     [
         ("missing.txt", None, "No such file"),
         ("empty.txt", b" \n", "is empty"),
@@ -36,7 +36,7 @@ def test_no_file_is_the_default_without_a_word(caplog: pytest.LogCaptureFixture)
     ],
 )
 def test_an_unusable_file_is_logged_and_the_default_used(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, name: str, content: bytes | None, said: str
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, name: str, content: bytes | None, message: str
 ) -> None:
     if content is not None:
         (tmp_path / name).write_bytes(content)
@@ -44,7 +44,7 @@ def test_an_unusable_file_is_logged_and_the_default_used(
     (record,) = caplog.records
     assert record.name == "tinyagent"
     assert name in record.getMessage()
-    assert said in record.getMessage()
+    assert message in record.getMessage()
 
 
 def test_a_folder_is_not_a_prompt(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -29,8 +29,15 @@ LONGEST_TEXT = 200
 
 
 def brief_comparison(result: ComparisonResult) -> dict[str, Any]:
-    """Return the comparison without its proof, which has thousands of characters of SQL."""
-    return {name: value for name, value in result.to_dict().items() if name != "proof"}
+    """Return the comparison without its proof, which has thousands of characters of SQL.
+
+    Of the schemas it has what counts as a finding.
+    """
+    omitted = {"proof", "schema"}
+    brief = {name: value for name, value in result.to_dict().items() if name not in omitted}
+    if result.schema is not None and result.schema.findings:
+        brief["schema"] = [each.sentence for each in result.schema.findings]
+    return brief
 
 
 def brief_explanation(explanation: Explanation) -> dict[str, Any]:

@@ -8,6 +8,8 @@ from skillian.data.comparison.explain.explanation import Explanation
 from skillian.data.comparison.results import ComparisonResult
 from skillian.data.comparison.rows import ComparisonRows, DrillDown
 from skillian.data.declare.saved import SavedComparison
+from skillian.data.schema.diff import SchemaDifference
+from skillian.data.tables.results import TableResult
 from skillian.history.findings import Standing
 
 Verdict = Literal["equal", "findings", "failed"]
@@ -40,11 +42,28 @@ class Compared:
 
     @property
     def findings(self) -> int:
-        """How many groups have a class that counts as a finding, or different numbers of rows."""
+        """How many groups have a class that counts as a finding, or different numbers of rows.
+
+        Differences of the schemas that are findings count, too.
+        """
         classes = self.result.summary.classes
         minor = 0 if self.comparison.fail_on == "major" else classes.minor_diff
         missing = classes.missing_in_a + classes.missing_in_b
-        return classes.major_diff + missing + minor + self.result.summary.row_findings
+        groups = classes.major_diff + missing + minor + self.result.summary.row_findings
+        return groups + len(self.schema_findings)
+
+    @property
+    def schema_findings(self) -> tuple[SchemaDifference, ...]:
+        """The differences of the schemas that are findings; with `fail_on: schema`, all."""
+        schema = self.result.schema
+        if schema is None:
+            return ()
+        return schema.differences if self.comparison.fail_on == "schema" else schema.findings
+
+    @property
+    def schema_sentences(self) -> tuple[str, ...]:
+        """The differences of the schemas that are findings, in words."""
+        return tuple(f"Schema: {each.sentence}." for each in self.schema_findings)
 
     @property
     def verdict(self) -> Verdict:
@@ -69,6 +88,36 @@ class Compared:
 
 
 @dataclass(frozen=True, slots=True)
+class RowsCompared:
+    """A comparison of whole rows that was computed.
+
+    Attributes:
+        comparison: What was compared.
+        seconds: How long it took.
+        result: The result.
+    """
+
+    comparison: SavedComparison
+    seconds: float
+    result: TableResult
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether anything differs; `failed` if the filters left no rows to compare."""
+        rows = self.result.rows
+        if self.comparison.filters and not rows.rows_a and not rows.rows_b:
+            return "failed"
+        if self.comparison.fail_on == "schema" and self.result.schema.differences:
+            return "findings"
+        return "equal" if self.result.equal else "findings"
+
+    @property
+    def reason(self) -> str | None:
+        """Why it could not be compared."""
+        return self.result.sentences[0] if self.verdict == "failed" else None
+
+
+@dataclass(frozen=True, slots=True)
 class Failed:
     """A comparison that could not be computed, and why."""
 
@@ -82,7 +131,7 @@ class Failed:
         return "failed"
 
 
-Outcome = Compared | Failed
+Outcome = Compared | RowsCompared | Failed
 
 
 def worst(outcomes: Iterable[Outcome]) -> Verdict:

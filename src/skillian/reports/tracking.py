@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from skillian.data.comparison.engine import ComparisonEngine
 from skillian.data.comparison.results import Status
 from skillian.data.comparison.rows import GroupRow
 from skillian.data.sql.values import jsonable
+from skillian.data.tables.results import TableResult
 from skillian.history.findings import MAX_FINDINGS, Finding, Standing
 from skillian.history.store import open_history
-from skillian.reports.outcome import Compared, Outcome
+from skillian.reports.outcome import Compared, Outcome, RowsCompared
 
 
 async def tracked(
@@ -51,18 +52,42 @@ async def tracked(
 
 async def _findings(engine: ComparisonEngine, outcome: Outcome) -> tuple[Finding, ...]:
     """The groups that count as findings, the largest differences first."""
+    if isinstance(outcome, RowsCompared):
+        return tuple(_of_rows(outcome.result))
     if not isinstance(outcome, Compared) or not outcome.findings:
         return ()
     summary = outcome.result.summary
     # Groups that differ only in their number of rows are one finding, with their number.
     rows = [Finding("rows", f"{summary.row_findings:,} groups", {})] * bool(summary.row_findings)
-    if summary.row_findings == outcome.findings:
+    schema = [
+        Finding("schema", f"{each.column_a or each.column_b or 'table'} ({each.aspect})", {})
+        for each in outcome.schema_findings
+    ]
+    rows += schema[: MAX_FINDINGS - len(rows)]
+    if summary.row_findings + len(schema) == outcome.findings:
         return tuple(rows)
     statuses: list[Status] = ["major_diff", "missing_in_a", "missing_in_b"]
     if outcome.comparison.fail_on != "major":
         statuses.append("minor_diff")
     page = await engine.rows(outcome.result.cache_key, statuses, limit=MAX_FINDINGS - len(rows))
     return (*rows, *map(_finding, page.rows))
+
+
+def _of_rows(result: TableResult) -> Iterator[Finding]:
+    """Each class of rows that do not match and each column that differs is one finding."""
+    rows = result.rows
+    counts = {
+        "only_in_a": rows.only_in_a,
+        "only_in_b": rows.only_in_b,
+        "duplicate": rows.duplicate_rows_a + rows.duplicate_rows_b,
+    }
+    yield from (Finding(status, "rows", {}) for status, count in counts.items() if count)
+    for column in result.columns:
+        if column.mismatches:
+            yield Finding("differing", column.a, {})
+    for each in result.schema.findings:
+        yield Finding("schema", each.column_a or each.column_b or each.aspect, {})
+    yield from (Finding("not_compared", each.column, {}) for each in result.not_compared)
 
 
 def _finding(group: GroupRow) -> Finding:
@@ -74,6 +99,8 @@ def _finding(group: GroupRow) -> Finding:
 
 
 def _total(outcome: Outcome) -> int:
+    if isinstance(outcome, RowsCompared):
+        return len([*_of_rows(outcome.result)])
     if not isinstance(outcome, Compared):
         return 0
     return outcome.findings - max(0, outcome.result.summary.row_findings - 1)

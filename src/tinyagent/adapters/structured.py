@@ -18,12 +18,12 @@ from tinyagent.core.parts import Reasoning, Text
 from tinyagent.core.types import ModelResponse, RequestFormat, ToolSpec
 from tinyagent.core.untrusted import as_object
 
-WANTED = (
+ACTION_FORM = (
     'Reply with one JSON object only: {"scratchpad": "your thoughts", "tool": "name", "arguments":'
     ' {...}} to call a tool, or {"scratchpad": "your thoughts", "answer": "..."} to answer.'
 )
 
-WANTED_ANSWER = (
+ANSWER_FORM = (
     'Reply with one JSON object only: {"scratchpad": "your thoughts", "answer": "..."}.'
     " Answer from the results above."
 )
@@ -42,12 +42,13 @@ class OpenAIStructuredAdapter:
         """The schema for the server, the tools in words for the model."""
         admitted = () if answer_only else tools
         schema = action_schema(admitted, output_schema)
+        form = ACTION_FORM if admitted else ANSWER_FORM
         return RequestFormat(
             response_format={
                 "type": "json_schema",
                 "json_schema": {"name": "action", "schema": schema},
             },
-            instructions=f"{describe_tools(admitted)}\n\n{WANTED if admitted else WANTED_ANSWER}",
+            instructions=f"{describe_tools(admitted)}\n\n{form}",
         )
 
     def format_messages(self, messages: Sequence[Message]) -> Sequence[Message]:
@@ -126,7 +127,7 @@ def read_action(action: Mapping[str, Any]) -> ToolCall | None:
     if not isinstance(name, str) or not name:
         keys = ", ".join(sorted(action)[:8]) or "none"
         raise MalformedReply(
-            f'Your JSON has neither "tool" nor "answer" (its keys: {keys}). {WANTED}'
+            f'Your JSON has neither "tool" nor "answer" (its keys: {keys}). {ACTION_FORM}'
         )
     arguments = action.get("arguments", action.get("parameters", {}))
     return read_call("", name, arguments if isinstance(arguments, str) else _as_json(arguments))
@@ -140,7 +141,7 @@ def answer_text(action: Mapping[str, Any]) -> str:
     """
     answer = action.get("answer")
     if answer is None or (isinstance(answer, str) and not answer.strip()):
-        raise MalformedReply(f"Your answer is empty. {WANTED}")
+        raise MalformedReply(f"Your answer is empty. {ACTION_FORM}")
     return answer if isinstance(answer, str) else _as_json(answer)
 
 
@@ -148,7 +149,7 @@ def _as_json(value: object) -> str:
     try:
         return json.dumps(value, ensure_ascii=False)
     except (ValueError, RecursionError):
-        raise MalformedReply(f"Your JSON is nested too deeply. {WANTED}") from None
+        raise MalformedReply(f"Your JSON is nested too deeply. {ACTION_FORM}") from None
 
 
 def as_plain_messages(messages: Sequence[Message]) -> list[Message]:
@@ -176,13 +177,13 @@ def _plain(messages: Sequence[Message]) -> Iterator[Message]:
 
 def _without_calls(message: Message) -> Message:
     """The text of the model, or the calls in the format that it is asked for."""
-    said = message.text
-    if as_object(_parsed(said)) is not None:
-        kept = (part for part in message.parts if not isinstance(part, ToolCall))
-        return Message(message.role, plain_content(kept))
+    text = message.text
+    if as_object(_parsed(text)) is not None:
+        parts = (part for part in message.parts if not isinstance(part, ToolCall))
+        return Message(message.role, plain_content(parts))
     actions = [
         json.dumps(
-            {"scratchpad": said, "tool": call.name, "arguments": dict(call.arguments)},
+            {"scratchpad": text, "tool": call.name, "arguments": dict(call.arguments)},
             ensure_ascii=False,
         )
         for call in message.tool_calls
@@ -230,14 +231,14 @@ def _with_definitions(
 def _action(response: ModelResponse) -> Mapping[str, Any]:
     """The action in the text of a reply, ignoring fences and words around it."""
     text = response.content or ""
-    found = find_object(text)
-    if found is not None:
-        inner = as_object(found.get("action")) if len(found) == 1 else None
-        return found if inner is None else inner  # some servers want an object around the action
+    action = find_object(text)
+    if action is not None:
+        inner = as_object(action.get("action")) if len(action) == 1 else None
+        return action if inner is None else inner  # some servers want an object around the action
     if response.tool_calls:  # some servers find calls in the text and take them out of it
         call = response.tool_calls[0]
         return {"tool": call.name, "arguments": call.arguments}
     if not text.strip():
-        raise MalformedReply(f"Your reply was empty. {WANTED}")
+        raise MalformedReply(f"Your reply was empty. {ACTION_FORM}")
     cut = " It looks cut off." if response.finish_reason == "length" else ""
-    raise MalformedReply(f"Your reply contains no readable JSON object.{cut} {WANTED}")
+    raise MalformedReply(f"Your reply contains no readable JSON object.{cut} {ACTION_FORM}")

@@ -1,4 +1,4 @@
-"""The options of agents, besides model and tools."""
+"""The options of agents, in addition to model and tools."""
 
 from __future__ import annotations
 

@@ -110,11 +110,11 @@ def resume(
     *,
     database: Database = DEFAULT_DATABASE,
     retry: Annotated[bool, typer.Option("--retry", help="Make the call again.")] = False,
-    skip: Annotated[bool, typer.Option("--skip", help="Go on without it.")] = False,
+    skip: Annotated[bool, typer.Option("--skip", help="Continue without it.")] = False,
     abort: Annotated[bool, typer.Option("--abort", help="End the run.")] = False,
     call: Call = "",
 ) -> None:
-    """Go on with a run that was cancelled or failed, or decide on its call in doubt.
+    """Continue a run that was cancelled or failed, or decide on its call in doubt.
 
     A call is in doubt if its process died before its result was recorded: it may have been made.
     """

@@ -45,7 +45,7 @@ def worker(  # noqa: PLR0913 - one for each option of the command
     """Take runs from queues until SIGTERM; start as many workers as you like, on any machine.
 
     The options of a queue apply to all of its workers; the last worker with options sets them.
-    Runs of workers that have stopped or died go on here.
+    Runs of workers that have stopped or died continue here.
     """
     logging.basicConfig(format="%(asctime)s %(message)s", level=logging.WARNING)
     numbers = {

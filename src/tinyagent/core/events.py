@@ -123,14 +123,14 @@ class ReplyRejected:
 
 @dataclass(frozen=True, slots=True)
 class StepFinished:
-    """Step `step` is over."""
+    """Step `step` has ended."""
 
     step: int
 
 
 @dataclass(frozen=True, slots=True)
 class RunFinished:
-    """The run is over."""
+    """The run has ended."""
 
     result: RunResult[Any]
 

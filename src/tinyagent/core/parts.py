@@ -1,4 +1,4 @@
-"""Parts: what a message holds besides plain text.
+"""Parts: what a message contains in addition to plain text.
 
 A part has a JSON form that loses nothing; bytes are base64 in it. Data that only one provider can
 read (a signature, encrypted reasoning) is an `Opaque`, which names the provider and the model that
@@ -208,7 +208,7 @@ class Document:
 
 
 ContentPart = Text | Image | Document
-"""What a user or a tool can provide besides a plain string."""
+"""What a user or a tool can provide in addition to a plain string."""
 
 
 def attachment(path: str | PathLike[str]) -> Image | Document:

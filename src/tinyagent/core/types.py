@@ -189,8 +189,8 @@ class ModelResponse:
         if not self.parts or split_reply(self.parts) == (self.content, self.tool_calls):
             return
         thoughts = [part for part in self.parts if isinstance(part, Reasoning)]
-        said = [] if self.content is None else [Text(self.content)]
-        object.__setattr__(self, "parts", (*thoughts, *said, *self.tool_calls))
+        texts = [] if self.content is None else [Text(self.content)]
+        object.__setattr__(self, "parts", (*thoughts, *texts, *self.tool_calls))
 
     @property
     def use(self) -> ModelUse:

@@ -1,7 +1,7 @@
 """Journal: the records of a durable run, as steps of its DBOS workflow.
 
-What an earlier execution of the run recorded is answered from the record; anything else is done and
-recorded. A record is found by its place, not by its number, so parallel calls need no order:
+What an earlier execution of the run recorded is answered from the record; everything else is done
+and recorded. A record is found by its place, not by its number, so parallel calls need no order:
 
     2.1 model                             the model's first answer in step 2 of the agent
     2.9f8e7d6c-1#1 begin send_mail        a call begins: its digest, its first occurrence, first try
@@ -11,7 +11,7 @@ recorded. A record is found by its place, not by its number, so parallel calls n
     4.0d1e2f3a-1/1.1 model                in step 1 of an agent that is a tool, called in step 4
 
 DBOS refuses the records of an execution that no longer owns its run. Two workers that hold the same
-run do no harm, because a call that is not idempotent is recorded as begun before it is made.
+run do no harm, because a call that is not idempotent is recorded as started before it is made.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class Journal:
         entries: The records of earlier executions.
         answers: Reads the answers to the run's questions, by question.
         gate: The gate of the process.
-        is_listened_to: Whether somebody will ask `was_repeated` about each event.
+        is_listened_to: Whether a listener will ask `was_repeated` about each event.
     """
 
     def __init__(
@@ -134,7 +134,7 @@ class Journal:
 
     @property
     def is_replaying(self) -> bool:
-        """Whether there are records that nobody has read yet."""
+        """Whether there are records that have not been read yet."""
         return bool(self._unread)
 
     def mark(self, event: Event) -> None:

@@ -16,7 +16,7 @@ from tinyagent.core.untrusted import take, take_object
 from tinyagent.durable.records import Record, value_from_dict, value_or_text
 
 Choice = Literal["retry", "skip", "abort"]
-"""What to do about a call in doubt: make it again, go on without it, end the run."""
+"""What to do about a call in doubt: make it again, continue without it, end the run."""
 QuestionKind = Literal["approval", "in_doubt"]
 
 
@@ -29,7 +29,7 @@ class Question:
     """What a run waits for.
 
     `place` names the call within the run. `kind` is `"approval"`, or `"in_doubt"` for a call that
-    was begun and whose result is not known.
+    was started and whose result is not known.
     """
 
     place: str

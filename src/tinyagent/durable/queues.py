@@ -16,7 +16,7 @@ from tinyagent.durable.workflow import WORKFLOW
 from tinyagent.memory.memory import Memory, MemoryManager
 
 VERSION = "tinyagent-1"
-"""Of the journal: a worker of this version can go on with any run of it."""
+"""Of the journal: a worker of this version can continue any run of it."""
 
 NO_KEY = "-"
 """The key of runs without one: a queue with a limit per key takes only runs that have a key."""

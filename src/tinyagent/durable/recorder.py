@@ -158,7 +158,7 @@ class _RecordedRun(Middleware):
             if ask is nobody:
                 decision = _decision(await journal.answer(question("approval", f"{place}?", call)))
             else:
-                async with journal.unfinished():  # so that nobody is asked twice
+                async with journal.unfinished():  # so that the question is asked once
                     answer = await ask(call)
                 decision = answer if isinstance(answer, Decision) else Decision(answer is True)
             record = {"approved": decision.approved, "reason": decision.reason}

@@ -70,7 +70,7 @@ class RunRecord:
 
     @property
     def has_ended(self) -> bool:
-        """Whether it is over: neither queued, running nor suspended."""
+        """Whether it has ended: neither queued, running nor suspended."""
         return self.state not in ("queued", "running", *WAITS)
 
     def to_dict(self) -> Record:

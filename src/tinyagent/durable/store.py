@@ -175,7 +175,7 @@ class RunStore:
         await self._client.cancel_workflow_async(run_id)
 
     async def resume(self, run_id: str) -> None:
-        """Go on with a run that was cancelled or failed, from its last record.
+        """Continue a run that was cancelled or failed, from its last record.
 
         Raises:
             UnknownRun: There is no run of this id.
@@ -191,7 +191,7 @@ class RunStore:
     async def approve(
         self, run_id: str, *, approved: bool = True, reason: str = "", call: str = ""
     ) -> None:
-        """Answer a question for approval; the run goes on at once.
+        """Answer a question for approval; the run continues at once.
 
         Args:
             run_id: The run.
@@ -208,7 +208,7 @@ class RunStore:
         )
 
     async def decide(self, run_id: str, choice: Choice, *, call: str = "") -> None:
-        """Decide what to do about a call in doubt; the run goes on at once.
+        """Decide what to do about a call in doubt; the run continues at once.
 
         Args:
             run_id: The run.
@@ -273,11 +273,11 @@ class RunStore:
         status = await self._status(run_id)
         asked: Record = (status.attributes or {}).get("asked", {})
         if asked.get(call) == kind and status.status in _IN_PROGRESS:
-            return call  # the run goes on with another answer, and will come to this question
+            return call  # the run continues with another answer, and will come to this question
         return only_question(await self._settled(run_id), kind, call).place
 
     async def _settled(self, run_id: str) -> RunRecord:
-        """The run, once it is suspended again if it goes on with another answer."""
+        """The run, once it is suspended again if it continues with another answer."""
         with suppress(TimeoutError):
             return await self.wait(run_id, timeout=_SETTLE_SECONDS)
         return await self.get(run_id)

@@ -9,7 +9,7 @@ things keep it inside its block:
 - a block is left through C (`io.IOBase.__exit__`, which calls `close`) into a generator that waits
   inside a `try`. A Python `__exit__` would itself be a place to be struck, before its first line.
 
-Nothing here takes a lock: a thread that is struck while it holds one would keep it for ever.
+Nothing here takes a lock: a thread that is interrupted while it holds one would never release it.
 """
 
 from __future__ import annotations

@@ -93,8 +93,8 @@ def summarize(
     Args:
         model: anything with `await complete(request)`.
         keep: how many of the newest items stay as they are.
-        after: does nothing until there are more items than this besides the pinned ones, so that
-            not every step pays for a summary.
+        after: does nothing until there are more items than this, not counting the pinned ones, so
+            that not every step pays for a summary.
         max_chars: the maximum length of the summary.
         input_chars: how many characters of the old items the model is shown.
 

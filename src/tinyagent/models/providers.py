@@ -116,27 +116,25 @@ class Provider:
             return True
         return self.temperature == "unless_reasoning" and reasoning is None
 
-    def reasoning_fields(self, wish: Level | int | None) -> Mapping[str, Any]:
+    def reasoning_fields(self, requested: Level | int) -> Mapping[str, Any]:
         """What the requested reasoning, a level or a budget in tokens, adds to the body."""
-        if wish is None:
-            return {}
-        if isinstance(wish, int):
-            if wish and self.budget:
-                return _filled(self.budget, wish)
-            wish = nearest_level(wish)
-        return self.reasoning.get(wish, {})
+        if isinstance(requested, int):
+            if requested and self.budget:
+                return _filled(self.budget, requested)
+            requested = nearest_level(requested)
+        return self.reasoning.get(requested, {})
 
 
-def check_reasoning(wish: object) -> None:
+def check_reasoning(requested: object) -> None:
     """Check a value for `reasoning`.
 
     Raises:
         ConfigurationError: it is neither a level nor a number of tokens.
     """
-    is_number = isinstance(wish, int) and not isinstance(wish, bool) and wish >= 0
-    if wish is not None and not is_number and wish not in LEVELS:
+    is_number = isinstance(requested, int) and not isinstance(requested, bool) and requested >= 0
+    if requested is not None and not is_number and requested not in LEVELS:
         raise ConfigurationError(
-            f"reasoning={wish!r} is neither a number of tokens nor one of: {', '.join(LEVELS)}"
+            f"reasoning={requested!r} is neither a number of tokens nor one of: {', '.join(LEVELS)}"
         )
 
 

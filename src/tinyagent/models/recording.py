@@ -193,8 +193,8 @@ def _read_request(entry: dict[str, Any]) -> ModelRequest:
 
 def _read_reasoning(value: Any) -> ReasoningWish | None:
     if value is None or value in LEVELS or isinstance(value, int):
-        wish: ReasoningWish | None = value
-        return wish
+        reasoning: ReasoningWish | None = value
+        return reasoning
     raise ValueError(f"'reasoning' is {describe(value)}, neither a level nor a number")
 
 

@@ -7,9 +7,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
-from tinyagent.core.types import ModelResponse, RawToolCall
+from tinyagent.core.types import ModelResponse, RawToolCall, Usage
 from tinyagent.core.untrusted import as_object
-from tinyagent.testing.completions import completion_json, completion_sse
 from tinyagent.testing.http import Reply, json_reply
 
 Api = Literal["chat", "responses", "messages"]
@@ -68,6 +67,69 @@ def _words(text: str | None) -> list[str]:
 
 def _halves(text: str) -> tuple[str, str]:
     return text[: len(text) // 2], text[len(text) // 2 :]
+
+
+def completion_json(response: ModelResponse) -> dict[str, Any]:
+    """The body of a plain reply."""
+    message: dict[str, Any] = {"role": "assistant", "content": response.content}
+    if response.tool_calls:
+        message["tool_calls"] = [_completion_call(call) for call in response.tool_calls]
+    return {
+        "id": response.id or "chatcmpl-mock",
+        "object": "chat.completion",
+        "created": 0,
+        "model": response.model or "mock",
+        "choices": [
+            {"index": 0, "message": message, "finish_reason": _completion_reason(response)}
+        ],
+        "usage": _completion_usage(response.usage),
+    }
+
+
+def completion_sse(response: ModelResponse) -> bytes:
+    """The body of a streamed reply: a chunk for each word, calls in two chunks, usage, `[DONE]`."""
+    deltas: list[dict[str, Any]] = [{"content": piece} for piece in _words(response.content)]
+    for index, call in enumerate(response.tool_calls):
+        half = len(call.arguments) // 2
+        first = {**_completion_call(call), "index": index}
+        first["function"] = {"name": call.name, "arguments": call.arguments[:half]}
+        rest = {"index": index, "function": {"arguments": call.arguments[half:]}}
+        deltas += [{"tool_calls": [first]}, {"tool_calls": [rest]}]
+    chunks = [_chunk(response, delta, None) for delta in deltas]
+    chunks.append(_chunk(response, {}, _completion_reason(response)))
+    chunks.append(
+        {**_chunk(response, {}, None), "choices": [], "usage": _completion_usage(response.usage)}
+    )
+    lines = [b"data: " + json.dumps(chunk).encode() + b"\n\n" for chunk in chunks]
+    return b"".join(lines) + b"data: [DONE]\n\n"
+
+
+def _chunk(response: ModelResponse, delta: dict[str, Any], reason: str | None) -> dict[str, Any]:
+    return {
+        "id": response.id or "chatcmpl-mock",
+        "object": "chat.completion.chunk",
+        "created": 0,
+        "model": response.model or "mock",
+        "choices": [{"index": 0, "delta": delta, "finish_reason": reason}],
+    }
+
+
+def _completion_call(call: RawToolCall) -> dict[str, Any]:
+    function = {"name": call.name, "arguments": call.arguments}
+    return {"id": call.id, "type": "function", "function": function}
+
+
+def _completion_reason(response: ModelResponse) -> str:
+    return "tool_calls" if response.tool_calls else response.finish_reason
+
+
+def _completion_usage(usage: Usage) -> dict[str, Any]:
+    return {
+        "prompt_tokens": usage.input_tokens,
+        "completion_tokens": usage.output_tokens,
+        "total_tokens": usage.total_tokens,
+        "prompt_tokens_details": {"cached_tokens": usage.cached_tokens},
+    }
 
 
 def _response_json(response: ModelResponse) -> dict[str, Any]:
@@ -136,7 +198,7 @@ def _message_json(response: ModelResponse) -> dict[str, Any]:
 
 
 def _tool_use(call: RawToolCall) -> dict[str, Any]:
-    """A call; the API sends an object, an empty one if the model wrote something else."""
+    """A call; the API sends an object, an empty one if the model wrote anything else."""
     try:
         arguments = as_object(json.loads(call.arguments)) or {}
     except ValueError:

@@ -39,9 +39,9 @@ async def test_every_number_of_the_planners_answer_is_in_the_tools_result(source
     assert [call.tool for call in response.tool_calls_made] == ["compare_sources"]
     result = response.tool_calls_made[0].result
     known = set(re.findall(r"\d+(?:\.\d+)?", result))
-    said = re.findall(r"\d+(?:\.\d+)?", response.content)
-    assert said
-    assert [number for number in said if number not in known] == []
+    words = re.findall(r"\d+(?:\.\d+)?", response.content)
+    assert words
+    assert [number for number in words if number not in known] == []
 
 
 async def test_the_planted_faults_are_found(sources: Path) -> None:
@@ -85,8 +85,8 @@ async def test_a_conversation_goes_on(skills: SkillRegistry) -> None:
     agent = Agent(model, skills)
     _, conversation = await agent.process("First?")
     _, conversation = await agent.process("Second?", conversation)
-    said = [message.content for message in conversation.messages if message.role != "system"]
-    assert said == ["First?", "One.", "Second?", "Two."]
+    contents = [message.content for message in conversation.messages if message.role != "system"]
+    assert contents == ["First?", "One.", "Second?", "Two."]
 
 
 async def test_at_the_last_round_the_turn_is_not_finished_and_says_what_was_found(

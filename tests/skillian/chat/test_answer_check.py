@@ -21,7 +21,7 @@ RESULT = {
 
 
 @pytest.mark.parametrize(
-    ("said", "path"),
+    ("text", "path"),
     [
         ("36", "$.summary.groups"),
         ("58.3", "$.summary.match_rate"),
@@ -41,21 +41,21 @@ RESULT = {
         ("6,586,678.06", "$.total"),
     ],
 )
-def test_a_number_in_a_result(said: str, path: str) -> None:
-    checked = check_answer(f"It is {said}.", [RESULT])
+def test_a_number_in_a_result(text: str, path: str) -> None:
+    checked = check_answer(f"It is {text}.", [RESULT])
     assert checked.unverified == ()
-    assert checked.references == (Reference(said.removesuffix(" %"), 0, path),)
+    assert checked.references == (Reference(text.removesuffix(" %"), 0, path),)
 
 
-@pytest.mark.parametrize("said", ["192258.9", "192,259", "6586678.1", "0.13", "0.12"])
-def test_a_number_that_is_rounded(said: str) -> None:
-    checked = check_answer(f"It is {said}.", [RESULT])
+@pytest.mark.parametrize("text", ["192258.9", "192,259", "6586678.1", "0.13", "0.12"])
+def test_a_number_that_is_rounded(text: str) -> None:
+    checked = check_answer(f"It is {text}.", [RESULT])
     assert [reference.is_rounded for reference in checked.references] == [True]
     assert checked.unverified == ()
 
 
 @pytest.mark.parametrize(
-    "said",
+    "text",
     [
         "37",
         "192258.88",
@@ -70,8 +70,8 @@ def test_a_number_that_is_rounded(said: str) -> None:
         "9" * 200,
     ],
 )
-def test_a_number_that_is_nowhere(said: str) -> None:
-    assert len(check_answer(f"It is {said}.", [RESULT]).unverified) == 1
+def test_a_number_that_is_nowhere(text: str) -> None:
+    assert len(check_answer(f"It is {text}.", [RESULT]).unverified) == 1
 
 
 def test_a_comma_is_a_decimal_comma_only_if_it_cannot_be_anything_else() -> None:
@@ -123,6 +123,6 @@ def test_each_number_is_either_verified_or_listed(text: str, result: list[object
 
 
 @given(st.integers(min_value=0, max_value=10**12), st.integers(min_value=0, max_value=10**12))
-def test_another_number_is_never_verified(said: int, known: int) -> None:
-    checked = check_answer(f"It is {said}.", [{"v": known}])
-    assert (checked.unverified == ()) == (said == known)
+def test_another_number_is_never_verified(text: int, known: int) -> None:
+    checked = check_answer(f"It is {text}.", [{"v": known}])
+    assert (checked.unverified == ()) == (text == known)

@@ -35,8 +35,8 @@ async def test_the_conversation_so_far_is_sent() -> None:
     before.add_assistant("Yes.")
     turn = StatelessTurn(agent, "Its capital?", before)
     await all_of(turn)
-    said = [message.content for message in agent.model.requests[0].messages[1:]]
-    assert said == ["Norway?", "Yes.", "Its capital?"]
+    contents = [message.content for message in agent.model.requests[0].messages[1:]]
+    assert contents == ["Norway?", "Yes.", "Its capital?"]
     assert turn.result is not None
     assert turn.result.state == "completed"
     assert len(before.messages) == 2

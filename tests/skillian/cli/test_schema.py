@@ -83,3 +83,31 @@ def test_what_is_wrong_is_said(
     assert done.returncode == 2
     assert message in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_lost_column_is_a_finding_of_a_comparison_of_measures(skillian: Run, files: Path) -> None:
+    (files / "b.csv").write_text("id,amount,new\n1,1.5,2\n")
+    compared = ("compare", "a.csv", "b.csv", "--measure", "amount", "--by", "id")
+    done = skillian(*compared)
+    assert done.returncode == 1
+    assert "No differences" not in done.stdout
+    assert "Schema: column 'gone' (VARCHAR) is only in a.csv." in done.stdout
+    report = json.loads(skillian(*compared, "--format", "json").stdout)["comparisons"][0]
+    assert (report["verdict"], report["findings"], report["schema"]["findings"]) == (
+        *("findings", 2, 2),
+    )
+    suite = fromstring(skillian(*compared, "--format", "junit").stdout)[0]  # noqa: S314 - our own
+    assert suite.attrib["failures"] == "2"
+    for form in ("markdown", "html"):
+        assert "is only in b.csv" in skillian(*compared, "--format", form).stdout
+
+
+def test_the_same_columns_in_another_order_count_only_if_asked_for(
+    skillian: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "a.csv").write_text("id,amount\n1,1.50\n")
+    (tmp_path / "b.csv").write_text("amount,id\n1.50,1\n")
+    compared = ("compare", "a.csv", "b.csv", "--measure", "amount", "--by", "id")
+    assert skillian(*compared).returncode == 0
+    done = skillian(*compared, "--fail-on", "schema")
+    assert (done.returncode, "in another order" in done.stdout) == (1, True)

@@ -37,7 +37,7 @@ def test_the_month_of_a_value(value: str, month: tuple[int, int] | None) -> None
 
 
 @pytest.mark.parametrize(
-    ("said", "length", "first", "last"),
+    ("text", "length", "first", "last"),
     [
         ("March 2024", 2, (2024, 3), (2024, 3)),
         ("Mar of 2024", 3, (2024, 3), (2024, 3)),
@@ -52,14 +52,14 @@ def test_the_month_of_a_value(value: str, month: tuple[int, int] | None) -> None
     ],
 )
 def test_a_span_of_months(
-    said: str, length: int, first: tuple[int, int], last: tuple[int, int]
+    text: str, length: int, first: tuple[int, int], last: tuple[int, int]
 ) -> None:
-    assert read_span(split(said), 0, {2024}) == (length, (first, last))
+    assert read_span(split(text), 0, {2024}) == (length, (first, last))
 
 
-@pytest.mark.parametrize("said", ["marching", "may", "third half", "20241", "13/2024", "1001"])
-def test_no_span(said: str) -> None:
-    assert read_span(split(said), 0, {2024}) is None
+@pytest.mark.parametrize("text", ["marching", "may", "third half", "20241", "13/2024", "1001"])
+def test_no_span(text: str) -> None:
+    assert read_span(split(text), 0, {2024}) is None
 
 
 def test_a_month_of_several_years_needs_its_year() -> None:

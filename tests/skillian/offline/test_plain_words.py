@@ -9,7 +9,7 @@ from skillian.offline.wording import word_plainly, word_result
 
 
 @pytest.mark.parametrize(
-    ("result", "said"),
+    ("result", "text"),
     [
         ({"answer": "It is so.", "more": 1}, "It is so."),
         ({"a": 1, "b": None, "c": True, "d": "1.10"}, "a: 1\nb: none\nc: yes\nd: 1.10"),
@@ -19,8 +19,8 @@ from skillian.offline.wording import word_plainly, word_result
         ({}, "The result is empty."),
     ],
 )
-def test_any_result_is_worded(result: dict[str, Any], said: str) -> None:
-    assert word_plainly(result) == said
+def test_any_result_is_worded(result: dict[str, Any], text: str) -> None:
+    assert word_plainly(result) == text
 
 
 def test_a_long_result_ends_somewhere() -> None:
@@ -37,6 +37,6 @@ def test_a_tool_that_the_planner_does_not_know_is_worded_plainly() -> None:
 def test_passages_have_their_source() -> None:
     passage = {"skill": "s", "file": "knowledge/a.md", "heading": "Gaps", "text": "Look."}
     assert word_result("search_knowledge", {"passages": [passage] * 3}, "{}").count("Look.") == 2
-    found = word_result("search_knowledge", {"passages": [passage]}, "{}")
-    assert found == "Gaps (s, knowledge/a.md):\nLook."
+    text = word_result("search_knowledge", {"passages": [passage]}, "{}")
+    assert text == "Gaps (s, knowledge/a.md):\nLook."
     assert "has nothing about that" in word_result("search_knowledge", {"passages": []}, "{}")

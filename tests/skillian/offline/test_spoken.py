@@ -106,9 +106,9 @@ def test_no_phrase_no_tool(question: str) -> None:
     ],
 )
 def test_missing_and_unread_words_are_reported(question: str, reason: str) -> None:
-    found = planned(question)
-    assert isinstance(found, NotUnderstood)
-    assert reason in found.reason
+    plan = planned(question)
+    assert isinstance(plan, NotUnderstood)
+    assert reason in plan.reason
 
 
 async def answered(question: str) -> str:
@@ -128,6 +128,6 @@ async def test_the_planner_calls_it_unless_a_source_is_named() -> None:
 
 
 async def test_the_planner_lists_possible_questions() -> None:
-    said = await answered("What is the weather?")
-    assert "I did not understand: weather." in said
-    assert "- bank holidays …" in said
+    body = await answered("What is the weather?")
+    assert "I did not understand: weather." in body
+    assert "- bank holidays …" in body

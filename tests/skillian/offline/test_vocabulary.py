@@ -30,8 +30,8 @@ def test_quotes_hold_a_name_together_and_apostrophes_are_none() -> None:
 
 
 def test_numbers_and_signs() -> None:
-    said = [word.text for word in split("company>=1001, 03/2024; 0.05 or 1 %.")]
-    assert said == ["company", ">=", "1001", "03/2024", "0.05", "or", "1", "%"]
+    words = [word.text for word in split("company>=1001, 03/2024; 0.05 or 1 %.")]
+    assert words == ["company", ">=", "1001", "03/2024", "0.05", "or", "1", "%"]
 
 
 @given(st.text(max_size=100))

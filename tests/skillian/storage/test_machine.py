@@ -75,10 +75,12 @@ class Machine(RuleBasedStateMachine):
         self.expected[session] = Expected()
         return session
 
-    @rule(target=held, session=sessions, store=STORES, said=TEXTS, kinds=KINDS, dies=st.booleans())
-    def take(self, session: str, store: int, said: str, kinds: list[str], *, dies: bool) -> Held:
+    @rule(
+        target=held, session=sessions, store=STORES, message=TEXTS, kinds=KINDS, dies=st.booleans()
+    )
+    def take(self, session: str, store: int, message: str, kinds: list[str], *, dies: bool) -> Held:
         turn = HeldTurn(self.stores[store]._database, session, f"{store}", -1 if dies else 3600)
-        asked = {"role": "user", "content": said}
+        asked = {"role": "user", "content": message}
         opening = Change([asked], [Draft(one, {}) for one in kinds])
         expected = self.expected.get(session)
         if expected is None:
@@ -98,9 +100,9 @@ class Machine(RuleBasedStateMachine):
         assert (turn.number, turn.history) == (expected.turns, history)
         return session, turn.number, turn
 
-    @rule(held=held, said=SAID, kinds=KINDS)
-    def write(self, held: Held, said: list[str], kinds: list[str]) -> None:
-        messages = [{"role": "assistant", "content": one} for one in said]
+    @rule(held=held, message=SAID, kinds=KINDS)
+    def write(self, held: Held, message: list[str], kinds: list[str]) -> None:
+        messages = [{"role": "assistant", "content": one} for one in message]
         drafts = [Draft(one, {"type": one}) for one in kinds]
         expected = self.running(held)
         if expected is None:
@@ -113,10 +115,10 @@ class Machine(RuleBasedStateMachine):
         expected.hidden += messages
         expected.events += kinds
 
-    @rule(held=consumes(held), said=TEXTS, breaks=st.booleans())
-    def end(self, held: Held, said: str, *, breaks: bool) -> None:
-        answer = {"role": "assistant", "content": said}
-        ending = held[2].break_off("cancelled", said) if breaks else held[2].finish([answer])
+    @rule(held=consumes(held), message=TEXTS, breaks=st.booleans())
+    def end(self, held: Held, message: str, *, breaks: bool) -> None:
+        answer = {"role": "assistant", "content": message}
+        ending = held[2].break_off("cancelled", message) if breaks else held[2].finish([answer])
         expected = self.running(held)
         if expected is None:
             with pytest.raises(TurnLost):
@@ -124,7 +126,7 @@ class Machine(RuleBasedStateMachine):
             return
         self.runner.run(ending)
         if breaks:
-            expected.break_off(said)
+            expected.break_off(message)
         else:
             expected.shown += [*expected.hidden, answer]
             expected.events.append("turn_ended")

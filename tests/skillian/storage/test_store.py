@@ -77,9 +77,9 @@ async def test_turns_wait_for_each_other_in_one_process_in_their_order(
 
     names = [f"{side} {number}" for number in range(4) for side in ("here", "there")]
     await asyncio.gather(*(one(store if "here" in name else other, name) for name in names))
-    said = [message["content"] for message in await store.messages(session.id)]
-    turns = said[::3]
-    assert said == [text for name in turns for text in (name, name, f"end of {name}")]
+    contents = [message["content"] for message in await store.messages(session.id)]
+    turns = contents[::3]
+    assert contents == [text for name in turns for text in (name, name, f"end of {name}")]
     assert [name for name in turns if "here" in name] == [name for name in names if "here" in name]
     assert [name for name in turns if "there" in name] == [n for n in names if "there" in n]
 
@@ -153,8 +153,8 @@ async def test_many_who_find_a_dead_turn_mark_it_once(
 ) -> None:
     session = await store.create("me")
     await dead_turn(store, session.id)
-    found = await asyncio.gather(*(opened.messages(session.id) for opened in [store, other] * 4))
-    assert [len(messages) for messages in found] == [2] * 8
+    results = await asyncio.gather(*(opened.messages(session.id) for opened in [store, other] * 4))
+    assert [len(messages) for messages in results] == [2] * 8
     assert len(await store.events(session.id)) == 3
 
 

@@ -44,8 +44,8 @@ async def test_a_turn_goes_on_where_it_was_left(store: SessionStore, other: Sess
             await turn.write((), [Draft("late", {})])
         events = await taken.finish([{"role": "assistant", "content": "5."}])
     assert [event.number for event in events] == [5]
-    said = [message["content"] for message in await store.messages(session)]
-    assert said == ["Why?", "So.", "Why?", "", "5", "5."]
+    contents = [message["content"] for message in await store.messages(session)]
+    assert contents == ["Why?", "So.", "Why?", "", "5", "5."]
     assert await other.running_turn(session) is None
     with pytest.raises(TurnLost):
         async with other.taken_over(session, 2, ours):

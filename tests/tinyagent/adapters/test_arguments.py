@@ -49,7 +49,7 @@ def test_nothing_means_no_arguments(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ('{"a": 1', "Expecting ',' delimiter at character 8 of 7; they look cut off"),
         ('{"a": "b', "Unterminated string starting at at character 7 of 8; they look cut off"),
@@ -64,9 +64,9 @@ def test_nothing_means_no_arguments(text: str) -> None:
         ('{"a": ' + "1" * 5_000 + "}", "Exceeds the limit (4300 digits)"),
     ],
 )
-def test_a_fault_says_where_and_what_to_do(text: str, said: str) -> None:
+def test_a_fault_says_where_and_what_to_do(text: str, message: str) -> None:
     call = read_call("1", "t", text)
-    assert said in (call.fault or "")
+    assert message in (call.fault or "")
     assert (call.fault or "").endswith(". Send the whole call again.")
 
 

@@ -83,7 +83,7 @@ def test_an_empty_reply_is_rejected_with_what_is_wanted(content: str | None) -> 
 
 
 @pytest.mark.parametrize(
-    ("response", "said"),
+    ("response", "message"),
     [
         (ModelResponse("It is 3."), "contains no readable JSON object. Reply with one"),
         (ModelResponse(CALL[:-1], finish_reason="length"), "object. It looks cut off. Reply"),
@@ -91,11 +91,11 @@ def test_an_empty_reply_is_rejected_with_what_is_wanted(content: str | None) -> 
     ],
 )
 def test_what_is_not_an_action_is_rejected_with_the_reason(
-    response: ModelResponse, said: str
+    response: ModelResponse, message: str
 ) -> None:
     with pytest.raises(MalformedReply) as caught:
         adapter.extract_tool_calls(response, TOOLS)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_an_empty_answer_is_rejected() -> None:

@@ -273,7 +273,7 @@ async def test_signals_are_the_runs_own(level: TrustLevel) -> None:
 
 
 @pytest.mark.parametrize(
-    ("reply", "said"),
+    ("reply", "message"),
     [
         ("I shall think about it.", "contains no Python code"),
         ("```python\nx = (1\n```", "'(' was never closed"),
@@ -281,11 +281,11 @@ async def test_signals_are_the_runs_own(level: TrustLevel) -> None:
         ("", "contains no Python code"),
     ],
 )
-async def test_a_reply_without_code_costs_a_step_and_is_reported(reply: str, said: str) -> None:
+async def test_a_reply_without_code_costs_a_step_and_is_reported(reply: str, message: str) -> None:
     model = ScriptedModel([reply, block("final_answer('ok')")])
     result = await TinyCodeAgent(model).run("go")
     assert (result.output, result.steps_taken) == ("ok", 2)
-    assert said in observed(model)
+    assert message in observed(model)
     assert result.steps[0].reasoning == reply
 
 

@@ -57,7 +57,7 @@ def test_without_tools_none_are_spoken_of() -> None:
 
 
 @pytest.mark.parametrize(
-    ("imports", "said", "unsaid"),
+    ("imports", "message", "unsaid"),
     [
         (LOCAL_IMPORTS, "urllib.parse", "numpy"),
         (ISOLATED_IMPORTS, "the standard library, except for networks, ", "tqdm"),
@@ -66,8 +66,8 @@ def test_without_tools_none_are_spoken_of() -> None:
         ({"*"}, "any installed module", "numpy"),
     ],
 )  # fmt: skip
-def test_imports_are_named_in_a_line(imports: frozenset[str], said: str, unsaid: str) -> None:
+def test_imports_are_named_in_a_line(imports: frozenset[str], message: str, unsaid: str) -> None:
     text = describe_code_environment([], imports, 1)
     (line,) = [line for line in text.splitlines() if line.startswith("You may import")]
-    assert said in line
+    assert message in line
     assert unsaid not in line

@@ -85,7 +85,7 @@ async def test_a_tools_error_is_raised_in_the_code_and_corrected(level: TrustLev
 
 @each_level
 @pytest.mark.parametrize(
-    ("call", "said"),
+    ("call", "message"),
     [
         ("stock()", "item"),
         ("stock('a', 'b')", "2 arguments by position, at most 1 are taken"),
@@ -95,14 +95,14 @@ async def test_a_tools_error_is_raised_in_the_code_and_corrected(level: TrustLev
     ],
 )
 async def test_a_wrong_call_shows_how_the_tool_is_called(
-    level: TrustLevel, call: str, said: str
+    level: TrustLevel, call: str, message: str
 ) -> None:
     model = coder(call, "final_answer(stock('apples'))")
     result = await TinyCodeAgent(model, [stock], output_type=int, trust_level=level).run("go")
     assert result.output == 3
     shown = observed(model)
     assert "TypeError: stock was called with wrong arguments: " in shown
-    assert said in shown
+    assert message in shown
     assert "def stock(item: str) -> int:" in shown
     assert "item: its name, in the plural." in shown
 

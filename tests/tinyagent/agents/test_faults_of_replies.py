@@ -36,7 +36,7 @@ def _texts(result: RunResult[Any], role: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("call", "said"),
+    ("call", "message"),
     [
         (("1", "ad", "{}"), "Error: there is no tool 'ad'; did you mean add? Tools: add"),
         (
@@ -53,13 +53,13 @@ def _texts(result: RunResult[Any], role: str) -> list[str]:
     ids=["unknown tool", "cut-off arguments", "wrong types", "no object", "no name"],
 )
 async def test_a_call_that_cannot_be_run_is_reported_to_the_model_which_corrects_it(
-    ask: Ask, call: tuple[str, str, str], said: str
+    ask: Ask, call: tuple[str, str, str], message: str
 ) -> None:
     corrected = ("2", "add", '{"a": 1, "b": 2}')
     result = await _run(ask, _calls(call), _calls(corrected), "It is 3.")
     assert (result.state, result.output, result.steps_taken) == ("completed", "It is 3.", 3)
     first, second = _texts(result, "tool")
-    assert said in first
+    assert message in first
     assert second == "3"
     assert [step.results[0].is_error for step in result.steps] == [True, False]
 
@@ -108,7 +108,7 @@ async def test_a_model_that_stays_silent_comes_to_the_step_limit(ask: Ask) -> No
 
 
 @pytest.mark.parametrize(
-    ("body", "said"),
+    ("body", "message"),
     [
         (None, "the reply has null instead of an object"),
         ([], "the reply has a list instead of an object"),
@@ -117,14 +117,14 @@ async def test_a_model_that_stays_silent_comes_to_the_step_limit(ask: Ask) -> No
     ids=["null", "list", "null message"],
 )
 async def test_a_body_that_is_not_a_reply_is_tried_again_then_reported(
-    ask: Ask, body: object, said: str
+    ask: Ask, body: object, message: str
 ) -> None:
     async with MockServer([json_reply(body)]) as server:
         result = await ask(ReactAgent(OpenAIModel("m", base_url=server.base_url), [add]))
         assert len(server.requests) == 3
     assert result.state == "error"
     assert isinstance(result.error, ModelReplyError)
-    assert said in str(result.error)
+    assert message in str(result.error)
 
 
 async def test_a_body_that_is_not_a_reply_once_costs_no_step(ask: Ask) -> None:

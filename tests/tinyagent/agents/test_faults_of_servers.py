@@ -33,7 +33,7 @@ from tinyagent.core import (
 )
 from tinyagent.models import endpoint
 from tinyagent.testing import MockServer, Reply, error_reply, json_reply
-from tinyagent.testing.completions import completion_json, completion_sse
+from tinyagent.testing.apis import completion_json, completion_sse
 
 Ask = Callable[[ReactAgent[Any]], Awaitable[RunResult[Any]]]
 ANSWER = ModelResponse("It is blue.")
@@ -165,7 +165,7 @@ async def test_a_server_that_falls_silent_in_mid_stream_is_given_up() -> None:
 
 
 @pytest.mark.parametrize(
-    ("reply", "kind", "said"),
+    ("reply", "kind", "message"),
     [
         (HTML, ModelRefused, "404 Not Found; check the model's name and OPENAI_BASE_URL"),
         (Reply(b"<html>Welcome", 200, "text/html"), ModelReplyError, "is OPENAI_BASE_URL right?"),
@@ -175,12 +175,12 @@ async def test_a_server_that_falls_silent_in_mid_stream_is_given_up() -> None:
     ids=["HTML 404", "HTML 200", "nothing", "nested"],
 )
 async def test_a_wrong_address_is_said_to_be_the_likely_cause(
-    ask: Ask, reply: Reply, kind: type[ModelError], said: str
+    ask: Ask, reply: Reply, kind: type[ModelError], message: str
 ) -> None:
     async with _failing(reply) as server:
         result = await ask(_agent(server))
     assert type(result.error) is kind
-    assert said in str(result.error)
+    assert message in str(result.error)
     assert "<html>" not in str(result.error)
 
 

@@ -73,7 +73,7 @@ async def test_advice_of_a_tool_reaches_the_model(ask: Ask) -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "said"),
+    ("error", "message"),
     [
         (SystemExit(1), "Error: work failed: SystemExit: 1"),
         (asyncio.CancelledError(), "Error: work cancelled itself"),
@@ -85,7 +85,7 @@ async def test_advice_of_a_tool_reaches_the_model(ask: Ask) -> None:
 )
 @pytest.mark.parametrize("is_async", [True, False])
 async def test_a_tool_does_not_end_the_run_by_what_it_raises(
-    ask: Ask, error: BaseException, said: str, *, is_async: bool
+    ask: Ask, error: BaseException, message: str, *, is_async: bool
 ) -> None:
     def work() -> Never:
         """Work."""
@@ -95,7 +95,7 @@ async def test_a_tool_does_not_end_the_run_by_what_it_raises(
         """Work."""
         raise error
 
-    assert _observed(await _run(ask, work_async if is_async else work)) == said
+    assert _observed(await _run(ask, work_async if is_async else work)) == message
 
 
 async def test_an_async_tool_that_never_ends_is_cut_off_at_its_timeout(ask: Ask) -> None:

@@ -95,15 +95,15 @@ async def test_a_second_refusal_ends_the_run(ask: Ask, after: int, requests: int
 
 
 @pytest.mark.parametrize(
-    "said",
+    "message",
     [
         "This model's maximum context length is 8192 tokens",
         "the request exceeds the available context size (exceed_context_size_error)",
         "prompt is too long: 210000 tokens > 200000 maximum",
     ],
 )
-async def test_servers_say_it_in_many_ways(ask: Ask, said: str) -> None:
-    async with MockServer([error_reply(400, said)]) as server:
+async def test_servers_say_it_in_many_ways(ask: Ask, message: str) -> None:
+    async with MockServer([error_reply(400, message)]) as server:
         result = await ask(ReactAgent(OpenAIModel("m", base_url=server.base_url), [read]))
         assert len(server.requests) == 1
     assert type(result.error) is ModelContextTooLong

@@ -135,8 +135,8 @@ def test_without_function_calls_images_of_results_are_the_users(mode: Any) -> No
     answer = json.dumps({"scratchpad": "", "answer": "A cat."})
     model = ScriptedModel([ModelResponse(call, parts=(THOUGHT, Text(call))), answer])
     ReactAgent(model, [look], tool_calling_mode=mode).run_sync("What is this?")
-    said, shown = model.requests[1].messages[-2:]
-    assert said.content == (THOUGHT, Text(call))
+    messages, shown = model.requests[1].messages[-2:]
+    assert messages.content == (THOUGHT, Text(call))
     assert shown.role == "user"
     assert [type(part) for part in shown.parts] == [Text, Text, Image]
 

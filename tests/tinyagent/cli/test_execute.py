@@ -176,16 +176,16 @@ async def test_bad_usage_is_exit_code_2(arguments: tuple[str, ...], words: str) 
 
 async def test_the_doctor_shows_people_and_machines_the_same() -> None:
     people, machines = await _run("doctor"), await _run("doctor", "--json")
-    said: dict[str, Any] = json.loads(machines.out)
-    assert people.code == machines.code == (not all(level["sound"] for level in said["levels"]))
-    assert [level["trust_level"] for level in said["levels"]][:2] == ["local", "isolated"]
-    assert said["here"]["python"] in people.out
-    for level in said["levels"]:
+    content: dict[str, Any] = json.loads(machines.out)
+    assert people.code == machines.code == (not all(level["sound"] for level in content["levels"]))
+    assert [level["trust_level"] for level in content["levels"]][:2] == ["local", "isolated"]
+    assert content["here"]["python"] in people.out
+    for level in content["levels"]:
         assert level["trust_level"] in people.out
         assert bool(level["unavailable"]) is not bool(level["promises"])
         for promise in level["promises"]:
             assert promise["promise"] in people.out
-    assert all(f"- {line}" in people.out for line in said["how_to_get_more"])
+    assert all(f"- {line}" in people.out for line in content["how_to_get_more"])
 
 
 @PROCESS

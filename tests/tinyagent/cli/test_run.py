@@ -18,7 +18,7 @@ import pytest
 from tinyagent import Usage
 from tinyagent.core import ModelResponse, RawToolCall
 from tinyagent.testing import MockServer, Output, StrictServer, error_reply, json_reply
-from tinyagent.testing.completions import completion_json, completion_sse
+from tinyagent.testing.apis import completion_json, completion_sse
 from tinyagent.testing.http import Reply, Request
 
 COMMAND = Path(sys.executable).with_name("tinyagent")
@@ -106,11 +106,11 @@ async def test_a_server_that_does_not_stream_has_its_answer_printed_too() -> Non
 async def test_json_is_all_that_a_machine_needs(folder: Path) -> None:
     async with MockServer([CALL, ANSWER]) as server:
         done = await _ask(server, "--json", "--tools", "my_tools:add", cwd=folder)
-    said: dict[str, Any] = json.loads(done.out)
-    assert said.pop("duration_seconds") >= 0
-    cost = said.pop("cost")
+    content: dict[str, Any] = json.loads(done.out)
+    assert content.pop("duration_seconds") >= 0
+    cost = content.pop("cost")
     assert (cost["usd"], cost["known_usd"], len(cost["unknown"])) == (None, "0", 1)
-    assert said == {
+    assert content == {
         "output": "It is three.",
         "state": "completed",
         "error": None,
@@ -144,7 +144,7 @@ async def test_a_server_that_is_not_there_is_exit_code_1() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "environment", "said"),
+    ("arguments", "environment", "message"),
     [
         ([], {}, "error: no API key: set OPENAI_API_KEY, or set OPENAI_BASE_URL to a server that"),
         (
@@ -168,11 +168,11 @@ async def test_a_server_that_is_not_there_is_exit_code_1() -> None:
     ],
 )
 async def test_a_mistake_of_the_user_is_exit_code_2_and_said(
-    folder: Path, arguments: list[str], environment: dict[str, str], said: str
+    folder: Path, arguments: list[str], environment: dict[str, str], message: str
 ) -> None:
     done = await _run("go", *arguments, cwd=folder, **environment)
     assert (done.code, done.out) == (2, "")
-    assert said in " ".join(done.err.replace("│", " ").split())
+    assert message in " ".join(done.err.replace("│", " ").split())
 
 
 async def test_no_command_shows_the_help() -> None:
@@ -232,10 +232,10 @@ async def test_a_server_stopped_in_mid_stream_is_said_to_have_broken_off() -> No
     async with MockServer([half]) as server:
         process = await _start("run", "go", "--stream", OPENAI_BASE_URL=server.base_url)
         assert process.stdout is not None
-        said = await process.stdout.readexactly(2)
+        output = await process.stdout.readexactly(2)
         await server.stop()
         done = await _end(process)
-    assert (said, done.code) == (b"It", 1)
+    assert (output, done.code) == (b"It", 1)
     assert "error: no connection to " in done.err
     assert "is the server running" in done.err
 
@@ -283,18 +283,18 @@ async def test_images_and_pdfs_go_with_the_task(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "message"),
     [
         ("missing.png", "missing.png cannot be read: No such file or directory"),
         ("notes.txt", "notes.txt is not an image of a known format; pass a PNG, JPEG, GIF or WebP"),
     ],
 )
 async def test_a_file_that_cannot_go_with_the_task_is_said(
-    name: str, said: str, tmp_path: Path
+    name: str, message: str, tmp_path: Path
 ) -> None:
     (tmp_path / "notes.txt").write_text("hello")
     done = await _run("What?", "--image", name, cwd=tmp_path, OPENAI_API_KEY="k")
-    assert (done.code, done.out, done.err) == (2, "", f"error: {said}\n")
+    assert (done.code, done.out, done.err) == (2, "", f"error: {message}\n")
 
 
 async def test_json_holds_no_opaque_data() -> None:

@@ -78,9 +78,9 @@ def test_a_run_waits_for_approval_and_goes_on_in_another_worker() -> None:
         assert first.returncode == 0
         assert "Taking runs of clerk from default; Ctrl-C stops." in errors
         assert "Traceback" not in errors
-    said = runs("show", "r1")
-    assert 'approval: refund {"order": 7}' in said.stderr
-    assert "tinyagent runs approve r1" in said.stderr
+    output = runs("show", "r1")
+    assert 'approval: refund {"order": 7}' in output.stderr
+    assert "tinyagent runs approve r1" in output.stderr
     assert runs("approve", "r1").stderr == "run r1 is queued\n"
     with worker():
         until(lambda: shown("r1")["state"] == "completed", 60)
@@ -95,8 +95,8 @@ def test_a_run_waits_for_approval_and_goes_on_in_another_worker() -> None:
 @pytest.mark.timeout(180)
 def test_start_and_wait_prints_the_answer() -> None:
     with worker("--per-worker", "2", "--rate", "50/m", "--queue", "fast"):
-        said = runs("start", "clerk", "hello", "--queue", "fast", "--wait")
-    assert (said.exit_code, said.stdout) == (0, "Hello!\n")
+        output = runs("start", "clerk", "hello", "--queue", "fast", "--wait")
+    assert (output.exit_code, output.stdout) == (0, "Hello!\n")
 
 
 @pytest.mark.timeout(120)
@@ -116,20 +116,20 @@ def test_a_run_is_cancelled_and_resumed() -> None:
     ids=["no file", "another database", "two decisions"],
 )
 def test_an_error_is_one_line(arguments: list[str], message: str) -> None:
-    said = runs(*arguments)
-    assert said.exit_code == 2
-    assert message in " ".join(said.stderr.replace("│", "").split())
+    output = runs(*arguments)
+    assert output.exit_code == 2
+    assert message in " ".join(output.stderr.replace("│", "").split())
     assert not Path("tinyagent-runs.sqlite").exists()
 
 
 def test_unknown_names_are_reported() -> None:
     runs("start", "clerk", "hello", "--id", "r1")
     for arguments in (["show", "r9"], ["cancel", "r9"], ["approve", "r9"], ["resume", "r9"]):
-        said = runs(*arguments)
-        assert (said.exit_code, said.stderr) == (2, "error: there is no run 'r9'\n")
-    said = runs("approve", "r1")
-    assert said.exit_code == 2
-    assert said.stderr.startswith("error: run 'r1'")
+        output = runs(*arguments)
+        assert (output.exit_code, output.stderr) == (2, "error: there is no run 'r9'\n")
+    output = runs("approve", "r1")
+    assert output.exit_code == 2
+    assert output.stderr.startswith("error: run 'r1'")
     assert (
         "--state 'odd' is unknown; the states are: queued, running"
         in runs("list", "--state", "odd").stderr

@@ -114,7 +114,7 @@ def test_opaque_data_is_never_shown(part: Reasoning | ToolCall) -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "said"),
+    ("data", "message"),
     [
         ({"type": "image", "data": "%%"}, "'data' is not base64 text"),
         ({"type": "image", "data": "aGVsbG8="}, "not an image of a known format"),
@@ -125,8 +125,8 @@ def test_opaque_data_is_never_shown(part: Reasoning | ToolCall) -> None:
         ("text", "a part is a str"),
     ],
 )
-def test_a_faulty_part_says_what_is_wrong(data: Any, said: str) -> None:
-    with pytest.raises(ValueError, match=said):
+def test_a_faulty_part_says_what_is_wrong(data: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         Message.from_dict({"role": "user", "content": [data]})
 
 

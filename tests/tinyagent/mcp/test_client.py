@@ -29,8 +29,8 @@ def _offering(*tools: types.Tool) -> Server[Any]:
         return types.ListToolsResult(tools=list(tools))
 
     async def call(_context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
-        said = types.TextContent(text=f"{params.name} {params.arguments}")
-        return types.CallToolResult(content=[said])
+        part = types.TextContent(text=f"{params.name} {params.arguments}")
+        return types.CallToolResult(content=[part])
 
     return Server("offering", on_list_tools=list_tools, on_call_tool=call)
 
@@ -138,7 +138,7 @@ SCHEMA: dict[str, Any] = {
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         ({}, "count: required, but missing\nunit: required, but missing"),
         ({"count": "4", "unit": "kg"}, "count: expected integer, got '4'"),
@@ -152,11 +152,13 @@ SCHEMA: dict[str, Any] = {
         ),
     ],
 )
-async def test_wrong_arguments_never_reach_the_server(arguments: dict[str, Any], said: str) -> None:
+async def test_wrong_arguments_never_reach_the_server(
+    arguments: dict[str, Any], message: str
+) -> None:
     (tool,) = await _tools(types.Tool(name="weigh", input_schema=SCHEMA))
     with pytest.raises(ToolArgumentsError) as wrong:
         await tool.run(arguments)  # the server is gone: it would be another error
-    assert str(wrong.value) == said
+    assert str(wrong.value) == message
 
 
 async def test_right_arguments_reach_it_as_they_are() -> None:
@@ -182,8 +184,8 @@ async def test_a_schema_built_to_take_forever_takes_no_time() -> None:
         "$defs": doubling | {"d40": {}},
     }
     given = {"a": "a" * 60 + "!", "b": 1, "a" * 60 + "!": 1}
-    said = types.TextContent(text="done")
-    slow = types.CallToolResult(content=[said], structured_content={"x": "a" * 60 + "!"})
+    part = types.TextContent(text="done")
+    slow = types.CallToolResult(content=[part], structured_content={"x": "a" * 60 + "!"})
     async with mcp_tools(_offering(types.Tool(name="t", input_schema=schema))) as (tool,):
         assert await tool.run(given) == f"t {given}"
     assert "done" in await _answer(slow, type="object", properties={"x": evil})
@@ -210,7 +212,7 @@ PIXEL = base64.b64encode(b"\x89PNG" + b"x" * 6).decode()
 async def test_texts_are_joined_and_structured_content_is_shown_once(
     content: list[str], structured: Any, text: str
 ) -> None:
-    blocks: list[types.ContentBlock] = [types.TextContent(text=said) for said in content]
+    blocks: list[types.ContentBlock] = [types.TextContent(text=part) for part in content]
     result = types.CallToolResult(content=blocks, structured_content=structured)
     assert await _answer(result) == text
 
@@ -252,12 +254,14 @@ async def test_an_image_stays_one_among_its_texts() -> None:
 
 
 @pytest.mark.parametrize(
-    ("texts", "said"),
+    ("texts", "message"),
     [(["no such city", "try Oslo"], "no such city\ntry Oslo"), ([], "an error without a message")],
 )
-async def test_an_error_result_is_advice_in_the_servers_words(texts: list[str], said: str) -> None:
+async def test_an_error_result_is_advice_in_the_servers_words(
+    texts: list[str], message: str
+) -> None:
     blocks: list[types.ContentBlock] = [types.TextContent(text=text) for text in texts]
-    with pytest.raises(ToolRetry, match=said):
+    with pytest.raises(ToolRetry, match=message):
         await _answer(types.CallToolResult(content=blocks, is_error=True))
 
 

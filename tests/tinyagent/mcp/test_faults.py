@@ -61,7 +61,7 @@ async def _connect(*addresses: Any, **options: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("mode", "said"),
+    ("mode", "message"),
     [
         ("silent", "did not connect and list its tools within 0.5 s"),
         ("garbage", "did not connect and list its tools within 0.5 s"),
@@ -71,10 +71,10 @@ async def _connect(*addresses: Any, **options: Any) -> None:
     ],
 )
 async def test_a_server_that_cannot_be_used(
-    faulty: Command, new_children: Callable[[], set[int]], mode: str, said: str
+    faulty: Command, new_children: Callable[[], set[int]], mode: str, message: str
 ) -> None:
     limit = 0.5 if mode in {"silent", "garbage"} else 30
-    with pytest.raises(ToolServerError, match=said):
+    with pytest.raises(ToolServerError, match=message):
         await _connect(faulty(mode), connect_timeout=limit)
     assert not new_children()
 
@@ -90,7 +90,7 @@ async def test_more_tools_can_be_allowed(faulty: Command) -> None:
 
 
 @pytest.mark.parametrize(
-    ("address", "said"),
+    ("address", "message"),
     [
         (["/nowhere/at/all", "--key=private"], "'/nowhere/at/all' cannot be started: No such file"),
         ([], "the command of an MCP server is empty"),
@@ -98,14 +98,14 @@ async def test_more_tools_can_be_allowed(faulty: Command) -> None:
         (42, "42 is not an MCP server; pass a URL"),
     ],
 )
-async def test_an_address_that_is_none(address: Any, said: str) -> None:
-    with pytest.raises(ConfigurationError, match=said) as error:
+async def test_an_address_that_is_none(address: Any, message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message) as error:
         await _connect(address)
     assert "private" not in str(error.value)
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "message"),
     [
         ("die", "ended the connection"),
         ("hang", "did not answer the call to 'hang' within 2 s"),
@@ -113,10 +113,10 @@ async def test_an_address_that_is_none(address: Any, said: str) -> None:
         ("refuse", "answered with an error: there is no tools/call here"),
     ],
 )
-async def test_a_call_that_fails(faulty: Command, name: str, said: str) -> None:
+async def test_a_call_that_fails(faulty: Command, name: str, message: str) -> None:
     limit = 2 if name == "hang" else 30
     async with mcp_tools(faulty("plain"), timeout=limit) as tools:
-        with pytest.raises(ToolServerError, match=said):
+        with pytest.raises(ToolServerError, match=message):
             await _named(tools, name).run({})
         if name == "die":
             with pytest.raises(ToolServerError, match="ended the connection"):

@@ -156,7 +156,7 @@ def delete() -> str:
 
 
 @pytest.mark.parametrize(
-    ("tools", "kind", "said"),
+    ("tools", "kind", "message"),
     [
         ([hello, hello], ToolDefinitionError, "two tools are called 'hello'"),
         ([lambda: 1], ToolDefinitionError, "has no docstring"),
@@ -164,9 +164,9 @@ def delete() -> str:
     ],
 )
 def test_what_cannot_be_served_is_reported_at_once(
-    tools: list[Tool | Callable[..., Any]], kind: type[Exception], said: str
+    tools: list[Tool | Callable[..., Any]], kind: type[Exception], message: str
 ) -> None:
-    with pytest.raises(kind, match=said):
+    with pytest.raises(kind, match=message):
         mcp_server(tools)
 
 

@@ -133,7 +133,7 @@ async def test_an_agent_calls_tools_side_by_side(way: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("reply", "kind", "said"),
+    ("reply", "kind", "message"),
     [
         (
             failure(401, "authentication_error", "invalid key"),
@@ -173,10 +173,10 @@ async def test_an_agent_calls_tools_side_by_side(way: str) -> None:
 )
 @pytest.mark.parametrize("way", ["complete", "stream"])
 async def test_each_failure_has_its_error(
-    reply: Raw, kind: type[ModelError], said: str, way: str
+    reply: Raw, kind: type[ModelError], message: str, way: str
 ) -> None:
     async with _serving(reply, retries=1) as (server, model):
-        with pytest.raises(ModelError, match=said) as caught:
+        with pytest.raises(ModelError, match=message) as caught:
             await _ask(model, way)
     assert type(caught.value) is kind
     assert len(server.requests) == (2 if kind.retryable else 1)

@@ -121,7 +121,7 @@ def test_no_more_than_128_calls_are_read() -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "said"),
+    ("data", "message"),
     [
         (None, "the reply has null instead of an object"),
         ([], "the reply has a list instead of an object"),
@@ -138,8 +138,8 @@ def test_no_more_than_128_calls_are_read() -> None:
         (_reply({"tool_calls": [{}]}), "the reply has null instead of an object"),
     ],
 )
-def test_a_reply_of_another_shape_is_described(data: object, said: str) -> None:
-    with pytest.raises(ModelReplyError, match=said):
+def test_a_reply_of_another_shape_is_described(data: object, message: str) -> None:
+    with pytest.raises(ModelReplyError, match=message):
         ChatReply().read(data)
 
 

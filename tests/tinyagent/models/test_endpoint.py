@@ -17,7 +17,7 @@ from tinyagent.core import ModelConnectionError, ModelReplyError, ModelRequest, 
 from tinyagent.models import endpoint
 from tinyagent.models.endpoint import HttpEndpoint, sessions
 from tinyagent.testing import MockServer, Reply
-from tinyagent.testing.completions import completion_json
+from tinyagent.testing.apis import completion_json
 
 REQUEST = ModelRequest((Message("user", "hi"),))
 
@@ -146,11 +146,11 @@ async def test_a_certificate_is_checked_against_the_authorities_of_the_environme
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-c", ASK, address, env=environment, stdout=PIPE, stderr=PIPE
     )
-    said, errors = await process.communicate()
+    output, errors = await process.communicate()
     server.close()
     await server.wait_closed()
     if trusted:
-        assert (said, errors) == (b"hi\n", b"")
+        assert (output, errors) == (b"hi\n", b"")
     else:
         assert b"ModelConnectionError: no connection to https://127.0.0.1" in errors
         assert b"certificate verify failed" in errors

@@ -81,7 +81,7 @@ def test_the_wait_that_the_server_requests_is_respected() -> None:
 
 @pytest.mark.parametrize("status", [400, 413, 422])
 @pytest.mark.parametrize(
-    "said",
+    "message",
     [
         "This model's maximum context length is 8192 tokens. However, you requested 9000 tokens",
         "the request exceeds the available context size; type: exceed_context_size_error",
@@ -89,10 +89,10 @@ def test_the_wait_that_the_server_requests_is_respected() -> None:
         "Your input exceeds the context window of this model",
     ],
 )
-def test_too_long_a_conversation_is_known_by_its_words(status: int, said: str) -> None:
-    error = status_error(status, {}, json.dumps({"error": {"message": said}}), "here")
+def test_too_long_a_conversation_is_known_by_its_words(status: int, message: str) -> None:
+    error = status_error(status, {}, json.dumps({"error": {"message": message}}), "here")
     assert type(error) is ModelContextTooLong
-    assert said in str(error)
+    assert message in str(error)
 
 
 def test_too_long_a_conversation_is_known_by_its_code() -> None:
@@ -101,7 +101,7 @@ def test_too_long_a_conversation_is_known_by_its_code() -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "said"),
+    ("status", "message"),
     [
         (400, "smol does not support tools"),
         (400, "`tool_choice` is not supported by this model"),
@@ -111,10 +111,10 @@ def test_too_long_a_conversation_is_known_by_its_code() -> None:
         (422, "tools: Extra inputs are not permitted"),
     ],
 )
-def test_an_unsupported_format_is_recognized_by_the_message(status: int, said: str) -> None:
-    error = status_error(status, {}, json.dumps({"error": {"message": said}}), "here")
+def test_an_unsupported_format_is_recognized_by_the_message(status: int, message: str) -> None:
+    error = status_error(status, {}, json.dumps({"error": {"message": message}}), "here")
     assert type(error) is ModelFormatRefused
-    assert said in str(error)
+    assert message in str(error)
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ def test_no_retry_after_is_too_strange(value: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "said"),
+    ("body", "message"),
     [
         (BODY, "no such model"),
         ('{"error": "as text"}', "as text"),
@@ -188,8 +188,8 @@ def test_no_retry_after_is_too_strange(value: str) -> None:
         ("x" * 501, "x" * 500 + "…"),
     ],
 )
-def test_what_an_error_body_says(body: str, said: str) -> None:
-    assert read_error(body) == said
+def test_what_an_error_body_says(body: str, message: str) -> None:
+    assert read_error(body) == message
 
 
 @pytest.mark.parametrize("data", [None, 5, [], {"error": []}, {"error": {"message": 5}}])

@@ -29,7 +29,7 @@ from tinyagent.core import (
 from tinyagent.core.errors import ModelContextTooLong, ModelFormatRefused
 from tinyagent.models.fallback import FallbackModel
 from tinyagent.testing import MockServer, Reply, error_reply
-from tinyagent.testing.completions import completion_sse
+from tinyagent.testing.apis import completion_sse
 
 REQUEST = ModelRequest((Message("user", "hi"),))
 WAYS = pytest.mark.parametrize("way", ["complete", "stream"])

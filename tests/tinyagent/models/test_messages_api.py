@@ -203,7 +203,7 @@ def test_tokens_of_the_cache_are_part_of_the_input() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "reason"),
+    ("message", "reason"),
     [
         ("end_turn", "stop"),
         ("stop_sequence", "stop"),
@@ -215,8 +215,8 @@ def test_tokens_of_the_cache_are_part_of_the_input() -> None:
         (None, "stop"),
     ],
 )
-def test_reasons_to_stop(said: str | None, reason: str) -> None:
-    assert MessagesReply().read({"content": [], "stop_reason": said}).finish_reason == reason
+def test_reasons_to_stop(message: str | None, reason: str) -> None:
+    assert MessagesReply().read({"content": [], "stop_reason": message}).finish_reason == reason
 
 
 def test_a_stream_is_not_whole_before_it_says_so() -> None:

@@ -11,7 +11,7 @@ from openai import AsyncOpenAI
 from tinyagent import ConfigurationError, Message, ModelError, OpenAIModel, Usage
 from tinyagent.core import ModelDelta, ModelRequest, ModelResponse, RawToolCall, RequestFormat
 from tinyagent.testing import MockServer, Reply, error_reply, json_reply
-from tinyagent.testing.completions import completion_json
+from tinyagent.testing.apis import completion_json
 
 REQUEST = ModelRequest((Message("user", "hi"),))
 CALL = ModelResponse(None, (RawToolCall("1", "add", '{"a": 1}'),), Usage(1, 5, 7))

@@ -19,7 +19,7 @@ from tinyagent.core import (
     RequestFormat,
 )
 from tinyagent.testing import MockServer, Reply, error_reply, json_reply
-from tinyagent.testing.completions import completion_json, completion_sse
+from tinyagent.testing.apis import completion_json, completion_sse
 
 REQUEST = ModelRequest(
     (Message("user", "hi"),),
@@ -62,7 +62,7 @@ async def test_a_server_that_does_not_stream_is_read_all_the_same() -> None:
 
 @pytest.mark.parametrize("way", ["complete", "stream"])
 @pytest.mark.parametrize(
-    ("reply", "kind", "said"),
+    ("reply", "kind", "message"),
     [
         (error_reply(401, "bad key"), ModelAuthenticationError, "401 Unauthorized: bad key"),
         (error_reply(429, "slow down"), ModelRateLimited, "429 Too Many Requests: slow down"),
@@ -80,9 +80,9 @@ async def test_a_server_that_does_not_stream_is_read_all_the_same() -> None:
     ],
 )
 async def test_each_failure_has_its_error(
-    reply: Reply, kind: type[ModelError], said: str, way: str
+    reply: Reply, kind: type[ModelError], message: str, way: str
 ) -> None:
-    with pytest.raises(ModelError, match=said) as caught:
+    with pytest.raises(ModelError, match=message) as caught:
         await _ask(reply, way)
     assert type(caught.value) is kind
 

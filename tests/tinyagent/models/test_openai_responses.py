@@ -282,7 +282,7 @@ def test_a_refusal_and_a_cut_answer_say_so() -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "kind", "said"),
+    ("data", "kind", "message"),
     [
         (
             _response(status="failed", error={"code": "server_error", "message": "oh"}),
@@ -304,8 +304,8 @@ def test_a_refusal_and_a_cut_answer_say_so() -> None:
         (_response("x"), ModelReplyError, "a str instead of an object"),  # type: ignore[arg-type]
     ],
 )
-def test_a_failure_has_its_error(data: Any, kind: type[Exception], said: str) -> None:
-    with pytest.raises(kind, match=said):
+def test_a_failure_has_its_error(data: Any, kind: type[Exception], message: str) -> None:
+    with pytest.raises(kind, match=message):
         ResponsesReply(PROVIDERS["openai"], MODEL).read(data)
 
 

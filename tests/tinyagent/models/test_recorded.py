@@ -30,7 +30,7 @@ from tinyagent.core import ModelDelta, ModelRateLimited, ModelRequest, ModelResp
 from tinyagent.core.errors import RecordingMismatch
 from tinyagent.models.recorded import RecordedModel
 from tinyagent.testing import MockServer, Reply, error_reply
-from tinyagent.testing.completions import completion_sse
+from tinyagent.testing.apis import completion_sse
 
 REQUEST = ModelRequest((Message("user", "hi"),))
 WAYS = pytest.mark.parametrize("way", ["complete", "stream"])

@@ -236,7 +236,7 @@ FIRST = ("exchanges", 0)
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         (_set("format", to="vcr"), 'it has no "format": "tinyagent recording"'),
         (_set("version", to=2), "a recording of version 2, and only version 1 is supported"),
@@ -268,7 +268,7 @@ FIRST = ("exchanges", 0)
     ],
 )
 def test_a_faulty_file_says_where_it_fails(
-    tmp_path: Path, change: Callable[[Any], None], said: str
+    tmp_path: Path, change: Callable[[Any], None], message: str
 ) -> None:
     data = _whole()
     path = tmp_path / "run.json"
@@ -276,7 +276,7 @@ def test_a_faulty_file_says_where_it_fails(
     assert read_recording(path)[0] == "m"
     change(data)
     path.write_text(json.dumps(data))
-    with pytest.raises(ConfigurationError, match=f"run.json is .*{said}"):
+    with pytest.raises(ConfigurationError, match=f"run.json is .*{message}"):
         read_recording(path)
 
 

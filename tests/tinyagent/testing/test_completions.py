@@ -10,7 +10,7 @@ from tinyagent import Usage
 from tinyagent.core import ModelResponse, RawToolCall
 from tinyagent.models.endpoint import SseDecoder
 from tinyagent.models.wire.chat_reply import ChatReply
-from tinyagent.testing.completions import completion_json, completion_sse
+from tinyagent.testing.apis import completion_json, completion_sse
 
 some_text = st.text(min_size=1)
 calls = st.builds(RawToolCall, id=some_text, name=some_text, arguments=st.text())

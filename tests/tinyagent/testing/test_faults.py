@@ -69,11 +69,11 @@ def test_a_server_has_its_fault_and_then_is_well(name: str, mode: Mode) -> None:
         assert json.loads(answer.content or "")["answer"] == "3"
 
 
-@pytest.mark.parametrize("said", ["Error: no such tool", "Try again: give both"])
-def test_a_server_that_is_well_calls_again_after_an_error(said: str) -> None:
+@pytest.mark.parametrize("message", ["Error: no such tool", "Try again: give both"])
+def test_a_server_that_is_well_calls_again_after_an_error(message: str) -> None:
     script = fault("empty reply", CALL)
     script(_body())
-    again = script(_body({"role": "tool", "content": said}))
+    again = script(_body({"role": "tool", "content": message}))
     assert isinstance(again, ModelResponse)
     assert again.tool_calls == (RawToolCall("call_2", "add", CALL.arguments),)
 

@@ -46,5 +46,5 @@ def test_the_plugin_loads_no_server_until_one_is_used() -> None:
         "print([name for name in testing.__all__ if not hasattr(testing, name)])"
     )
     command = [sys.executable, "-c", program]
-    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    assert said.splitlines() == ["['tinyagent.testing.pytest_plugin']", "[]"]
+    output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert output.splitlines() == ["['tinyagent.testing.pytest_plugin']", "[]"]

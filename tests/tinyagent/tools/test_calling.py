@@ -103,7 +103,7 @@ async def test_an_unknown_tool_is_answered_with_the_nearest() -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "said"),
+    ("error", "message"),
     [
         (SystemExit(3), "Error: t failed: SystemExit: 3"),
         (asyncio.CancelledError(), "Error: t cancelled itself"),
@@ -111,8 +111,10 @@ async def test_an_unknown_tool_is_answered_with_the_nearest() -> None:
         (StopIteration(), "Error: t failed: RuntimeError: coroutine raised StopIteration"),
     ],
 )
-async def test_a_tool_that_tries_to_leave_is_a_failed_tool(error: BaseException, said: str) -> None:
-    assert (await _call(_raising(error))).content == said
+async def test_a_tool_that_tries_to_leave_is_a_failed_tool(
+    error: BaseException, message: str
+) -> None:
+    assert (await _call(_raising(error))).content == message
 
 
 async def test_the_end_of_the_run_passes_through() -> None:

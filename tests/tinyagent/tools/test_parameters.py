@@ -161,7 +161,7 @@ def _misspelt(a: date.Tomorrow) -> None: ...  # type: ignore[name-defined]
 
 
 @pytest.mark.parametrize(
-    ("fn", "said"),
+    ("fn", "message"),
     [
         (_no_hint, r"tool 'fn': parameter 'a' has no type hint; write `a: str`"),
         (_open, r"tool 'fn': parameter '\*a' cannot be passed by name"),
@@ -173,9 +173,9 @@ def _misspelt(a: date.Tomorrow) -> None: ...  # type: ignore[name-defined]
     ],
 )
 def test_a_function_that_cannot_be_a_tool_is_refused_with_the_reason(
-    fn: Callable[..., Any], said: str
+    fn: Callable[..., Any], message: str
 ) -> None:
-    with pytest.raises(ToolDefinitionError, match=said):
+    with pytest.raises(ToolDefinitionError, match=message):
         _parameters(fn)
 
 

@@ -51,7 +51,7 @@ def test_the_decorator_fills_the_registry() -> None:
 
 
 @pytest.mark.parametrize(
-    ("known", "said"),
+    ("known", "message"),
     [
         ([], "there is no tool 'ad'; there are no tools at all"),
         (["mail"], "there is no tool 'ad'; Tools: mail"),
@@ -59,5 +59,5 @@ def test_the_decorator_fills_the_registry() -> None:
         (["add", "adds"], "there is no tool 'ad'; did you mean add or adds? Tools: add, adds"),
     ],
 )
-def test_the_message_for_an_unknown_tool(known: list[str], said: str) -> None:
-    assert unknown_tool("ad", known) == said
+def test_the_message_for_an_unknown_tool(known: list[str], message: str) -> None:
+    assert unknown_tool("ad", known) == message

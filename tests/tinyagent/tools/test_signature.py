@@ -139,7 +139,7 @@ def test_arguments_by_place_take_the_names_of_the_parameters() -> None:
 
 
 @pytest.mark.parametrize(
-    ("args", "kwargs", "said"),
+    ("args", "kwargs", "message"),
     [
         (("a",) * 6, {}, "6 arguments by position, at most 5 are taken"),
         (("a",), {"city": "b"}, "city is passed both by position and by name"),
@@ -147,9 +147,9 @@ def test_arguments_by_place_take_the_names_of_the_parameters() -> None:
     ],
 )
 def test_a_call_that_cannot_be_bound_says_why(
-    args: tuple[Any, ...], kwargs: dict[str, Any], said: str
+    args: tuple[Any, ...], kwargs: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(ToolArgumentsError, match=said):
+    with pytest.raises(ToolArgumentsError, match=message):
         bind_arguments(Tool.from_function(find), args, kwargs)
 
 

@@ -112,14 +112,14 @@ def _untyped(a: int):  # type: ignore[no-untyped-def]  # noqa: ANN202
 
 
 @pytest.mark.parametrize(
-    ("fn", "said"),
+    ("fn", "message"),
     [
         (_undocumented, "tool '_undocumented' has no docstring; the model needs one line"),
         (_untyped, "tool '_untyped' has no return type hint; write `-> str`"),
     ],
 )
-def test_a_missing_part_is_reported_with_the_fix(fn: Callable[..., Any], said: str) -> None:
-    with pytest.raises(ToolDefinitionError, match=said):
+def test_a_missing_part_is_reported_with_the_fix(fn: Callable[..., Any], message: str) -> None:
+    with pytest.raises(ToolDefinitionError, match=message):
         tool(fn)
 
 

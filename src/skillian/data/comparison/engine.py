@@ -34,6 +34,7 @@ from skillian.data.declare.definitions import Thresholds
 from skillian.data.declare.sources import SourceRegistry
 from skillian.data.query.binding import Binder
 from skillian.data.query.filters import Filters
+from skillian.data.schema.sources import compare_source_schemas
 from skillian.data.single_flight import SingleFlight
 from skillian.errors import InvalidInputError, quoted
 
@@ -60,6 +61,7 @@ class ComparisonEngine:
         keep_seconds: float | None = None,
     ) -> None:
         self._planner = Planner(registry, binder)
+        self._undeclared = registry.undeclared
         self._top = top
         self._workspace = Workspace()
         configured = registry.comparison.cache_ttl_seconds
@@ -245,6 +247,7 @@ class ComparisonEngine:
                 filters=plan.a.where,
                 thresholds=limits,
             ),
+            schema=compare_source_schemas(plan.a.source, plan.b.source, self._undeclared),
         )
         comparison = CachedComparison(question, plan, place, result, differences.different)
         self._cache.store(key, comparison)

@@ -8,6 +8,7 @@ from typing import Literal
 from skillian.data.comparison.near_misses import NearMisses
 from skillian.data.declare.definitions import Thresholds
 from skillian.data.query.filters import Condition
+from skillian.data.schema.diff import SchemaDiff
 from skillian.data.sql import Statement
 from skillian.data.sql.values import jsonable
 
@@ -322,7 +323,8 @@ class ComparisonResult:
     """Two compared sources; a is the first, b the second.
 
     `top_differences` are the largest by |b - a|, of each measure in turn; `interpretation` has
-    sentences made only from the numbers in `summary` and `top_differences`.
+    sentences made only from the numbers in `summary` and `top_differences`; `schema` says how the
+    columns of the two tables differ.
     """
 
     source_a: str
@@ -332,6 +334,7 @@ class ComparisonResult:
     interpretation: tuple[str, ...]
     cache_key: str
     proof: Proof
+    schema: SchemaDiff | None = None
 
     def to_dict(self) -> dict[str, object]:
         """Return the whole result for JSON."""
@@ -343,4 +346,5 @@ class ComparisonResult:
             "interpretation": list(self.interpretation),
             "cache_key": self.cache_key,
             "proof": self.proof.to_dict(),
+            "schema": None if self.schema is None else self.schema.to_dict(),
         }

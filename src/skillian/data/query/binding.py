@@ -109,6 +109,10 @@ class BoundSource:
             for index, (name, value) in enumerate(values.items())
         )
 
+    def column_of(self, name: str | None) -> str | None:
+        """Return the column that a declaration means; None if there is none."""
+        return None if name is None else _match(name, self.columns)
+
     def rows(self, select: exp.Select) -> exp.Select:
         """Return a SELECT of expressions with this source as its FROM."""
         if self.first_rows is None:

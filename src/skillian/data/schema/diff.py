@@ -259,9 +259,9 @@ def _guessed(a: SchemaColumn, b: SchemaColumn) -> Relation:
 
 def _missing(column: SchemaColumn, names: tuple[str, str], *, in_a: bool) -> SchemaDifference:
     where = names[0] if in_a else names[1]
-    sides = (column.name, None) if in_a else (None, column.name)
     sentence = f"column {column.name!r} ({column.type}) is only in {where}"
-    return SchemaDifference("column", *sides, sentence, is_finding=True)
+    a, b = (column.name, None) if in_a else (None, column.name)
+    return SchemaDifference("column", a, b, sentence, is_finding=True)
 
 
 def _of_pair(

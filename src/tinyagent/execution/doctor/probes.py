@@ -49,8 +49,8 @@ import fcntl, os, struct
 null = open("/dev/null", "r+")
 
 def lock_of_null():
-    asked = struct.pack("hhqqi", fcntl.F_WRLCK, 0, 0, 0, 0)
-    return struct.unpack("hhqqi", fcntl.fcntl(null, fcntl.F_GETLK, asked))[0] != fcntl.F_UNLCK
+    query = struct.pack("hhqqi", fcntl.F_WRLCK, 0, 0, 0, 0)
+    return struct.unpack("hhqqi", fcntl.fcntl(null, fcntl.F_GETLK, query))[0] != fcntl.F_UNLCK
 """
 _HOLD = """
 import asyncio, sys
@@ -322,9 +322,9 @@ _OUTPUT = replace(LIMITS, max_output_bytes=10_000)
 async def output_limit(bench: Bench) -> ProbeResult:
     """Print much more than is kept."""
     (result,) = await bench.steps("for _ in range(1000): print('x' * 1000)", limits=_OUTPUT)
-    kept = len(result.output)
+    size = len(result.output)
     return ProbeResult(
-        kept < 2 * _OUTPUT.max_output_bytes, f"1,001,000 bytes printed: {kept:,} kept"
+        size < 2 * _OUTPUT.max_output_bytes, f"1,001,000 bytes printed: {size:,} kept"
     )
 
 

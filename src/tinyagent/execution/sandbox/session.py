@@ -82,7 +82,7 @@ class Holder:
     Args:
         pid: as the session itself counts; 0 for the first.
         known: the injected data that it has.
-        waited: how many seconds it has taken so far to fork a step, in vain.
+        waited: how many seconds it has taken so far to fork a step, without success.
     """
 
     channel: Channel
@@ -137,7 +137,7 @@ class SandboxSession:
         return len(self._chain) - (2 if self._forgot else 1)
 
     async def _wait_until_ready(self) -> None:
-        """Wait until the session has put on its locks; its first order has been sent already.
+        """Wait until the session has applied its locks; its first order has been sent already.
 
         Raises:
             SandboxUnavailable: it could not.

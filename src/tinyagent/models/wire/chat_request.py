@@ -1,6 +1,6 @@
 """Requests of chat completions, as each provider wants them.
 
-Source: OpenAI API reference, "Chat Completions"; what other servers want besides is in
+Source: OpenAI API reference, "Chat Completions"; what other servers want in addition is in
 `providers.py`.
 """
 
@@ -38,9 +38,10 @@ def encode_request(
     body: Json = {
         "model": model,
         "messages": messages if provider.user_after_tool else list(_separated(messages)),
-        **provider.reasoning_fields(request.reasoning),
         **_encode_format(request, provider),
     }
+    if request.reasoning is not None:
+        body |= provider.reasoning_fields(request.reasoning)
     if request.temperature is not None and provider.takes_temperature(request.reasoning):
         body["temperature"] = request.temperature
     if request.max_tokens is not None:

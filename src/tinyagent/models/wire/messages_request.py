@@ -188,6 +188,8 @@ def _encode_tool(function: Mapping[str, Any]) -> dict[str, Any]:
 
 def _add_reasoning(body: dict[str, Any], request: ModelRequest, provider: Provider) -> None:
     """Add the requested reasoning; a budget is part of `max_tokens`."""
+    if request.reasoning is None:
+        return
     for key, value in provider.reasoning_fields(request.reasoning).items():
         body[key] = {**body.get(key, {}), **value}
     budget = body.get("thinking", {}).get("budget_tokens")

@@ -36,9 +36,9 @@ def encode_request(
         body["instructions"] = "\n\n".join(text for text in system if text.strip())
     if provider.api == "responses":  # models that do not reason refuse it
         body["include"] = ["reasoning.encrypted_content"]
-    effort = provider.reasoning_fields(request.reasoning).get("reasoning_effort")
-    if effort is not None:
-        body["reasoning"] = {"effort": effort}
+    if request.reasoning is not None:
+        effort = provider.reasoning_fields(request.reasoning).get("reasoning_effort")
+        body |= {} if effort is None else {"reasoning": {"effort": effort}}
     if request.temperature is not None and provider.takes_temperature(request.reasoning):
         body["temperature"] = request.temperature
     if request.max_tokens is not None:

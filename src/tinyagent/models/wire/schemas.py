@@ -55,7 +55,7 @@ class _NotInSubset(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Subset:
-    """What a provider supports besides the shape of a value."""
+    """What a provider supports in addition to the shape of a value."""
 
     limits: frozenset[str]
     formats: frozenset[str]

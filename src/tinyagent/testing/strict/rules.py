@@ -13,7 +13,7 @@ after it are the provider's words for a refusal; a code follows `#`, a parameter
   returns whether the value passes; and `check`, with a function that raises `Refused`.
 - `when` names a function of the value, or a path of the request whose value is true, with `!` not.
   `if` and `unless` name a flag of the table.
-- `:name` instead of words, or of an argument, refers to words that the table was given.
+- `:name` instead of words, or of an argument, refers to the table's own words.
 
 Words may contain `{at}`, the place of the value; `{value}`; `{parent[name]}`, what is next to it;
 `{listed}`, the values after the demand; `{size}`, the length of a list; and `{model}`.
@@ -134,6 +134,9 @@ _DEMANDS: Mapping[str, Demand] = {
 }
 
 
+_FUNCTIONS = ("check", "test")
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
     """One row of a table, as written."""
@@ -153,6 +156,9 @@ class RuleTable:
         flags: what `if` and `unless` refer to.
         words: what `:name` refers to.
         functions: what `check`, `test` and `when` refer to.
+
+    Raises:
+        ValueError: there is no such demand, or no such function.
     """
 
     def __init__(
@@ -164,6 +170,10 @@ class RuleTable:
     ) -> None:
         self._functions: dict[str, RowFunction] = dict(functions or {})
         self._rows = list(_rows(text, words or {}, flags))
+        for row in self._rows:
+            known = self._functions if row.demand in _FUNCTIONS else {row.argument}
+            if row.argument not in known or row.demand not in {*_DEMANDS, *_FUNCTIONS}:
+                raise ValueError(f"{row.path}: there is no demand {row.demand} {row.argument}")
 
     def check(self, exchange: ProviderExchange, body: Json | None = None) -> None:
         """Check a request, or another object in its place, row by row.

@@ -127,16 +127,16 @@ async def _comparison(services: DataServices, *given: Any, **named: Any) -> dict
 async def _explained(services: DataServices, align_on: list[str]) -> list[Any]:
     result = await services.comparison.compare("a", "b", ["amount"], align_on)
     groups = await services.comparison.rows(result.cache_key)
-    found = await services.comparison.explain(result.cache_key)
+    explanation = await services.comparison.explain(result.cache_key)
     rows = await services.comparison.drill_down(result.cache_key, groups.rows[0].key)
     assert (rows.a.row_count, rows.b.row_count) == (1, 0)
-    content: list[Any] = _without_sql([each.to_dict() for each in (groups, found)])
+    content: list[Any] = _without_sql([each.to_dict() for each in (groups, explanation)])
     return content
 
 
 def _without_sql(content: Any) -> Any:
-    """Leave out how it was asked, which is the database's own."""
-    own = {"sql", "parameters", "snapshot", "cache_key", "queries"}
+    """Leave out how it was asked, and the types, which are the database's own."""
+    own = {"sql", "parameters", "snapshot", "cache_key", "queries", "schema"}
     if isinstance(content, Mapping):
         return {name: _without_sql(value) for name, value in content.items() if name not in own}
     if isinstance(content, Sequence) and not isinstance(content, str):

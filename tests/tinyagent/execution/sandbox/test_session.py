@@ -81,13 +81,13 @@ async def test_a_step_that_takes_too_long_loses_only_itself(code: str) -> None:
         assert time.monotonic() - started < 0.4 + SPARE_SECONDS
 
 
-@pytest.mark.parametrize(("code", "said"), CRASHES.values(), ids=CRASHES)
-async def test_a_step_whose_process_ends_loses_only_itself(code: str, said: str) -> None:
+@pytest.mark.parametrize(("code", "message"), CRASHES.values(), ids=CRASHES)
+async def test_a_step_whose_process_ends_loses_only_itself(code: str, message: str) -> None:
     async with isolated(extra_imports=["ctypes"]) as executor:
         await value_of(executor, "rows = [1]")
         await value_of(executor, "rows.append(2)")
         result = await executor.run(f"rows.append(3)\nprint('before')\n{code}")
-        assert said in (result.error or "")
+        assert message in (result.error or "")
         assert result.output == "before\n"
         assert not result.timed_out
         assert not result.state_lost

@@ -35,12 +35,12 @@ def call(name: str) -> dict[str, Any] | None:
         return None
     if name == "nonsense":
         return {"content": "no list of blocks"}
-    said = {
+    text = {
         "environment": json.dumps(dict(os.environ)),
         "cancellations": str(len(CANCELLED)),
         "pid": str(os.getpid()),
     }[name]
-    return {"content": [{"type": "text", "text": said}]}
+    return {"content": [{"type": "text", "text": text}]}
 
 
 def answer(method: str, params: dict[str, Any]) -> dict[str, Any] | None:

@@ -97,9 +97,9 @@ async def test_a_tool_loop_is_accepted(model: str, thinking: Json, *, stream: bo
 
 async def test_thoughts_are_hidden_where_display_is_left_out() -> None:
     async with StrictServer("anthropic", [ANSWER]) as server, client_of(server) as client:
-        said = await ask(client, model=BOUND, messages=[QUESTION])
-        assert said.content[0].thinking == ""
-        assert said.content[0].signature
+        response = await ask(client, model=BOUND, messages=[QUESTION])
+        assert response.content[0].thinking == ""
+        assert response.content[0].signature
         plain = await ask(client, messages=[QUESTION])
         assert [block.type for block in plain.content] == ["text"]
 
@@ -113,8 +113,8 @@ async def _after_a_call(model: str, edit: Any, **options: Any) -> tuple[list[str
         StrictServer("anthropic", [THINKS_AND_ADDS, ANSWER]) as server,
         client_of(server) as client,
     ):
-        said = await ask(client, **asked)
-        asked["messages"] = [QUESTION, *answered(said)]
+        response = await ask(client, **asked)
+        asked["messages"] = [QUESTION, *answered(response)]
         edited = copy.deepcopy(asked)
         edit(edited)
         with suppress(BadRequestError):
@@ -207,8 +207,8 @@ async def test_a_thought_between_others_may_not_be_left_out() -> None:
     async with StrictServer("anthropic", [THINKS_AND_ADDS]) as server, client_of(server) as client:
         messages = [QUESTION]
         for _ in range(3):
-            said = await ask(client, model=BOUND, messages=messages)
-            messages = [*messages, *answered(said)]
+            response = await ask(client, model=BOUND, messages=messages)
+            messages = [*messages, *answered(response)]
         first_dropped = copy.deepcopy(messages)
         del first_dropped[1]["content"][0]
         await ask(client, model=BOUND, messages=first_dropped)
@@ -329,8 +329,8 @@ async def test_it_refuses(options: Json, wording: str) -> None:
 @pytest.mark.parametrize("options", [row[1] for row in ACCEPTED], ids=[row[0] for row in ACCEPTED])
 async def test_it_accepts(options: Json) -> None:
     async with StrictServer("anthropic", ["yes"]) as server, client_of(server) as client:
-        said = await ask(client, **_by_extra_body({"messages": [QUESTION], **options}))
-    assert said.content[-1].text == "yes"
+        response = await ask(client, **_by_extra_body({"messages": [QUESTION], **options}))
+    assert response.content[-1].text == "yes"
     assert server.refusals == []
 
 
@@ -349,10 +349,10 @@ async def test_only_marked_parts_are_cached() -> None:
     async with StrictServer("anthropic", ["yes"]) as server, client_of(server) as client:
 
         async def usage(*blocks: Json, **more: Any) -> Any:
-            said = await ask(client, **_user(*blocks), **more)
-            total = said.usage.input_tokens + said.usage.cache_read_input_tokens
-            assert total + said.usage.cache_creation_input_tokens > 2500
-            return said.usage
+            response = await ask(client, **_user(*blocks), **more)
+            total = response.usage.input_tokens + response.usage.cache_read_input_tokens
+            assert total + response.usage.cache_creation_input_tokens > 2500
+            return response.usage
 
         assert (await usage(long)).cache_creation_input_tokens == 0
         assert (await usage(long)).cache_read_input_tokens == 0
@@ -366,9 +366,9 @@ async def test_only_marked_parts_are_cached() -> None:
 async def test_a_prompt_below_the_minimum_is_not_cached() -> None:
     async with StrictServer("anthropic", ["yes"]) as server, client_of(server) as client:
         for _ in range(2):
-            said = await ask(client, messages=[QUESTION], **MARK)
-            assert said.usage.cache_creation_input_tokens == 0
-            assert said.usage.cache_read_input_tokens == 0
+            response = await ask(client, messages=[QUESTION], **MARK)
+            assert response.usage.cache_creation_input_tokens == 0
+            assert response.usage.cache_read_input_tokens == 0
 
 
 async def test_a_picture_in_a_tool_result_arrives_whole() -> None:
@@ -385,6 +385,6 @@ async def test_an_error_in_a_stream_and_a_refusal() -> None:
     async with StrictServer("anthropic", script) as server, client_of(server) as client:
         with pytest.raises(APIStatusError, match="Overloaded"):
             await ask(client, stream=True, messages=[QUESTION])
-        said = await ask(client, stream=True, messages=[QUESTION])
-    assert said.stop_reason == "refusal"
-    assert said.stop_details.type == "refusal"
+        response = await ask(client, stream=True, messages=[QUESTION])
+    assert response.stop_reason == "refusal"
+    assert response.stop_details.type == "refusal"

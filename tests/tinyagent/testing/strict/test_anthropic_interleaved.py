@@ -27,10 +27,10 @@ async def test_thoughts_between_calls_come_back_in_their_order(model: str, *, st
         StrictServer("anthropic", [INTERLEAVED, ANSWER, ANSWER]) as server,
         client_of(server) as client,
     ):
-        said = await ask(client, messages=[QUESTION], **options)
-        kinds = [block.type for block in said.content]
+        response = await ask(client, messages=[QUESTION], **options)
+        kinds = [block.type for block in response.content]
         assert kinds == ["thinking", "tool_use", "thinking", "tool_use"]
-        turn = answered(said)
+        turn = answered(response)
         await ask(client, messages=[QUESTION, *turn], **options)
         assert (server.refusals, server.losses) == ([], [])
         blocks = turn[0]["content"]

@@ -112,17 +112,17 @@ async def test_a_tool_loop_with_two_calls_at_once_is_accepted(
 async def test_reasoning_is_in_the_provider_s_field(provider: str, field: str) -> None:
     async with StrictServer(provider, [ANSWER]) as server, client_of(server) as client:
         for stream in (False, True):
-            said = await ask(client, [{"role": "user", "content": "hi"}], "m", stream=stream)
-            assert said[field] == "That was easy."
-            assert said["content"] == "It is 3."
+            response = await ask(client, [{"role": "user", "content": "hi"}], "m", stream=stream)
+            assert response[field] == "That was easy."
+            assert response["content"] == "It is 3."
 
 
 async def test_minimax_sends_reasoning_in_the_content_or_next_to_it() -> None:
     body: Any = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
     async with StrictServer("minimax", [ANSWER]) as server, client_of(server) as client:
-        said = await client.chat.completions.create(**body)
+        completion = await client.chat.completions.create(**body)
         split = await client.chat.completions.create(**body, extra_body={"reasoning_split": True})
-    assert said.choices[0].message.content == "<think>\nThat was easy.\n</think>\n\nIt is 3."
+    assert completion.choices[0].message.content == "<think>\nThat was easy.\n</think>\n\nIt is 3."
     assert split.choices[0].message.content == "It is 3."
     details = [{"type": "reasoning.text", "text": "That was easy."}]
     assert split.choices[0].message.model_dump()["reasoning_details"] == details
@@ -132,8 +132,8 @@ async def test_thinking_can_be_switched_off() -> None:
     body: Any = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
     async with StrictServer("deepseek", [ANSWER]) as server, client_of(server) as client:
         off = {"thinking": {"type": "disabled"}}
-        said = await client.chat.completions.create(**body, extra_body=off)
-    assert "reasoning_content" not in said.choices[0].message.model_dump(exclude_none=True)
+        completion = await client.chat.completions.create(**body, extra_body=off)
+    assert "reasoning_content" not in completion.choices[0].message.model_dump(exclude_none=True)
 
 
 async def test_a_stream_of_openai_reports_usage_only_on_request() -> None:

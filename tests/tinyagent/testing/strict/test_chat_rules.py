@@ -177,10 +177,10 @@ ACCEPTED: list[tuple[str, str, Json]] = [
     ids=[f"{row[0]}: {row[1]}" for row in REFUSED],
 )
 async def test_it_refuses(provider: str, body: Json, wording: str) -> None:
-    status, said = await said_to(provider, body)
+    status, reply = await said_to(provider, body)
     forbidden = provider == "mistral" and wording.startswith(("Extra", "empty"))
-    assert status == (422 if forbidden else 400), said
-    assert wording in str(said).replace("\\'", "'")
+    assert status == (422 if forbidden else 400), reply
+    assert wording in str(reply).replace("\\'", "'")
 
 
 @pytest.mark.parametrize(
@@ -189,9 +189,9 @@ async def test_it_refuses(provider: str, body: Json, wording: str) -> None:
     ids=[f"{row[0]}: {row[1]}" for row in ACCEPTED],
 )
 async def test_it_accepts(provider: str, body: Json) -> None:
-    status, said = await said_to(provider, body)
-    assert status == 200, said
-    assert said["choices"][0]["message"]["content"] == "yes"
+    status, reply = await said_to(provider, body)
+    assert status == 200, reply
+    assert reply["choices"][0]["message"]["content"] == "yes"
 
 
 TOOLS = {"tools": [tool()]}
@@ -222,9 +222,9 @@ HEAT = {"temperature": 0}
     ],
 )
 async def test_models_of_openai_that_reason(model: str, body: Json, wording: str) -> None:
-    status, said = await said_to("openai", {"model": model, **body})
+    status, reply = await said_to("openai", {"model": model, **body})
     assert status == (400 if wording else 200)
-    assert wording in str(said.get("error"))
+    assert wording in str(reply.get("error"))
 
 
 @pytest.mark.parametrize(
@@ -237,16 +237,16 @@ async def test_models_of_openai_that_reason(model: str, body: Json, wording: str
     ],
 )
 async def test_errors_have_the_form_of_the_provider(provider: str, form: Any) -> None:
-    _, said = await said_to(provider, _messages(USER, _result("abc123DEF")))
-    found, wanted = (said[0], form[0]) if isinstance(form, list) else (said, form)
+    _, reply = await said_to(provider, _messages(USER, _result("abc123DEF")))
+    found, wanted = (reply[0], form[0]) if isinstance(form, list) else (reply, form)
     for key, value in wanted.items():
         kept = {k: found[key][k] for k in value} if isinstance(value, dict) else found[key]
         assert kept == value
 
 
 async def test_mistral_lists_unknown_keys() -> None:
-    _, said = await said_to("mistral", _messages({**USER, "name": "x"}))
-    assert said["message"]["detail"][0]["loc"] == ["body", "messages", 0, "user", "name"]
+    _, reply = await said_to("mistral", _messages({**USER, "name": "x"}))
+    assert reply["message"]["detail"][0]["loc"] == ["body", "messages", 0, "user", "name"]
 
 
 async def _second_step(provider: str, model: str, edit: Any) -> tuple[list[str], list[str]]:
@@ -254,8 +254,8 @@ async def _second_step(provider: str, model: str, edit: Any) -> tuple[list[str],
     async with StrictServer(provider, [THINKS_AND_ADDS, "done"]) as server:
         path = f"{CHAT[provider].base}/chat/completions"
         asked: Json = {"model": model, "messages": [USER], "tools": [tool()]}
-        _, said = await post(server, path, asked)
-        message = said["choices"][0]["message"]
+        _, reply = await post(server, path, asked)
+        message = reply["choices"][0]["message"]
         edit(message)
         result = _result(message["tool_calls"][0]["id"])
         await post(server, path, {**asked, "messages": [USER, message, result]})
@@ -329,17 +329,17 @@ async def test_some_only_lose_them(provider: str, model: str, edit: Any) -> None
 
 async def test_a_picture_arrives_whole() -> None:
     picture = png(5, 7)
-    status, said = await said_to("openai", _image({"url": data_uri(picture)}), describe)
+    status, reply = await said_to("openai", _image({"url": data_uri(picture)}), describe)
     assert status == 200
-    text = said["choices"][0]["message"]["content"]
+    text = reply["choices"][0]["message"]["content"]
     assert text.startswith(f"image/png 5x7, {len(picture)} bytes, sha256 ")
 
 
 async def test_a_refusal_of_the_model_and_a_cut_reply() -> None:
-    _, said = await said_to("openai", {}, [Output(refusal="No.")])
-    assert said["choices"][0]["message"]["refusal"] == "No."
-    _, said = await said_to("openai", {}, [Output("It", cut=True)])
-    assert said["choices"][0]["finish_reason"] == "length"
+    _, reply = await said_to("openai", {}, [Output(refusal="No.")])
+    assert reply["choices"][0]["message"]["refusal"] == "No."
+    _, reply = await said_to("openai", {}, [Output("It", cut=True)])
+    assert reply["choices"][0]["finish_reason"] == "length"
 
 
 @pytest.mark.parametrize(("key", "status"), [("reasoning", 200), ("reasoning_content", 400)])

@@ -115,9 +115,9 @@ ROWS = [
 @pytest.mark.parametrize(("provider", "path", "body", "wording"), ROWS, ids=[r[3] for r in ROWS])
 async def test_it_refuses(provider: str, path: str, body: Json, wording: str) -> None:
     async with StrictServer(provider, ["never"]) as server:
-        status, said = await post(server, path, body, headers=HEADERS)
-    assert status == (404 if "persisted" in wording else 400), said
-    assert wording in said["error"]["message"]
+        status, reply = await post(server, path, body, headers=HEADERS)
+    assert status == (404 if "persisted" in wording else 400), reply
+    assert wording in reply["error"]["message"]
 
 
 @pytest.mark.parametrize(
@@ -133,9 +133,9 @@ async def test_a_failure_of_the_provider_is_its_own_status(
     provider: str, path: str, body: Json
 ) -> None:
     async with StrictServer(provider, [Output(error="is down"), "up"]) as server:
-        status, said = await post(server, path, body, headers=HEADERS)
+        status, reply = await post(server, path, body, headers=HEADERS)
         assert status >= 500
-        assert said["error"]["message"] == "is down"
+        assert reply["error"]["message"] == "is down"
         assert (await post(server, path, body, headers=HEADERS))[0] == 200
         assert server.refusals == []
 
@@ -144,15 +144,15 @@ async def test_another_model_does_not_see_the_thoughts() -> None:
     thinks = Output("Hm.", reasoning="I think.")
     async with StrictServer("anthropic", [thinks]) as server:
         body = {**MESSAGES, "thinking": {"type": "adaptive"}}
-        _, said = await post(server, "/v1/messages", body, headers=HEADERS)
-        turn = {"role": "assistant", "content": said["content"]}
+        _, reply = await post(server, "/v1/messages", body, headers=HEADERS)
+        turn = {"role": "assistant", "content": reply["content"]}
         again = {**body, "messages": [claude.QUESTION, turn, claude.QUESTION]}
         other = {**again, "model": "claude-opus-4-8"}
         assert (await post(server, "/v1/messages", other, headers=HEADERS))[0] == 200
         assert "are not shown to claude-opus-4-8" in server.losses[0]
     async with StrictServer("openai", [thinks]) as server:
-        _, said = await post(server, "/v1/responses", ITEMS)
-        again = {**ITEMS, "input": [*ITEMS["input"], *said["output"], *ITEMS["input"]]}
+        _, reply = await post(server, "/v1/responses", ITEMS)
+        again = {**ITEMS, "input": [*ITEMS["input"], *reply["output"], *ITEMS["input"]]}
         assert (await post(server, "/v1/responses", {**again, "model": "o4-mini"}))[0] == 200
         assert "is removed for o4-mini" in server.losses[0]
 
@@ -161,5 +161,5 @@ async def test_gemini_refuses_arguments_that_are_not_json() -> None:
     async with StrictServer("gemini", ["never"]) as server:
         body = {**_called(name="add", arguments="{"), "model": "gemini-3-flash"}
         body["messages"] += [chat._result("c")]
-        _, said = await post(server, "/v1beta/openai/chat/completions", body)
-    assert said[0]["error"]["message"] == "Function call arguments are not valid JSON."
+        _, reply = await post(server, "/v1beta/openai/chat/completions", body)
+    assert reply[0]["error"]["message"] == "Function call arguments are not valid JSON."

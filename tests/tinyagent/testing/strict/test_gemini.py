@@ -191,18 +191,18 @@ ACCEPTED: list[tuple[str, Json]] = [
 @pytest.mark.parametrize(("body", "wording"), [r[1:] for r in REFUSED], ids=[r[0] for r in REFUSED])
 async def test_it_refuses(body: Json, wording: str) -> None:
     async with StrictServer("gemini", ["never"]) as server:
-        status, said = await post(server, PATH, body, headers={"x-goog-api-key": "k"})
+        status, reply = await post(server, PATH, body, headers={"x-goog-api-key": "k"})
     assert status == 400
-    assert wording in said["error"]["message"]
-    assert said["error"]["status"] == "INVALID_ARGUMENT"
+    assert wording in reply["error"]["message"]
+    assert reply["error"]["status"] == "INVALID_ARGUMENT"
 
 
 @pytest.mark.parametrize("body", [row[1] for row in ACCEPTED], ids=[row[0] for row in ACCEPTED])
 async def test_it_accepts(body: Json) -> None:
     async with StrictServer("gemini", ["yes"]) as server:
-        status, said = await post(server, PATH, body, headers={"x-goog-api-key": "k"})
-    assert status == 200, said
-    assert said["candidates"][0]["content"]["parts"][0]["text"] == "yes"
+        status, reply = await post(server, PATH, body, headers={"x-goog-api-key": "k"})
+    assert status == 200, reply
+    assert reply["candidates"][0]["content"]["parts"][0]["text"] == "yes"
 
 
 @pytest.mark.parametrize(
@@ -232,11 +232,11 @@ async def test_a_picture_in_a_result_is_for_newer_models(model: str, status: int
     async with StrictServer("gemini", describe) as server:
         body = _contents(QUESTION, _model(CALL), _user(result))
         path = f"/v1beta/models/{model}:generateContent"
-        got, said = await post(server, path, body, headers={"x-goog-api-key": "k"})
+        got, reply = await post(server, path, body, headers={"x-goog-api-key": "k"})
         assert got == status
         if status == 200:
             assert server.attachments[0].data == picture
-            text = said["candidates"][0]["content"]["parts"][0]["text"]
+            text = reply["candidates"][0]["content"]["parts"][0]["text"]
             assert text.startswith(f"image/png 5x7, {len(picture)} bytes, sha256 ")
 
 

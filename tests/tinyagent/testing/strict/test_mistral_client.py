@@ -57,17 +57,17 @@ async def test_thoughts_are_parts_of_the_content_and_may_come_back() -> None:
         StrictServer("mistral", [ANSWER]) as server,
         Mistral(api_key="k", server_url=server.url) as client,
     ):
-        said = await ask(client, [question], stream=False)
+        response = await ask(client, [question], stream=False)
         streamed = await ask(client, [question], stream=True)
-        assert [part.type for part in said.content] == ["thinking", "text"]
+        assert [part.type for part in response.content] == ["thinking", "text"]
         thoughts = [p.thinking[0].text for p in streamed["content"] if not isinstance(p, dict)]
         assert "".join(thoughts) == "That was easy."
-        await ask(client, [question, said, question], stream=False)
+        await ask(client, [question, response, question], stream=False)
         await ask(client, [question, streamed, question], stream=False)
         assert server.refusals == []
         assert server.losses == []
-        said.content = said.content[1:]
-        await ask(client, [question, said, question], stream=False)
+        response.content = response.content[1:]
+        await ask(client, [question, response, question], stream=False)
         assert server.losses == ["messages[1]: the reasoning did not come back unchanged"]
 
 

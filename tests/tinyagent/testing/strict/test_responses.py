@@ -88,8 +88,8 @@ async def test_a_stored_response_can_be_continued() -> None:
     ):
         first = await ask(client, store=True, input=[QUESTION])
         results = [item for item in answered(first) if item["type"] == "function_call_output"]
-        said = await ask(client, previous_response_id=first.id, input=results)
-        assert said.output_text == "It is 3."
+        response = await ask(client, previous_response_id=first.id, input=results)
+        assert response.output_text == "It is 3."
         bare = {"type": "reasoning", "id": first.output[0].id, "summary": []}
         stored = [QUESTION, bare, *answered(first)[1:]]
         assert (await ask(client, input=stored)).output_text == "It is 3."
@@ -244,8 +244,8 @@ async def test_it_refuses(options: Json, wording: str) -> None:
 @pytest.mark.parametrize("options", [row[1] for row in ACCEPTED], ids=[row[0] for row in ACCEPTED])
 async def test_it_accepts(options: Json) -> None:
     async with StrictServer("openai", ["yes"]) as server, client_of(server) as client:
-        said = await ask(client, **{"input": [QUESTION], **options})
-    assert said.output_text == "yes"
+        response = await ask(client, **{"input": [QUESTION], **options})
+    assert response.output_text == "yes"
     assert server.refusals == []
 
 
@@ -284,8 +284,8 @@ async def test_failures_refusals_and_cut_replies_in_a_stream() -> None:
 async def test_reasoning_between_calls_comes_back_in_its_order(*, stream: bool) -> None:
     two = Output(reasoning="One.", calls=[ADD], then=Output(reasoning="Two.", calls=[ADD]))
     async with StrictServer("openai", [two, ANSWER]) as server, client_of(server) as client:
-        said = await ask(client, stream=stream, input=[QUESTION])
-        items = answered(said)
+        response = await ask(client, stream=stream, input=[QUESTION])
+        items = answered(response)
         assert [item["type"] for item in items[:4]] == ["reasoning", "function_call"] * 2
         await ask(client, stream=stream, input=[QUESTION, *items])
         assert (server.refusals, server.losses) == ([], [])

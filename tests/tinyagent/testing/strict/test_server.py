@@ -45,9 +45,9 @@ def test_an_unknown_provider_is_an_error_that_lists_the_others() -> None:
 async def test_a_body_of_another_form_is_refused(provider: str, body: Any) -> None:
     async with StrictServer(provider, ["never"]) as server:
         headers = {"x-api-key": "k", "anthropic-version": "2023-06-01"}
-        status, said = await post(server, PATHS[provider], body, headers=headers)
+        status, reply = await post(server, PATHS[provider], body, headers=headers)
     assert status in (400, 422)
-    assert "error" in str(said)
+    assert "error" in str(reply)
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
@@ -68,16 +68,16 @@ async def test_another_path_is_not_found(provider: str) -> None:
 
 async def test_the_version_of_anthropic_is_needed() -> None:
     async with StrictServer("anthropic", ["hi"]) as server:
-        _, said = await post(server, "/v1/messages", HI, headers={"x-api-key": "k"})
-    assert said["error"]["message"] == "anthropic-version: header is required"
+        _, reply = await post(server, "/v1/messages", HI, headers={"x-api-key": "k"})
+    assert reply["error"]["message"] == "anthropic-version: header is required"
 
 
 async def test_a_request_that_is_too_large_is_refused() -> None:
     text = "x" * (33 << 20)
     async with StrictServer("anthropic", ["hi"]) as server:
-        status, said = await post(server, "/v1/messages", {"messages": text})
+        status, reply = await post(server, "/v1/messages", {"messages": text})
     assert status == 413
-    assert said["error"]["type"] == "request_too_large"
+    assert reply["error"]["type"] == "request_too_large"
 
 
 async def test_requests_and_keys_are_recorded_even_if_refused() -> None:
@@ -110,8 +110,8 @@ async def test_signatures_of_another_server_are_foreign() -> None:
     for _ in range(2):
         async with StrictServer("gemini", [Output(calls=[Call("add", {})])]) as server:
             body = {**HI, "model": "gemini-3-flash"}
-            _, said = await post(server, "/v1beta/openai/chat/completions", body)
-            made.append(said["choices"][0]["message"]["tool_calls"][0]["extra_content"])
+            _, reply = await post(server, "/v1beta/openai/chat/completions", body)
+            made.append(reply["choices"][0]["message"]["tool_calls"][0]["extra_content"])
     assert made[0] != made[1]
 
 

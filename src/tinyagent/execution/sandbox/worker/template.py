@@ -1,6 +1,6 @@
 """The template: a warm interpreter that forks a session at each request of its host.
 
-It loads the modules that sessions need, puts on the locks that the kernel offers, and from then on
+It loads the modules that sessions need, applies the locks that the kernel offers, and from then on
 only forks, kills and collects processes. It never runs a model's code, and ends with its host. One
 process is forked ahead and waits: a request makes it a session, and the next one is forked.
 """
@@ -33,7 +33,7 @@ from .session.link import HostGone, Link
 from .session.session import SessionProcess
 from .session.step import Namespace, Rules, run_step
 
-_PAUSE_MS = 5  # without a request: until then, the session that was asked for needs the processor
+_PAUSE_MS = 5  # without a request: until then, the new session needs the processor
 _TICK_MS = int(TICK_SECONDS * 1000)
 
 Locks = KernelLocks | NoLocks
@@ -65,7 +65,7 @@ class Template:
 
     Args:
         link: to the host.
-        locks: what each session puts on.
+        locks: what each session applies.
     """
 
     def __init__(self, link: Link, locks: Locks) -> None:

@@ -107,9 +107,9 @@ def check_signature(
 
     Args:
         exchange: the request.
-        signature: as it came; None where there is none.
+        signature: from the request; None if there is none.
         call: the name and the arguments of the call.
-        place: the number of the turn where a signature is needed; None where it is not.
+        place: the number of the turn if it needs a signature; otherwise None.
     """
     if not signature:
         if place is not None and not exchange.model.startswith("gemini-2"):

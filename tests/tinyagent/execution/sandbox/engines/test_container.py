@@ -64,9 +64,9 @@ def test_an_image_that_is_missing_is_named(
     engine = ENGINES[container_program.name]
     assert engine.missing() == ""
     monkeypatch.setenv(container.IMAGE_VARIABLE, "localhost/none-such")
-    said = engine.missing()
-    assert f"{container_program.name} pull localhost/none-such" in said
-    assert container.IMAGE_VARIABLE in said
+    message = engine.missing()
+    assert f"{container_program.name} pull localhost/none-such" in message
+    assert container.IMAGE_VARIABLE in message
     monkeypatch.delenv(container.IMAGE_VARIABLE)
     assert f"pull python:{container._VERSION[0]}.{container._VERSION[1]}-slim" in engine.missing()
 

@@ -156,7 +156,7 @@ def _batch(meta: bytes, kind: int, header: int) -> tuple[int, int]:
 
 
 def _check_fields(meta: bytes, schema: int) -> None:
-    """See that the columns are few and plain: nested ones may be nested in each other for ever."""
+    """Check that the columns are few and plain: nested ones may be nested without end."""
     fields = _table(meta, schema, 1)
     count = _read("<I", meta, fields)
     if count > MAX_COLUMNS or _field(meta, schema, 2):

@@ -1,6 +1,6 @@
 """Numbers, dates and times that JSON has no word for, as tagged text and back.
 
-NumPy and pandas have scalars of their own, which cross as those of Python.
+The scalars of NumPy and pandas cross as those of Python.
 """
 
 from __future__ import annotations
@@ -172,7 +172,7 @@ def as_python(value: Any) -> Any:
 
 
 def loaded(module: str, name: str) -> Any:
-    """An attribute of a module, if somebody has imported it; else None."""
+    """An attribute of a module, if the module is imported; otherwise None."""
     return getattr(sys.modules.get(module), name, None)
 
 

@@ -38,7 +38,7 @@ def verdict(action: int) -> Block:
 
 
 def branch(test: Test, value: int, yes: Block, no: Block) -> Block:
-    """Go on with `yes` when the test of the loaded word holds, else with `no`."""
+    """Continue with `yes` if the test of the loaded word holds, otherwise with `no`."""
     distance = len(yes) // WORD
     if distance <= _FARTHEST:
         return _instruction(test, value, 0, distance) + yes + no
@@ -52,7 +52,7 @@ def by_architecture(value: int, yes: Block, no: Block) -> Block:
 
 
 def by_number(verdicts: dict[int, Block], otherwise: Block) -> Block:
-    """The block that stands for the number of the call, found in a balanced tree of ranges."""
+    """The block for the number of the call, found in a balanced tree of ranges."""
     ranges = [(0, otherwise)]
     for number in sorted({each for known in verdicts for each in (known, known + 1)}):
         block = verdicts.get(number, otherwise)

@@ -1,4 +1,4 @@
-"""Landlock: a process gives up all files but some, for itself and all it starts, for good."""
+"""Landlock: a process gives up all files except some, permanently, for itself and all it starts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The kernel's locks: what the template prepares, and what each session puts on."""
+"""The kernel's locks: what the template prepares, and what each session applies."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def lock(cell: PreparedLocks, folder: str, own_proc: int | None) -> None:
 
 
 def filter_calls(cell: PreparedLocks, warden: socket.socket | None) -> None:
-    """Put on the last lock, which allows only the system calls that plain Python needs.
+    """Apply the last lock, which allows only the system calls that plain Python needs.
 
     Args:
         cell: what the template has prepared.
@@ -242,12 +242,12 @@ class KernelLocks:
         return Warden(self._own_proc, limits.max_memory_bytes * 2)
 
     def harden(self, warden: socket.socket | None) -> None:
-        """Put on the last lock before the code runs: the system-call filter."""
+        """Apply the last lock before the code runs: the system-call filter."""
         filter_calls(self.cell, warden)
 
 
 def _prepare(order: dict[str, Any]) -> PreparedLocks:
-    """Load the requested modules, and put the requested locks on the template."""
+    """Load the requested modules, and apply the requested locks to the template."""
     without = frozenset[str](order["without"])
     stack = seccomp.stack_floor()
     apart = "namespaces" not in without
@@ -289,7 +289,7 @@ def _filters(stack: int) -> tuple[bytes, bytes] | None:
 
 
 def _can(lock: Callable[[], object]) -> bool:
-    """Whether a process can put on this lock; tried in a child."""
+    """Whether a process can apply this lock; tried in a child."""
     child = os.fork()
     if child == 0:
         with suppress(OSError):

@@ -1,4 +1,4 @@
-"""seccomp: a process gives up all system calls but those that plain Python makes.
+"""seccomp: a process gives up all system calls except those that plain Python makes.
 
 From Linux 5.11 on, the kernel keeps a table of the calls that are allowed whatever their arguments,
 so that the filter is run for the few others only.
@@ -121,8 +121,8 @@ def program(
 
     Args:
         forks: whether the process may fork itself.
-        machine: where it is to run; here, unless given.
-        stack: the `stack_floor` of the process; this process's, unless given.
+        machine: where it runs; by default, this machine.
+        stack: the `stack_floor` of the process; by default, this process's.
 
     Raises:
         OSError: the calls of this machine are not known.

@@ -32,7 +32,7 @@ class SessionProcess:
     Args:
         link: to the host.
         rules: what the code may do, as the host sets it.
-        harden: puts on the last lock; called before any code runs, with the way to the warden in a
+        harden: applies the last lock; called before any code runs, with the way to the warden in a
             fork that has one.
         warden: only in the first process, and only if steps run in forks.
     """

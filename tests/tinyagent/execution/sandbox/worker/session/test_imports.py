@@ -37,11 +37,11 @@ def test_a_star_allows_all() -> None:
 
 
 def test_the_refusal_says_what_is_near_what_is_allowed_and_the_fix() -> None:
-    said = refusal("maths.core", ALLOW | {"maths_core", "_hidden"})
-    assert "'maths.core' is not allowed" in said
-    assert "Did you mean maths_core?" in said
-    assert "Allowed are: collections, math, maths_core, urllib.parse" in said
-    assert 'extra_imports=["maths"]' in said
+    text = refusal("maths.core", ALLOW | {"maths_core", "_hidden"})
+    assert "'maths.core' is not allowed" in text
+    assert "Did you mean maths_core?" in text
+    assert "Allowed are: collections, math, maths_core, urllib.parse" in text
+    assert 'extra_imports=["maths"]' in text
 
 
 def test_a_long_list_is_cut() -> None:
@@ -65,8 +65,8 @@ def test_a_long_list_is_cut() -> None:
 def test_imports_are_found_wherever_they_stand(
     code: str, expected: list[RefusedImport] | None
 ) -> None:
-    found = check_imports(ast.parse(code), ALLOW)
-    assert found == (
+    faults = check_imports(ast.parse(code), ALLOW)
+    assert faults == (
         expected if expected is not None else [RefusedImport(2, "os"), RefusedImport(3, "sys")]
     )
 

@@ -23,7 +23,7 @@ def described(code: str, filename: str = FILENAME) -> str:
 
 
 def test_the_lines_of_the_code_are_shown_and_no_others() -> None:
-    said = described(
+    text = described(
         """
         def f(x):
             return 1 / x
@@ -31,16 +31,16 @@ def test_the_lines_of_the_code_are_shown_and_no_others() -> None:
         f(0)
         """
     )
-    assert said == (
+    assert text == (
         "Traceback (most recent call last):\n  line 4\n    f(0)\n  line 2, in f\n"
         "    return 1 / x\nZeroDivisionError: division by zero\n"
     )
 
 
 def test_frames_of_libraries_are_left_out() -> None:
-    said = described("import json\njson.loads('{')")
-    assert "line 2\n    json.loads('{')\njson.decoder.JSONDecodeError: " in said
-    assert "decoder.py" not in said
+    text = described("import json\njson.loads('{')")
+    assert "line 2\n    json.loads('{')\njson.decoder.JSONDecodeError: " in text
+    assert "decoder.py" not in text
 
 
 def test_lines_of_earlier_steps_are_named() -> None:
@@ -48,14 +48,14 @@ def test_lines_of_earlier_steps_are_named() -> None:
     exec(compile("def f():\n    raise KeyError(3)", "<step 1>", "exec"), names)  # noqa: S102
     with pytest.raises(KeyError) as caught:
         exec(compile("f()", FILENAME, "exec"), names)  # noqa: S102
-    said = describe(caught.value, "f()", FILENAME)
-    assert said == (
+    text = describe(caught.value, "f()", FILENAME)
+    assert text == (
         "Traceback (most recent call last):\n  line 1\n    f()\n  step 1, line 2, in f\nKeyError: 3\n"
     )
 
 
 @pytest.mark.parametrize(
-    ("code", "said"),
+    ("code", "message"),
     [
         ("x = (1 +", "  line 1\n    x = (1 +\n        ^\nSyntaxError: '(' was never closed\n"),
         ("if 1:\n  a b c", "  line 2\n    a b c\n"),
@@ -64,8 +64,8 @@ def test_lines_of_earlier_steps_are_named() -> None:
         ("x = 1\x00", "null bytes"),
     ],
 )
-def test_a_syntax_error_shows_its_line_and_place(code: str, said: str) -> None:
-    assert said in described(code)
+def test_a_syntax_error_shows_its_line_and_place(code: str, message: str) -> None:
+    assert message in described(code)
 
 
 def test_a_syntax_error_that_was_raised_is_an_ordinary_error() -> None:
@@ -73,21 +73,21 @@ def test_a_syntax_error_that_was_raised_is_an_ordinary_error() -> None:
 
 
 def test_a_recursion_is_shown_once() -> None:
-    said = described("def f(): return f()\nf()")
-    assert re.search(r"\[\.\.\. the same \d+ more times \.\.\.\]", said)
-    assert len(said) < 600
+    text = described("def f(): return f()\nf()")
+    assert re.search(r"\[\.\.\. the same \d+ more times \.\.\.\]", text)
+    assert len(text) < 600
 
 
 def test_a_long_way_is_cut() -> None:
     lines = [f"def f{n}(): f{n + 1}()" for n in range(60)]
-    said = described("\n".join([*lines, "def f60(): raise OSError('deep')", "f0()"]))
-    assert "more lines ..." in said
-    assert "in f60" in said
-    assert said.count("\n") < 60
+    text = described("\n".join([*lines, "def f60(): raise OSError('deep')", "f0()"]))
+    assert "more lines ..." in text
+    assert "in f60" in text
+    assert text.count("\n") < 60
 
 
 def test_causes_and_contexts_are_shown_in_their_order() -> None:
-    said = described(
+    text = described(
         """
         try:
             try: 1 / 0
@@ -96,8 +96,8 @@ def test_causes_and_contexts_are_shown_in_their_order() -> None:
             raise KeyError('k')
         """
     )
-    places = [said.index(word) for word in ("ZeroDivisionError", "direct cause", "ValueError: v")]
-    places += [said.index("While the above was handled"), said.index("KeyError: 'k'")]
+    places = [text.index(word) for word in ("ZeroDivisionError", "direct cause", "ValueError: v")]
+    places += [text.index("While the above was handled"), text.index("KeyError: 'k'")]
     assert places == sorted(places)
     assert "ZeroDivision" not in described(
         "try: 1 / 0\nexcept Exception: raise OSError(1) from None"
@@ -105,7 +105,7 @@ def test_causes_and_contexts_are_shown_in_their_order() -> None:
 
 
 def test_a_long_chain_is_cut() -> None:
-    said = described(
+    text = described(
         """
         error = None
         for n in range(50):
@@ -115,21 +115,21 @@ def test_a_long_chain_is_cut() -> None:
         raise error
         """
     )
-    assert said.startswith("[...]")
-    assert said.endswith("ValueError: 49\n")
+    assert text.startswith("[...]")
+    assert text.endswith("ValueError: 49\n")
 
 
 def test_parts_of_a_group_and_notes_are_shown() -> None:
-    said = described(
+    text = described(
         """
         error = ExceptionGroup('g', [ValueError('v'), ExceptionGroup('h', [TypeError('t')])])
         error.add_note('a note')
         raise error
         """
     )
-    assert "ExceptionGroup: g (2 sub-exceptions)\na note\n" in said
+    assert "ExceptionGroup: g (2 sub-exceptions)\na note\n" in text
     assert (
-        "  | ValueError: v\n  | ExceptionGroup: h (1 sub-exception)\n  |   | TypeError: t\n" in said
+        "  | ValueError: v\n  | ExceptionGroup: h (1 sub-exception)\n  |   | TypeError: t\n" in text
     )
 
 
@@ -138,14 +138,14 @@ def test_a_long_message_is_cut() -> None:
 
 
 def test_an_error_that_cannot_be_shown_is_named_by_its_type() -> None:
-    said = described(
+    text = described(
         """
         class Bad(Exception):
             def __str__(self): raise RuntimeError
         raise Bad
         """
     )
-    assert "Bad: <exception str() failed>" in said
+    assert "Bad: <exception str() failed>" in text
 
 
 @pytest.mark.parametrize(
