@@ -7,7 +7,7 @@ import asyncio
 import tempfile
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from shutil import rmtree
 from threading import Lock
@@ -39,6 +39,8 @@ _CONFIG = {
     "autoload_known_extensions": "false",
     "python_enable_replacements": "false",
     "memory_limit": "2GB",
+    # Rows have no order that a statement does not ask for, and are not held back for one.
+    "preserve_insertion_order": "false",
 }
 # No files except those that the setup admits. A time with its zone reads the same on every
 # machine. No statement can change these settings.
@@ -59,14 +61,12 @@ class Setup:
         script: Attaches a database or allows files, right after opening; later neither is
             possible.
         use: Sets the database that the names in a statement refer to.
-        options: Settings of DuckDB in addition to those that all have.
     """
 
     paths: Mapping[Path, str]
     unreadable: str
     script: str = ""
     use: str = "USE memory"
-    options: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,7 +274,7 @@ class DuckDBEngine:
     def _open(self) -> Cursor:
         # In memory, with files attached or allowed: a file opened as the database itself would
         # have to be opened with the same settings everywhere in this process.
-        connection = duckdb.connect(":memory:", config={**_CONFIG, **self._setup.options})
+        connection = duckdb.connect(":memory:", config={**_CONFIG})
         try:
             spill = tempfile.mkdtemp(prefix="skillian-")
             finalize(connection, rmtree, spill, ignore_errors=True)

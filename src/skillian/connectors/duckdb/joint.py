@@ -89,7 +89,5 @@ def _engine(mounts: Mapping[str, Mount]) -> DuckDBEngine:
         names,
         _UNREADABLE,
         ";\n".join(statement.rstrip(";") for statement in script),
-        # Rows have no order that a statement does not ask for, and are not held back for one.
-        options={"preserve_insertion_order": "false"},
     )
     return DuckDBEngine(f"connections {listed}", setup, STREAM_TIMEOUT_SECONDS)

@@ -12,6 +12,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 from sqlglot import exp
 
@@ -91,7 +92,7 @@ async def keep_differences(place: Place, workspace: Workspace) -> tuple[Place, D
 
 async def fetch_summary(
     plan: ComparisonPlan, differences: Differences, workspace: Workspace, top: int
-) -> list[dict[str, object]]:
+) -> list[dict[str, Any]]:
     """Return the rows of the summary, each with one of the top differences of each measure."""
     tree = summary_statement(plan, differences.collapsed, differences.different, top)
     statement = await asyncio.to_thread(prepare, tree, workspace.dialect, plan.parameters.values)
@@ -196,7 +197,7 @@ async def _seems_unique(place: Place) -> bool:
     return all(int(row["most"] or 0) <= 1 for row in sample)
 
 
-async def _ask(place: Place, selects: Sequence[exp.Select]) -> list[dict[str, object]]:
+async def _ask(place: Place, selects: Sequence[exp.Select]) -> list[dict[str, Any]]:
     tree = exp.union(*selects, distinct=False, copy=False)
     return await place.fetch(await asyncio.to_thread(place.statement, tree))
 
