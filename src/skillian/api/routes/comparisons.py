@@ -118,7 +118,7 @@ class CompareRequest(Body):
 
     source_a: Name
     source_b: Name
-    measures: Annotated[list[Name], Field(default_factory=list[Name], max_length=10)]
+    measures: Annotated[list[Name], Field(min_length=1, max_length=10)] | None = None
     align_on: Annotated[list[Name], Field(min_length=1, max_length=20)] | None = None
     filters: Annotated[
         dict[Name, Any],
