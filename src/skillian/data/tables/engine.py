@@ -14,14 +14,13 @@ from skillian.data.comparison.place import Progress, together
 from skillian.data.declare.rules import Rules
 from skillian.data.query.binding import Binder, BoundSource
 from skillian.data.query.filters import Filters, conditions
-from skillian.data.schema.diff import SchemaDiff, compare_schemas
+from skillian.data.schema.diff import SchemaDiff, compare_schemas, pair_columns
 from skillian.data.schema.tables import distinct_names
 from skillian.data.tables.cells import NotComparableError, check_key
 from skillian.data.tables.columns import (
     ColumnPair,
     NotCompared,
     Pairing,
-    counterparts,
     key_pairs,
     paired,
     selected,
@@ -90,7 +89,7 @@ class TableEngine:
         """
         started = datetime.now(UTC).isoformat(timespec="seconds")
         sources = await together(self._binder.bind(question.a), self._binder.bind(question.b))
-        names = counterparts(sources[0].columns, sources[1].columns, question.mapping)
+        names = pair_columns([*sources[0].columns], [*sources[1].columns], question.mapping)
         sides = _sides(question, sources, names)
         pairing, sides = await _pairing(question, sides)
         key, pairs = await _keyed(question, pairing, sides)
@@ -158,7 +157,7 @@ async def _pairing(
 ) -> tuple[Pairing, tuple[SideRows, SideRows]]:
     """Return the pairs of columns; a column without any value fits every type."""
     columns = [dict(side.source.columns) for side in sides]
-    partners = counterparts(columns[0], columns[1], question.mapping)
+    partners = pair_columns([*columns[0]], [*columns[1]], question.mapping)
     missing: list[set[str]] = [set(), set()]
     pairing = _selected(question, paired(columns[0], columns[1], question.mapping, question.rules))
     for refused in pairing.not_compared:
@@ -235,6 +234,8 @@ async def _keyed(
     if question.key:
         names = tuple(pair.a for pair in key_pairs(pairing, question.key))
         key = TableKey(names, "given", "")
+    elif catalogued := _primary_key(pairing, sides):
+        key = catalogued
     else:
         readers = [
             KeyReader(side.name, side.connector, side.rows, side.parameters) for side in sides
@@ -243,6 +244,23 @@ async def _keyed(
     pairs = key_pairs(pairing, key.columns)
     rest = tuple(pair for pair in pairing.pairs if pair not in pairs)
     return key, (*pairs, *rest)
+
+
+def _primary_key(pairing: Pairing, sides: tuple[SideRows, SideRows]) -> TableKey | None:
+    """Return the primary key of a, or else of b, if all of its columns can be compared."""
+    for index, side in enumerate(sides):
+        names = () if side.source.table is None else side.source.table.primary_key
+        pairs = {(pair.a, pair.b)[index]: pair for pair in pairing.pairs}
+        if names and all(name in pairs for name in names):
+            columns = tuple(pairs[name].a for name in names)
+            try:
+                key_pairs(pairing, columns)
+            except InvalidInputError:
+                continue
+            listed, verb = " and ".join(columns), "is" if len(columns) == 1 else "are"
+            reason = f"No key was given; {listed} {verb} the primary key of {side.name}."
+            return TableKey(columns, "catalogue", reason)
+    return None
 
 
 def _check_multiset(question: TableQuestion, pairing: Pairing) -> None:

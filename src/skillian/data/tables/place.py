@@ -14,6 +14,7 @@ from skillian.connectors.base import Connector
 from skillian.connectors.duckdb.workspace import Workspace
 from skillian.data import sql
 from skillian.data.comparison.place import Progress, together
+from skillian.data.declare.rules import EXACT
 from skillian.data.query.binding import BoundSource
 from skillian.data.query.filters import Condition, filtered_rows
 from skillian.data.query.shared import SharedEngine, StatementEngine, shared_engine
@@ -145,7 +146,24 @@ class RowComparison:
             TableSide(tuple(side.value((pair.a, pair.b)[index]) for pair in self.pairs), side.rows)
             for index, side in enumerate(self.sides)
         )
-        return TablePlan(self.pairs, self._keys, a, b, shared.engine.dialect)
+        dialect = shared.engine.dialect
+        return TablePlan(self.pairs, self._keys, a, b, dialect, unique=self._is_unique())
+
+    def _is_unique(self) -> bool:
+        """Whether primary keys guarantee that no key is repeated on either side."""
+        pairs = self.pairs[: self._keys]
+        if any(pair.cells.rule != EXACT for pair in pairs):
+            return False
+        for index, side in enumerate(self.sides):
+            table = side.source.table
+            names = {(pair.a, pair.b)[index] for pair in pairs}
+            if table is None or not table.primary_key or not names.issuperset(table.primary_key):
+                return False
+            # A primary key of SQLite may hold NULL several times.
+            declared = [table.declared.get(name) for name in table.primary_key]
+            if any(each is None or each.nullable is not False for each in declared):
+                return False
+        return True
 
     async def _staged(self) -> tuple[TablePlan, dict[str, Statement]]:
         loaded = await together(*(self._load(index) for index in (0, 1)))
@@ -156,7 +174,8 @@ class RowComparison:
         values = tuple(sql.column(f"c{index}", "source") for index in range(len(pairs)))
         a, b = (TableSide(values, partial(_staged_rows, each.table)) for each in loaded)
         queries = {side.name: each.query for side, each in zip(self.sides, loaded, strict=True)}
-        return TablePlan(pairs, self._keys, a, b, "duckdb"), queries
+        unique = self._is_unique()
+        return TablePlan(pairs, self._keys, a, b, "duckdb", unique=unique), queries
 
     async def _load(self, index: int) -> _Loaded:
         """Stage the compared columns of a side."""

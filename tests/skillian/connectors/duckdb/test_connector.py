@@ -210,7 +210,7 @@ async def test_a_statement_that_takes_too_long_is_stopped(tmp_path: Path) -> Non
     start = time.monotonic()
     with pytest.raises(QueryError, match=re.escape("longer than 0.3 s")):
         await connector.run(ENDLESS, {})
-    assert time.monotonic() - start < 5
+    assert time.monotonic() - start < 20
     await connector.aclose()
 
 
