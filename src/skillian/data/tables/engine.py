@@ -28,6 +28,7 @@ from skillian.data.tables.columns import (
 from skillian.data.tables.findings import Findings
 from skillian.data.tables.keys import KeyReader, proposed_key
 from skillian.data.tables.place import RowComparison, SideRows
+from skillian.data.tables.proposals import proposed_renames
 from skillian.data.tables.results import TableKey, TableResult
 from skillian.data.tables.sentences import in_words
 from skillian.errors import InvalidInputError
@@ -129,7 +130,7 @@ class TableEngine:
             not_compared=pairing.not_compared,
             schema=_schema(question, comparison.sides, pairing),
             samples=await findings.samples(),
-            proposals=(),
+            proposals=await proposed_renames(pairing, comparison.sides),
             notes=tuple(_notes(comparison.pairs)),
             proof=compared_rows.proof,
         )
@@ -159,7 +160,7 @@ async def _pairing(
     columns = [dict(side.source.columns) for side in sides]
     partners = pair_columns([*columns[0]], [*columns[1]], question.mapping)
     missing: list[set[str]] = [set(), set()]
-    pairing = _selected(question, paired(columns[0], columns[1], question.mapping, question.rules))
+    pairing = paired(columns[0], columns[1], question.mapping, question.rules)
     for refused in pairing.not_compared:
         names = refused.column, partners[refused.column]
         for index, side in enumerate(sides):
@@ -168,15 +169,10 @@ async def _pairing(
                 columns[index][names[index]] = columns[1 - index][names[1 - index]]
                 break
     if any(missing):
-        pairing = _selected(
-            question, paired(columns[0], columns[1], question.mapping, question.rules)
-        )
+        pairing = paired(columns[0], columns[1], question.mapping, question.rules)
+    pairing = selected(pairing, question.columns, question.ignore, question.key)
     empty = [_with_missing(side, names) for side, names in zip(sides, missing, strict=True)]
     return _same_engine(pairing, sides), (empty[0], empty[1])
-
-
-def _selected(question: TableQuestion, pairing: Pairing) -> Pairing:
-    return selected(pairing, question.columns, question.ignore, question.key)
 
 
 def _with_missing(side: SideRows, names: set[str]) -> SideRows:

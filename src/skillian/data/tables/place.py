@@ -1,4 +1,4 @@
-"""Where rows are compared: in the database of both sides, or staged in DuckDB."""
+"""Where rows are compared: in an engine that reads both sides, or staged in DuckDB."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ from sqlglot import exp
 from skillian.connectors.base import Connector
 from skillian.connectors.duckdb.workspace import Workspace
 from skillian.data import sql
-from skillian.data.comparison.place import Progress, StatementEngine, together
+from skillian.data.comparison.place import Progress, together
 from skillian.data.declare.rules import EXACT
 from skillian.data.query.binding import BoundSource
 from skillian.data.query.filters import Condition, filtered_rows
+from skillian.data.query.shared import SharedEngine, StatementEngine, shared_engine
 from skillian.data.sql import Statement, prepare
 from skillian.data.sql.values import python_rows
 from skillian.data.tables.cells import NATIVE, CellPair
 from skillian.data.tables.columns import ColumnPair
 from skillian.data.tables.results import TableProof
-from skillian.data.tables.statement import TablePlan, TableSide, differences, repeated_keys
+from skillian.data.tables.statement import TablePlan, TableSide, differences, has_repeated_keys
 from skillian.data.tables.transport import transported
 from skillian.data.tables.types import CellType
 
@@ -57,6 +58,10 @@ class SideRows:
     def without(self, columns: frozenset[str]) -> SideRows:
         """Return the same rows with these columns, which have no values, read as NULL."""
         return SideRows(self.source, self._where, columns)
+
+    def named(self, source: BoundSource) -> SideRows:
+        """Return the same rows of the source as another engine names it."""
+        return SideRows(source, self._where, self.missing)
 
     def value(self, column: str) -> exp.Expr:
         """Return the cell of a column."""
@@ -119,8 +124,10 @@ class RowComparison:
         a, b = self.sides
         engine: StatementEngine
         place: Literal["database", "workspace"]
-        if a.connector is b.connector and a.connector.dialect in NATIVE:
-            plan, engine, queries = self._in_database(), a.connector, dict[str, Statement]()
+        shared = await shared_engine(a.source, b.source)
+        if shared is not None and shared.engine.dialect in NATIVE:
+            self.sides = a.named(shared.a), b.named(shared.b)
+            plan, engine, queries = self._in_database(shared), shared.engine, dict[str, Statement]()
             place = "database"
         else:
             plan, queries = await self._staged()
@@ -134,12 +141,12 @@ class RowComparison:
             plan, table, TableProof(place, statement.text, plan.dialect, texts, started)
         )
 
-    def _in_database(self) -> TablePlan:
+    def _in_database(self, shared: SharedEngine) -> TablePlan:
         a, b = (
             TableSide(tuple(side.value((pair.a, pair.b)[index]) for pair in self.pairs), side.rows)
             for index, side in enumerate(self.sides)
         )
-        dialect = self.sides[0].connector.dialect
+        dialect = shared.engine.dialect
         return TablePlan(self.pairs, self._keys, a, b, dialect, unique=self._is_unique())
 
     def _is_unique(self) -> bool:
@@ -200,11 +207,13 @@ class RowComparison:
         return prepare(tree, engine.dialect, values)
 
     async def _has_repeats(self, plan: TablePlan, engine: StatementEngine) -> bool:
-        tree = repeated_keys(plan)
+        tree = has_repeated_keys(plan)
         values = {**self.sides[0].parameters.values, **self.sides[1].parameters.values}
         statement = prepare(tree, engine.dialect, values)
         async with aclosing(engine.stream(statement.text, statement.parameters)) as batches:
-            return any([int(row["n"]) async for batch in batches for row in python_rows(batch)])
+            return any(
+                [bool(row["repeated"]) async for batch in batches for row in python_rows(batch)]
+            )
 
 
 @dataclass(frozen=True, slots=True)

@@ -256,7 +256,7 @@ async def test_many_statements_at_once_all_answer(connector: DuckDBConnector) ->
 
 
 async def test_one_file_may_be_open_twice(connector: DuckDBConnector) -> None:
-    other = DuckDBConnector(connector._engine._setup.path, "again", timeout=3)
+    other = DuckDBConnector(next(iter(connector._engine._setup.paths)), "again", timeout=3)
     for one in (connector, other, connector):
         assert (await one.run("SELECT current_setting('memory_limit') AS m", {})).num_rows == 1
         assert len(await one.catalog()) == 2
