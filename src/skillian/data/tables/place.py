@@ -80,7 +80,7 @@ class SideRows:
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class StagedDifferences:
     """The rows that differ, staged in the workspace.
 
     Attributes:
@@ -120,7 +120,7 @@ class RowComparison:
         self._progress = progress
         self.tables: list[str] = []
 
-    async def run(self, started: str) -> Compared:
+    async def run(self, started: str) -> StagedDifferences:
         """Compare, and stage the rows that differ; raises `QueryError`.
 
         Args:
@@ -142,7 +142,7 @@ class RowComparison:
         table = await self._workspace.stage(plan.columns(), batches)
         self.tables.append(table)
         texts = {name: query.text for name, query in queries.items()}
-        return Compared(
+        return StagedDifferences(
             plan, table, TableProof(place, statement.text, plan.dialect, texts, started)
         )
 
