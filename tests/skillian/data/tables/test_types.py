@@ -256,52 +256,45 @@ def stored(path: Path, name: str, cell: str) -> str:
     return f"duckdb:///{path}#{name}"
 
 
-@pytest.mark.parametrize(("a", "b", "rule", "equal"), IN_DUCKDB)
-def test_in_one_duckdb(
-    tmp_path: Path, a: str, b: str, rule: Mapping[str, Any], equal: bool | None
-) -> None:
+@pytest.mark.parametrize("case", IN_DUCKDB)
+def test_in_one_duckdb(tmp_path: Path, case: Case) -> None:
+    a, b, rule, equal = case
     tables = [stored(tmp_path / "t.duckdb", name, cell) for name, cell in (("a", a), ("b", b))]
     check(compared(*tables, rule), equal=equal)
 
 
-@pytest.mark.parametrize(("a", "b", "rule", "equal"), IN_POSTGRES)
+@pytest.mark.parametrize("case", IN_POSTGRES)
 def test_in_one_postgres(
     postgres_database: PostgresDatabase,
-    a: str,
-    b: str,
-    rule: Mapping[str, Any],
-    equal: bool | None,
+    case: Case,
 ) -> None:
+    a, b, rule, equal = case
     for name, cell in (("a", a), ("b", b)):
         postgres_database.execute(f"CREATE TABLE {name} AS SELECT 1 AS k, {cell} AS v")
     url = postgres_database.url
     check(compared(f"{url}#a", f"{url}#b", rule), equal=equal)
 
 
-@pytest.mark.parametrize(("a", "b", "rule", "equal"), ACROSS)
+@pytest.mark.parametrize("case", ACROSS)
 def test_across_postgres_and_duckdb(
     postgres_database: PostgresDatabase,
     tmp_path: Path,
-    a: str,
-    b: str,
-    rule: Mapping[str, Any],
-    equal: bool | None,
+    case: Case,
 ) -> None:
+    a, b, rule, equal = case
     postgres_database.execute(f"CREATE TABLE a AS SELECT 1 AS k, {a} AS v")
     other = stored(tmp_path / "t.duckdb", "b", b)
     check(compared(f"{postgres_database.url}#a", other, rule), equal=equal)
     check(compared(other, f"{postgres_database.url}#a", rule), equal=equal)
 
 
-@pytest.mark.parametrize(("a", "b", "rule", "equal"), MYSQL)
+@pytest.mark.parametrize("case", MYSQL)
 def test_across_mariadb_and_duckdb(
     mysql_database: MySQLDatabase,
     tmp_path: Path,
-    a: str,
-    b: str,
-    rule: Mapping[str, Any],
-    equal: bool | None,
+    case: Case,
 ) -> None:
+    a, b, rule, equal = case
     mysql_database.execute(f"CREATE TABLE a AS SELECT 1 AS k, {a} AS v")
     other = stored(tmp_path / "t.duckdb", "b", b)
     check(compared(f"{mysql_database.url}#a", other, rule), equal=equal)
