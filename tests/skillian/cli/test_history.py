@@ -106,7 +106,7 @@ def test_a_note_that_is_overdue_counts_as_new_again(skillian: Run, books: Path) 
     assert skillian("compare", "daily.yaml", "--fail-on", "new").returncode == 1
 
 
-def test_a_second_fault_is_new_beside_a_known_one(skillian: Run, books: Path) -> None:
+def test_a_second_fault_is_new_next_to_a_known_one(skillian: Run, books: Path) -> None:
     change(books, "DELETE FROM plan WHERE id = 3")
     report = json.loads(skillian("compare", "daily.yaml", "--format", "json").stdout)
     history = report["comparisons"][0]["history"]

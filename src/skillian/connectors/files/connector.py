@@ -3,7 +3,7 @@
 import asyncio
 import os
 import tempfile
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Collection, Iterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +18,7 @@ from sqlglot import exp
 
 from skillian.connectors.base import Table, UnreadableColumns
 from skillian.connectors.duckdb.connector import EngineConnector
-from skillian.connectors.duckdb.engine import Cursor, DuckDBEngine, Setup
+from skillian.connectors.duckdb.engine import Cursor, DuckDBEngine, Mount, Setup
 from skillian.connectors.duckdb.types import column_type
 from skillian.connectors.files import excel
 from skillian.connectors.files.delimited import (
@@ -78,14 +78,14 @@ class FilesConnector(EngineConnector):
         self._is_file = is_table(root) and not root.is_dir()
         self._copies = Path(tempfile.mkdtemp(prefix="skillian-"))
         finalize(self, rmtree, self._copies, ignore_errors=True)
-        # DuckDB checks both the path and the pattern of what it reads.
         paths = [root] if self._is_file else []
         folders = [self._copies, *([] if self._is_file else [root])]
         script = ";".join(
-            f"SET {setting} = {_paths(allowed).sql('duckdb')}"
+            f"SET {setting} = {_listed(allowed).sql('duckdb')}"
             for setting, allowed in (("allowed_paths", paths), ("allowed_directories", folders))
         )
-        self._engine = DuckDBEngine(name, Setup(self._root, _UNREADABLE, script), timeout)
+        setup = Setup({self._root: name}, _UNREADABLE, script)
+        self._engine = DuckDBEngine(f"connection {name!r}", setup, timeout)
         self._files: dict[Path, _File] = {}
         self._looking = asyncio.Lock()
 
@@ -108,6 +108,32 @@ class FilesConnector(EngineConnector):
         """Return the DuckDB that reads the files, once it knows what has changed."""
         await self._look(statement)
         yield self._engine
+
+    async def mount(self, tables: Collection[str]) -> Mount | None:
+        """Return how another DuckDB reads these tables; None for those of a workbook."""
+        await self._look()
+        named = {table.casefold() for table in tables}
+        files = {
+            path: file
+            for path, file in self._files.items()
+            if any(table.name.casefold() in named for table in file.tables)
+        }
+        paths = [path if file.copy is None else file.copy.path for path, file in files.items()]
+        if any(path.suffix.lower() in excel.SUFFIXES for path in files):
+            return None
+
+        def views(cursor: Cursor) -> tuple[str, ...]:
+            rows = cursor.execute("SELECT view_name, sql FROM duckdb_views()").fetchall()
+            return tuple(str(sql) for name, sql in rows if name.casefold() in named)
+
+        return Mount(
+            name=self._name,
+            path=self._root,
+            is_database=False,
+            views=await self._engine.call(views),
+            files=tuple(text for path in paths for text in _allowed(path)),
+            stamps=tuple(file.stamp for file in files.values()),
+        )
 
     async def locate(self, table: str, column: str, value: str) -> str:
         """Return where a column first has this text, such as `line 3`; empty if unknown."""
@@ -188,9 +214,15 @@ def is_table(path: Path) -> bool:
     return path.suffix.lower() in SUFFIXES
 
 
-def _paths(paths: list[Path]) -> exp.Array:
-    real = (exp.Literal.string(os.path.realpath(path)) for path in paths)
-    return exp.Array(expressions=[*real, *map(file_pattern, paths)])
+def _listed(paths: list[Path]) -> exp.Array:
+    return exp.Array(
+        expressions=[exp.Literal.string(text) for path in paths for text in _allowed(path)]
+    )
+
+
+def _allowed(path: Path) -> tuple[str, str]:
+    """Return the path and its pattern, both of which DuckDB checks for what it reads."""
+    return os.path.realpath(path), file_pattern(path).name
 
 
 def _table_files(folder: Path) -> dict[Path, tuple[int, int, int]]:

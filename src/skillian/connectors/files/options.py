@@ -2,8 +2,9 @@
 
 import codecs
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode
 
 from skillian.connectors.base import path_of
@@ -70,13 +71,13 @@ def dict_of(query: str) -> dict[str, list[str]]:
 
 def read_options(values: Mapping[str, list[str]]) -> FileOptions:
     """Return the options; raises `ValueError` with what is wrong."""
-    options = FileOptions(null=tuple(values.get("null", ())))
+    read: dict[str, Any] = {"null": tuple(values.get("null", ()))}
     for key, listed in values.items():
-        if key == "null":
-            continue
         if key not in FileOptions.__dataclass_fields__:
             raise ValueError(f"unknown option of files {key!r}; {_HELP}")
-        options = replace(options, **{key: _value(key, listed[-1])})
+        if key != "null":
+            read[key] = _value(key, listed[-1])
+    options = FileOptions(**read)
     if options.decimal == options.thousands:
         raise ValueError("the decimal sign and the separator of thousands are the same")
     return options

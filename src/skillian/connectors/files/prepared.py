@@ -185,7 +185,7 @@ def _json(value: Any) -> str:
         pairs = cast("dict[str, Any]", value).items()
         return "{" + ", ".join(f"{json.dumps(name)}: {_json(each)}" for name, each in pairs) + "}"
     if isinstance(value, list):
-        return "[" + ", ".join(map(_json, cast("list[Any]", value))) + "]"
+        return "[" + ", ".join(map(_json, value)) + "]"
     if isinstance(value, Decimal):
         return str(value)
     return json.dumps(value, ensure_ascii=False)

@@ -251,7 +251,7 @@ async def test_a_concurrent_writer_is_seen_after_its_commit(
     writer.close()
 
 
-async def test_statements_go_on_while_the_file_changes(
+async def test_statements_continue_while_the_file_changes(
     connector: SQLiteConnector, path: Path
 ) -> None:
     write(path, "CREATE TABLE t (a INT); INSERT INTO t VALUES (1), (2)")
