@@ -4,7 +4,7 @@ import codecs
 import csv
 import gzip
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from io import BufferedIOBase, TextIOWrapper
 from pathlib import Path
@@ -185,7 +185,7 @@ def _json(value: Any) -> str:
         pairs = cast("dict[str, Any]", value).items()
         return "{" + ", ".join(f"{json.dumps(name)}: {_json(each)}" for name, each in pairs) + "}"
     if isinstance(value, list):
-        return "[" + ", ".join(map(_json, value)) + "]"
+        return "[" + ", ".join(_json(each) for each in cast("Sequence[Any]", value)) + "]"
     if isinstance(value, Decimal):
         return str(value)
     return json.dumps(value, ensure_ascii=False)

@@ -113,12 +113,16 @@ async def test_packed_files_are_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "content",
     [
-        '{"id": 1, "code": "007", "v": 0.10, "d": "2024-01-31", "ok": true, "x": null}\n'
-        '{"id": 2, "code": "12", "v": 12345678901234567890.25, "d": null, "ok": false,'
-        ' "tags": ["a", {"b": 1.5}]}\n',
-        '[{"id": 1, "code": "007", "v": 0.10, "d": "2024-01-31", "ok": true, "x": null},\n'
-        ' {"id": 2, "code": "12", "v": 12345678901234567890.25, "d": null, "ok": false,'
-        ' "tags": ["a", {"b": 1.5}]}]',
+        (
+            '{"id": 1, "code": "007", "v": 0.10, "d": "2024-01-31", "ok": true, "x": null}\n'
+            '{"id": 2, "code": "12", "v": 12345678901234567890.25, "d": null, "ok": false,'
+            ' "tags": ["a", {"b": 1.5}]}\n'
+        ),
+        (
+            '[{"id": 1, "code": "007", "v": 0.10, "d": "2024-01-31", "ok": true, "x": null},\n'
+            ' {"id": 2, "code": "12", "v": 12345678901234567890.25, "d": null, "ok": false,'
+            ' "tags": ["a", {"b": 1.5}]}]'
+        ),
     ],
 )
 @pytest.mark.parametrize("name", ["x.json", "x.jsonl", "x.ndjson", "x.jsonl.gz"])
