@@ -50,6 +50,7 @@ class TableQuestion:
         rules: How cells are compared.
         filters: Which rows to compare, in the filter language; names are columns of both.
         multiset: Whether rows have no key and are compared with their counts.
+        listed: How many rows of each class to list besides the samples.
     """
 
     a: str
@@ -61,6 +62,7 @@ class TableQuestion:
     rules: Rules = field(default_factory=Rules)
     filters: Filters = field(default_factory=dict[str, object])
     multiset: bool = False
+    listed: int = 0
 
 
 class TableEngine:
@@ -129,7 +131,8 @@ class TableEngine:
             columns=tuple(columns),
             not_compared=pairing.not_compared,
             schema=_schema(question, comparison.sides, pairing),
-            samples=await findings.samples(),
+            samples=await findings.samples(self._top),
+            listed=await findings.samples(question.listed),
             proposals=await proposed_renames(pairing, comparison.sides),
             notes=tuple(_notes(comparison.pairs)),
             proof=compared_rows.proof,
