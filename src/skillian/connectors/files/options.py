@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl, quote, urlencode
+from urllib.parse import parse_qsl
 
 from skillian.connectors.base import path_of
 from skillian.errors import UnavailableError
@@ -61,6 +61,14 @@ def read_url(name: str, url: str, folder: Path) -> tuple[Path, FileOptions]:
         raise UnavailableError(f"connection {name!r}: {error}") from None
 
 
+def split_name(name: str) -> tuple[str, str]:
+    """Return the file and the options of `old.csv?decimal=,`; a file that exists has none."""
+    file, mark, query = name.rpartition("?")
+    if not mark or "=" not in query or Path(name).exists():
+        return name, ""
+    return file, query
+
+
 def dict_of(query: str) -> dict[str, list[str]]:
     """Return the values of a query by name."""
     values: dict[str, list[str]] = {}
@@ -81,12 +89,6 @@ def read_options(values: Mapping[str, list[str]]) -> FileOptions:
     if options.decimal == options.thousands:
         raise ValueError("the decimal sign and the separator of thousands are the same")
     return options
-
-
-def with_query(path: str, options: Mapping[str, list[str]]) -> str:
-    """Return the URL of a file with these options."""
-    query = urlencode(options, doseq=True, quote_via=quote)
-    return f"files:///{path}" + (f"?{query}" if query else "")
 
 
 def _value(key: str, text: str) -> str | int:
