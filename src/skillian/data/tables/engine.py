@@ -153,7 +153,11 @@ def _sides(
         name if name in b.definition.dimensions else names.get(name, name): test
         for name, test in question.filters.items()
     }
-    return SideRows(a, conditions(a, question.filters)), SideRows(b, conditions(b, translated))
+    values = sql.BoundValues()
+    return (
+        SideRows(a, conditions(a, question.filters), values),
+        SideRows(b, conditions(b, translated), values),
+    )
 
 
 async def _pairing(
@@ -226,6 +230,11 @@ async def _keyed(
     question: TableQuestion, pairing: Pairing, sides: tuple[SideRows, SideRows]
 ) -> tuple[TableKey, tuple[ColumnPair, ...]]:
     """Return the key and the pairs of columns, those of the key first."""
+    if not pairing.pairs:
+        raise InvalidInputError(
+            f"{sides[0].name} and {sides[1].name} have no column in common that can be compared;"
+            f" columns: {_listed(sides[0])}, and {_listed(sides[1])}; pair two with --map"
+        )
     if question.multiset:
         _check_multiset(question, pairing)
         reason = "Rows are compared without a key, with how often each occurs."
@@ -243,6 +252,10 @@ async def _keyed(
     pairs = key_pairs(pairing, key.columns)
     rest = tuple(pair for pair in pairing.pairs if pair not in pairs)
     return key, (*pairs, *rest)
+
+
+def _listed(side: SideRows) -> str:
+    return ", ".join([*side.source.columns][:20]) or "none"
 
 
 def _primary_key(pairing: Pairing, sides: tuple[SideRows, SideRows]) -> TableKey | None:
@@ -265,8 +278,6 @@ def _primary_key(pairing: Pairing, sides: tuple[SideRows, SideRows]) -> TableKey
 def _check_multiset(question: TableQuestion, pairing: Pairing) -> None:
     if question.key:
         raise InvalidInputError("a comparison without a key (--multiset) takes no key")
-    if not pairing.pairs:
-        raise InvalidInputError("the tables have no column in common that can be compared")
     for pair in pairing.pairs:
         rule = pair.cells.rule
         if rule.has_limits or rule.seconds is not None:
