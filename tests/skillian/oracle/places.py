@@ -126,8 +126,10 @@ class ClickHousePlace(_Folders):
                 statement
                 for table in tables
                 for statement in (
-                    f"{_created(_escaped(table), CLICKHOUSE, '`')} ENGINE = MergeTree"
-                    " ORDER BY tuple()",
+                    (
+                        f"{_created(_escaped(table), CLICKHOUSE, '`')} ENGINE = MergeTree"
+                        " ORDER BY tuple()"
+                    ),
                     *_inserted(_escaped(table)),
                 )
             ],
