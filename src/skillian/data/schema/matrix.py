@@ -45,7 +45,7 @@ def relation(a: LogicalType, b: LogicalType) -> Relation:
         return Relation("differs")
     if losses:
         return Relation("loses", tuple(sorted(losses)))
-    return Relation("widens" if _losses(b, a) else "equivalent")
+    return Relation("equivalent" if _losses(b, a) == _NOTHING else "widens")
 
 
 _Lost = frozenset[Loss]
