@@ -20,6 +20,7 @@ _STATUS = {
     "missing_in_b": "[magenta]only in a[/]",
 }
 _UNBOUNDED = 10_000
+_LONGEST_CELL = 60
 # These change the order of characters: "gnp.exe" would be read as "exe.png".
 _BIDI = (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
 _CONTROLS = {
@@ -109,6 +110,67 @@ def show_differences(console: Console, comparison: Mapping[str, Any]) -> None:
             f"{entry['rows_a']}:{entry['rows_b']}",
         )
     _print_whole(console, table)
+
+
+def show_row_differences(console: Console, result: Mapping[str, Any]) -> None:
+    """Show what a row comparison found.
+
+    Args:
+        console: Where it is shown.
+        result: A `TableResult` as JSON.
+    """
+    columns = [column for column in result["columns"] if column["mismatches"]]
+    if columns:
+        table = _table(("column",))
+        for heading in ("mismatches", "share", "largest gap"):
+            table.add_column(heading, justify="right", no_wrap=True)
+        table.add_column("most frequent: a → b", no_wrap=True)
+        for column in columns:
+            frequent = ", ".join(
+                f"{_short(pair['a'])} → {_short(pair['b'])} ({pair['count']})"
+                for pair in column["pairs"][:2]
+            )
+            cells = (column["a"], column["mismatches"], column["share"], column["largest_gap"])
+            table.add_row(*(_cell(cell) for cell in cells), _cell(frequent))
+        _print_whole(console, table)
+    _show_row_samples(console, result["samples"])
+    for sentence in result["sentences"]:
+        style = "green" if result["equal"] else None
+        console.print(printable(sentence), markup=False, soft_wrap=True, style=style)
+
+
+def _show_row_samples(console: Console, samples: Mapping[str, Any]) -> None:
+    rows = samples["differing"]
+    if rows:
+        console.print("\nRows that differ", style="bold")
+        table = _table((*rows[0]["key"], "column", "a", "b"))
+        for row in rows:
+            for name, cell in row["cells"].items():
+                values = (*row["key"].values(), name, _short(cell["a"]), _short(cell["b"]))
+                table.add_row(*(_cell(value) for value in values))
+        _print_whole(console, table)
+    titles = {
+        "only_in_a": "Rows only in a",
+        "only_in_b": "Rows only in b",
+        "duplicates": "Repeated keys",
+    }
+    for name, title in titles.items():
+        if samples[name]:
+            console.print(f"\n{title}", style="bold")
+            table = _table((*samples[name][0]["key"], "rows a:b"))
+            for row in samples[name]:
+                counts = f"{row['rows_a']}:{row['rows_b']}"
+                table.add_row(*(_cell(value) for value in row["key"].values()), _cell(counts))
+            _print_whole(console, table)
+
+
+def _short(value: str | None) -> str:
+    """A cell for a table: a long text is cut, and NULL differs from an empty text."""
+    if value is None:
+        return "NULL"
+    if not value:
+        return "(empty)"
+    return value if len(value) <= _LONGEST_CELL else f"{value[:_LONGEST_CELL]}…"
 
 
 def _print_match(console: Console, uneven: int, schema: int) -> None:

@@ -92,8 +92,8 @@ def sources(tmp_path: Path) -> Path:
 
 def new_session(server: Serving) -> str:
     answer = requests.post(f"{server.url}/sessions", json={}, timeout=SECONDS)
-    found: str = answer.json()["id"]
-    return found
+    session: str = answer.json()["id"]
+    return session
 
 
 def asked(server: Serving, session: str) -> requests.Response:

@@ -22,14 +22,14 @@ def instructions() -> list[tuple[str, str]]:
 
 
 def compose() -> dict[str, Any]:
-    found: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))
-    return found
+    content: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))
+    return content
 
 
 def final_stage() -> list[tuple[str, str]]:
-    found = instructions()
-    last = max(place for place, (name, _) in enumerate(found) if name == "FROM")
-    return found[last:]
+    text = instructions()
+    last = max(place for place, (name, _) in enumerate(text) if name == "FROM")
+    return text[last:]
 
 
 def test_it_runs_as_nobody_special_on_a_slim_pinned_image() -> None:

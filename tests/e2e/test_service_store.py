@@ -43,7 +43,7 @@ def server(tmp_path: Path, store: Path) -> Generator[Serving]:
 
 
 def statuses(server: Serving) -> list[int]:
-    found: list[int] = []
+    numbers: list[int] = []
     for method, path, body in ASKED:
         start = monotonic()
         answer = requests.request(method, f"{server.url}{path}", json=body, timeout=SECONDS)
@@ -51,9 +51,9 @@ def statuses(server: Serving) -> list[int]:
         if path == "/ready":
             is_ready = answer.status_code == 200
             assert answer.json()["checks"]["store"] == ("ok" if is_ready else "failed")
-        found.append(answer.status_code)
+        numbers.append(answer.status_code)
     assert requests.get(f"{server.url}/health", timeout=SECONDS).status_code == 200
-    return found
+    return numbers
 
 
 def stored(store: Path) -> int:

@@ -85,14 +85,14 @@ def test_no_function_is_longer_than_60_lines() -> None:
 
 
 def test_nothing_is_left_unfinished() -> None:
-    found = {
+    lines = {
         f"{_short(path)}:{number}": line.strip()
         for path in FILES + TESTS
         if path != Path(__file__)
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
         if UNFINISHED.search(line)
     }
-    assert found == {}
+    assert lines == {}
 
 
 def _is_blind(handler: ast.ExceptHandler) -> bool:

@@ -76,8 +76,8 @@ class Watch:
 
     def _see(self, url: str) -> None:
         self.asked.append(url)
-        found = urlsplit(url)
-        if found.netloc != self._host and found.scheme not in {"data", "blob", "about"}:
+        parts = urlsplit(url)
+        if parts.netloc != self._host and parts.scheme not in {"data", "blob", "about"}:
             self._note(f"asked another host: {url}")
 
     def _close(self, dialog: Dialog) -> None:

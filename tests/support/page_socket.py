@@ -111,7 +111,7 @@ async def open_page(http: aiohttp.ClientSession, url: str, path: str) -> AsyncGe
 
 
 def _found(pattern: re.Pattern[str], document: str) -> str:
-    found = pattern.search(document)
-    if found is None:
+    match = pattern.search(document)
+    if match is None:
         raise AssertionError(f"the document is not one of NiceGUI's: no {pattern.pattern}")
-    return found[1]
+    return match[1]

@@ -251,13 +251,13 @@ def _programs(folder: Path) -> Path:
 
 def _of_group(group: int) -> list[int]:
     """Return the living processes of a process group."""
-    found: list[int] = []
+    pids: list[int] = []
     for folder in Path("/proc").iterdir():
         with suppress(OSError, ValueError):
             fields = (folder / "stat").read_bytes().rpartition(b")")[2].split()
             if int(fields[2]) == group and fields[0] not in {b"Z", b"X"}:
-                found.append(int(folder.name))
-    return found
+                pids.append(int(folder.name))
+    return pids
 
 
 def _guard(folder: Path) -> None:

@@ -40,11 +40,11 @@ class Serving:
         self._reader.start()
         if not self._is_up.wait(START_SECONDS) or self.process.poll() is not None:
             self.process.kill()
-        found = re.search(r"serves on (http://\S+) ", self.log)
-        if found is None:
+        match = re.search(r"serves on (http://\S+) ", self.log)
+        if match is None:
             self.stop(signal.SIGKILL)
             raise NotServing(self.log)
-        self.url = found[1]
+        self.url = match[1]
 
     def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
         """Send a signal and wait for the end; gives the exit code."""

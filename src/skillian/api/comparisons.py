@@ -89,7 +89,7 @@ class Comparisons:
             filters=dict(question.filters or {}),
             thresholds=question.thresholds,
         )
-        [outcome] = await run_all(self._data.comparison, [saved], REPORT_DEPTH, _unwatched)
+        [outcome] = await run_all(self._data, [saved], REPORT_DEPTH, _unwatched)
         return outcome
 
     async def _stored(self, key: str) -> dict[str, Any]:

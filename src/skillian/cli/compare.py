@@ -41,6 +41,15 @@ def _limit_option(help_text: str) -> Any:
     return typer.Option(help=help_text, parser=_limit, metavar="NUMBER", rich_help_panel="Limits")
 
 
+def _rule_option(help_text: str) -> Any:
+    return typer.Option(help=help_text, parser=_limit, metavar="NUMBER", rich_help_panel=_ROWS)
+
+
+def _text_option(name: str, help_text: str) -> Any:
+    return typer.Option(name, help=help_text, rich_help_panel=_ROWS)
+
+
+_ROWS = "Whole rows"
 _Measures = Annotated[list[str] | None, typer.Option(help="A measure to compare; repeatable.")]
 _Dimensions = Annotated[list[str] | None, typer.Option(help="A dimension to group by; repeatable.")]
 _Filters = Annotated[
@@ -85,31 +94,115 @@ def compare(  # noqa: PLR0913 - the options of a command are its arguments
     ] = None,
     form: _Format = None,
     output: Annotated[Path | None, typer.Option(help="Write the report to this file.")] = None,
+    key: Annotated[
+        list[str] | None,
+        typer.Option(help="A column that identifies a row; repeatable.", rich_help_panel=_ROWS),
+    ] = None,
+    columns: Annotated[
+        list[str] | None,
+        typer.Option(help="Compare only these columns: a,b,c.", rich_help_panel=_ROWS),
+    ] = None,
+    ignore: Annotated[
+        list[str] | None,
+        typer.Option(help="Do not compare these columns: a,b,c.", rich_help_panel=_ROWS),
+    ] = None,
+    mapping: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--map", help="A column with another name in B: a_name=b_name.", rich_help_panel=_ROWS
+        ),
+    ] = None,
+    column: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A rule for one column: name:0.01, name:1%, name:5s or name:trim,ignore-case.",
+            rich_help_panel=_ROWS,
+        ),
+    ] = None,
+    absolute: Annotated[
+        Decimal | None, _rule_option("The largest difference of two numbers.")
+    ] = None,
+    relative: Annotated[
+        Decimal | None, _rule_option("The same as a fraction of the number in A.")
+    ] = None,
+    seconds: Annotated[Decimal | None, _rule_option("The largest difference of two times.")] = None,
+    precision: Annotated[
+        str | None, _text_option("--precision", "Cut times to this unit, such as second.")
+    ] = None,
+    zone: Annotated[
+        str | None, _text_option("--zone", "The zone of times without one; default UTC.")
+    ] = None,
+    trim: Annotated[bool, _text_option("--trim", "Ignore white space around texts.")] = False,
+    ignore_case: Annotated[bool, _text_option("--ignore-case", "Ignore case in texts.")] = False,
+    nfc: Annotated[bool, _text_option("--nfc", "Compare texts in Unicode form NFC.")] = False,
+    collapse_whitespace: Annotated[
+        bool, _text_option("--collapse-whitespace", "Treat runs of white space as one space.")
+    ] = False,
+    empty_is_null: Annotated[
+        bool, _text_option("--empty-is-null", "Treat an empty text as NULL.")
+    ] = False,
+    multiset: Annotated[
+        bool, _text_option("--multiset", "Compare rows without a key, with their counts.")
+    ] = False,
     fail_on: _FailOn = None,
     top: Annotated[
         int, typer.Option(min=1, max=MAX_PAGE, help="How many of the largest differences to list.")
     ] = TOP,
     sources: SourcesFile = None,
 ) -> None:
-    """Compare two sources, two files (CSV, Parquet, Excel), or what a saved file describes.
+    """Compare two tables, row by row, or the sums of --measure, or what a saved file describes.
 
+    A table is a file (CSV, Parquet, Excel), a declared source, or one of a database: URL#table.
     Exit codes: 0 equal, 1 findings, 2 could not compare (also if --where leaves no rows).
     """
     from skillian.cli.compare_input import load_options, load_saved
     from skillian.cli.compare_report import ReportTarget, report
+    from skillian.cli.compare_rows import RowOptions, load_rows
 
     limits = {
         "match": {"absolute": match_absolute, "percentage": match_percent},
         "minor_diff": {"absolute": minor_absolute, "percentage": minor_percent},
     }
+    of_rows = RowOptions(
+        key or (),
+        columns or (),
+        ignore or (),
+        mapping or (),
+        column or (),
+        absolute,
+        relative,
+        seconds,
+        precision,
+        zone,
+        trim,
+        ignore_case,
+        nfc,
+        collapse_whitespace,
+        empty_is_null,
+        multiset,
+    )
     target = ReportTarget(form or _format_of(output), output, top)
     if source_b is None:
         others = (measure, by, where, sources, match_absolute, match_percent)
-        _check_saved(source_a, (*others, minor_absolute, minor_percent))
+        _check_saved(source_a, (*others, minor_absolute, minor_percent, of_rows.stated() or None))
         load = partial(load_saved, Path(source_a), fail_on)
     elif fail_on is FailOn.NEW:
         raise typer.BadParameter("only a saved comparison (.yaml) has a history to compare with")
+    elif not measure:
+        if fail_on not in (None, FailOn.SCHEMA):
+            raise typer.BadParameter("--fail-on of whole rows is `schema`; any row is a finding")
+        stated = {"--by": by, "--match-absolute": match_absolute}
+        stated |= {"--match-percent": match_percent, "--minor-absolute": minor_absolute}
+        stated |= {"--minor-percent": minor_percent}
+        _check_unused(
+            [name for name, value in stated.items() if value not in (None, [])],
+            "needs --measure; without it whole rows are compared, by --key",
+        )
+        load = partial(
+            load_rows, (source_a, source_b), of_rows, _filters(where or ()), sources, fail_on
+        )
     else:
+        _check_unused(of_rows.stated(), "compares whole rows, without --measure")
         options = {
             "name": f"{source_a} and {source_b}",
             "a": source_a,
@@ -122,6 +215,11 @@ def compare(  # noqa: PLR0913 - the options of a command are its arguments
         }
         load = partial(load_options, options, sources)
     raise typer.Exit(report(load, target))
+
+
+def _check_unused(names: list[str], reason: str) -> None:
+    if names:
+        raise typer.BadParameter(f"{', '.join(names)} {reason}")
 
 
 def _format_of(output: Path | None) -> Format:

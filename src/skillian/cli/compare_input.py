@@ -58,7 +58,7 @@ async def load_options(options: dict[str, Any], sources: Path | None) -> Saved:
         ToolError: A name or an option is wrong, or a file cannot be read.
         ConfigurationError: The `sources.yaml` has faults.
     """
-    if sources is None and _is_file(options["a"]) and _is_file(options["b"]):
+    if sources is None and is_file(options["a"]) and is_file(options["b"]):
         registry = await _of_files(options)
     else:
         registry = _of_sources(options, sources)
@@ -77,7 +77,7 @@ async def _of_files(options: dict[str, Any]) -> SourceRegistry:
     known = declared_files(names, declared)
     undeclared = [name for name in names if name not in known]
     for name in undeclared:
-        _check_file(name)
+        check_file(name)
     tables = await tables_of(undeclared)
     measures = options["measures"]
     if not measures:
@@ -101,13 +101,14 @@ def _of_sources(options: dict[str, Any], sources: Path | None) -> SourceRegistry
     return registry
 
 
-def _is_file(name: str) -> bool:
-    """Whether a name is that of a file; `#` separates a workbook from one of its sheets."""
+def is_file(name: str) -> bool:
+    """Return whether a name is that of a file; `#` separates a workbook from one of its sheets."""
     suffixes = {Path(part).suffix.lower() for part in (name, name.partition("#")[0])}
     return not SUFFIXES.isdisjoint(suffixes)
 
 
-def _check_file(name: str) -> None:
+def check_file(name: str) -> None:
+    """Raise `InvalidInputError` if there is no file of this name."""
     candidates = [Path(name), Path(name.partition("#")[0])]
     if not any(path.exists() for path in candidates):
         raise InvalidInputError(f"there is no file {name!r} in {Path.cwd()}")
@@ -129,14 +130,14 @@ def _check_names(names: Sequence[str], registry: SourceRegistry | None, path: Pa
     known = () if registry is None else registry.names
     unknown = [name for name in names if name not in known]
     for name in unknown:
-        if _is_file(name):
-            _check_file(name)
+        if is_file(name):
+            check_file(name)
         elif Path(name).exists() or (registry is None and Path(name).suffix):
             kinds = ", ".join(sorted(SUFFIXES))
             raise InvalidInputError(
                 f"{name!r} is not a file that can be compared; supported suffixes: {kinds}"
             )
-    for name in filter(_is_file, unknown):
+    for name in filter(is_file, unknown):
         other = next((each for each in names if each != name), name)
         raise InvalidInputError(
             f"a file can only be compared with another file, and {other!r} is not"

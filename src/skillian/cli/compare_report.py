@@ -15,15 +15,15 @@ from rich.progress import Progress, SpinnerColumn, TaskID, TextColumn, TimeElaps
 from skillian.cli.shell import ExitCode, notes, out, read_settings, run
 from skillian.data.comparison.engine import ComparisonEngine
 from skillian.data.declare.saved import Saved
-from skillian.display import printable, show_differences
+from skillian.display import printable, show_differences, show_row_differences
 from skillian.errors import ToolError, quoted
 from skillian.reports.as_html import write_html
 from skillian.reports.as_json import write_json
 from skillian.reports.as_junit import write_junit
 from skillian.reports.as_markdown import write_markdown
 from skillian.reports.formats import Format, depth_of
-from skillian.reports.outcome import VERDICTS, Compared, Outcome, worst
-from skillian.reports.running import OnProgress, open_engine, run_all
+from skillian.reports.outcome import VERDICTS, Compared, Outcome, RowsCompared, worst
+from skillian.reports.running import OnProgress, open_engines, run_all
 from skillian.reports.tracking import tracked
 
 _WRITERS: dict[Format, Callable[[Sequence[Outcome]], str]] = {
@@ -73,10 +73,12 @@ async def _compare(
 ) -> tuple[Outcome, ...]:
     saved = await load()
     with showing_progress(notes) as on_progress:
-        async with open_engine(saved.registry, output.top) as engine:
+        async with open_engines(saved.registry, output.top) as engines:
             depth = depth_of(output.form)
-            outcomes = await run_all(engine, saved.comparisons, depth, on_progress)
-            return await _with_history(engine, outcomes) if saved.has_history else outcomes
+            outcomes = await run_all(engines, saved.comparisons, depth, on_progress)
+            return (
+                await _with_history(engines.comparison, outcomes) if saved.has_history else outcomes
+            )
 
 
 async def _with_history(
@@ -126,7 +128,9 @@ def show_table(
         if len(outcomes) > 1:
             console.print()
             console.rule(printable(outcome.comparison.name), align="left")
-        if isinstance(outcome, Compared):
+        if isinstance(outcome, RowsCompared) and outcome.reason is None:
+            show_row_differences(console, outcome.result.to_dict())
+        elif isinstance(outcome, Compared):
             show_differences(console, outcome.result.to_dict())
             explanation = outcome.explanation.sentences if outcome.explanation else ()
             sentences = (*outcome.result.interpretation, *outcome.schema_sentences)
@@ -152,6 +156,8 @@ def _standing(outcome: Compared) -> Iterator[str]:
 
 
 def _line(outcome: Outcome) -> str:
+    if isinstance(outcome, RowsCompared):
+        return f"{outcome.comparison.name}: {outcome.result.sentences[0]}"
     result = outcome.result.interpretation[0] if isinstance(outcome, Compared) else outcome.reason
     if isinstance(outcome, Compared) and outcome.standing is not None and outcome.findings:
         result = f"{result} Compared with earlier runs: {outcome.standing.sentence}"

@@ -8,6 +8,7 @@ from skillian.data.declare.sources import Connections, SourceRegistry
 from skillian.data.query.binding import Binder
 from skillian.data.query.catalogue import Catalogue
 from skillian.data.query.engine import QueryEngine
+from skillian.data.tables.engine import TableEngine
 
 
 class DataServices:
@@ -20,10 +21,12 @@ class DataServices:
         self.catalogue = Catalogue(registry, binder)
         self.query = QueryEngine(binder)
         self.comparison = ComparisonEngine(registry, binder)
+        self.tables = TableEngine(binder)
 
     async def aclose(self) -> None:
         """Close the connections and drop all comparisons."""
         await self.comparison.aclose()
+        await self.tables.aclose()
         await self._connections.aclose()
 
     async def __aenter__(self) -> Self:

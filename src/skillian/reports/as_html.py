@@ -19,7 +19,7 @@ from skillian.data.comparison.results import STATUSES, Difference, MeasureSummar
 from skillian.data.sql.values import jsonable
 from skillian.display import printable
 from skillian.reports.charts import Bar, from_zero, stacked
-from skillian.reports.outcome import Compared, Outcome, worst
+from skillian.reports.outcome import Compared, Outcome, RowsCompared, worst
 from skillian.reports.words import STATUS, key_words
 
 _BREAKDOWNS = 4
@@ -71,6 +71,7 @@ def write_html(outcomes: Sequence[Outcome]) -> str:
         STATUSES=STATUSES,
         STATUS=STATUS,
         is_compared=_is_compared,
+        is_rows=_is_rows,
         parts=_parts,
         largest=_largest,
         explained=_explained,
@@ -112,6 +113,10 @@ def _written(value: object) -> str:
 
 def _is_compared(outcome: Outcome) -> bool:
     return isinstance(outcome, Compared)
+
+
+def _is_rows(outcome: Outcome) -> bool:
+    return isinstance(outcome, RowsCompared)
 
 
 def _parts(outcome: Compared) -> list[Part]:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from skillian.reports.outcome import Compared, Outcome, worst
+from skillian.reports.outcome import Compared, Outcome, RowsCompared, worst
 
 VERSION = 1
 
@@ -28,6 +28,8 @@ def _comparison(outcome: Outcome) -> dict[str, object]:
         "fail_on": comparison.fail_on,
         "seconds": round(outcome.seconds, 3),
     }
+    if isinstance(outcome, RowsCompared):
+        return {**common, **outcome.result.to_dict()}
     if not isinstance(outcome, Compared):
         return {**common, "source_a": comparison.a, "source_b": comparison.b}
     today = datetime.now(UTC).date()

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from skillian.data.comparison.results import Difference, MeasureSummary
-from skillian.reports.outcome import Compared, Outcome
+from skillian.reports.outcome import Compared, Outcome, RowsCompared
 from skillian.reports.words import STATUS, counted, key_words, number
 
 # XML 1.0 cannot hold these, not even escaped.
@@ -40,8 +40,7 @@ def _suite(suite: Element, outcome: Outcome, position: int) -> None:
         case.set("time", f"{outcome.seconds / len(cases):.3f}")
         if problem is not None:
             case.append(problem)
-    sentences = "\n".join(outcome.result.interpretation) if isinstance(outcome, Compared) else ""
-    SubElement(suite, "system-out").text = xml_text(sentences)
+    SubElement(suite, "system-out").text = xml_text("\n".join(_sentences(outcome)))
     SubElement(suite, "system-err")
     tags = [problem.tag for _, problem in cases if problem is not None]
     suite.attrib |= {
@@ -58,8 +57,51 @@ def _suite(suite: Element, outcome: Outcome, position: int) -> None:
     }
 
 
+def _sentences(outcome: Outcome) -> Sequence[str]:
+    if isinstance(outcome, RowsCompared):
+        return outcome.result.sentences
+    return outcome.result.interpretation if isinstance(outcome, Compared) else ()
+
+
+def _row_cases(outcome: RowsCompared) -> Iterator[tuple[str, Element | None]]:
+    """The cases of a comparison of rows: their classes, each column, and the columns' names."""
+    result, rows = outcome.result, outcome.result.rows
+    only = ((rows.only_in_a, result.source_a), (rows.only_in_b, result.source_b))
+    for count, source in only:
+        yield f"no row is only in {source}", _counted_problem(count, "only", f"only in {source}")
+    duplicates = rows.duplicate_rows_a + rows.duplicate_rows_b
+    yield "each key is unique", _counted_problem(duplicates, "duplicate", "with a repeated key")
+    for column in result.columns:
+        problem = None
+        if column.mismatches:
+            lines = [f"{pair.a!r} in a, {pair.b!r} in b: {pair.count}" for pair in column.pairs]
+            message = f"{column.a} differs in {column.mismatches} rows"
+            problem = _element("failure", "difference", message, lines)
+        yield f"column {column.a}", problem
+    schema = result.schema
+    for columns, source in (
+        (schema.only_in_a, result.source_a),
+        (schema.only_in_b, result.source_b),
+    ):
+        message = f"only {source} has {', '.join(column.name for column in columns)}"
+        yield (
+            f"no column is only in {source}",
+            _element("failure", "schema", message, ()) if columns else None,
+        )
+    for each in result.not_compared:
+        yield f"column {each.column}", _element("failure", "not compared", each.reason, ())
+
+
+def _counted_problem(count: int, kind: str, words: str) -> Element | None:
+    rows = "1 row" if count == 1 else f"{count} rows"
+    return _element("failure", kind, f"{rows} {words}", ()) if count else None
+
+
 def _cases(outcome: Outcome) -> Iterator[tuple[str, Element | None]]:
     """The name of each case, with its failure or error."""
+    if isinstance(outcome, RowsCompared) and not outcome.reason:
+        yield from _row_cases(outcome)
+        return
     if not isinstance(outcome, Compared) or outcome.reason:
         yield "comparison", _problem("error", "could not compare", outcome.reason or "", ())
         return
@@ -109,8 +151,12 @@ def _known(problem: Element) -> Element:
 
 
 def _problem(tag: str, kind: str, message: str, differences: Iterable[Difference]) -> Element:
+    return _element(tag, kind, message, [_line(each) for each in differences])
+
+
+def _element(tag: str, kind: str, message: str, lines: Iterable[str]) -> Element:
     problem = Element(tag, type=xml_text(kind), message=xml_text(message))
-    problem.text = xml_text("\n".join([message, *(_line(each) for each in differences)]))
+    problem.text = xml_text("\n".join([message, *lines]))
     return problem
 
 
@@ -122,11 +168,11 @@ def _line(each: Difference) -> str:
 
 
 def _started(outcome: Outcome) -> str:
-    moment = (
-        datetime.fromisoformat(outcome.result.proof.snapshot)
-        if isinstance(outcome, Compared)
-        else datetime.now(UTC)
-    )
+    moment = datetime.now(UTC)
+    if isinstance(outcome, Compared):
+        moment = datetime.fromisoformat(outcome.result.proof.snapshot)
+    elif isinstance(outcome, RowsCompared):
+        moment = datetime.fromisoformat(outcome.result.proof.started)
     return moment.strftime("%Y-%m-%dT%H:%M:%S")
 
 

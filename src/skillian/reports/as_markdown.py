@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from skillian.data.comparison.results import STATUSES, Difference
-from skillian.reports.outcome import Compared, Outcome, Verdict
+from skillian.data.tables.results import TableResult
+from skillian.reports.outcome import Compared, Outcome, RowsCompared, Verdict
 from skillian.reports.words import STATUS, number, text
 
 _VERDICT: dict[Verdict, str] = {
@@ -26,6 +27,11 @@ def _comparison(outcome: Outcome) -> Iterator[str]:
     comparison = outcome.comparison
     yield f"## {_VERDICT[outcome.verdict]}: {_plain(comparison.name)}"
     yield ""
+    if isinstance(outcome, RowsCompared) and not outcome.reason:
+        yield f"a = {_code(comparison.a)}, b = {_code(comparison.b)}"
+        yield ""
+        yield from _rows(outcome.result)
+        return
     if not isinstance(outcome, Compared) or outcome.reason:
         yield _plain(outcome.reason or "")
         yield ""
@@ -47,6 +53,50 @@ def _comparison(outcome: Outcome) -> Iterator[str]:
     )
     yield from _differences(result.top_differences)
     yield from _proof(outcome)
+
+
+def _rows(result: TableResult) -> Iterator[str]:
+    for sentence in result.sentences:
+        yield f"- {_plain(sentence)}"
+    yield ""
+    counts = result.rows.to_dict()
+    yield from _table(
+        [name.replace("_", " ") for name in counts],
+        "-" * len(counts),
+        [[str(count) for count in counts.values()]],
+    )
+    columns = [column for column in result.columns if column.mismatches]
+    if columns:
+        yield from _table(
+            ["column", "rule", "mismatches", "share", "largest gap", "most frequent pair"],
+            "llrrrl",
+            (
+                [
+                    _code(column.a),
+                    _plain(column.rule),
+                    str(column.mismatches),
+                    format(column.share, "f"),
+                    "" if column.largest_gap is None else format(column.largest_gap, "f"),
+                    " → ".join(_value(each) for each in (column.pairs[0].a, column.pairs[0].b)),
+                ]
+                for column in columns
+            ),
+        )
+    if result.samples.differing:
+        keys = list(result.key.columns)
+        yield from _table(
+            [*map(_plain, keys), "column", "a", "b"],
+            "l" * (len(keys) + 3),
+            (
+                [*(_value(row.key[name]) for name in keys), _code(column), _value(a), _value(b)]
+                for row in result.samples.differing
+                for column, (a, b) in row.cells.items()
+            ),
+        )
+
+
+def _value(value: str | None) -> str:
+    return "NULL" if value is None else _code(value)
 
 
 def _differences(differences: Sequence[Difference]) -> Iterator[str]:

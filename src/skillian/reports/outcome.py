@@ -9,6 +9,7 @@ from skillian.data.comparison.results import ComparisonResult
 from skillian.data.comparison.rows import ComparisonRows, DrillDown
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.schema.diff import SchemaDifference
+from skillian.data.tables.results import TableResult
 from skillian.history.findings import Standing
 
 Verdict = Literal["equal", "findings", "failed"]
@@ -87,6 +88,36 @@ class Compared:
 
 
 @dataclass(frozen=True, slots=True)
+class RowsCompared:
+    """A comparison of whole rows that was computed.
+
+    Attributes:
+        comparison: What was compared.
+        seconds: How long it took.
+        result: The result.
+    """
+
+    comparison: SavedComparison
+    seconds: float
+    result: TableResult
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether anything differs; `failed` if the filters left no rows to compare."""
+        rows = self.result.rows
+        if self.comparison.filters and not rows.rows_a and not rows.rows_b:
+            return "failed"
+        if self.comparison.fail_on == "schema" and self.result.schema.differences:
+            return "findings"
+        return "equal" if self.result.equal else "findings"
+
+    @property
+    def reason(self) -> str | None:
+        """Why it could not be compared."""
+        return self.result.sentences[0] if self.verdict == "failed" else None
+
+
+@dataclass(frozen=True, slots=True)
 class Failed:
     """A comparison that could not be computed, and why."""
 
@@ -100,7 +131,7 @@ class Failed:
         return "failed"
 
 
-Outcome = Compared | Failed
+Outcome = Compared | RowsCompared | Failed
 
 
 def worst(outcomes: Iterable[Outcome]) -> Verdict:

@@ -2,11 +2,12 @@
 
 import asyncio
 import math
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from time import monotonic
+from typing import Protocol
 
 from skillian.data.comparison.engine import ComparisonEngine
 from skillian.data.comparison.explain.explanation import Explanation
@@ -15,9 +16,10 @@ from skillian.data.comparison.rows import ComparisonRows, DrillDown
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.declare.sources import Connections, SourceRegistry
 from skillian.data.query.binding import Binder
+from skillian.data.tables.engine import TableEngine, TableQuestion
 from skillian.errors import ToolError
 from skillian.reports.formats import Depth
-from skillian.reports.outcome import Compared, Failed, Outcome
+from skillian.reports.outcome import Compared, Failed, Outcome, RowsCompared
 
 AT_ONCE = 4
 DRILLED_ROWS = 50
@@ -26,9 +28,29 @@ OnProgress = Callable[[str, str], None]
 """Gets the name of a comparison and its current activity; an empty activity when it has ended."""
 
 
+class Engines(Protocol):
+    """What runs comparisons."""
+
+    @property
+    def comparison(self) -> ComparisonEngine:
+        """Compares measures."""
+        ...
+
+    @property
+    def tables(self) -> TableEngine:
+        """Compares rows."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class _OpenEngines:
+    comparison: ComparisonEngine
+    tables: TableEngine
+
+
 @asynccontextmanager
-async def open_engine(registry: SourceRegistry, top: int) -> AsyncGenerator[ComparisonEngine, None]:
-    """Open an engine over these sources; closing it closes its connections.
+async def open_engines(registry: SourceRegistry, top: int) -> AsyncGenerator[Engines, None]:
+    """Open the engines over these sources; closing them closes their connections.
 
     Args:
         registry: The sources.
@@ -38,12 +60,13 @@ async def open_engine(registry: SourceRegistry, top: int) -> AsyncGenerator[Comp
         binder = Binder(registry, connections)
         # The report asks about its comparisons until the end, so none may expire.
         engine = ComparisonEngine(registry, binder, top, keep_seconds=math.inf)
-        async with aclosing(engine):
-            yield engine
+        tables = TableEngine(binder, top)
+        async with aclosing(engine), aclosing(tables):
+            yield _OpenEngines(engine, tables)
 
 
 async def run_all(
-    engine: ComparisonEngine,
+    engines: Engines,
     comparisons: Sequence[SavedComparison],
     depth: Depth,
     on_progress: OnProgress,
@@ -53,7 +76,7 @@ async def run_all(
     A comparison that cannot be computed is `Failed`; the others go on.
 
     Args:
-        engine: Compares.
+        engines: Compare.
         comparisons: What to compare.
         depth: How much detail the report needs.
         on_progress: Gets the progress of each comparison.
@@ -66,7 +89,10 @@ async def run_all(
     async def one(comparison: SavedComparison) -> Outcome:
         async with slots:
             try:
-                return await _run(engine, comparison, depth, partial(on_progress, comparison.name))
+                report = partial(on_progress, comparison.name)
+                if comparison.is_of_rows:
+                    return await _run_rows(engines.tables, comparison, report)
+                return await _run(engines.comparison, comparison, depth, report)
             finally:
                 on_progress(comparison.name, "")
 
@@ -102,6 +128,34 @@ async def _run(
         return Failed(comparison, monotonic() - start, str(error))
 
 
+async def _run_rows(
+    engine: TableEngine, comparison: SavedComparison, report: Callable[[str], None]
+) -> Outcome:
+    start = monotonic()
+    try:
+        report("comparing")
+        result = await engine.compare(question_of(comparison), _progress(report, "rows"))
+        return RowsCompared(comparison, monotonic() - start, result)
+    except ToolError as error:
+        return Failed(comparison, monotonic() - start, str(error))
+
+
+def question_of(comparison: SavedComparison) -> TableQuestion:
+    """Return the question of a comparison of whole rows."""
+    names = comparison.columns
+    return TableQuestion(
+        a=comparison.a,
+        b=comparison.b,
+        key=comparison.key,
+        columns=None if isinstance(names, Mapping) else names,
+        ignore=comparison.ignore,
+        mapping={**(names if isinstance(names, Mapping) else {}), **comparison.map},
+        rules=comparison.rules,
+        filters=comparison.filters,
+        multiset=comparison.multiset,
+    )
+
+
 async def _explain(
     engine: ComparisonEngine, compared: Compared, depth: Depth, report: Callable[[str], None]
 ) -> Compared:
@@ -133,12 +187,12 @@ async def _explain(
     )
 
 
-def _progress(report: Callable[[str], None]) -> Progress:
-    """A callback for the engine that reports the groups of both sides as one text."""
+def _progress(report: Callable[[str], None], unit: str = "groups") -> Progress:
+    """A callback for the engine that reports what has arrived of both sides as one text."""
     counts: dict[str, int] = {}
 
     def count(source: str, rows: int) -> None:
         counts[source] = rows
-        report(", ".join(f"{name}: {number:,} groups" for name, number in counts.items()))
+        report(", ".join(f"{name}: {number:,} {unit}" for name, number in counts.items()))
 
     return count

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from skillian.data.comparison.engine import ComparisonEngine
 from skillian.data.comparison.results import Status
 from skillian.data.comparison.rows import GroupRow
 from skillian.data.sql.values import jsonable
+from skillian.data.tables.results import TableResult
 from skillian.history.findings import MAX_FINDINGS, Finding, Standing
 from skillian.history.store import open_history
-from skillian.reports.outcome import Compared, Outcome
+from skillian.reports.outcome import Compared, Outcome, RowsCompared
 
 
 async def tracked(
@@ -51,6 +52,8 @@ async def tracked(
 
 async def _findings(engine: ComparisonEngine, outcome: Outcome) -> tuple[Finding, ...]:
     """The groups that count as findings, the largest differences first."""
+    if isinstance(outcome, RowsCompared):
+        return tuple(_of_rows(outcome.result))
     if not isinstance(outcome, Compared) or not outcome.findings:
         return ()
     summary = outcome.result.summary
@@ -70,6 +73,23 @@ async def _findings(engine: ComparisonEngine, outcome: Outcome) -> tuple[Finding
     return (*rows, *map(_finding, page.rows))
 
 
+def _of_rows(result: TableResult) -> Iterator[Finding]:
+    """Each class of rows that do not match and each column that differs is one finding."""
+    rows = result.rows
+    counts = {
+        "only_in_a": rows.only_in_a,
+        "only_in_b": rows.only_in_b,
+        "duplicate": rows.duplicate_rows_a + rows.duplicate_rows_b,
+    }
+    yield from (Finding(status, "rows", {}) for status, count in counts.items() if count)
+    for column in result.columns:
+        if column.mismatches:
+            yield Finding("differing", column.a, {})
+    for each in result.schema.findings:
+        yield Finding("schema", each.column_a or each.column_b or each.aspect, {})
+    yield from (Finding("not_compared", each.column, {}) for each in result.not_compared)
+
+
 def _finding(group: GroupRow) -> Finding:
     key = {name: jsonable(value) for name, value in group.key.items()}
     if group.status.startswith("missing"):
@@ -79,6 +99,8 @@ def _finding(group: GroupRow) -> Finding:
 
 
 def _total(outcome: Outcome) -> int:
+    if isinstance(outcome, RowsCompared):
+        return len([*_of_rows(outcome.result)])
     if not isinstance(outcome, Compared):
         return 0
     return outcome.findings - max(0, outcome.result.summary.row_findings - 1)

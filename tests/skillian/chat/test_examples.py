@@ -33,8 +33,8 @@ async def test_the_offline_planner_answers_each_of_them(tmp_path: Path) -> None:
 
 
 async def test_a_single_source_has_no_comparison(tmp_path: Path) -> None:
-    found = await described(write_demo(tmp_path))
-    assert example_questions(found[:1]) == (
+    text = await described(write_demo(tmp_path))
+    assert example_questions(text[:1]) == (
         "Which sources are there?",
         "Show amount in fi_reporting by company",
     )

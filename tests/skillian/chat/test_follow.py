@@ -57,8 +57,8 @@ async def test_an_idle_session_yields_its_stored_events(store: SessionStore) -> 
     assert await collect(follow(store, session, "me")) == []
     async with store.turn(session) as turn:
         await turn.finish([], [Draft("delta", {})] * (MAX_EVENTS + 5))
-    found = await collect(follow(store, session, "me", 3))
-    assert [event.number for event in found] == list(range(4, MAX_EVENTS + 7))
+    events = await collect(follow(store, session, "me", 3))
+    assert [event.number for event in events] == list(range(4, MAX_EVENTS + 7))
 
 
 async def test_another_owners_session_is_not_found(store: SessionStore) -> None:

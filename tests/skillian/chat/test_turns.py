@@ -317,7 +317,7 @@ async def test_a_turn_lives_longer_than_its_lease(url: str, store: SessionStore)
     await child.stdout.readline()
     leases: set[str] = set()
     while len(leases) < 3:  # renewed while nothing else happens
-        last = await store._database.read(lambda found: _lease(found, session))
+        last = await store._database.read(lambda connection: _lease(connection, session))
         leases.add(last)
         assert (await store.progress(session)).is_running
         await asyncio.sleep(0.05)
@@ -328,9 +328,9 @@ async def test_a_turn_lives_longer_than_its_lease(url: str, store: SessionStore)
 def _lease(connection: Any, session: str) -> str:
     from skillian.storage.turn_rows import last_turn
 
-    found = last_turn(connection, session)
-    assert found is not None
-    lease: str = found.lease_until
+    turn = last_turn(connection, session)
+    assert turn is not None
+    lease: str = turn.lease_until
     return lease
 
 

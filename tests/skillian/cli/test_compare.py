@@ -138,7 +138,7 @@ def test_a_table_is_never_cut_at_the_edge_of_a_narrow_terminal(started: Run, dem
         ((*COMPARE, "--match-absolute", "-1"), "is not a limit"),
         ((*COMPARE, "--match-absolute", "0.0000000001"), "thresholds.match.absolute"),
         (("compare", "fi_reporting"), "saved comparison (.yaml)"),
-        (("compare", "fi_reporting", "bpc_reporting"), "--measure"),
+        (("compare", "fi_reporting", "bpc_reporting", "--by", "company"), "needs --measure"),
     ],
 )
 def test_a_wrong_command_line_is_reported(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -90,32 +89,11 @@ def test_a_wrong_command_line_is_reported(
     assert message in done.stderr
 
 
-def test_without_a_measure_the_columns_are_listed(skillian: Run, tmp_path: Path) -> None:
-    done = skillian("compare", "old.csv", "new.csv")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("error: name what to compare with --measure")
-    assert "old.csv: company (VARCHAR), period (VARCHAR), amount (DECIMAL" in done.stderr
-    command = done.stderr.splitlines()[-1].removeprefix("For example: skillian ").split()
-    assert command == [
-        "compare",
-        "old.csv",
-        "new.csv",
-        "--measure",
-        "amount",
-        "--by",
-        "company",
-        "--by",
-        "period",
-    ]
-    assert skillian(*command).returncode == 1
-
-
-def test_without_a_measure_the_measures_of_the_sources_are_listed(
-    skillian: Run, demo: Path
-) -> None:
-    done = skillian("compare", "fi_reporting", "bpc_reporting", "--sources", str(demo))
-    assert done.returncode == 2
-    assert re.search(r"bpc_reporting: measures .*amount.*; dimensions .*company", done.stderr)
+def test_without_a_measure_whole_rows_are_compared(skillian: Run) -> None:
+    done = skillian("compare", "old.csv", "new.csv", "--key", "company", "--key", "period")
+    assert done.returncode == 1, done.stderr
+    first = "1 row differs, 1 row is only in old.csv, 1 row is only in new.csv; 1 row matches."
+    assert first in done.stdout
 
 
 @pytest.mark.parametrize(

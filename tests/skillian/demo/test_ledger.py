@@ -28,14 +28,14 @@ async def test_the_question_of_the_demo_shows_every_fault(engine: ComparisonEngi
         "missing_in_a": 0,
         "missing_in_b": 1,
     }
-    found = {item.key["period"]: item for item in result.top_differences}
-    assert found.keys() == {"2024004", "2024006", "2024007", "2024009", "2024012"}
-    twice = found["2024004"]
+    by_key = {item.key["period"]: item for item in result.top_differences}
+    assert by_key.keys() == {"2024004", "2024006", "2024007", "2024009", "2024012"}
+    twice = by_key["2024004"]
     assert (twice.b, twice.rows_b) == (2 * (twice.a or 0), 2 * twice.rows_a)
-    assert (found["2024006"].status, found["2024006"].gap) == ("minor_diff", Decimal("-0.37"))
-    assert found["2024007"].status == "missing_in_b"
-    assert found["2024009"].rows_a == found["2024009"].rows_b
-    assert found["2024012"].rows_a == found["2024012"].rows_b + 12
+    assert (by_key["2024006"].status, by_key["2024006"].gap) == ("minor_diff", Decimal("-0.37"))
+    assert by_key["2024007"].status == "missing_in_b"
+    assert by_key["2024009"].rows_a == by_key["2024009"].rows_b
+    assert by_key["2024012"].rows_a == by_key["2024012"].rows_b + 12
     [amount] = result.summary.measures
     assert amount.doubled_in_b == 1
     assert amount.total_a == sum(

@@ -22,20 +22,20 @@ VOCABULARY = Vocabulary(
 
 
 def test_sources_measure_and_filter_of_the_mission_question() -> None:
-    found = ground(
+    grounding = ground(
         "Compare amounts between fi_reporting and bpc_reporting for company 1001", VOCABULARY
     )
-    assert found.sources == ["fi_reporting", "bpc_reporting"]
-    assert found.measures == ["amount"]
-    assert found.filters == {"company": "1001"}
-    assert found.breakdown == []
+    assert grounding.sources == ["fi_reporting", "bpc_reporting"]
+    assert grounding.measures == ["amount"]
+    assert grounding.filters == {"company": "1001"}
+    assert grounding.breakdown == []
 
 
 def test_names_are_found_with_spaces_other_case_and_plural() -> None:
-    found = ground("FI Reporting against 'BPC reporting', values by cost centre", VOCABULARY)
-    assert found.sources == ["fi_reporting", "bpc_reporting"]
-    assert found.measures == ["amount"]
-    assert found.breakdown == ["cost_centre"]
+    grounding = ground("FI Reporting against 'BPC reporting', values by cost centre", VOCABULARY)
+    assert grounding.sources == ["fi_reporting", "bpc_reporting"]
+    assert grounding.measures == ["amount"]
+    assert grounding.breakdown == ["cost_centre"]
 
 
 def test_a_small_misspelling_of_a_name_is_forgiven() -> None:
@@ -43,8 +43,8 @@ def test_a_small_misspelling_of_a_name_is_forgiven() -> None:
 
 
 def test_a_list_of_breakdowns() -> None:
-    found = ground("by period and company code and month", VOCABULARY)
-    assert found.breakdown == ["period", "company"]
+    grounding = ground("by period and company code and month", VOCABULARY)
+    assert grounding.breakdown == ["period", "company"]
 
 
 def test_a_mentioned_dimension_is_not_a_breakdown() -> None:
@@ -78,9 +78,9 @@ def test_the_form_of_a_question_names_sources(question: str, pair: list[str]) ->
 
 @given(st.text(max_size=200))
 def test_nothing_is_found_that_the_question_does_not_say(question: str) -> None:
-    found = ground(question, VOCABULARY)
+    grounding = ground(question, VOCABULARY)
     known = {value for words in DIMENSIONS.values() for value in words.values}
-    for condition in found.filters.values():
+    for condition in grounding.filters.values():
         values = condition if isinstance(condition, list) else [condition]
         assert all(value in question or value in known for value in values)
 
@@ -171,20 +171,20 @@ def test_what_says_something_that_is_not_understood_is_kept(
     ],
 )
 def test_conditions(text: str, filters: dict[str, object]) -> None:
-    found = ground(f"amount of fi_reporting {text}", VOCABULARY)
-    assert (found.filters, found.unread) == (filters, [])
+    grounding = ground(f"amount of fi_reporting {text}", VOCABULARY)
+    assert (grounding.filters, grounding.unread) == (filters, [])
 
 
 def test_conditions_that_exclude_each_other_are_not_understood() -> None:
-    found = ground("amount since 2024001 since 2024002", VOCABULARY)
-    assert found.unread
+    grounding = ground("amount since 2024001 since 2024002", VOCABULARY)
+    assert grounding.unread
 
 
 def test_a_cue_that_is_a_name_of_the_catalogue_is_a_name() -> None:
     words = SourceWords({"documents": ()}, {"material": DimensionWords()})
-    found = ground("documents of stock by material", Vocabulary({"stock": words}))
-    assert (found.measures, found.breakdown) == (["documents"], ["material"])
-    assert "major" not in found.cues
+    grounding = ground("documents of stock by material", Vocabulary({"stock": words}))
+    assert (grounding.measures, grounding.breakdown) == (["documents"], ["material"])
+    assert "major" not in grounding.cues
 
 
 @pytest.mark.parametrize(
@@ -199,5 +199,5 @@ def test_a_cue_that_is_a_name_of_the_catalogue_is_a_name() -> None:
 )
 def test_months_of_a_dimension_of_many_dates(text: str, condition: object) -> None:
     words = SourceWords({"amount": ()}, {"day": DimensionWords(is_open=True, is_date=True)})
-    found = ground(f"amount of ledger {text}", Vocabulary({"ledger": words}))
-    assert (found.filters, found.unread) == ({"day": condition}, [])
+    grounding = ground(f"amount of ledger {text}", Vocabulary({"ledger": words}))
+    assert (grounding.filters, grounding.unread) == ({"day": condition}, [])

@@ -37,6 +37,6 @@ def test_a_tool_that_the_planner_does_not_know_is_worded_plainly() -> None:
 def test_passages_have_their_source() -> None:
     passage = {"skill": "s", "file": "knowledge/a.md", "heading": "Gaps", "text": "Look."}
     assert word_result("search_knowledge", {"passages": [passage] * 3}, "{}").count("Look.") == 2
-    found = word_result("search_knowledge", {"passages": [passage]}, "{}")
-    assert found == "Gaps (s, knowledge/a.md):\nLook."
+    text = word_result("search_knowledge", {"passages": [passage]}, "{}")
+    assert text == "Gaps (s, knowledge/a.md):\nLook."
     assert "has nothing about that" in word_result("search_knowledge", {"passages": []}, "{}")

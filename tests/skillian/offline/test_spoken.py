@@ -106,9 +106,9 @@ def test_no_phrase_no_tool(question: str) -> None:
     ],
 )
 def test_missing_and_unread_words_are_reported(question: str, reason: str) -> None:
-    found = planned(question)
-    assert isinstance(found, NotUnderstood)
-    assert reason in found.reason
+    plan = planned(question)
+    assert isinstance(plan, NotUnderstood)
+    assert reason in plan.reason
 
 
 async def answered(question: str) -> str:

@@ -55,8 +55,8 @@ def test_null_and_a_number_is_major_whatever_the_limits(pair: Pair) -> None:
         [("in a", "0"), ("in b", None), ("zero", "0")],
         thresholds={"match": {"absolute": 1000, "percentage": 1000}},
     )
-    found = {item.key["key"]: (item.status, item.reason) for item in result.top_differences}
-    assert found == {"in a": ("major_diff", "null_in_a"), "in b": ("major_diff", "null_in_b")}
+    by_key = {item.key["key"]: (item.status, item.reason) for item in result.top_differences}
+    assert by_key == {"in a": ("major_diff", "null_in_a"), "in b": ("major_diff", "null_in_b")}
     [amount] = result.summary.measures
     assert (amount.null_in_a, amount.null_in_b) == (1, 1)
 

@@ -127,8 +127,8 @@ def test_averages_are_exact_quotients_rounded_half_away_from_zero(pair: Pair) ->
     result = compared(
         pair, *(side(name, rows[: n * 999], measures=measures) for name, n in (("a", 1), ("b", 0)))
     )
-    found = {item.key["key"]: item.a for item in result.top_differences}
-    assert found == {str(n): Decimal(average) for n, (_, average) in enumerate(AVERAGES)}
+    by_key = {item.key["key"]: item.a for item in result.top_differences}
+    assert by_key == {str(n): Decimal(average) for n, (_, average) in enumerate(AVERAGES)}
 
 
 def test_averages_of_whole_numbers_have_a_fraction(pair: Pair) -> None:

@@ -14,8 +14,8 @@ from skillian.storage import SessionStore, open_store
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path / 'sessions.db'}"
-    found: str = request.getfixturevalue("postgres_database").url
-    return found
+    database: str = request.getfixturevalue("postgres_database").url
+    return database
 
 
 @pytest.fixture

@@ -34,9 +34,9 @@ async def test_the_migrations_make_the_tables_that_statements_use(url: str) -> N
 
     async with open_store(url):
         database = connect(url)
-        found = await database.read(columns)
+        rows = await database.read(columns)
         await database.aclose()
-    assert found == {table.name: {*table.columns.keys()} for table in metadata.tables.values()}
+    assert rows == {table.name: {*table.columns.keys()} for table in metadata.tables.values()}
 
 
 def test_processes_that_start_at_once_apply_each_step_once(url: str) -> None:

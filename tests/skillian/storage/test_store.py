@@ -153,8 +153,8 @@ async def test_many_who_find_a_dead_turn_mark_it_once(
 ) -> None:
     session = await store.create("me")
     await dead_turn(store, session.id)
-    found = await asyncio.gather(*(opened.messages(session.id) for opened in [store, other] * 4))
-    assert [len(messages) for messages in found] == [2] * 8
+    results = await asyncio.gather(*(opened.messages(session.id) for opened in [store, other] * 4))
+    assert [len(messages) for messages in results] == [2] * 8
     assert len(await store.events(session.id)) == 3
 
 

@@ -153,13 +153,13 @@ class Middle:
 
 def _sockets() -> list[str]:
     """The sockets that this process has open."""
-    found: list[str] = []
+    sockets: list[str] = []
     for entry in os.scandir("/proc/self/fd"):
         try:
-            found.append(os.readlink(entry.path))  # noqa: PTH115 - a link to no path
+            sockets.append(os.readlink(entry.path))  # noqa: PTH115 - a link to no path
         except FileNotFoundError:  # what listed them
             continue
-    return sorted(target for target in found if target.startswith("socket:"))
+    return sorted(target for target in sockets if target.startswith("socket:"))
 
 
 def _tool_threads() -> set[threading.Thread]:

@@ -14,9 +14,9 @@ HANDLE = re.compile(r'handle="(\w+)", offset=(\d+)')
 
 
 def _handle(bounded: str) -> str:
-    found = HANDLE.search(bounded)
-    assert found is not None
-    return found[1]
+    match = HANDLE.search(bounded)
+    assert match is not None
+    return match[1]
 
 
 def test_a_result_that_fits_is_left_as_it_is() -> None:

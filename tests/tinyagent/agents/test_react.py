@@ -315,9 +315,9 @@ def long_text() -> str:
 async def test_a_long_result_is_cut_and_read_on_even_by_a_call_written_as_text() -> None:
     def answer(request: ModelRequest) -> Any:
         last = request.messages[-1]
-        found = re.search(r'handle="(\w+)", offset=(\d+)', last.text)
-        if found is not None:
-            arguments = {"handle": found[1], "offset": int(found[2]), "limit": 12}
+        match = re.search(r'handle="(\w+)", offset=(\d+)', last.text)
+        if match is not None:
+            arguments = {"handle": match[1], "offset": int(match[2]), "limit": 12}
             return json.dumps({"name": "read_result", "arguments": arguments})
         written = json.dumps({"name": "long_text", "arguments": {}})
         return last.content if last.role == "tool" else written

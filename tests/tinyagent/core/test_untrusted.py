@@ -24,13 +24,13 @@ def test_a_cut_text_is_never_longer_than_asked_or_than_it_was(text: str, max_cha
 def test_the_gap_says_how_many_characters_are_missing(length: int, max_chars: int) -> None:
     text = "ab" * (length // 2)
     cut = cut_middle(text, max_chars)
-    found = re.fullmatch(
+    match = re.fullmatch(
         r"([ab]*)\n\[\.\.\. ([\d,]+) characters are left out here \.\.\.\]\n([ab]*)", cut
     )
-    assert found is not None
-    assert text.startswith(found[1])
-    assert text.endswith(found[3])
-    assert int(found[2].replace(",", "")) == len(text) - len(found[1]) - len(found[3])
+    assert match is not None
+    assert text.startswith(match[1])
+    assert text.endswith(match[3])
+    assert int(match[2].replace(",", "")) == len(text) - len(match[1]) - len(match[3])
 
 
 @given(

@@ -58,10 +58,10 @@ NEED_ANY_OF_THE_TWO = {"no network", "no other process is signalled"}
     ],
 )
 def test_what_a_missing_lock_breaks_is_reported(missing: dict[str, Any], broken: set[str]) -> None:
-    found = kept(8 if missing.get("namespaces", True) else 0, **missing)
-    not_kept = {promise for promise, item in found.items() if not item.enforced}
+    guarantees = kept(8 if missing.get("namespaces", True) else 0, **missing)
+    not_kept = {promise for promise, item in guarantees.items() if not item.enforced}
     assert not_kept == broken
-    assert {found[promise].by for promise in not_kept} <= {"nothing here"}
+    assert {guarantees[promise].by for promise in not_kept} <= {"nothing here"}
 
 
 def test_promises_are_the_same_everywhere() -> None:
@@ -72,10 +72,10 @@ def test_promises_are_the_same_everywhere() -> None:
 
 
 def test_an_executor_reports_its_own() -> None:
-    found = {item.promise: item for item in isolated(checkpoints=3).guarantees}
-    assert "3 states" in found["a step that fails loses only itself"].by
-    found = {item.promise: item for item in isolated(checkpoints=0).guarantees}
-    assert not found["a step that fails loses only itself"].enforced
+    by_key = {item.promise: item for item in isolated(checkpoints=3).guarantees}
+    assert "3 states" in by_key["a step that fails loses only itself"].by
+    by_key = {item.promise: item for item in isolated(checkpoints=0).guarantees}
+    assert not by_key["a step that fails loses only itself"].enforced
 
 
 def test_the_defaults() -> None:

@@ -18,6 +18,7 @@ from weakref import finalize
 import duckdb
 
 from skillian.connectors.base import ArrowBatch, ArrowTable, ColumnType
+from skillian.connectors.duckdb import functions
 from skillian.connectors.duckdb.types import column_type
 from skillian.connectors.limits import (
     STREAM_TIMEOUT_SECONDS,
@@ -255,6 +256,7 @@ class DuckDBEngine:
             spill = tempfile.mkdtemp(prefix="skillian-")
             finalize(connection, rmtree, spill, ignore_errors=True)
             connection.execute("SET temp_directory = $1", [spill])
+            functions.register(connection)
             connection.execute(self._setup.script)
             connection.execute(_LOCK_DOWN)
         except duckdb.Error as error:

@@ -103,13 +103,13 @@ class _NodeReader:
             return self._mapping(node, path)
         if isinstance(node, SequenceNode):
             return [self.plain(item, (*path, index)) for index, item in enumerate(node.value)]
-        return self._scalar(node)
+        return self._scalar(node, path)
 
     def _mapping(self, node: MappingNode, path: Path) -> Data:
         result: dict[str, Data] = {}
         for key_node, value_node in node.value:
             line = key_node.start_mark.line + 1
-            key = self._scalar(key_node) if isinstance(key_node, ScalarNode) else None
+            key = self._scalar(key_node, ()) if isinstance(key_node, ScalarNode) else None
             if key is None:
                 self._document.fault(line, "a key must be a name", "write `name: value`")
             elif key in result:
@@ -121,11 +121,11 @@ class _NodeReader:
                 result[key] = self.plain(value_node, (*path, key))
         return result
 
-    def _scalar(self, node: Node) -> str | None:
+    def _scalar(self, node: Node, path: Path) -> str | None:
         if node.tag == _NULL:
             return None
         value = str(node.value)
-        if node.tag == _BOOLEAN:
+        if node.tag == _BOOLEAN and path[-1:] not in _SWITCHES:
             self._document.fault(
                 node.start_mark.line + 1,
                 f"`{value}` without quotes is a boolean in YAML 1.1, not a name",
@@ -133,6 +133,12 @@ class _NodeReader:
             )
         return value
 
+
+# Keys whose value is a boolean.
+_SWITCHES = {
+    (name,)
+    for name in ("trim", "ignore_case", "nfc", "collapse_whitespace", "empty_is_null", "multiset")
+}
 
 M = TypeVar("M", bound=BaseModel)
 

@@ -3,13 +3,14 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from skillian.data.declare.definitions import Definition, Name, Thresholds
 from skillian.data.declare.document import Path as KeyPath
 from skillian.data.declare.document import YamlDocument, read_yaml, validated
+from skillian.data.declare.rules import Rules
 from skillian.data.declare.sources import SourceRegistry
 from skillian.errors import ConfigurationError, Fault, SourceNotFoundError, UnknownNameError
 
@@ -18,20 +19,48 @@ FailOn = Literal["minor", "major", "new", "schema"]
 _Names = Annotated[tuple[Name, ...], Field(min_length=1)]
 
 
+_OF_ROWS = ("key", "columns", "map", "ignore", "rules", "multiset")
+
+
 class SavedComparison(Definition):
     """One comparison: what to compare, and which class of differences is a finding.
 
-    `filters` are in the filter language; `thresholds` have precedence over those of the sources.
+    With `measures` it compares their sums for each combination of `align_on`; `thresholds` have
+    precedence over those of the sources. Without `measures` it compares whole rows: `key` has the
+    columns that identify one, `columns` those to compare, `map` the names in b of columns of a
+    (`columns` may have them too), and `rules` how cells are compared. `filters` are in the filter
+    language.
     """
 
     name: Name
     a: Name
     b: Name
-    measures: _Names
+    measures: tuple[Name, ...] = ()
     align_on: _Names | None = None
     filters: dict[Name, Any] = Field(default_factory=dict)
     thresholds: Thresholds = Thresholds()
     fail_on: FailOn = "minor"
+    key: tuple[Name, ...] = ()
+    columns: tuple[Name, ...] | dict[Name, Name] | None = None
+    map: dict[Name, Name] = Field(default_factory=dict)
+    ignore: tuple[Name, ...] = ()
+    rules: Rules = Rules()
+    multiset: bool = False
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Self:
+        names = ("align_on", "thresholds") if self.is_of_rows else _OF_ROWS
+        stated = [f"`{name}`" for name in names if name in self.model_fields_set]
+        if stated and self.is_of_rows:
+            raise ValueError(f"{', '.join(stated)} needs `measures`")
+        if stated:
+            raise ValueError(f"{', '.join(stated)} compares whole rows, without `measures`")
+        return self
+
+    @property
+    def is_of_rows(self) -> bool:
+        """Whether it compares whole rows."""
+        return not self.measures
 
 
 class SavedFile(Definition):
@@ -102,6 +131,8 @@ def _unknown_names(content: SavedFile, registry: SourceRegistry) -> Iterator[tup
         for key, name in (("a", comparison.a), ("b", comparison.b)):
             if name not in registry.names:
                 yield (index, key), str(SourceNotFoundError(name, registry.names))
+                continue
+            if comparison.is_of_rows:
                 continue
             source = registry.get(name)
             for kind, part, logical in _names_in(comparison):

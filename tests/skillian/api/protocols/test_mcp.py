@@ -97,10 +97,10 @@ async def test_failures_are_results_and_unknown_tools_are_errors(server: Serving
 
 async def test_parallel_calls(server: Serving) -> None:
     async with connect(server) as one, connect(server) as other:
-        found = await asyncio.gather(
+        results = await asyncio.gather(
             *(asked.call_tool("list_sources", {}) for asked in (one, other) for _ in range(5))
         )
-    assert len({text_of(each) for each in found}) == 1
+    assert len({text_of(each) for each in results}) == 1
 
 
 async def test_a_request_without_a_key_is_refused(serve: Serve) -> None:

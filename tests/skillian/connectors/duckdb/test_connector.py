@@ -279,8 +279,8 @@ async def test_a_file_that_is_being_written_in_this_process_is_refused(tmp_path:
 
 def spilled(folder: Path) -> list[bool]:
     """Return for each folder of ours in `folder` whether it has files, for our eyes only."""
-    found = [*folder.glob("skillian-*")]
-    return [any(path.iterdir()) and path.stat().st_mode & 0o077 == 0 for path in found]
+    paths = [*folder.glob("skillian-*")]
+    return [any(path.iterdir()) and path.stat().st_mode & 0o077 == 0 for path in paths]
 
 
 async def test_what_does_not_fit_in_memory_spills_into_its_own_folder(

@@ -55,8 +55,8 @@ def test_a_column_has_the_narrowest_type_that_holds_its_cells(
 ) -> None:
     table = written(tmp_path / "a.xlsx", {"row": ["x"] * len(cells), "a": cells})
     assert str(table.schema.field("a").type) == kind
-    found = table.column("a").to_pylist()
-    assert [str(value) if isinstance(value, Decimal) else value for value in found] == values
+    rows = table.column("a").to_pylist()
+    assert [str(value) if isinstance(value, Decimal) else value for value in rows] == values
 
 
 @settings(max_examples=50, deadline=None)

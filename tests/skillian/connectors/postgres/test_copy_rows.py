@@ -168,5 +168,5 @@ async def test_closing_a_stream_stops_its_statement(
 
 
 def _pylist(batch: Any) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = batch.to_pylist()
-    return found
+    rows: list[dict[str, Any]] = batch.to_pylist()
+    return rows

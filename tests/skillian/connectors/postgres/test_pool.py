@@ -30,15 +30,15 @@ async def test_a_server_that_has_stopped_answering_is_given_up(
     postgres_database: Database,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    [found] = await rows_of(postgres_connector, "SELECT pg_backend_pid() AS pid")
-    os.kill(found["pid"], signal.SIGSTOP)
+    [row] = await rows_of(postgres_connector, "SELECT pg_backend_pid() AS pid")
+    os.kill(row["pid"], signal.SIGSTOP)
     try:
         with monkeypatch.context() as impatient:
             impatient.setattr(connector_module, "_GRACE_SECONDS", -29.9)
             with pytest.raises(QueryError, match="the server does not answer"):
                 await postgres_connector.run("SELECT 1", {})
     finally:
-        os.kill(found["pid"], signal.SIGCONT)
+        os.kill(row["pid"], signal.SIGCONT)
     assert await rows_of(postgres_connector, "SELECT 1 AS x") == [{"x": 1}]
 
 
@@ -121,11 +121,13 @@ async def test_many_statements_at_once_share_a_few_connections(
     postgres_connector: PostgresConnector, postgres_database: Database
 ) -> None:
     statement = "SELECT CAST(%(p0)s AS int) AS x, pg_backend_pid() AS pid"
-    found = await asyncio.gather(*(rows_of(postgres_connector, statement, p0=n) for n in range(50)))
-    assert [row["x"] for [row] in found] == list(range(50))
-    assert len({row["pid"] for [row] in found}) <= pool.MAX_CONNECTIONS
+    results = await asyncio.gather(
+        *(rows_of(postgres_connector, statement, p0=n) for n in range(50))
+    )
+    assert [row["x"] for [row] in results] == list(range(50))
+    assert len({row["pid"] for [row] in results}) <= pool.MAX_CONNECTIONS
     again = await rows_of(postgres_connector, statement, p0=1)
-    assert again[0]["pid"] in {row["pid"] for [row] in found}
+    assert again[0]["pid"] in {row["pid"] for [row] in results}
 
 
 async def test_nobody_waits_for_ever_for_a_connection(postgres_database: Database) -> None:
@@ -209,11 +211,11 @@ with running_postgres() as server:
 
 
 def _running_in(folder: Path) -> list[str]:
-    found: list[str] = []
+    texts: list[str] = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         with suppress(OSError):  # it has just ended
-            found.append(path.read_bytes().decode())
-    return [command for command in found if str(folder) in command]
+            texts.append(path.read_bytes().decode())
+    return [command for command in texts if str(folder) in command]
 
 
 async def _run(connector: PostgresConnector, statement: str) -> None:

@@ -137,6 +137,6 @@ async def test_floats_are_those_of_duckdb(tmp_path: Path) -> None:
             result = await compare(f"d{table}", f"s{table}", ["v", "w"], ["k"])
             assert result.summary.classes.match == result.summary.classes.groups, result.to_dict()
         own = [await compare(f"{place}a", f"{place}b", ["v", "w"], ["k"]) for place in "ds"]
-    found, other = ([each.to_dict() for each in one.top_differences] for one in own)
-    assert found == other
-    assert [each["reason"] for each in found] == ["infinite_in_a"]
+    content, other = ([each.to_dict() for each in one.top_differences] for one in own)
+    assert content == other
+    assert [each["reason"] for each in content] == ["infinite_in_a"]

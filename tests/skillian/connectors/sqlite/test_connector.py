@@ -267,8 +267,8 @@ async def test_many_statements_at_once_all_answer(connector: SQLiteConnector, pa
     columns = ", ".join(f"c{n} INT DEFAULT {n}" for n in range(10))
     write(path, f"CREATE TABLE t ({columns}); INSERT INTO t DEFAULT VALUES")
     statements = [f"SELECT c{n} FROM t" for n in range(10)]  # noqa: S608 - written here
-    found = await asyncio.gather(*(rows(connector, statement) for statement in statements))
-    assert found == [[(n,)] for n in range(10)]
+    results = await asyncio.gather(*(rows(connector, statement) for statement in statements))
+    assert results == [[(n,)] for n in range(10)]
 
 
 async def test_nothing_is_written_and_a_missing_file_not_made(

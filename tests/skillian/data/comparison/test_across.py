@@ -111,9 +111,9 @@ async def test_progress_is_reported(services: DataServices) -> None:
 async def test_every_differing_group_is_on_one_page(services: DataServices, other: str) -> None:
     result = await services.comparison.compare("a", other, ["amount", "postings"])
     pages = [await services.comparison.rows(result.cache_key, None, at, 2) for at in (0, 2, 4)]
-    found = [row for page in pages for row in page.rows]
+    rows = [row for page in pages for row in page.rows]
     assert [page.total for page in pages] == [5, 5, 5]
-    keys = [tuple(row.key.values()) for row in found]
+    keys = [tuple(row.key.values()) for row in rows]
     assert keys == [
         (2, "2024001"),
         (1, "2024002"),
@@ -121,10 +121,10 @@ async def test_every_differing_group_is_on_one_page(services: DataServices, othe
         (4, "2024001 "),
         (2, None),
     ]
-    assert [row.status for row in found][2:4] == ["missing_in_b", "missing_in_a"]
-    assert found[0].measures[0].gap == Decimal("-60.00")
-    assert found[4].measures[0].reason == "null_in_b"
-    assert found[1].rows_b == 2
+    assert [row.status for row in rows][2:4] == ["missing_in_b", "missing_in_a"]
+    assert rows[0].measures[0].gap == Decimal("-60.00")
+    assert rows[4].measures[0].reason == "null_in_b"
+    assert rows[1].rows_b == 2
 
 
 @pytest.mark.parametrize("other", ["b", "c"])

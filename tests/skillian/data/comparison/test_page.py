@@ -123,8 +123,8 @@ async def test_groups_come_in_the_order_of_a_column(
     engine: ComparisonEngine, key: str, statuses: Any
 ) -> None:
     for order, first in ORDERS:
-        found = names(await engine.rows(key, statuses, order=order))
-        assert [name for name in found if name != "same"][: len(first)] == first, order
+        rows = names(await engine.rows(key, statuses, order=order))
+        assert [name for name in rows if name != "same"][: len(first)] == first, order
 
 
 @PLACES
@@ -151,12 +151,12 @@ async def test_all_groups_come_as_they_are_by_pages(
     engine: ComparisonEngine, key: str, statuses: Any
 ) -> None:
     order = Order(column="gap", of="n")
-    found = [row async for batch in engine.all_rows(key, statuses, order=order) for row in batch]
+    rows = [row async for batch in engine.all_rows(key, statuses, order=order) for row in batch]
     paged = [
-        (await engine.rows(key, statuses, at, 1, order=order)).rows[0] for at in range(len(found))
+        (await engine.rows(key, statuses, at, 1, order=order)).rows[0] for at in range(len(rows))
     ]
-    assert found == paged
-    assert sum(row.measures[0].gap for row in found) == Decimal("-35.50")
+    assert rows == paged
+    assert sum(row.measures[0].gap for row in rows) == Decimal("-35.50")
 
 
 WRONG: tuple[tuple[Order | None, ColumnFilter | None, str], ...] = (

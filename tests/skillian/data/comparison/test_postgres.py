@@ -127,10 +127,10 @@ async def _comparison(services: DataServices, *given: Any, **named: Any) -> dict
 async def _explained(services: DataServices, align_on: list[str]) -> list[Any]:
     result = await services.comparison.compare("a", "b", ["amount"], align_on)
     groups = await services.comparison.rows(result.cache_key)
-    found = await services.comparison.explain(result.cache_key)
+    explanation = await services.comparison.explain(result.cache_key)
     rows = await services.comparison.drill_down(result.cache_key, groups.rows[0].key)
     assert (rows.a.row_count, rows.b.row_count) == (1, 0)
-    content: list[Any] = _without_sql([each.to_dict() for each in (groups, found)])
+    content: list[Any] = _without_sql([each.to_dict() for each in (groups, explanation)])
     return content
 
 

@@ -38,14 +38,14 @@ def ledger(tmp_path: Path) -> str:
 
 
 async def test_tables_become_sources(ledger: str, tmp_path: Path) -> None:
-    found = await infer_sources(ledger, tmp_path)
-    assert found.connection == "ledger_2024"
-    assert [source.name for source in found.sources] == ["fi", "names", "fi_2"]
-    first, names, other = (source.definition for source in found.sources)
+    sources = await infer_sources(ledger, tmp_path)
+    assert sources.connection == "ledger_2024"
+    assert [source.name for source in sources.sources] == ["fi", "names", "fi_2"]
+    first, names, other = (source.definition for source in sources.sources)
     assert list(first.dimensions) == ["no", "BUKRS", "posted"]
     assert list(first.measures) == ["MENGE", "HSL", "a: b, #c"]
     assert first.measures["a: b, #c"].expression == 'CAST("a: b, #c" AS DECIMAL(18, 2))'
-    assert found.sources[0].remarks == (
+    assert sources.sources[0].remarks == (
         "BUKRS: check: read as a key, since its values repeat",
         "MENGE: check: read as an amount; declare a key as a dimension",
         "a: b, #c: check: DOUBLE is rounded to two digits to be exact",
@@ -56,8 +56,8 @@ async def test_tables_become_sources(ledger: str, tmp_path: Path) -> None:
         "company",
     )
     assert (first.table, other.table) == ("fi", "old.fi")
-    assert found.omitted == {"main.only_numbers": "no column of it can be a dimension"}
-    assert found.align_on == ("posted", "company")
+    assert sources.omitted == {"main.only_numbers": "no column of it can be a dimension"}
+    assert sources.align_on == ("posted", "company")
 
 
 async def test_what_is_written_is_read_and_answers(ledger: str, tmp_path: Path) -> None:
@@ -90,14 +90,14 @@ async def test_names_of_any_kind_survive_being_written(tmp_path: Path) -> None:
 async def test_a_table_that_cannot_be_read_is_left_out(tmp_path: Path) -> None:
     (tmp_path / "good.csv").write_text("company,amount\n001,1.5\n")
     (tmp_path / "bad.csv").write_text("company,amount\n001\n")
-    found = await infer_sources("files:///.", tmp_path)
-    assert [source.name for source in found.sources] == ["good.csv"]
-    assert "line 2" in found.omitted["main.bad.csv"]
+    sources = await infer_sources("files:///.", tmp_path)
+    assert [source.name for source in sources.sources] == ["good.csv"]
+    assert "line 2" in sources.omitted["main.bad.csv"]
     database = sqlite3.connect(tmp_path / "a.db")
     database.executescript("CREATE TABLE t (n INT, c TEXT); INSERT INTO t VALUES ('x', 1)")
     database.close()
-    found = await infer_sources("sqlite:///a.db", tmp_path)
-    assert "'x' is not exactly" in found.omitted["main.t"]
+    sources = await infer_sources("sqlite:///a.db", tmp_path)
+    assert "'x' is not exactly" in sources.omitted["main.t"]
 
 
 async def test_a_database_that_is_not_there_is_an_error(tmp_path: Path) -> None:
@@ -131,8 +131,8 @@ async def test_files_are_sources_without_a_definition(tmp_path: Path) -> None:
     assert registry.names == (a, b)
     assert list(registry.get(a).dimensions) == ["company"]
     async with DataServices(registry) as services:
-        found = await services.comparison.compare(a, b, ["amount", "items"], ["company"])
-    amount, items = found.summary.measures
+        result = await services.comparison.compare(a, b, ["amount", "items"], ["company"])
+    amount, items = result.summary.measures
     assert (amount.total_a, amount.total_b) == (Decimal("3.50"), Decimal("3.75"))
     assert (items.total_a, items.total_b) == (Decimal(7), Decimal(8))
 
@@ -141,8 +141,8 @@ async def test_the_same_file_may_be_compared_with_itself(tmp_path: Path) -> None
     path = tmp_path / "a.csv"
     path.write_text("company,amount\n001,1.50\n")
     async with DataServices(sources_of(await tables_of([str(path), str(path)]))) as services:
-        found = await services.comparison.compare(str(path), str(path), ["amount"], ["company"])
-    assert found.summary.measures[0].total_a == Decimal("1.50")
+        result = await services.comparison.compare(str(path), str(path), ["amount"], ["company"])
+    assert result.summary.measures[0].total_a == Decimal("1.50")
 
 
 async def test_sheets_are_named_behind_their_file(
@@ -155,8 +155,8 @@ async def test_sheets_are_named_behind_their_file(
             book.get_worksheet_by_name(sheet).write_row(1, 0, ("001", typed))
     a, b = "book.xlsx", "book.xlsx#Actual"
     async with DataServices(sources_of(await tables_of([a, b]))) as services:
-        found = await services.comparison.compare(a, b, ["amount"], ["company"])
-    (amount,) = found.summary.measures
+        result = await services.comparison.compare(a, b, ["amount"], ["company"])
+    (amount,) = result.summary.measures
     assert (amount.total_a, amount.total_b) == (Decimal("1.5"), Decimal("2.5"))
     with pytest.raises(UnknownNameError, match=r"book\.xlsx#Actual"):
         sources_of(await tables_of(["book.xlsx", "book.xlsx#Actuals"]))

@@ -78,7 +78,7 @@ def test_what_is_left_out_is_the_default(tmp_path: Path) -> None:
 
 
 def test_faults_of_the_form_are_reported_with_their_lines(tmp_path: Path) -> None:
-    found = faults(
+    all_faults = faults(
         tmp_path,
         "sources: ../sources.yaml\n"
         "compare:\n"
@@ -88,8 +88,8 @@ def test_faults_of_the_form_are_reported_with_their_lines(tmp_path: Path) -> Non
         "    measures: []\n"
         "    fail_on: always\n",
     )
-    assert [line for _, line, _ in found] == [3, 5, 6, 7]
-    messages = [message for *_, message in found]
+    assert [line for _, line, _ in all_faults] == [3, 5, 6, 7]
+    messages = [message for *_, message in all_faults]
     assert "`b` is missing" in messages[0]
     assert "did you mean `measures`?" in messages[1]
 
@@ -101,7 +101,7 @@ def test_a_file_without_a_comparison_is_a_fault(tmp_path: Path) -> None:
 
 
 def test_undeclared_names_are_reported_with_their_lines(tmp_path: Path) -> None:
-    found = faults(
+    all_faults = faults(
         tmp_path,
         "sources: ../sources.yaml\n"
         "compare:\n"
@@ -119,8 +119,8 @@ def test_undeclared_names_are_reported_with_their_lines(tmp_path: Path) -> None:
         "    b: plan\n"
         "    measures: [amount]\n",
     )
-    assert [line for _, line, _ in found] == [4, 8, 9, 11, 12]
-    messages = [message for *_, message in found]
+    assert [line for _, line, _ in all_faults] == [4, 8, 9, 11, 12]
+    messages = [message for *_, message in all_faults]
     assert "nearest first: ledger" in messages[0]
     assert "there is no dimension 'period' in plan" in messages[2]
     assert "is repeated" in messages[4]
@@ -128,8 +128,11 @@ def test_undeclared_names_are_reported_with_their_lines(tmp_path: Path) -> None:
 
 def test_faults_of_both_files_are_reported_at_once(tmp_path: Path) -> None:
     text = "sources: ../sources.yaml\ncompare: [{name: &x x, a: ledger, b: plan, measures: [v]}]\n"
-    found = faults(tmp_path, text, SOURCES.replace("sum", "summ", 1))
-    assert [(file, line) for file, line, _ in found] == [("sources.yaml", 8), ("close.yaml", 2)]
+    all_faults = faults(tmp_path, text, SOURCES.replace("sum", "summ", 1))
+    assert [(file, line) for file, line, _ in all_faults] == [
+        ("sources.yaml", 8),
+        ("close.yaml", 2),
+    ]
 
 
 def test_sources_that_are_not_there_are_a_fault_of_the_line_that_names_them(

@@ -90,10 +90,10 @@ async def test_a_date_outside_the_years_of_python_is_reported_with_the_fix(
 
 
 async def test_a_sample_holds_rows_as_the_table_has_them(services: DataServices) -> None:
-    found = await services.catalogue.sample("full", 3)
-    assert found.types == ("VARCHAR", "DATE", "BIGINT")
-    assert (found.rows.columns, found.rows.row_count) == (("g", "d", "n"), 3)
-    assert found.rows.truncated
+    sample = await services.catalogue.sample("full", 3)
+    assert sample.types == ("VARCHAR", "DATE", "BIGINT")
+    assert (sample.rows.columns, sample.rows.row_count) == (("g", "d", "n"), 3)
+    assert sample.rows.truncated
     assert not (await services.catalogue.sample("empty", 3)).rows.rows
     with pytest.raises(SourceNotFoundError):
         await services.catalogue.sample("ful", 3)

@@ -41,8 +41,8 @@ TYPES = {
     ],
 )
 def test_values_take_the_type_of_the_column(kind: str, given: object, typed: Value) -> None:
-    found = coerce("x", given, TYPES[kind])
-    assert (found, type(found)) == (typed, type(typed))
+    value = coerce("x", given, TYPES[kind])
+    assert (value, type(value)) == (typed, type(typed))
 
 
 @pytest.mark.parametrize(

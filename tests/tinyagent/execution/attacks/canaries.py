@@ -234,14 +234,14 @@ class Canaries:
 
     def processes(self) -> list[int]:
         """The processes that attacks left behind and that still run."""
-        found: list[int] = []
+        pids: list[int] = []
         for path in Path("/proc").glob("[0-9]*"):
             with suppress(OSError):
                 name = (path / "comm").read_text(encoding="utf-8", errors="replace").strip()
                 status = (path / "stat").read_text(encoding="utf-8", errors="replace")
                 if name == self.mark and status.rsplit(")", 1)[-1].split()[0] != "Z":
-                    found.append(int(path.name))
-        return found
+                    pids.append(int(path.name))
+        return pids
 
 
 def frame_kinds() -> dict[str, int]:

@@ -92,12 +92,12 @@ async def test_what_is_enforced_on_this_machine_holds(
     level: TrustLevel, canaries: Canaries
 ) -> None:
     engine = "kernel" if level is TrustLevel.SANDBOXED else None
-    found = await examine(level, engine, canaries, tell_nobody)
-    if level is TrustLevel.SANDBOXED and found.unavailable:
-        pytest.skip(found.unavailable)
-    broken = [t for t in found.trials if t.verdict in {ProbeVerdict.BROKEN, ProbeVerdict.UNTRIED}]
-    assert (broken, found.is_sound) == ([], True)
-    assert any(trial.verdict is ProbeVerdict.HELD for trial in found.trials)
+    report = await examine(level, engine, canaries, tell_nobody)
+    if level is TrustLevel.SANDBOXED and report.unavailable:
+        pytest.skip(report.unavailable)
+    broken = [t for t in report.trials if t.verdict in {ProbeVerdict.BROKEN, ProbeVerdict.UNTRIED}]
+    assert (broken, report.is_sound) == ([], True)
+    assert any(trial.verdict is ProbeVerdict.HELD for trial in report.trials)
 
 
 def test_each_promise_has_a_probe_and_each_probe_a_promise() -> None:
@@ -162,12 +162,12 @@ async def test_the_verdict_follows_from_the_probe(
     monkeypatch.setattr(
         ProcessExecutor, "guarantees", [Guarantee("a promise", enforced=enforced, by="a lock")]
     )
-    found = await examine(TrustLevel.ISOLATED, None, canaries, tell_nobody)
-    (trial,) = found.trials
+    report = await examine(TrustLevel.ISOLATED, None, canaries, tell_nobody)
+    (trial,) = report.trials
     assert trial.verdict is verdict
-    assert found.is_sound is (verdict in {ProbeVerdict.HELD, ProbeVerdict.NOT_PROMISED})
-    said: dict[str, Any] = doctor.as_json(found)
-    assert said["sound"] is found.is_sound
+    assert report.is_sound is (verdict in {ProbeVerdict.HELD, ProbeVerdict.NOT_PROMISED})
+    said: dict[str, Any] = doctor.as_json(report)
+    assert said["sound"] is report.is_sound
     assert said["promises"][0]["verdict"] == verdict
 
 
@@ -187,10 +187,10 @@ def not_installed(monkeypatch: pytest.MonkeyPatch) -> Engine:
 async def test_a_missing_engine_is_reported_with_the_fix(
     not_installed: Engine, canaries: Canaries
 ) -> None:
-    found = await examine(TrustLevel.SANDBOXED, not_installed.name, canaries, tell_nobody)
-    assert "install it" in found.unavailable
-    assert (found.trials, found.is_sound) == ((), True)
-    assert f"{not_installed.name}: install it" in advise([found])
+    report = await examine(TrustLevel.SANDBOXED, not_installed.name, canaries, tell_nobody)
+    assert "install it" in report.unavailable
+    assert (report.trials, report.is_sound) == ((), True)
+    assert f"{not_installed.name}: install it" in advise([report])
 
 
 async def test_every_level_and_engine_is_examined(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -198,9 +198,9 @@ async def test_every_level_and_engine_is_examined(monkeypatch: pytest.MonkeyPatc
         return Examination(level, engine)
 
     monkeypatch.setattr(doctor, "examine", at_once)
-    found = await doctor.examine_all(tell_nobody)
+    report = await doctor.examine_all(tell_nobody)
     sandboxed = [("sandboxed", name) for name in ENGINES]
-    assert [(x.trust_level, x.engine) for x in found] == [
+    assert [(x.trust_level, x.engine) for x in report] == [
         ("local", None),
         ("isolated", None),
         *sandboxed,

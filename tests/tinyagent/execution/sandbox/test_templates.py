@@ -74,11 +74,11 @@ def weak(
 def working_folders(template: TemplateHandle) -> set[Path]:
     """Of its sessions, as the host sees them."""
     processes = {template._process.pid, *descendants(template._process.pid)}
-    found: set[Path] = set()
+    paths: set[Path] = set()
     for pid in processes:
         with suppress(FileNotFoundError):  # the template's helpers come and go
-            found.add(Path(f"/proc/{pid}/cwd").readlink())
-    return {path for path in found if path.parent.name.startswith("tinyagent-")}
+            paths.add(Path(f"/proc/{pid}/cwd").readlink())
+    return {path for path in paths if path.parent.name.startswith("tinyagent-")}
 
 
 def test_it_reports_what_is_in_force(own: TemplateHandle) -> None:

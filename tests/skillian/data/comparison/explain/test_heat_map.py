@@ -40,17 +40,17 @@ async def test_cells_add_up_the_gap_of_their_groups(make_services: MakeServices)
     engine = make_services(TABLES + FEW, SOURCES).comparison
     align = ["company", "period", "again"]
     key = (await engine.compare("a", "b", ["amount"], align)).cache_key
-    found = await engine.heat_map(key, ("company", "period"), "amount")
-    assert (found.rows, found.columns) == ((1, 2), ("01", "02", None))
-    assert sorted(found.cells, key=lambda cell: (cell.row, cell.column)) == [
+    heat_map = await engine.heat_map(key, ("company", "period"), "amount")
+    assert (heat_map.rows, heat_map.columns) == ((1, 2), ("01", "02", None))
+    assert sorted(heat_map.cells, key=lambda cell: (cell.row, cell.column)) == [
         HeatMapCell(0, 0, Decimal(2), Decimal(2), 1),
         HeatMapCell(0, 1, Decimal(-5), Decimal(5), 1),
         HeatMapCell(0, 2, Decimal(2), Decimal(2), 1),
         HeatMapCell(1, 0, Decimal(-7), Decimal(7), 1),
     ]
     turned = await engine.heat_map(key, ("again", "company"), "amount")
-    assert (turned.rows, turned.columns) == (found.columns, found.rows)
-    assert found.to_dict()["cells"] != turned.to_dict()["cells"]
+    assert (turned.rows, turned.columns) == (heat_map.columns, heat_map.rows)
+    assert heat_map.to_dict()["cells"] != turned.to_dict()["cells"]
     assert turned.unit == "EUR"
 
 
@@ -61,9 +61,9 @@ async def test_groups_of_one_cell_are_netted_and_added(make_services: MakeServic
     ).comparison
     align = ["company", "period", "again"]
     key = (await engine.compare("a", "b", ["amount"], align)).cache_key
-    found = await engine.heat_map(key, ("company", "again"), "amount")
+    heat_map = await engine.heat_map(key, ("company", "again"), "amount")
     # 1, 01: +2; 1, 02: -5; 1, 04: +6; 1 without a period: +2
-    assert found.cells[0] == HeatMapCell(0, 0, Decimal(5), Decimal(15), 4)
+    assert heat_map.cells[0] == HeatMapCell(0, 0, Decimal(5), Decimal(15), 4)
 
 
 async def test_the_largest_members_are_kept_and_the_others_counted(
@@ -74,17 +74,17 @@ async def test_the_largest_members_are_kept_and_the_others_counted(
     )
     engine = make_services(TABLES + many, SOURCES).comparison
     key = (await engine.compare("a", "b", ["amount"])).cache_key
-    found = await engine.heat_map(key, ("company", "period"), "amount")
-    assert found.rows == tuple(range(100 - SIDE, 100))
-    assert found.columns == ("01",)
-    assert (found.more_rows, found.more_columns) == (100 - SIDE, 1)
+    heat_map = await engine.heat_map(key, ("company", "period"), "amount")
+    assert heat_map.rows == tuple(range(100 - SIDE, 100))
+    assert heat_map.columns == ("01",)
+    assert (heat_map.more_rows, heat_map.more_columns) == (100 - SIDE, 1)
 
 
 async def test_nothing_that_differs_is_an_empty_map(make_services: MakeServices) -> None:
     engine = make_services(TABLES, SOURCES).comparison
     key = (await engine.compare("a", "b", ["amount"])).cache_key
-    found = await engine.heat_map(key, ("company", "period"), "amount")
-    assert (found.rows, found.columns, found.cells, found.more_rows) == ((), (), (), 0)
+    heat_map = await engine.heat_map(key, ("company", "period"), "amount")
+    assert (heat_map.rows, heat_map.columns, heat_map.cells, heat_map.more_rows) == ((), (), (), 0)
 
 
 async def test_unknown_names_are_reported(make_services: MakeServices) -> None:

@@ -41,10 +41,10 @@ def script(dimensions: list[str], rows: int) -> str:
 async def test_forty_dimensions_are_explained(make_services: MakeServices) -> None:
     services = make_services(script(DIMENSIONS, ROWS), sources(DIMENSIONS))
     result = await services.comparison.compare("a", "b", ["amount"], DIMENSIONS)
-    found = await services.comparison.explain(result.cache_key)
-    [measure] = found.measures
+    explanation = await services.comparison.explain(result.cache_key)
+    [measure] = explanation.measures
     assert measure.sentence() == "100.0 % of the gross gap in amount: d3 5."
-    assert found.notes == ()
+    assert explanation.notes == ()
     shapes = [len(each.dimensions) for each in measure.breakdowns]
     # Each alone, and the few that tell most two at a time.
     assert (shapes.count(1), shapes.count(2)) == (40, explain.PAIRED * (explain.PAIRED - 1) // 2)
@@ -59,19 +59,19 @@ async def test_what_would_cost_too_much_is_left_out_with_a_sentence(
     differ = result.summary.classes.major_diff
     # Room for the whole and two dimensions.
     monkeypatch.setattr(explain, "MOST_WORK", differ * 2 * 3)
-    found = await services.comparison.explain(result.cache_key)
-    assert {each.dimensions for each in found.measures[0].breakdowns} == {("d0",), ("d1",)}
-    [note] = found.notes
+    explanation = await services.comparison.explain(result.cache_key)
+    assert {each.dimensions for each in explanation.measures[0].breakdowns} == {("d0",), ("d1",)}
+    [note] = explanation.notes
     assert note == (
         "2 of 5 dimensions were examined; skipped: d2, d3, d4, because too many groups differ."
         " Compare by fewer dimensions for an explanation by all of them."
     )
-    assert found.to_dict()["interpretation"] == [*found.sentences]
+    assert explanation.to_dict()["interpretation"] == [*explanation.sentences]
 
     monkeypatch.setattr(explain, "MOST_WORK", 0)
-    found = await services.comparison.explain(result.cache_key)
-    assert found.measures == ()
-    assert found.notes[0].startswith("0 of 5 dimensions")
+    explanation = await services.comparison.explain(result.cache_key)
+    assert explanation.measures == ()
+    assert explanation.notes[0].startswith("0 of 5 dimensions")
 
 
 async def test_a_statement_that_fails_ends_the_search_and_not_the_explanation(
@@ -90,6 +90,8 @@ async def test_a_statement_that_fails_ends_the_search_and_not_the_explanation(
         return await run(statement, parameters)
 
     monkeypatch.setattr(workspace, "run", out_of_memory)
-    found = await services.comparison.explain(result.cache_key)
-    assert [each.dimensions for each in found.measures[0].breakdowns if len(each.dimensions) == 1]
-    assert "Out of Memory" in found.notes[0]
+    explanation = await services.comparison.explain(result.cache_key)
+    assert [
+        each.dimensions for each in explanation.measures[0].breakdowns if len(each.dimensions) == 1
+    ]
+    assert "Out of Memory" in explanation.notes[0]

@@ -65,8 +65,8 @@ def test_the_new_root_holds_nothing_else_and_is_read_only() -> None:
         "cwd": os.getcwd(),
     }), flush=True)
     """
-    found = json.loads(output_of(ENTER + code))
-    assert found == {
+    content = json.loads(output_of(ENTER + code))
+    assert content == {
         "strange": [],
         "write": "Read-only file system",
         "library": True,
@@ -92,12 +92,12 @@ def test_a_session_has_a_folder_in_memory_of_its_size_and_no_proc() -> None:
     found["written"] = written
     print(json.dumps(found), flush=True)
     """
-    found = json.loads(output_of(ENTER + FURNISH + code))
-    assert found["proc"] == []
-    assert found["own"][:2] == [1, 2]
-    assert found["entries"] == []
-    assert found["error"] == 28
-    assert 2**19 <= found["written"] <= 2**20
+    content = json.loads(output_of(ENTER + FURNISH + code))
+    assert content["proc"] == []
+    assert content["own"][:2] == [1, 2]
+    assert content["entries"] == []
+    assert content["error"] == 28
+    assert 2**19 <= content["written"] <= 2**20
 
 
 def test_the_hosts_mounts_are_as_before() -> None:

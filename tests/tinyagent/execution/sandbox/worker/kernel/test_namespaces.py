@@ -29,10 +29,10 @@ def test_all_namespaces_are_left_for_new_ones() -> None:
     found = [os.readlink(f"{{mounts.PROC}}/self/ns/{{kind}}") for kind in {KINDS!r}]
     print(json.dumps([os.getpid(), *found]), flush=True)
     """
-    pid, *found = json.loads(output_of(ENTER + code))
+    pid, *content = json.loads(output_of(ENTER + code))
     assert pid == 1
-    assert len(set(found)) == len(KINDS)
-    assert set(found).isdisjoint(own(kind) for kind in KINDS)
+    assert len(set(content)) == len(KINDS)
+    assert set(content).isdisjoint(own(kind) for kind in KINDS)
 
 
 def test_the_network_has_no_way_out() -> None:

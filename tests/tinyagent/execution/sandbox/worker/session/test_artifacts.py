@@ -150,7 +150,7 @@ def test_a_figure_that_cannot_be_drawn_is_reported(tmp_path: Path) -> None:
 def test_a_file_that_goes_while_it_is_looked_for_is_passed_over(tmp_path: Path) -> None:
     for name in ("a", "b", "c"):
         (tmp_path / name).write_text("x")
-    found = artifacts._files(str(tmp_path), "")
-    assert next(found)[0] == "a"  # the folder is read, b has not been looked at
+    files = artifacts._files(str(tmp_path), "")
+    assert next(files)[0] == "a"  # the folder is read, b has not been looked at
     (tmp_path / "b").unlink()
-    assert [name for name, _ in found] == ["c"]
+    assert [name for name, _ in files] == ["c"]

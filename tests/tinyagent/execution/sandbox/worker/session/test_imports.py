@@ -65,8 +65,8 @@ def test_a_long_list_is_cut() -> None:
 def test_imports_are_found_wherever_they_stand(
     code: str, expected: list[RefusedImport] | None
 ) -> None:
-    found = check_imports(ast.parse(code), ALLOW)
-    assert found == (
+    faults = check_imports(ast.parse(code), ALLOW)
+    assert faults == (
         expected if expected is not None else [RefusedImport(2, "os"), RefusedImport(3, "sys")]
     )
 

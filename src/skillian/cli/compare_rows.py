@@ -1,0 +1,182 @@
+"""The options of `skillian compare` for whole rows, and what they compare."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from skillian.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from skillian.data.declare.saved import Saved
+    from skillian.data.declare.sources import SourceRegistry
+
+_FLAGS = ("trim", "ignore_case", "nfc", "collapse_whitespace", "empty_is_null")
+_RULES = ("absolute", "relative", "seconds", "precision", "zone", *_FLAGS)
+_NUMBER = re.compile(r"(?P<number>\d+(?:\.\d+)?|\.\d+)(?P<unit>%|s|)")
+_PERCENT = Decimal(100)
+
+
+@dataclass(frozen=True, slots=True)
+class RowOptions:
+    """The options for whole rows, as the command line states them."""
+
+    key: Sequence[str]
+    columns: Sequence[str]
+    ignore: Sequence[str]
+    map: Sequence[str]
+    column: Sequence[str]
+    absolute: Decimal | None
+    relative: Decimal | None
+    seconds: Decimal | None
+    precision: str | None
+    zone: str | None
+    trim: bool
+    ignore_case: bool
+    nfc: bool
+    collapse_whitespace: bool
+    empty_is_null: bool
+    multiset: bool
+
+    def stated(self) -> list[str]:
+        """Return the options that the command line states, such as `--ignore-case`."""
+        return [
+            f"--{field.name.replace('_', '-')}"
+            for field in fields(self)
+            if getattr(self, field.name) not in (None, False, (), [])
+        ]
+
+    def to_saved(self) -> dict[str, Any]:
+        """Return them as fields of a `SavedComparison`; raises `InvalidInputError`."""
+        common = {name: getattr(self, name) for name in _RULES if getattr(self, name)}
+        common |= {
+            name: getattr(self, name)
+            for name in ("absolute", "relative", "seconds")
+            if getattr(self, name) is not None
+        }
+        saved: dict[str, Any] = {
+            "key": _listed(self.key),
+            "ignore": _listed(self.ignore),
+            "rules": {"all": common, "columns": dict(map(_column_rule, self.column))},
+            "multiset": self.multiset,
+        }
+        if self.columns:
+            saved["columns"] = _listed(self.columns)
+        return saved
+
+    def mapping(self) -> dict[str, str]:
+        """Return the names in b of columns of a; raises `InvalidInputError`."""
+        pairs: dict[str, str] = {}
+        for entry in self.map:
+            name, equals, other = entry.partition("=")
+            if not equals or not name or not other:
+                raise InvalidInputError(f"--map {entry!r} is not of the form a_name=b_name")
+            pairs[name] = other
+        return pairs
+
+
+def _listed(entries: Iterable[str]) -> tuple[str, ...]:
+    names = (name.strip() for entry in entries for name in entry.split(","))
+    return tuple(dict.fromkeys(name for name in names if name))
+
+
+def _column_rule(entry: str) -> tuple[str, dict[str, Any]]:
+    """Return the column and the rule of `name:0.01`, `name:1%`, `name:5s` or `name:trim,nfc`."""
+    name, colon, text = entry.rpartition(":")
+    rule: dict[str, Any] = {}
+    for part in text.split(",") if colon and name else ():
+        word = part.strip()
+        number = _NUMBER.fullmatch(word)
+        flag = word.replace("-", "_")
+        if number is not None:
+            value = Decimal(number["number"])
+            unit = {"": "absolute", "%": "relative", "s": "seconds"}[number["unit"]]
+            rule[unit] = value / _PERCENT if unit == "relative" else value
+        elif flag in _FLAGS:
+            rule[flag] = True
+        else:
+            rule.clear()
+            break
+    if not rule:
+        raise InvalidInputError(
+            f"--column {entry!r} is not understood; write name:0.01 for the largest difference,"
+            " name:1% for a percentage, name:5s for seconds, or name:trim with one of"
+            f" {', '.join(flag.replace('_', '-') for flag in _FLAGS)}"
+        )
+    return name, rule
+
+
+async def load_rows(
+    names: tuple[str, str],
+    options: RowOptions,
+    filters: Mapping[str, Any],
+    sources: Path | None,
+    fail_on: str | None = None,
+) -> Saved:
+    """Read the tables that the command line names.
+
+    Args:
+        names: The two tables: files, addresses of tables, or declared sources.
+        options: What to compare, and how.
+        filters: Which rows to compare.
+        sources: The `sources.yaml`; None to use the configured one, if it exists.
+        fail_on: `schema` if any difference of the schemas is a finding.
+
+    Raises:
+        ToolError: A name or an option is wrong, or a table cannot be read.
+        ConfigurationError: The `sources.yaml` has faults.
+    """
+    from pydantic import ValidationError
+
+    from skillian.cli.compare_input import is_file
+    from skillian.cli.shell import read_settings
+    from skillian.data.declare.saved import Saved, SavedComparison
+    from skillian.data.declare.sources import SourceRegistry
+    from skillian.data.tables.relation import address_of, bare_tables
+
+    path = read_settings(sources=sources).sources
+    local = all(is_file(name) or address_of(name) for name in names)
+    readable = sources is not None or (path.exists() and not local)
+    declared = SourceRegistry.load(path) if readable else None
+    _check_names(names, declared, path)
+    registry, (a, b) = await bare_tables(names, declared)
+    saved = {"name": f"{a} and {b}", "a": a, "b": b, "filters": filters, **options.to_saved()}
+    if fail_on is not None:
+        saved["fail_on"] = fail_on
+    saved["map"] = options.mapping()
+    try:
+        return Saved(registry, (SavedComparison.model_validate(saved),))
+    except ValidationError as error:
+        faults = (f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors())
+        raise InvalidInputError("; ".join(faults)) from None
+
+
+def _check_names(names: Sequence[str], declared: SourceRegistry | None, path: Path) -> None:
+    from skillian.cli.compare_input import check_file, is_file
+    from skillian.connectors.files.connector import SUFFIXES
+    from skillian.data.tables.relation import address_of
+    from skillian.errors import SourceNotFoundError
+
+    known = () if declared is None else declared.names
+    for name in names:
+        if name in known or address_of(name) is not None:
+            continue
+        if is_file(name):
+            check_file(name)
+        elif Path(name).exists() or Path(name).suffix:
+            raise InvalidInputError(
+                f"{name!r} is not a file that can be compared; supported suffixes:"
+                f" {', '.join(sorted(SUFFIXES))}; a table of a database is named by its URL, such"
+                " as sqlite:///shop.sqlite#orders"
+            )
+        elif declared is not None:
+            raise SourceNotFoundError(name, known)
+        else:
+            raise InvalidInputError(
+                f"{name!r} is not a file or the URL of a table, and there is no {path} that"
+                " declares it as a source; write a first one with: skillian sources infer URL"
+            )

@@ -1,0 +1,71 @@
+"""Functions in Python that every DuckDB of this process has, for what its SQL cannot do exactly."""
+
+import json
+from decimal import Context, Decimal, InvalidOperation
+from typing import Any, NoReturn
+
+# Enough for the difference of any two numbers that a database can hold.
+_EXACT = Context(prec=2000, Emax=999_999, Emin=-999_999)
+
+
+def within(a: str | None, b: str | None, absolute: str, relative: str) -> bool:
+    """Return whether two numbers, written as text, differ by at most both limits.
+
+    Args:
+        a: The first number.
+        b: The second number.
+        absolute: The largest difference; empty for no limit.
+        relative: The same as a fraction of `a`; empty for no limit.
+    """
+    if a is None or b is None:
+        return a is b
+    try:
+        one, other = Decimal(a), Decimal(b)
+    except InvalidOperation:
+        return False
+    if not one.is_finite() or not other.is_finite():
+        return one == other or (one.is_nan() and other.is_nan())
+    gap = _EXACT.abs(_EXACT.subtract(one, other))
+    if absolute and gap > Decimal(absolute):
+        return False
+    return not relative or gap <= _EXACT.multiply(Decimal(relative), _EXACT.abs(one))
+
+
+def canonical_json(text: str | None) -> str | None:
+    """Return JSON without white space, its keys sorted and its numbers in one notation.
+
+    A text that is not JSON is returned with a mark in front, so that it is equal to itself only.
+    """
+    if text is None:
+        return None
+    try:
+        value = json.loads(text, parse_int=Decimal, parse_float=Decimal, parse_constant=_refuse)
+        return _written(value)
+    except (ValueError, InvalidOperation, RecursionError):
+        return f"!{text}"
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(constant)
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, Decimal):
+        sign, digits, exponent = value.normalize(_EXACT).as_tuple()
+        written = f"{'-' if sign else ''}{''.join(map(str, digits))}e{exponent}"
+        return written if value else "0"
+    if isinstance(value, list):
+        return f"[{','.join(map(_written, value))}]"
+    if isinstance(value, dict):
+        members = sorted(value.items())
+        return f"{{{','.join(f'{json.dumps(name)}:{_written(each)}' for name, each in members)}}}"
+    return json.dumps(value)
+
+
+def register(connection: Any) -> None:
+    """Create the functions in a DuckDB."""
+    texts = ["VARCHAR"] * 4
+    connection.create_function("skillian_within", within, texts, "BOOLEAN", null_handling="special")
+    connection.create_function(
+        "skillian_json", canonical_json, ["VARCHAR"], "VARCHAR", null_handling="special"
+    )

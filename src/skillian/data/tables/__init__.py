@@ -1,0 +1,1 @@
+"""Compares whole tables: every column of every row, matched by a key."""

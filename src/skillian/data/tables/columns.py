@@ -1,0 +1,201 @@
+"""Which column of a is compared with which of b, and which cannot be."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from skillian.connectors.base import ColumnType
+from skillian.data.declare.rules import Rules
+from skillian.data.tables.cells import CellPair, NotComparableError, check_key, family_of
+from skillian.data.tables.types import CellType, cell_type
+from skillian.errors import InvalidInputError, UnknownNameError, quoted
+
+Columns = Mapping[str, ColumnType]
+Side = Literal["a", "b", "both"]
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnPair:
+    """A column of a and its counterpart in b."""
+
+    a: str
+    b: str
+    cells: CellPair
+
+    @property
+    def name(self) -> str:
+        """The name for both: that of a."""
+        return self.a
+
+
+@dataclass(frozen=True, slots=True)
+class NotCompared:
+    """A column that is not compared, and why."""
+
+    column: str
+    side: Side
+    reason: str
+
+    def to_dict(self) -> dict[str, str]:
+        """Return it for JSON."""
+        return {"column": self.column, "side": self.side, "reason": self.reason}
+
+
+@dataclass(frozen=True, slots=True)
+class Pairing:
+    """The columns of two tables.
+
+    Attributes:
+        pairs: What can be compared, in the order of a.
+        not_compared: Pairs without a common form.
+        only_a: Columns without a counterpart in b.
+        only_b: Columns without a counterpart in a.
+    """
+
+    pairs: tuple[ColumnPair, ...]
+    not_compared: tuple[NotCompared, ...]
+    only_a: tuple[str, ...]
+    only_b: tuple[str, ...]
+
+    def find(self, name: str) -> ColumnPair:
+        """Return the pair that a name of either side refers to; a's names have precedence."""
+        for index in (0, 1):
+            names = [(pair.a, pair.b)[index] for pair in self.pairs]
+            match = match_name(name, names)
+            if match is not None:
+                return self.pairs[names.index(match)]
+        for each in self.not_compared:
+            if each.column.casefold() == name.casefold():
+                raise InvalidInputError(f"column {quoted(name)} cannot be compared: {each.reason}")
+        for side, unpaired in (("b", self.only_a), ("a", self.only_b)):
+            if match_name(name, unpaired) is not None:
+                raise InvalidInputError(
+                    f"column {quoted(name)} is not in {side}; if it has another name there, map it"
+                )
+        raise UnknownNameError("column", name, [pair.a for pair in self.pairs])
+
+
+def match_name(name: str, known: Iterable[str]) -> str | None:
+    """Return the same known name, or the only one that differs just in case."""
+    names = tuple(known)
+    if name in names:
+        return name
+    alike = [each for each in names if each.casefold() == name.casefold()]
+    return alike[0] if len(alike) == 1 else None
+
+
+def counterparts(a: Columns, b: Columns, mapping: Mapping[str, str]) -> dict[str, str]:
+    """Return the column of b for each column of a that has one.
+
+    Args:
+        a: The columns of a.
+        b: The columns of b.
+        mapping: Stated counterparts, by the name in a.
+
+    Raises:
+        UnknownNameError: A stated column does not exist.
+        InvalidInputError: Two columns have the same counterpart.
+    """
+    stated: dict[str, str] = {}
+    for one, other in mapping.items():
+        names = match_name(one, a), match_name(other, b)
+        for name, match, columns, side in zip((one, other), names, (a, b), "ab", strict=True):
+            if match is None:
+                raise UnknownNameError("column", name, columns, side)
+        stated[str(names[0])] = str(names[1])
+    if len(set(stated.values())) < len(stated):
+        raise InvalidInputError("two columns of a are mapped to the same column of b")
+    free_a = [name for name in a if name not in stated]
+    free_b = [name for name in b if name not in stated.values()]
+    same = {name: name for name in free_a if name in free_b}
+    rest_a = [name for name in free_a if name not in same]
+    rest_b = [name for name in free_b if name not in same]
+    for name in rest_a:
+        alike = [each for each in rest_b if each.casefold() == name.casefold()]
+        rivals = [each for each in rest_a if each.casefold() == name.casefold()]
+        if len(alike) == 1 and len(rivals) == 1:
+            same[name] = alike[0]
+    pairs = same | stated
+    return {name: pairs[name] for name in a if name in pairs}
+
+
+def paired(a: Columns, b: Columns, mapping: Mapping[str, str], rules: Rules) -> Pairing:
+    """Return the columns of two tables; raises as `counterparts`."""
+    partners = counterparts(a, b, mapping)
+    pairs: list[ColumnPair] = []
+    refused: list[NotCompared] = []
+    for name, other in partners.items():
+        types = cell_type(a[name]), cell_type(b[other])
+        try:
+            pairs.append(ColumnPair(name, other, _cells(types, (name, other), rules)))
+        except NotComparableError as reason:
+            refused.append(NotCompared(name, "both", str(reason)))
+    _check_rules(rules, a, b)
+    return Pairing(
+        tuple(pairs),
+        tuple(refused),
+        tuple(name for name in a if name not in partners),
+        tuple(name for name in b if name not in partners.values()),
+    )
+
+
+def _cells(types: tuple[CellType, CellType], names: tuple[str, str], rules: Rules) -> CellPair:
+    family = family_of(*types)
+    return CellPair(*types, family, rules.of(names, family))
+
+
+def _check_rules(rules: Rules, a: Columns, b: Columns) -> None:
+    for name in rules.columns:
+        if match_name(name, a) is None and match_name(name, b) is None:
+            raise UnknownNameError("column", name, {**a, **b})
+
+
+def selected(
+    pairing: Pairing, columns: Sequence[str] | None, ignore: Collection[str], keys: Sequence[str]
+) -> Pairing:
+    """Return the pairing with only `columns`, or without those to `ignore`; keys always stay.
+
+    Raises:
+        UnknownNameError: A name is not a column of either side.
+        InvalidInputError: A stated column cannot be compared.
+    """
+    if columns is not None:
+        stated = {pairing.find(name).a for name in (*columns, *keys)}
+        pairs = tuple(pair for pair in pairing.pairs if pair.a in stated)
+        return Pairing(pairs, (), (), ())
+    key_names = {pairing.find(name).a for name in keys}
+    known = {
+        *(name for pair in pairing.pairs for name in (pair.a, pair.b)),
+        *(each.column for each in pairing.not_compared),
+        *pairing.only_a,
+        *pairing.only_b,
+    }
+    dropped: set[str] = set()
+    for name in ignore:
+        match = match_name(name, known)
+        if match is None:
+            raise UnknownNameError("column", name, known)
+        dropped.add(match)
+    return Pairing(
+        tuple(
+            pair
+            for pair in pairing.pairs
+            if pair.a in key_names or dropped.isdisjoint((pair.a, pair.b))
+        ),
+        tuple(each for each in pairing.not_compared if each.column not in dropped),
+        tuple(name for name in pairing.only_a if name not in dropped),
+        tuple(name for name in pairing.only_b if name not in dropped),
+    )
+
+
+def key_pairs(pairing: Pairing, names: Sequence[str]) -> tuple[ColumnPair, ...]:
+    """Return the pairs of the key; raises `InvalidInputError` for one that cannot identify rows."""
+    pairs = tuple(dict.fromkeys(pairing.find(name) for name in names))
+    for pair in pairs:
+        try:
+            check_key(pair.cells)
+        except NotComparableError as reason:
+            raise InvalidInputError(f"{quoted(pair.a)} cannot be a key: {reason}") from None
+    return pairs

@@ -1,0 +1,285 @@
+"""Compares the rows of two tables: in their database, or in DuckDB after both are staged there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+
+from sqlglot import exp
+
+from skillian.connectors.duckdb.workspace import Workspace
+from skillian.data import sql
+from skillian.data.comparison.place import Progress, together
+from skillian.data.declare.rules import Rules
+from skillian.data.query.binding import Binder, BoundSource
+from skillian.data.query.filters import Filters, conditions
+from skillian.data.schema.diff import SchemaDiff, compare_schemas
+from skillian.data.schema.tables import distinct_names
+from skillian.data.tables.cells import NotComparableError, check_key
+from skillian.data.tables.columns import (
+    ColumnPair,
+    NotCompared,
+    Pairing,
+    counterparts,
+    key_pairs,
+    paired,
+    selected,
+)
+from skillian.data.tables.findings import Findings
+from skillian.data.tables.keys import KeyReader, proposed_key
+from skillian.data.tables.place import RowComparison, SideRows
+from skillian.data.tables.results import TableKey, TableResult
+from skillian.data.tables.sentences import in_words
+from skillian.errors import InvalidInputError
+
+TOP = 10
+
+
+@dataclass(frozen=True, slots=True)
+class TableQuestion:
+    """What to compare.
+
+    Attributes:
+        a: The source that is the baseline.
+        b: The source to compare with it.
+        key: The columns that identify a row; empty to find them.
+        columns: The only columns to compare; None for all.
+        ignore: Columns not to compare.
+        mapping: The name in b of columns of a that have another one there.
+        rules: How cells are compared.
+        filters: Which rows to compare, in the filter language; names are columns of both.
+        multiset: Whether rows have no key and are compared with their counts.
+    """
+
+    a: str
+    b: str
+    key: tuple[str, ...] = ()
+    columns: tuple[str, ...] | None = None
+    ignore: tuple[str, ...] = ()
+    mapping: Mapping[str, str] = field(default_factory=dict[str, str])
+    rules: Rules = field(default_factory=Rules)
+    filters: Filters = field(default_factory=dict[str, object])
+    multiset: bool = False
+
+
+class TableEngine:
+    """Compares the rows of two sources; close it to drop what it has staged.
+
+    Args:
+        binder: Binds the sources to their databases.
+        top: How many pairs of values and samples a result has.
+    """
+
+    def __init__(self, binder: Binder, top: int = TOP) -> None:
+        self._binder = binder
+        self._top = top
+        self._workspace = Workspace()
+
+    async def compare(
+        self, question: TableQuestion, progress: Progress | None = None
+    ) -> TableResult:
+        """Compare all rows of two tables.
+
+        Args:
+            question: What to compare.
+            progress: Gets the name of a source and how many of its rows are staged.
+
+        Raises:
+            ToolError: A name is wrong, no key was found, or a database refuses.
+        """
+        started = datetime.now(UTC).isoformat(timespec="seconds")
+        sources = await together(self._binder.bind(question.a), self._binder.bind(question.b))
+        names = counterparts(sources[0].columns, sources[1].columns, question.mapping)
+        sides = _sides(question, sources, names)
+        pairing, sides = await _pairing(question, sides)
+        key, pairs = await _keyed(question, pairing, sides)
+        comparison = RowComparison(self._workspace, pairs, len(key.columns), sides, progress)
+        try:
+            return await self._run(question, pairing, key, comparison, started)
+        finally:
+            await self._workspace.drop(*comparison.tables)
+
+    async def _run(
+        self,
+        question: TableQuestion,
+        pairing: Pairing,
+        key: TableKey,
+        comparison: RowComparison,
+        started: str,
+    ) -> TableResult:
+        compared_rows = await comparison.run(started)
+        plan, table = compared_rows.plan, compared_rows.table
+        findings = Findings(self._workspace, table, plan, self._top)
+        counts, mismatches = await findings.counts()
+        compared = counts.matched + counts.differing
+        columns = [
+            replace(
+                await findings.column(index, compared, mismatches[index]),
+                type_a=comparison.pairs[index].cells.a.sql,
+                type_b=comparison.pairs[index].cells.b.sql,
+            )
+            for index in range(plan.keys, len(plan.pairs))
+        ]
+        result = TableResult(
+            source_a=question.a,
+            source_b=question.b,
+            key=key,
+            rows=counts,
+            columns=tuple(columns),
+            not_compared=pairing.not_compared,
+            schema=_schema(question, comparison.sides, pairing),
+            samples=await findings.samples(),
+            proposals=(),
+            notes=tuple(_notes(comparison.pairs)),
+            proof=compared_rows.proof,
+        )
+        return replace(result, sentences=in_words(result))
+
+    async def aclose(self) -> None:
+        """Drop everything that is staged."""
+        await self._workspace.aclose()
+
+
+def _sides(
+    question: TableQuestion, sources: Sequence[BoundSource], names: Mapping[str, str]
+) -> tuple[SideRows, SideRows]:
+    """Return the rows that the filters keep; b's columns may have other names."""
+    a, b = sources
+    translated = {
+        name if name in b.definition.dimensions else names.get(name, name): test
+        for name, test in question.filters.items()
+    }
+    return SideRows(a, conditions(a, question.filters)), SideRows(b, conditions(b, translated))
+
+
+async def _pairing(
+    question: TableQuestion, sides: tuple[SideRows, SideRows]
+) -> tuple[Pairing, tuple[SideRows, SideRows]]:
+    """Return the pairs of columns; a column without any value fits every type."""
+    columns = [dict(side.source.columns) for side in sides]
+    partners = counterparts(columns[0], columns[1], question.mapping)
+    missing: list[set[str]] = [set(), set()]
+    pairing = _selected(question, paired(columns[0], columns[1], question.mapping, question.rules))
+    for refused in pairing.not_compared:
+        names = refused.column, partners[refused.column]
+        for index, side in enumerate(sides):
+            if not await _has_values(side, names[index]):
+                missing[index].add(names[index])
+                columns[index][names[index]] = columns[1 - index][names[1 - index]]
+                break
+    if any(missing):
+        pairing = _selected(
+            question, paired(columns[0], columns[1], question.mapping, question.rules)
+        )
+    empty = [_with_missing(side, names) for side, names in zip(sides, missing, strict=True)]
+    return _same_engine(pairing, sides), (empty[0], empty[1])
+
+
+def _selected(question: TableQuestion, pairing: Pairing) -> Pairing:
+    return selected(pairing, question.columns, question.ignore, question.key)
+
+
+def _with_missing(side: SideRows, names: set[str]) -> SideRows:
+    return side if not names else side.without(frozenset(names))
+
+
+def _same_engine(pairing: Pairing, sides: tuple[SideRows, SideRows]) -> Pairing:
+    """Refuse types that only one engine can compare with itself."""
+    if sides[0].connector.dialect == sides[1].connector.dialect:
+        return pairing
+    kept = [pair for pair in pairing.pairs if pair.cells.family not in {"nested", "other"}]
+    refused = [
+        NotCompared(pair.a, "both", f"{pair.cells.a.sql} is written differently by each database")
+        for pair in pairing.pairs
+        if pair not in kept
+    ]
+    return replace(pairing, pairs=tuple(kept), not_compared=(*pairing.not_compared, *refused))
+
+
+async def _has_values(side: SideRows, column: str) -> bool:
+    count = exp.Count(this=side.value(column))
+    reader = KeyReader(side.name, side.connector, side.rows, side.parameters)
+    [row] = await reader.fetch(side.rows([sql.named(count, "n")]))
+    return bool(row["n"])
+
+
+def _schema(
+    question: TableQuestion, sides: tuple[SideRows, SideRows], pairing: Pairing
+) -> SchemaDiff:
+    """Return the schemas of both sides, as far as the question is about their columns."""
+    tables = [side.source.table for side in sides]
+    if tables[0] is None or tables[1] is None:
+        raise AssertionError("a bound source has a table")
+    ignored = set(question.ignore)
+    if question.columns is not None:
+        names = {name for pair in pairing.pairs for name in (pair.a, pair.b)}
+        ignored |= {name for side in sides for name in side.source.columns if name not in names}
+    return compare_schemas(
+        tables[0],
+        tables[1],
+        {one: other for one, other in question.mapping.items() if one not in ignored},
+        ignored,
+        names=distinct_names((question.a, question.b)),
+    )
+
+
+async def _keyed(
+    question: TableQuestion, pairing: Pairing, sides: tuple[SideRows, SideRows]
+) -> tuple[TableKey, tuple[ColumnPair, ...]]:
+    """Return the key and the pairs of columns, those of the key first."""
+    if question.multiset:
+        _check_multiset(question, pairing)
+        reason = "Rows are compared without a key, with how often each occurs."
+        return TableKey((), "none", reason), pairing.pairs
+    if question.key:
+        names = tuple(pair.a for pair in key_pairs(pairing, question.key))
+        key = TableKey(names, "given", "")
+    else:
+        readers = [
+            KeyReader(side.name, side.connector, side.rows, side.parameters) for side in sides
+        ]
+        key = await proposed_key(pairing.pairs, readers)
+    pairs = key_pairs(pairing, key.columns)
+    rest = tuple(pair for pair in pairing.pairs if pair not in pairs)
+    return key, (*pairs, *rest)
+
+
+def _check_multiset(question: TableQuestion, pairing: Pairing) -> None:
+    if question.key:
+        raise InvalidInputError("a comparison without a key (--multiset) takes no key")
+    if not pairing.pairs:
+        raise InvalidInputError("the tables have no column in common that can be compared")
+    for pair in pairing.pairs:
+        rule = pair.cells.rule
+        if rule.has_limits or rule.seconds is not None:
+            raise InvalidInputError(
+                f"column {pair.a!r} has a tolerance, which needs a key: without one, rows are"
+                " matched by their values; name a key, or leave the tolerance out"
+            )
+        _check_countable(pair)
+
+
+def _check_countable(pair: ColumnPair) -> None:
+    """Raise `InvalidInputError` for a column whose values cannot be counted."""
+    try:
+        check_key(pair.cells)
+    except NotComparableError as reason:
+        raise InvalidInputError(
+            f"column {pair.a!r} cannot be compared without a key: {reason}; ignore it"
+        ) from None
+
+
+def _notes(pairs: Sequence[ColumnPair]) -> Iterator[str]:
+    for pair in pairs:
+        a, b, rule = pair.cells.a, pair.cells.b, pair.cells.rule
+        kinds = {a.kind, b.kind}
+        if "timestamptz" in kinds and len(kinds) > 1:
+            zone = rule.zone or "UTC"
+            yield f"Times of {pair.a} without a zone are read as {zone}."
+        elif kinds == {"date", "timestamp"}:
+            yield f"Dates of {pair.a} are compared as midnight."
+        if a.nanos != b.nanos and pair.cells.family == "timestamp" and rule.precision is None:
+            yield f"{pair.a} has nanoseconds on one side and microseconds on the other."
+        if "boolean" in kinds and pair.cells.family == "number":
+            yield f"Numbers of {pair.a} are compared with 1 for true and 0 for false."

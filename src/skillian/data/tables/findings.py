@@ -1,0 +1,246 @@
+"""Reads counts, pairs and samples from the rows that differ, which are staged in the workspace."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import aclosing
+from decimal import Context, Decimal, InvalidOperation
+from typing import Any
+
+from sqlglot import exp
+
+from skillian.connectors.duckdb.workspace import Workspace
+from skillian.data import sql
+from skillian.data.sql.values import python_rows
+from skillian.data.tables.columns import ColumnPair
+from skillian.data.tables.results import (
+    ColumnResult,
+    CountedSample,
+    RowCounts,
+    RowSample,
+    Samples,
+    ValuePair,
+)
+from skillian.data.tables.statement import COUNTS, DIFFERING, DUPLICATE, ONLY_A, ONLY_B, TablePlan
+from skillian.data.tables.templates import filled
+
+_CANDIDATES = 64
+_EXACT = Context(prec=2000)
+
+
+class Findings:
+    """The staged rows that differ.
+
+    Args:
+        workspace: The workspace.
+        table: The table in it, with the columns of `TablePlan.columns`.
+        plan: What was compared.
+        top: How many pairs of values and samples to read.
+    """
+
+    def __init__(self, workspace: Workspace, table: str, plan: TablePlan, top: int) -> None:
+        self._workspace = workspace
+        self._table = table
+        self._plan = plan
+        self._top = top
+        self._compared = range(plan.keys, len(plan.pairs))
+
+    async def counts(self) -> tuple[RowCounts, Mapping[int, int]]:
+        """Return how many rows are in each class, and the mismatches by the index of the pair."""
+        totals = {
+            "n": "COUNT(*)",
+            "rows_a": "SUM(rows_a)",
+            "rows_b": "SUM(rows_b)",
+            "repeated_a": "COUNT_IF(rows_a > 1)",
+            "repeated_b": "COUNT_IF(rows_b > 1)",
+            "more_a": "SUM(GREATEST(rows_a - rows_b, 0))",
+            "more_b": "SUM(GREATEST(rows_b - rows_a, 0))",
+        }
+        if self._plan.keys:
+            totals |= {f"d{index}": f"COUNT_IF(d{index})" for index in self._compared}
+        columns = [sql.named(filled(text, "duckdb"), name) for name, text in totals.items()]
+        select = exp.Select(expressions=[sql.bare("class"), *columns])
+        rows = await self._rows(
+            select.from_(sql.table(self._table), copy=False).group_by(sql.bare("class"), copy=False)
+        )
+        by_class = {
+            row["class"]: {key: int(value or 0) for key, value in row.items()} for row in rows
+        }
+        return self._row_counts(by_class), {
+            index: by_class.get(DIFFERING, {}).get(f"d{index}", 0) for index in self._compared
+        }
+
+    def _row_counts(self, by_class: Mapping[int, Mapping[str, int]]) -> RowCounts:
+        def total(kind: int, name: str = "n") -> int:
+            return by_class.get(kind, {}).get(name, 0)
+
+        rows_a, rows_b = total(COUNTS, "rows_a"), total(COUNTS, "rows_b")
+        if not self._plan.keys:
+            more = total(DIFFERING, "more_a"), total(DIFFERING, "more_b")
+            return RowCounts(rows_a, rows_b, 0, *more)
+        return RowCounts(
+            rows_a,
+            rows_b,
+            total(DIFFERING),
+            total(ONLY_A),
+            total(ONLY_B),
+            total(DUPLICATE, "repeated_a"),
+            total(DUPLICATE, "rows_a"),
+            total(DUPLICATE, "repeated_b"),
+            total(DUPLICATE, "rows_b"),
+        )
+
+    async def column(self, index: int, compared: int, mismatches: int) -> ColumnResult:
+        """Return the mismatches of a pair of columns.
+
+        Args:
+            index: Its index in the plan.
+            compared: In how many rows it was compared.
+            mismatches: In how many of them it differs.
+        """
+        pair = self._plan.pairs[index]
+        pairs: tuple[ValuePair, ...] = ()
+        gap = None
+        if mismatches and self._plan.keys:
+            pairs = await self._pairs(index)
+            if pair.cells.family in {"number", "float"}:
+                gap = await self._largest_gap(index)
+        return column_result(pair, compared, mismatches, gap, pairs)
+
+    async def samples(self) -> Samples:
+        """Return some rows of each class, in the order of their keys."""
+        if not self._plan.keys:
+            return await self._multiset_samples()
+        differing = [self._sample(row) for row in await self._of_class(DIFFERING)]
+        others = [
+            tuple(self._counted(row) for row in await self._of_class(kind))
+            for kind in (ONLY_A, ONLY_B, DUPLICATE)
+        ]
+        return Samples(tuple(differing), *others)
+
+    async def _pairs(self, index: int) -> tuple[ValuePair, ...]:
+        values = [sql.bare(f"{side}{index}") for side in "ab"]
+        count = exp.Count(this=exp.Star())
+        select = exp.Select(
+            expressions=[
+                sql.named(values[0], "a"),
+                sql.named(values[1], "b"),
+                sql.named(count, "n"),
+            ]
+        )
+        select = select.from_(sql.table(self._table), copy=False)
+        select = select.where(sql.bare(f"d{index}"), copy=False)
+        select = select.group_by(values[0].copy(), values[1].copy(), copy=False)
+        order = [exp.Ordered(this=count.copy(), desc=True)]
+        order += [exp.Ordered(this=value.copy(), nulls_first=True) for value in values]
+        rows = await self._rows(select.order_by(*order, copy=False).limit(self._top, copy=False))
+        return tuple(ValuePair(row["a"], row["b"], int(row["n"])) for row in rows)
+
+    async def _largest_gap(self, index: int) -> Decimal | None:
+        """Return the largest difference: of the largest by binary floats, the exact one."""
+        values = [sql.bare(f"{side}{index}") for side in "ab"]
+        gap = filled(
+            "ABS(TRY_CAST(a AS DOUBLE) - TRY_CAST(b AS DOUBLE))", "duckdb", a=values[0], b=values[1]
+        )
+        order = exp.Ordered(this=gap, desc=True)
+        inner = exp.Select(
+            expressions=[sql.named(v.copy(), n) for v, n in zip(values, "ab", strict=True)]
+        )
+        inner = inner.from_(sql.table(self._table), copy=False)
+        inner = inner.where(filled("ISFINITE(gap)", "duckdb", gap=gap), copy=False)
+        rows = await self._rows(inner.order_by(order, copy=False).limit(_CANDIDATES, copy=False))
+        gaps = [_gap(row["a"], row["b"]) for row in rows]
+        return max((each for each in gaps if each is not None), default=None)
+
+    async def _of_class(self, kind: int) -> list[dict[str, Any]]:
+        select = exp.Select(expressions=[exp.Star()]).from_(sql.table(self._table), copy=False)
+        select = select.where(sql.equals(sql.bare("class"), kind), copy=False)
+        return await self._rows(self._ordered(select, "k", self._plan.keys))
+
+    async def _multiset_samples(self) -> Samples:
+        samples: list[tuple[CountedSample, ...]] = []
+        for test in ("rows_a > rows_b", "rows_b > rows_a"):
+            select = exp.Select(expressions=[exp.Star()]).from_(sql.table(self._table), copy=False)
+            select = select.where(sql.equals(sql.bare("class"), DIFFERING), copy=False)
+            select = select.where(filled(test, "duckdb"), copy=False)
+            rows = await self._rows(self._ordered(select, "a", len(self._plan.pairs)))
+            samples.append(
+                tuple(
+                    CountedSample(
+                        {pair.a: row[f"a{index}"] for index, pair in enumerate(self._plan.pairs)},
+                        int(row["rows_a"]),
+                        int(row["rows_b"]),
+                    )
+                    for row in rows
+                )
+            )
+        return Samples(only_in_a=samples[0], only_in_b=samples[1])
+
+    def _ordered(self, select: exp.Select, prefix: str, count: int) -> exp.Select:
+        order: list[exp.Expr] = []
+        for index in range(count):
+            text = sql.bare(f"{prefix}{index}")
+            number = filled("TRY_CAST(v AS DOUBLE)", "duckdb", v=text)
+            order += [exp.Ordered(this=number, nulls_first=True)]
+            order += [exp.Ordered(this=text.copy(), nulls_first=True)]
+        return select.order_by(*order, copy=False).limit(self._top, copy=False)
+
+    def _sample(self, row: Mapping[str, Any]) -> RowSample:
+        cells = {
+            self._plan.pairs[index].a: (row[f"a{index}"], row[f"b{index}"])
+            for index in self._compared
+            if row[f"d{index}"]
+        }
+        return RowSample(self._key(row), cells)
+
+    def _counted(self, row: Mapping[str, Any]) -> CountedSample:
+        kind = row["class"]
+        if kind == DUPLICATE:
+            return CountedSample(self._key(row), int(row["rows_a"]), int(row["rows_b"]))
+        return CountedSample(self._key(row), int(kind == ONLY_A), int(kind == ONLY_B))
+
+    def _key(self, row: Mapping[str, Any]) -> dict[str, str | None]:
+        return {pair.a: row[f"k{index}"] for index, pair in enumerate(self._keys)}
+
+    @property
+    def _keys(self) -> Sequence[ColumnPair]:
+        return self._plan.pairs[: self._plan.keys]
+
+    async def _rows(self, tree: exp.Expr) -> list[dict[str, Any]]:
+        return await fetch(self._workspace, tree)
+
+
+async def fetch(workspace: Workspace, tree: exp.Expr) -> list[dict[str, Any]]:
+    """Run a statement in the workspace and return its few rows."""
+    statement = sql.prepare(tree, workspace.dialect, {})
+    rows: list[dict[str, Any]] = []
+    async with aclosing(workspace.stream(statement.text, {})) as batches:
+        async for batch in batches:
+            rows += python_rows(batch)
+    return rows
+
+
+def column_result(
+    pair: ColumnPair,
+    compared: int,
+    mismatches: int,
+    gap: Decimal | None = None,
+    pairs: tuple[ValuePair, ...] = (),
+) -> ColumnResult:
+    """Return the result of a pair of columns."""
+    cells = pair.cells
+    types = cells.a.sql, cells.b.sql
+    return ColumnResult(
+        pair.a, pair.b, *types, cells.rule.words(), compared, mismatches, gap, pairs
+    )
+
+
+def _gap(a: str | None, b: str | None) -> Decimal | None:
+    try:
+        return _EXACT.abs(_EXACT.subtract(_number(a), _number(b)))
+    except (InvalidOperation, TypeError):
+        return None
+
+
+def _number(text: str | None) -> Decimal:
+    return Decimal(text or "NaN")

@@ -1,0 +1,202 @@
+"""Where rows are compared: in the database of both sides, or staged in DuckDB."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Literal
+
+from sqlglot import exp
+
+from skillian.connectors.base import Connector
+from skillian.connectors.duckdb.workspace import Workspace
+from skillian.data import sql
+from skillian.data.comparison.place import Progress, StatementEngine, together
+from skillian.data.query.binding import BoundSource
+from skillian.data.query.filters import Condition, filtered_rows
+from skillian.data.sql import Statement, prepare
+from skillian.data.sql.values import python_rows
+from skillian.data.tables.cells import NATIVE, CellPair
+from skillian.data.tables.columns import ColumnPair
+from skillian.data.tables.results import TableProof
+from skillian.data.tables.statement import TablePlan, TableSide, differences, repeated_keys
+from skillian.data.tables.transport import transported
+from skillian.data.tables.types import CellType
+
+
+class SideRows:
+    """The rows of a source that the filters keep, where they are stored.
+
+    Args:
+        source: The source.
+        where: The filters.
+        missing: Columns without any value, which are read as NULL.
+    """
+
+    def __init__(
+        self, source: BoundSource, where: Sequence[Condition], missing: frozenset[str] = frozenset()
+    ) -> None:
+        self.source = source
+        self.parameters = sql.BoundValues()
+        self.missing = missing
+        self._where = where
+
+    @property
+    def name(self) -> str:
+        """The name of the source."""
+        return self.source.name
+
+    @property
+    def connector(self) -> Connector:
+        """The database."""
+        return self.source.connector
+
+    def without(self, columns: frozenset[str]) -> SideRows:
+        """Return the same rows with these columns, which have no values, read as NULL."""
+        return SideRows(self.source, self._where, columns)
+
+    def value(self, column: str) -> exp.Expr:
+        """Return the cell of a column."""
+        return exp.Null() if column in self.missing else sql.column(column, "source")
+
+    def rows(self, columns: Sequence[exp.Expr]) -> exp.Select:
+        """Return a SELECT of these expressions."""
+        select = filtered_rows(self.source, {}, self._where, self.parameters)
+        select.set("expressions", list(columns))
+        return select
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """The rows that differ, staged in the workspace.
+
+    Attributes:
+        plan: What was compared.
+        table: The table of the workspace.
+        proof: How it was computed.
+    """
+
+    plan: TablePlan
+    table: str
+    proof: TableProof
+
+
+class RowComparison:
+    """One comparison of rows.
+
+    Args:
+        workspace: Where differences are staged, and both sides unless one database has both.
+        pairs: The columns, those of the key first.
+        keys: How many columns the key has.
+        sides: The rows of a and b.
+        progress: Gets the name of a source and how many of its rows are staged.
+    """
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        pairs: Sequence[ColumnPair],
+        keys: int,
+        sides: tuple[SideRows, SideRows],
+        progress: Progress | None,
+    ) -> None:
+        self._workspace = workspace
+        self.pairs = tuple(pairs)
+        self._keys = keys
+        self.sides = sides
+        self._progress = progress
+        self.tables: list[str] = []
+
+    async def run(self, started: str) -> Compared:
+        """Compare, and stage the rows that differ; raises `QueryError`.
+
+        Args:
+            started: The time that the proof names.
+        """
+        a, b = self.sides
+        engine: StatementEngine
+        place: Literal["database", "workspace"]
+        if a.connector is b.connector and a.connector.dialect in NATIVE:
+            plan, engine, queries = self._in_database(), a.connector, dict[str, Statement]()
+            place = "database"
+        else:
+            plan, queries = await self._staged()
+            engine, place = self._workspace, "workspace"
+        statement = await self._statement(plan, engine)
+        batches = engine.stream(statement.text, statement.parameters)
+        table = await self._workspace.stage(plan.columns(), batches)
+        self.tables.append(table)
+        texts = {name: query.text for name, query in queries.items()}
+        return Compared(
+            plan, table, TableProof(place, statement.text, plan.dialect, texts, started)
+        )
+
+    def _in_database(self) -> TablePlan:
+        a, b = (
+            TableSide(tuple(side.value((pair.a, pair.b)[index]) for pair in self.pairs), side.rows)
+            for index, side in enumerate(self.sides)
+        )
+        return TablePlan(self.pairs, self._keys, a, b, self.sides[0].connector.dialect)
+
+    async def _staged(self) -> tuple[TablePlan, dict[str, Statement]]:
+        loaded = await together(*(self._load(index) for index in (0, 1)))
+        pairs = tuple(
+            replace(pair, cells=CellPair(one, other, pair.cells.family, pair.cells.rule))
+            for pair, one, other in zip(self.pairs, loaded[0].types, loaded[1].types, strict=True)
+        )
+        values = tuple(sql.column(f"c{index}", "source") for index in range(len(pairs)))
+        a, b = (TableSide(values, partial(_staged_rows, each.table)) for each in loaded)
+        queries = {side.name: each.query for side, each in zip(self.sides, loaded, strict=True)}
+        return TablePlan(pairs, self._keys, a, b, "duckdb"), queries
+
+    async def _load(self, index: int) -> _Loaded:
+        """Stage the compared columns of a side."""
+        side = self.sides[index]
+        dialect = side.connector.dialect
+        columns = [
+            transported(
+                (pair.cells.a, pair.cells.b)[index], side.value((pair.a, pair.b)[index]), dialect
+            )
+            for pair in self.pairs
+        ]
+        named = [sql.named(each.value, f"c{number}") for number, each in enumerate(columns)]
+        query = prepare(side.rows(named), dialect, side.parameters.values)
+        stored = {f"c{number}": each.stored for number, each in enumerate(columns)}
+        report = None if self._progress is None else partial(self._progress, side.name)
+        batches = side.connector.stream(query.text, query.parameters)
+        table = await self._workspace.stage(stored, batches, report)
+        self.tables.append(table)
+        return _Loaded(table, tuple(each.type for each in columns), query)
+
+    async def _statement(self, plan: TablePlan, engine: StatementEngine) -> Statement:
+        values = {**self.sides[0].parameters.values}
+        duplicates = bool(plan.keys) and not plan.unique
+        if duplicates and plan.dialect == "duckdb":
+            duplicates = await self._has_repeats(plan, engine)
+        tree = differences(plan, duplicates=duplicates)
+        for side in self.sides:
+            values |= side.parameters.values
+        return prepare(tree, engine.dialect, values)
+
+    async def _has_repeats(self, plan: TablePlan, engine: StatementEngine) -> bool:
+        tree = repeated_keys(plan)
+        values = {**self.sides[0].parameters.values, **self.sides[1].parameters.values}
+        statement = prepare(tree, engine.dialect, values)
+        async with aclosing(engine.stream(statement.text, statement.parameters)) as batches:
+            return any([int(row["n"]) async for batch in batches for row in python_rows(batch)])
+
+
+@dataclass(frozen=True, slots=True)
+class _Loaded:
+    """A staged side: its table, the types of its columns, and the statement that fetched it."""
+
+    table: str
+    types: tuple[CellType, ...]
+    query: Statement
+
+
+def _staged_rows(table: str, columns: Sequence[exp.Expr]) -> exp.Select:
+    relation = exp.alias_(sql.table(table), sql.name("source"), table=True)
+    return exp.Select(expressions=list(columns)).from_(relation, copy=False)

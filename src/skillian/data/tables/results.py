@@ -1,0 +1,281 @@
+"""What a row comparison finds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Literal
+
+from skillian.data.schema.diff import SchemaDiff
+from skillian.data.tables.columns import NotCompared
+
+KeyOrigin = Literal["given", "catalogue", "profile", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class TableKey:
+    """The columns that identify a row; without any, rows are compared with their counts.
+
+    Attributes:
+        columns: The names in a.
+        origin: Where the key comes from.
+        reason: Why it was chosen.
+    """
+
+    columns: tuple[str, ...]
+    origin: KeyOrigin
+    reason: str
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the key for JSON."""
+        return {"columns": list(self.columns), "origin": self.origin, "reason": self.reason}
+
+
+@dataclass(frozen=True, slots=True)
+class RowCounts:
+    """How many rows are in each class; `rows_a` and `rows_b` are the sums of those of a side."""
+
+    rows_a: int
+    rows_b: int
+    differing: int = 0
+    only_in_a: int = 0
+    only_in_b: int = 0
+    duplicate_keys_a: int = 0
+    duplicate_rows_a: int = 0
+    duplicate_keys_b: int = 0
+    duplicate_rows_b: int = 0
+
+    @property
+    def matched(self) -> int:
+        """How many rows are the same on both sides."""
+        return self.rows_a - self.differing - self.only_in_a - self.duplicate_rows_a
+
+    @property
+    def are_equal(self) -> bool:
+        """Whether all rows are matched."""
+        return self.matched == self.rows_a == self.rows_b
+
+    def to_dict(self) -> dict[str, int]:
+        """Return the counts for JSON."""
+        return {
+            "a": self.rows_a,
+            "b": self.rows_b,
+            "matched": self.matched,
+            "differing": self.differing,
+            "only_in_a": self.only_in_a,
+            "only_in_b": self.only_in_b,
+            "duplicate_keys_a": self.duplicate_keys_a,
+            "duplicate_rows_a": self.duplicate_rows_a,
+            "duplicate_keys_b": self.duplicate_keys_b,
+            "duplicate_rows_b": self.duplicate_rows_b,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ValuePair:
+    """A value in a that is another one in b, and in how many rows."""
+
+    a: str | None
+    b: str | None
+    count: int
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the pair for JSON."""
+        return {"a": self.a, "b": self.b, "count": self.count}
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnResult:
+    """The mismatches of a column.
+
+    Attributes:
+        a: Its name in a.
+        b: Its name in b.
+        type_a: Its type in a.
+        type_b: Its type in b.
+        rule: How it is compared, in words.
+        compared: In how many rows it was compared.
+        mismatches: In how many of them it differs.
+        largest_gap: The largest difference of two numbers; None for other types, or without one.
+        pairs: The most frequent pairs of values that differ.
+    """
+
+    a: str
+    b: str
+    type_a: str
+    type_b: str
+    rule: str
+    compared: int
+    mismatches: int
+    largest_gap: Decimal | None = None
+    pairs: tuple[ValuePair, ...] = ()
+
+    @property
+    def share(self) -> Decimal:
+        """The mismatches as a fraction of the rows compared, to six places."""
+        if not self.compared:
+            return Decimal(0)
+        return round(Decimal(self.mismatches) / Decimal(self.compared), 6)
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the column for JSON."""
+        gap = None if self.largest_gap is None else format(self.largest_gap, "f")
+        return {
+            "a": self.a,
+            "b": self.b,
+            "type_a": self.type_a,
+            "type_b": self.type_b,
+            "rule": self.rule,
+            "compared": self.compared,
+            "mismatches": self.mismatches,
+            "share": format(self.share, "f"),
+            "largest_gap": gap,
+            "pairs": [pair.to_dict() for pair in self.pairs],
+        }
+
+
+Key = Mapping[str, str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class RowSample:
+    """A row that differs, and its cells that do: the value in a and the one in b."""
+
+    key: Key
+    cells: Mapping[str, tuple[str | None, str | None]]
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the row for JSON."""
+        cells = {name: {"a": a, "b": b} for name, (a, b) in self.cells.items()}
+        return {"key": dict(self.key), "cells": cells}
+
+
+@dataclass(frozen=True, slots=True)
+class CountedSample:
+    """A key, or a row compared without one, and how many rows each side has of it."""
+
+    key: Key
+    rows_a: int
+    rows_b: int
+
+    def to_dict(self) -> dict[str, object]:
+        """Return it for JSON."""
+        return {"key": dict(self.key), "rows_a": self.rows_a, "rows_b": self.rows_b}
+
+
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """Some rows of each class."""
+
+    differing: tuple[RowSample, ...] = ()
+    only_in_a: tuple[CountedSample, ...] = ()
+    only_in_b: tuple[CountedSample, ...] = ()
+    duplicates: tuple[CountedSample, ...] = ()
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the rows for JSON."""
+        return {
+            "differing": [each.to_dict() for each in self.differing],
+            "only_in_a": [each.to_dict() for each in self.only_in_a],
+            "only_in_b": [each.to_dict() for each in self.only_in_b],
+            "duplicates": [each.to_dict() for each in self.duplicates],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """Two columns without a counterpart that may be one renamed column, and why."""
+
+    a: str
+    b: str
+    reason: str
+
+    def to_dict(self) -> dict[str, str]:
+        """Return the proposal for JSON."""
+        return {"a": self.a, "b": self.b, "reason": self.reason}
+
+
+@dataclass(frozen=True, slots=True)
+class TableProof:
+    """How a result was computed.
+
+    Attributes:
+        place: Where: `database` or `workspace`.
+        statement: The SQL that compared the rows.
+        dialect: The sqlglot dialect of the statement.
+        queries: The SQL that fetched each side, if the workspace compared them.
+        started: When, in UTC.
+    """
+
+    place: Literal["database", "workspace"]
+    statement: str
+    dialect: str
+    queries: Mapping[str, str]
+    started: str
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the proof for JSON."""
+        return {
+            "place": self.place,
+            "statement": self.statement,
+            "dialect": self.dialect,
+            "queries": dict(self.queries),
+            "started": self.started,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class TableResult:
+    """The result of a row comparison.
+
+    Attributes:
+        source_a: The name of a.
+        source_b: The name of b.
+        key: What identifies a row.
+        rows: How many rows are in each class.
+        columns: The columns that were compared.
+        not_compared: Those that could not be.
+        schema: The columns of both sides next to each other.
+        samples: Some rows of each class.
+        proposals: Columns that may have been renamed; they were not compared.
+        notes: What else to know about the comparison.
+        proof: How it was computed.
+        sentences: The result in words, the most important first.
+    """
+
+    source_a: str
+    source_b: str
+    key: TableKey
+    rows: RowCounts
+    columns: tuple[ColumnResult, ...]
+    not_compared: tuple[NotCompared, ...]
+    schema: SchemaDiff
+    samples: Samples
+    proposals: tuple[Proposal, ...]
+    notes: tuple[str, ...]
+    proof: TableProof
+    sentences: tuple[str, ...] = ()
+
+    @property
+    def equal(self) -> bool:
+        """Whether both tables have the same rows, all compared, and schemas without findings."""
+        return self.rows.are_equal and not self.schema.findings and not self.not_compared
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the result for JSON."""
+        return {
+            "kind": "rows",
+            "source_a": self.source_a,
+            "source_b": self.source_b,
+            "equal": self.equal,
+            "key": self.key.to_dict(),
+            "rows": self.rows.to_dict(),
+            "columns": [column.to_dict() for column in self.columns],
+            "not_compared": [each.to_dict() for each in self.not_compared],
+            "schema": self.schema.to_dict(),
+            "samples": self.samples.to_dict(),
+            "proposals": [proposal.to_dict() for proposal in self.proposals],
+            "sentences": list(self.sentences),
+            "proof": self.proof.to_dict(),
+        }

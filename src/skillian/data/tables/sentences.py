@@ -1,0 +1,84 @@
+"""A row comparison in sentences, the most important first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from skillian.data.tables.results import TableResult
+
+
+def in_words(result: TableResult) -> tuple[str, ...]:
+    """Return what differs, and what to know about the comparison."""
+    return (_verdict(result), *_keys(result), *_columns(result), *_schema(result), *result.notes)
+
+
+def _verdict(result: TableResult) -> str:
+    rows, a, b = result.rows, result.source_a, result.source_b
+    if not rows.rows_a and not rows.rows_b:
+        return f"Neither {a} nor {b} has rows."
+    if rows.are_equal:
+        every = f"all {rows.rows_a:,} rows of" if rows.rows_a > 1 else "the only row of"
+        return f"No row differs: {every} {a} and {b} match."
+    parts: list[str] = []
+    if rows.differing:
+        parts.append(f"{_rows(rows.differing)} differ{'s' if rows.differing == 1 else ''}")
+    for count, name in ((rows.only_in_a, a), (rows.only_in_b, b)):
+        if count:
+            parts.append(f"{_rows(count)} {_are(count)} only in {name}")
+    duplicates = rows.duplicate_rows_a + rows.duplicate_rows_b
+    if duplicates:
+        parts.append(f"{_rows(duplicates)} {_have(duplicates)} a key that is repeated")
+    matched = f"{_rows(rows.matched)} match{'es' if rows.matched == 1 else ''}"
+    return f"{', '.join(parts)}; {matched}."
+
+
+def _keys(result: TableResult) -> Iterator[str]:
+    rows, key = result.rows, result.key
+    if key.origin != "given":
+        yield key.reason
+    repeated = [
+        f"{keys:,} {'key' if keys == 1 else 'keys'} in {count:,} rows of {name}"
+        for keys, count, name in (
+            (rows.duplicate_keys_a, rows.duplicate_rows_a, result.source_a),
+            (rows.duplicate_keys_b, rows.duplicate_rows_b, result.source_b),
+        )
+        if keys
+    ]
+    if repeated:
+        yield (
+            f"The key ({', '.join(key.columns)}) is not unique: {' and '.join(repeated)}; these"
+            " rows were not compared."
+        )
+
+
+def _columns(result: TableResult) -> Iterator[str]:
+    worst = sorted(result.columns, key=lambda column: -column.mismatches)
+    for column in [column for column in worst if column.mismatches][:3]:
+        gap = f", by at most {column.largest_gap:f}" if column.largest_gap is not None else ""
+        share = f"{column.share * 100:.2f}".rstrip("0").rstrip(".")
+        yield (
+            f"{column.a} differs in {_rows(column.mismatches)} ({share} % of those compared){gap}."
+        )
+
+
+def _schema(result: TableResult) -> Iterator[str]:
+    yield from (f"{text[0].upper()}{text[1:]}." for text in result.schema.sentences)
+    for each in result.not_compared:
+        yield f"Column {each.column} was not compared: {each.reason}."
+    for proposal in result.proposals:
+        yield (
+            f"{proposal.a} may have been renamed to {proposal.b} ({proposal.reason}); if so, map"
+            f" it: --map {proposal.a}={proposal.b}"
+        )
+
+
+def _rows(count: int) -> str:
+    return f"{count:,} {'row' if count == 1 else 'rows'}"
+
+
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"
+
+
+def _have(count: int) -> str:
+    return "has" if count == 1 else "have"

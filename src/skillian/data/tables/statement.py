@@ -1,0 +1,287 @@
+"""The one statement of a row comparison: it returns the rows that differ, and counts.
+
+Each row of the result has a class: `DIFFERING`, `ONLY_A`, `ONLY_B`, `DUPLICATE` (a key that occurs
+more than once on a side) or `COUNTS` (how many rows each side has).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from skillian.data import sql
+from skillian.data.tables.cells import differs, form, shown
+from skillian.data.tables.columns import ColumnPair
+from skillian.data.tables.types import CellType
+
+DIFFERING, ONLY_A, ONLY_B, DUPLICATE, COUNTS = range(5)
+
+RowsOf = Callable[[Sequence[exp.Expr]], exp.Select]
+"""Returns a SELECT of these expressions over the rows of a side."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableSide:
+    """The rows of a side in the database that compares.
+
+    Attributes:
+        values: The cells of a row, one for each pair of the plan.
+        rows: Selects from its rows.
+    """
+
+    values: tuple[exp.Expr, ...]
+    rows: RowsOf
+
+
+@dataclass(frozen=True, slots=True)
+class TablePlan:
+    """What is compared where.
+
+    Attributes:
+        pairs: The columns, those of the key first.
+        keys: How many columns the key has; 0 to compare rows with their counts.
+        a: The rows of a.
+        b: The rows of b.
+        dialect: The sqlglot dialect of the statement.
+        unique: Whether the database guarantees that no key is repeated.
+    """
+
+    pairs: tuple[ColumnPair, ...]
+    keys: int
+    a: TableSide
+    b: TableSide
+    dialect: str
+    unique: bool = False
+
+    @property
+    def sides(self) -> tuple[TableSide, TableSide]:
+        """Both sides."""
+        return self.a, self.b
+
+    def columns(self) -> dict[str, str]:
+        """Return the names and DuckDB types of the result's columns."""
+        columns = {"class": "BIGINT", "rows_a": "BIGINT", "rows_b": "BIGINT"}
+        columns |= {f"k{index}": "VARCHAR" for index in range(self.keys)}
+        for index in range(self.keys, len(self.pairs)):
+            columns |= {f"d{index}": "BOOLEAN", f"a{index}": "VARCHAR", f"b{index}": "VARCHAR"}
+        return columns
+
+
+def differences(plan: TablePlan, *, duplicates: bool) -> exp.Expr:
+    """Return the statement.
+
+    Args:
+        plan: What is compared.
+        duplicates: Whether keys may be repeated; their rows are then left out of the comparison.
+    """
+    if not plan.keys:
+        return exp.union(_counts(plan), _multiset(plan), distinct=False, copy=False)
+    result = exp.union(_counts(plan), _joined(plan, apart=duplicates), distinct=False, copy=False)
+    if duplicates:
+        result = exp.union(result, _repeated(plan), distinct=False, copy=False)
+    return result
+
+
+def repeated_keys(plan: TablePlan) -> exp.Select:
+    """Return a statement for the number of keys that are repeated on a side."""
+    keys = _repeats(plan).subquery(sql.name("keys"), copy=False)
+    return exp.Select(expressions=[sql.named(exp.Count(this=exp.Star()), "n")]).from_(keys)
+
+
+def _row(plan: TablePlan, values: dict[str, exp.Expr]) -> list[exp.Expr]:
+    """Return all columns of the result; those without a value are NULL."""
+    kinds = {"BIGINT": "BIGINT", "VARCHAR": "TEXT", "BOOLEAN": "BOOLEAN"}
+    return [
+        sql.named(
+            values.get(name) or exp.Cast(this=exp.Null(), to=exp.DataType.build(kinds[kind])), name
+        )
+        for name, kind in plan.columns().items()
+    ]
+
+
+def _number(value: int) -> exp.Expr:
+    return exp.Cast(this=exp.Literal.number(value), to=exp.DataType.build("BIGINT"))
+
+
+def _counts(plan: TablePlan) -> exp.Select:
+    totals = [exp.Subquery(this=side.rows([exp.Count(this=exp.Star())])) for side in plan.sides]
+    values: dict[str, exp.Expr] = {"class": _number(COUNTS)}
+    values |= dict(zip(("rows_a", "rows_b"), totals, strict=True))
+    return exp.Select(expressions=_row(plan, values))
+
+
+def _key(plan: TablePlan, index: int, side: int) -> exp.Expr:
+    return form(plan.pairs[index].cells, side, plan.sides[side].values[index], plan.dialect)
+
+
+def _side(plan: TablePlan, side: int, alias: str) -> exp.Subquery:
+    """Return the keys `k0` … of a side in their common form, and its cells `c0` …."""
+    columns = [sql.named(_key(plan, index, side), f"k{index}") for index in range(plan.keys)]
+    values = plan.sides[side].values
+    columns += [sql.named(value.copy(), f"c{index}") for index, value in enumerate(values)]
+    columns.append(sql.named(sql.one(), "present"))
+    return plan.sides[side].rows(columns).subquery(sql.name(alias), copy=False)
+
+
+def _same_key(plan: TablePlan, one: str, other: str) -> exp.Expr:
+    """Return the test whether two rows have the same key; NULL equals NULL."""
+    tests: list[exp.Expr] = []
+    for index, pair in enumerate(plan.pairs[: plan.keys]):
+        keys: list[exp.Expr] = [sql.column(f"k{index}", alias) for alias in (one, other)]
+        if plan.dialect == "postgres":
+            # It joins neither by hash nor in full on IS NOT DISTINCT FROM.
+            tests.append(exp.EQ(this=sql.is_null(keys[0]), expression=sql.is_null(keys[1])))
+            fill = sql.text(_fill(pair))
+            keys = [exp.Coalesce(this=key, expressions=[fill.copy()]) for key in keys]
+            tests.append(exp.EQ(this=keys[0], expression=keys[1]))
+        else:
+            tests.append(exp.NullSafeEQ(this=keys[0], expression=keys[1]))
+    return sql.all_of(tests)
+
+
+def _fill(pair: ColumnPair) -> str:
+    """Return any value of the key's type, as PostgreSQL reads it from text."""
+    cells = pair.cells
+    if cells.family == "float" and cells.a.kind != cells.b.kind:
+        return ""
+    if cells.family == "uuid" and cells.a.kind == cells.b.kind:
+        return "00000000-0000-0000-0000-000000000000"
+    return _FILLS.get(cells.family, "")
+
+
+_FILLS = {
+    "number": "0",
+    "float": "0",
+    "boolean": "false",
+    "date": "2000-01-01",
+    "timestamp": "2000-01-01",
+    "time": "00:00",
+}
+
+
+def _joined(plan: TablePlan, *, apart: bool) -> exp.Select:
+    sides = [_side(plan, index, alias) for index, alias in enumerate("ab")]
+    if apart:
+        sides = [
+            _without_repeats(plan, side, alias) for side, alias in zip(sides, "ab", strict=True)
+        ]
+    a, b = sides
+    missing = [sql.is_null(sql.column("present", alias)) for alias in "ab"]
+    tests = {
+        index: differs(
+            plan.pairs[index].cells,
+            sql.column(f"c{index}", "a"),
+            sql.column(f"c{index}", "b"),
+            plan.dialect,
+        )
+        for index in range(plan.keys, len(plan.pairs))
+    }
+    both = exp.Not(this=exp.Paren(this=sql.any_of(test.copy() for test in missing)))
+    values: dict[str, exp.Expr] = {
+        "class": exp.case()
+        .when(missing[1], _number(ONLY_A))
+        .when(missing[0], _number(ONLY_B))
+        .else_(_number(DIFFERING))
+    }
+    for index in range(plan.keys):
+        cells = plan.pairs[index].cells
+        texts = [
+            shown(kind, sql.column(f"c{index}", alias), plan.dialect)
+            for kind, alias in ((cells.a, "a"), (cells.b, "b"))
+        ]
+        values[f"k{index}"] = exp.Coalesce(this=texts[0], expressions=[texts[1]])
+    for index, test in tests.items():
+        cells = plan.pairs[index].cells
+        different = sql.all_of((both.copy(), test.copy()))
+        values[f"d{index}"] = different
+        for kind, alias in ((cells.a, "a"), (cells.b, "b")):
+            text = shown(kind, sql.column(f"c{index}", alias), plan.dialect)
+            values[f"{alias}{index}"] = exp.case().when(different.copy(), text)
+    select = exp.Select(expressions=_row(plan, values)).from_(a, copy=False)
+    select = select.join(b, on=_same_key(plan, "a", "b"), join_type="FULL", copy=False)
+    return select.where(sql.any_of([*missing, *tests.values()]), copy=False)
+
+
+def _keys_only(plan: TablePlan) -> exp.Query:
+    """Return the keys of all rows of both sides, with the side that each is from."""
+    selects: list[exp.Select] = []
+    for side in (0, 1):
+        columns = [sql.named(_key(plan, index, side), f"k{index}") for index in range(plan.keys)]
+        for kind, value in zip(_kinds(plan, side), range(plan.keys), strict=True):
+            text = shown(kind, plan.sides[side].values[value], plan.dialect)
+            columns.append(sql.named(text, f"t{value}"))
+        columns += [sql.named(_number(int(side == each)), f"rows_{'ab'[each]}") for each in (0, 1)]
+        selects.append(plan.sides[side].rows(columns))
+    return exp.union(*selects, distinct=False, copy=False)
+
+
+def _kinds(plan: TablePlan, side: int) -> list[CellType]:
+    return [(pair.cells.a, pair.cells.b)[side] for pair in plan.pairs[: plan.keys]]
+
+
+def _repeats(plan: TablePlan) -> exp.Select:
+    """Return the keys that are repeated on a side, and their rows on each."""
+    columns = [sql.bare(f"k{index}") for index in range(plan.keys)]
+    texts = [
+        sql.named(exp.Min(this=sql.bare(f"t{index}")), f"t{index}") for index in range(plan.keys)
+    ]
+    totals = [exp.Sum(this=sql.bare(name)) for name in ("rows_a", "rows_b")]
+    several = [exp.GT(this=total.copy(), expression=sql.one()) for total in totals]
+    listed = [
+        *(column.copy() for column in columns),
+        *texts,
+        *(sql.named(total, name) for total, name in zip(totals, ("rows_a", "rows_b"), strict=True)),
+    ]
+    select = exp.Select(expressions=listed)
+    select = select.from_(_keys_only(plan).subquery(sql.name("all_keys"), copy=False), copy=False)
+    return select.group_by(*columns, copy=False).having(sql.any_of(several), copy=False)
+
+
+def _repeated(plan: TablePlan) -> exp.Select:
+    values: dict[str, exp.Expr] = {"class": _number(DUPLICATE)}
+    values |= {
+        name: exp.Cast(this=sql.bare(name), to=exp.DataType.build("BIGINT"))
+        for name in ("rows_a", "rows_b")
+    }
+    values |= {f"k{index}": sql.bare(f"t{index}") for index in range(plan.keys)}
+    repeats = _repeats(plan).subquery(sql.name("repeated"), copy=False)
+    return exp.Select(expressions=_row(plan, values)).from_(repeats, copy=False)
+
+
+def _without_repeats(plan: TablePlan, side: exp.Subquery, alias: str) -> exp.Subquery:
+    """Return the rows of a side whose key is not repeated on either side."""
+    repeats = _repeats(plan).subquery(sql.name("repeated"), copy=False)
+    select = exp.Select(expressions=[exp.Column(this=exp.Star(), table=sql.name("rows"))])
+    side.set("alias", exp.TableAlias(this=sql.name("rows")))
+    same = _same_key(plan, "rows", "repeated")
+    select = select.from_(side, copy=False).join(repeats, on=same, join_type="LEFT", copy=False)
+    select = select.where(sql.is_null(sql.column("rows_a", "repeated")), copy=False)
+    return select.subquery(sql.name(alias), copy=False)
+
+
+def _multiset(plan: TablePlan) -> exp.Select:
+    """Return the rows whose number differs, each with its number on both sides."""
+    count = len(plan.pairs)
+    selects: list[exp.Select] = []
+    for side in (0, 1):
+        columns: list[exp.Expr] = []
+        for index, pair in enumerate(plan.pairs):
+            value = plan.sides[side].values[index]
+            kind = (pair.cells.a, pair.cells.b)[side]
+            columns.append(sql.named(_key(plan, index, side), f"k{index}"))
+            columns.append(sql.named(shown(kind, value, plan.dialect), f"t{index}"))
+        columns += [sql.named(_number(int(side == each)), f"rows_{'ab'[each]}") for each in (0, 1)]
+        selects.append(plan.sides[side].rows(columns))
+    keys = [sql.bare(f"k{index}") for index in range(count)]
+    totals = [exp.Sum(this=sql.bare(name)) for name in ("rows_a", "rows_b")]
+    values: dict[str, exp.Expr] = {"class": _number(DIFFERING)}
+    for name, total in zip(("rows_a", "rows_b"), totals, strict=True):
+        values[name] = exp.Cast(this=total.copy(), to=exp.DataType.build("BIGINT"))
+    for index in range(count):
+        values[f"a{index}"] = exp.Min(this=sql.bare(f"t{index}"))
+    every = exp.union(*selects, distinct=False, copy=False).subquery(sql.name("every"), copy=False)
+    select = exp.Select(expressions=_row(plan, values)).from_(every, copy=False)
+    select = select.group_by(*keys, copy=False)
+    return select.having(exp.NEQ(this=totals[0], expression=totals[1]), copy=False)
