@@ -50,6 +50,7 @@ def _text_option(name: str, help_text: str) -> Any:
 
 
 _ROWS = "Whole rows"
+_ALL = "All tables of two schemas (A and B: URL, URL#schema, or a folder of files)"
 _Measures = Annotated[list[str] | None, typer.Option(help="A measure to compare; repeatable.")]
 _Dimensions = Annotated[list[str] | None, typer.Option(help="A dimension to group by; repeatable.")]
 _Filters = Annotated[
@@ -144,6 +145,17 @@ def compare(  # noqa: PLR0913 - the options of a command are its arguments
     multiset: Annotated[
         bool, _text_option("--multiset", "Compare rows without a key, with their counts.")
     ] = False,
+    every: Annotated[
+        bool, typer.Option("--all", help="Compare all tables of two schemas.", rich_help_panel=_ALL)
+    ] = False,
+    include: Annotated[
+        list[str] | None,
+        typer.Option(help="Only tables like this: fact_*; repeatable.", rich_help_panel=_ALL),
+    ] = None,
+    exclude: Annotated[
+        list[str] | None,
+        typer.Option(help="No tables like this: *_old; repeatable.", rich_help_panel=_ALL),
+    ] = None,
     fail_on: _FailOn = None,
     top: Annotated[
         int, typer.Option(min=1, max=MAX_PAGE, help="How many of the largest differences to list.")
@@ -182,6 +194,20 @@ def compare(  # noqa: PLR0913 - the options of a command are its arguments
         multiset,
     )
     target = ReportTarget(form or _format_of(output), output, top)
+    if every:
+        from skillian.cli.tables.whole import WholeQuestion, report_whole
+
+        named = {"--measure": measure, "--by": by, "--where": where, "--key": key}
+        named |= {"--columns": columns, "--map": mapping, "--column": column, "--sources": sources}
+        _check_unused([name for name, value in named.items() if value], "does not go with --all")
+        _check_row_fail_on(fail_on)
+        if source_b is None:
+            raise typer.BadParameter("--all compares two schemas; name the second one")
+        patterns = include or (), exclude or ()
+        question = WholeQuestion((source_a, source_b), of_rows, fail_on or FailOn.MINOR, *patterns)
+        raise typer.Exit(report_whole(question, target))
+    if include or exclude:
+        raise typer.BadParameter("--include and --exclude go with --all")
     if source_b is None:
         others = (measure, by, where, sources, match_absolute, match_percent)
         _check_saved(source_a, (*others, minor_absolute, minor_percent, of_rows.stated() or None))
@@ -189,8 +215,7 @@ def compare(  # noqa: PLR0913 - the options of a command are its arguments
     elif fail_on is FailOn.NEW:
         raise typer.BadParameter("only a saved comparison (.yaml) has a history to compare with")
     elif not measure:
-        if fail_on not in (None, FailOn.SCHEMA):
-            raise typer.BadParameter("--fail-on of whole rows is `schema`; any row is a finding")
+        _check_row_fail_on(fail_on)
         stated = {"--by": by, "--match-absolute": match_absolute}
         stated |= {"--match-percent": match_percent, "--minor-absolute": minor_absolute}
         stated |= {"--minor-percent": minor_percent}
@@ -215,6 +240,11 @@ def compare(  # noqa: PLR0913 - the options of a command are its arguments
         }
         load = partial(load_options, options, sources)
     raise typer.Exit(report(load, target))
+
+
+def _check_row_fail_on(fail_on: FailOn | None) -> None:
+    if fail_on not in (None, FailOn.SCHEMA):
+        raise typer.BadParameter("--fail-on of whole rows is `schema`; any row is a finding")
 
 
 def _check_unused(names: list[str], reason: str) -> None:

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from skillian.data.comparison.results import Difference, MeasureSummary
-from skillian.reports.outcome import Compared, Outcome, RowsCompared
+from skillian.reports.outcome import Compared, Outcome, RowsCompared, TableMissing
 from skillian.reports.words import STATUS, counted, key_words, number
 
 # XML 1.0 cannot hold these, not even escaped.
@@ -101,6 +101,9 @@ def _cases(outcome: Outcome) -> Iterator[tuple[str, Element | None]]:
     """The name of each case, with its failure or error."""
     if isinstance(outcome, RowsCompared) and not outcome.reason:
         yield from _row_cases(outcome)
+        return
+    if isinstance(outcome, TableMissing):
+        yield "the table is on both sides", _problem("failure", "table", outcome.reason, ())
         return
     if not isinstance(outcome, Compared) or outcome.reason:
         yield "comparison", _problem("error", "could not compare", outcome.reason or "", ())

@@ -131,7 +131,21 @@ class Failed:
         return "failed"
 
 
-Outcome = Compared | RowsCompared | Failed
+@dataclass(frozen=True, slots=True)
+class TableMissing:
+    """A table of a schema that the other schema does not have; `reason` says which."""
+
+    comparison: SavedComparison
+    reason: str
+    seconds: float = 0.0
+
+    @property
+    def verdict(self) -> Verdict:
+        """Always a finding."""
+        return "findings"
+
+
+Outcome = Compared | RowsCompared | TableMissing | Failed
 
 
 def worst(outcomes: Iterable[Outcome]) -> Verdict:
