@@ -88,6 +88,11 @@ def _row_cases(outcome: RowsCompared) -> Iterator[tuple[str, Element | None]]:
             f"no column is only in {source}",
             _element("failure", "schema", message, ()) if columns else None,
         )
+    for difference in outcome.schema_findings:
+        if difference.aspect != "column":
+            name = difference.column_a or "the table"
+            message = difference.sentence
+            yield f"schema: {name}", _element("failure", difference.aspect, message, ())
     for each in result.not_compared:
         yield f"column {each.column}", _element("failure", "not compared", each.reason, ())
 

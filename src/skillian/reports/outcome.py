@@ -107,9 +107,13 @@ class RowsCompared:
         rows = self.result.rows
         if self.comparison.filters and not rows.rows_a and not rows.rows_b:
             return "failed"
-        if self.comparison.fail_on == "schema" and self.result.schema.differences:
-            return "findings"
-        return "equal" if self.result.equal else "findings"
+        return "equal" if self.result.equal and not self.schema_findings else "findings"
+
+    @property
+    def schema_findings(self) -> tuple[SchemaDifference, ...]:
+        """The differences of the schemas that are findings; with `fail_on: schema`, all."""
+        schema = self.result.schema
+        return schema.differences if self.comparison.fail_on == "schema" else schema.findings
 
     @property
     def reason(self) -> str | None:

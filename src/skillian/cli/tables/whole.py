@@ -30,7 +30,7 @@ from skillian.cli.shell import ExitCode, notes, out, run, show_error
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.whole import MissingTable, WholeSchema, plan_whole
 from skillian.display import printable, show_rows
-from skillian.reports.formats import Format, depth_of
+from skillian.reports.formats import Depth, Format
 from skillian.reports.outcome import VERDICTS, Outcome, TableMissing, worst
 from skillian.reports.running import open_engines, run_all
 from skillian.reports.tables.whole import HEADINGS, in_total, table_line, write_pages
@@ -49,27 +49,31 @@ class WholeQuestion(NamedTuple):
     exclude: Sequence[str]
 
 
-def report_whole(question: WholeQuestion, output: ReportTarget) -> ExitCode:
+def report_whole(question: WholeQuestion, outputs: Sequence[ReportTarget]) -> ExitCode:
     """Compare all tables of two schemas, and report.
 
     Args:
         question: What to compare.
-        output: Where the report goes.
+        outputs: Where the reports go, at least one.
 
     Returns:
         The exit code for the worst outcome.
     """
-    if output.form is Format.HTML and output.path is None:
-        raise typer.BadParameter("name a file for the index of the pages", param_hint="--output")
-    check_target(output)
-    whole, outcomes = run(_compared(question, output), INTERRUPTED)
-    if output.path is None and output.form is Format.TABLE:
-        show_tables(out, outcomes)
-    elif output.path is None:
-        typer.echo(report_text(outcomes, output.form), nl=False)
-    else:
-        _write(whole, outcomes, output)
-        for line in (in_total(outcomes), f"The report is in {output.path}"):
+    for output in outputs:
+        if output.form is Format.HTML and output.path is None:
+            raise typer.BadParameter("name a file for the index of pages", param_hint="--output")
+        check_target(output)
+    whole, outcomes = run(_compared(question, outputs[0].top), INTERRUPTED)
+    for output in outputs:
+        if output.path is None and output.form is Format.TABLE:
+            show_tables(out, outcomes)
+        elif output.path is None:
+            typer.echo(report_text(outcomes, output.form), nl=False)
+        else:
+            _write(whole, outcomes, output.form, output.path)
+    if outputs[0].path is not None:
+        paths = ", ".join(str(output.path) for output in outputs)
+        for line in (in_total(outcomes), f"The report is in {paths}"):
             notes.print(printable(line), markup=False, soft_wrap=True)
     return ExitCode(VERDICTS.index(worst(outcomes)))
 
@@ -89,18 +93,15 @@ def show_tables(console: Console, outcomes: Sequence[Outcome]) -> None:
     console.print(in_total(outcomes), markup=False)
 
 
-async def _compared(
-    question: WholeQuestion, output: ReportTarget
-) -> tuple[WholeSchema, tuple[Outcome, ...]]:
+async def _compared(question: WholeQuestion, top: int) -> tuple[WholeSchema, tuple[Outcome, ...]]:
     a, b = question.urls
     common = saved_comparison(
         {"name": "all", "a": a, "b": b, "fail_on": question.fail_on, **question.options.to_saved()}
     )
     whole = await plan_whole(question.urls, Path(), common, question.include, question.exclude)
     with _showing_progress(len(whole.comparisons)) as on_progress:
-        async with open_engines(whole.registry, output.top) as engines:
-            depth = depth_of(output.form)
-            compared = await run_all(engines, whole.comparisons, depth, on_progress)
+        async with open_engines(whole.registry, top) as engines:
+            compared = await run_all(engines, whole.comparisons, Depth(), on_progress)
     missing = (_missing(each, whole, common) for each in whole.missing)
     return whole, tuple(sorted((*compared, *missing), key=lambda each: each.comparison.name))
 
@@ -111,22 +112,19 @@ def _missing(table: MissingTable, whole: WholeSchema, common: SavedComparison) -
     return TableMissing(common.model_copy(update=update), f"Table {table.name} is only in {only}.")
 
 
-def _write(whole: WholeSchema, outcomes: Sequence[Outcome], output: ReportTarget) -> None:
-    path = output.path
-    if path is None:
-        raise AssertionError("only with a file")
-    if output.form is Format.HTML:
+def _write(whole: WholeSchema, outcomes: Sequence[Outcome], form: Format, path: Path) -> None:
+    if form is Format.HTML:
         try:
             write_pages(outcomes, whole.names, path)
         except OSError as error:
             show_error(f"{path}: {error.strerror}")
             raise typer.Exit(ExitCode.COULD_NOT) from None
-    elif output.form is Format.TABLE:
+    elif form is Format.TABLE:
         written = StringIO()
         show_tables(Console(file=written, highlight=False, color_system=None), outcomes)
         write_text(path, written.getvalue())
     else:
-        write_text(path, report_text(outcomes, output.form))
+        write_text(path, report_text(outcomes, form))
 
 
 @contextmanager
