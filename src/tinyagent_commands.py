@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 BAD_USAGE = 2
 INTERRUPTED = 130
+_SAME_PRESS_SECONDS = 1.0
 
 # The packages of the extra `skillian`, which may not be installed.
 _EXTRA = {
@@ -102,6 +103,9 @@ def describe(error: typer.TyperException) -> str:
 def run(work: Coroutine[Any, Any, R]) -> R:
     """Run a coroutine. Ctrl-C cancels it, and a second Ctrl-C ends the process immediately.
 
+    A second one within a second of the first is the same press of a hurried user: statements are
+    cancelled in their databases before the process ends.
+
     Raises:
         KeyboardInterrupt: Ctrl-C cancelled it, and it has ended.
     """
@@ -113,14 +117,22 @@ def run(work: Coroutine[Any, Any, R]) -> R:
 async def _until_interrupted(work: Coroutine[Any, Any, R]) -> R:
     import signal
     import threading
+    from time import monotonic
 
     if threading.current_thread() is not threading.main_thread():
         return await work
     cancel = signal.getsignal(signal.SIGINT)  # asyncio's own
 
+    deadline: list[float] = []
+
+    def pressed_again(number: int, frame: FrameType | None) -> None:
+        # The coroutine is being cancelled; who presses again after a while does not wait for that.
+        if monotonic() > deadline[0]:
+            _end_now(number, frame)
+
     def pressed(number: int, frame: FrameType | None) -> None:
-        # The coroutine is being cancelled; a second Ctrl-C does not wait for that.
-        signal.signal(signal.SIGINT, _end_now)
+        deadline.append(monotonic() + _SAME_PRESS_SECONDS)
+        signal.signal(signal.SIGINT, pressed_again)
         if callable(cancel):
             cancel(number, frame)
 
@@ -128,8 +140,11 @@ async def _until_interrupted(work: Coroutine[Any, Any, R]) -> R:
     try:
         return await work
     finally:
-        if signal.getsignal(signal.SIGINT) is pressed:
+        handler = signal.getsignal(signal.SIGINT)
+        if handler is pressed:
             signal.signal(signal.SIGINT, cancel)
+        elif handler is pressed_again:
+            signal.signal(signal.SIGINT, _end_now)
 
 
 def _end_now(*_: object) -> NoReturn:

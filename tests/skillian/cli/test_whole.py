@@ -44,7 +44,7 @@ WORDS = {
     "t001": "amount differs in 1 row",
     "t002": "1 row is only in",
     "t003": "1 row is only in",
-    "t004": "column 'name' (text) is only in",
+    "t004": "Column 'name' (text) is only in",
     "t005": "which loses values outside its range",
     "t006": "The key (id) is not unique",
     "t007": "Table t007 is only in",
@@ -164,18 +164,21 @@ def test_ctrl_c_leaves_nothing_running(
         database.execute(TABLES.replace("{last}", "3"))
         database.execute(ENDLESS)
     process = subprocess.Popen(
-        [COMMAND, "compare", databases[0].url, databases[1].url, "--all"],
+        [COMMAND, "compare", databases[0].url, databases[1].url, "--all", "--multiset"],
         cwd=tmp_path,
         env={name: value for name, value in os.environ.items() if name != "SKILLIAN_SOURCES"},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     )
-    _wait(lambda: all(database.active() for database in databases))
-    for _ in range(presses):
-        process.send_signal(signal.SIGINT)
-        time.sleep(0.1)  # the time between two presses of a hurried user
-    output, errors = process.communicate(timeout=60)
+    try:
+        _wait(lambda: all(database.active() for database in databases))
+        for _ in range(presses):
+            process.send_signal(signal.SIGINT)
+            time.sleep(0.1)  # the time between two presses of a hurried user
+        output, errors = process.communicate(timeout=60)
+    finally:
+        process.kill()
     assert process.returncode == 130, errors
     assert "Traceback" not in output + errors
     _wait(lambda: not any(database.active() for database in databases))
