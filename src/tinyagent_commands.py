@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 BAD_USAGE = 2
 INTERRUPTED = 130
-_SAME_PRESS_SECONDS = 1.0
+_CANCEL_SECONDS = 2.0
 
 # The packages of the extra `skillian`, which may not be installed.
 _EXTRA = {
@@ -101,10 +101,10 @@ def describe(error: typer.TyperException) -> str:
 
 
 def run(work: Coroutine[Any, Any, R]) -> R:
-    """Run a coroutine. Ctrl-C cancels it, and a second Ctrl-C ends the process immediately.
+    """Run a coroutine. Ctrl-C cancels it, and a second Ctrl-C ends the process.
 
-    A second one within a second of the first is the same press of a hurried user: statements are
-    cancelled in their databases before the process ends.
+    The second one ends it immediately, but not before two seconds after the first, in which
+    statements are cancelled in their databases.
 
     Raises:
         KeyboardInterrupt: Ctrl-C cancelled it, and it has ended.
@@ -123,15 +123,20 @@ async def _until_interrupted(work: Coroutine[Any, Any, R]) -> R:
         return await work
     cancel = signal.getsignal(signal.SIGINT)  # asyncio's own
 
-    deadline: list[float] = []
+    deadline = 0.0
 
-    def pressed_again(number: int, frame: FrameType | None) -> None:
-        # The coroutine is being cancelled; who presses again after a while does not wait for that.
-        if monotonic() > deadline[0]:
-            _end_now(number, frame)
+    def pressed_again(*_: object) -> None:
+        # The coroutine is being cancelled; who presses again does not wait for long.
+        seconds = deadline - monotonic()
+        if seconds <= 0:
+            _end_now()
+        timer = threading.Timer(seconds, _end_now)
+        timer.daemon = True
+        timer.start()
 
     def pressed(number: int, frame: FrameType | None) -> None:
-        deadline.append(monotonic() + _SAME_PRESS_SECONDS)
+        nonlocal deadline
+        deadline = monotonic() + _CANCEL_SECONDS
         signal.signal(signal.SIGINT, pressed_again)
         if callable(cancel):
             cancel(number, frame)

@@ -140,7 +140,7 @@ def test_tables_of_two_engines_by_schema_and_pattern(skillian: Run, tmp_path: Pa
         (("old", "old", "--all", "--key", "id"), "--key does not go with --all"),
         (("old", "old", "--all", "--include", "q*"), "no table fits --include 'q*'; nearest: a"),
         (("old", "old", "--all", "--exclude", "*"), "there is no table to compare in old and old"),
-        (("old", "old", "--include", "a"), "--include and --exclude go with --all"),
+        (("old", "old", "--include", "a"), "--include goes with --all"),
         (("old", "duckdb:///x.duckdb", "--all"), "cannot be opened or read"),
         (("old", "files:///old#other", "--all"), "has no schema 'other' with tables"),
         (("old", "old", "--all", "--format", "html"), "name a file for the index of pages"),
