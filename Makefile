@@ -27,8 +27,8 @@ setup: $(VENV)/.dev ## Set up all that demo, test, check and bench need
 demo: $(VENV)/.run ## Answer a real question over two generated tables, without a key
 	@$(BIN)/skillian demo
 
-test: $(VENV)/.dev $(VENV)/.programs ## Run the tests: of large families a sample (a quarter of an hour)
-	$(BIN)/pytest -n 2 --dist loadgroup -m "not models and not campaign" # no groups: handed out one by one
+test: $(VENV)/.dev $(VENV)/.programs ## Run the tests: of large families a sample (10 minutes)
+	$(BIN)/pytest -n 2 --dist loadgroup -m "not models and not campaign" # one worker for all tests of a browser, of Spark, ...: see tests/conftest.py
 
 test-all: $(VENV)/.dev $(VENV)/.programs ## Run all tests: every attack, property and crash (half an hour)
 	ORACLE_EXAMPLES=20 $(BIN)/pytest -n 2 --dist loadgroup -m "not models"

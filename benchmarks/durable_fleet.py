@@ -25,7 +25,7 @@ _CONTEXT.set_forkserver_preload(
         "sqlalchemy.dialects.postgresql.psycopg",
         "sqlalchemy.dialects.sqlite",
         "tinyagent.agents.code",
-        "tinyagent.durable.worker",
+        "tinyagent.durable.runs",
         "tinyagent.models.openai",
     ]
 )
@@ -117,13 +117,17 @@ async def _serve(orders: Orders, is_ready: Event) -> None:
     # The module of the agents reads the environment.
     from durable_agents import agents  # noqa: PLC0415
 
-    from tinyagent.durable.queues import QueueOptions  # noqa: PLC0415
-    from tinyagent.durable.worker import Worker, stop_on_signals  # noqa: PLC0415
+    from tinyagent.cli.worker import stop_on_signals  # noqa: PLC0415
+    from tinyagent.durable import DurableRuns, QueueOptions  # noqa: PLC0415
 
     options = QueueOptions(per_worker=orders.per_worker, poll_seconds=orders.poll_seconds)
     given: Any = agents
-    worker = Worker(orders.database, given, options=options)
-    await worker.serve(stop_on_signals(), lambda _: is_ready.set())
+    stop = stop_on_signals()
+    async with DurableRuns(
+        orders.database, given, queues={"default": options}, drain_seconds=60.0
+    ) as runs:
+        is_ready.set()
+        await runs.work(stop)
 
 
 def _enter(network: str) -> None:

@@ -1,4 +1,4 @@
-"""What all tests stand on: no keys and no proxies from outside, retries without their waits."""
+"""For all tests: no keys and no proxies from outside, retries without their waits."""
 
 from __future__ import annotations
 
@@ -15,20 +15,21 @@ from typing import NamedTuple
 import hypothesis
 import pytest
 import stamina
+from stamina.instrumentation import set_on_retry_hooks
 from tests.support.campaign import mark_campaign
 
 pytest_plugins = ["tests.support.mysql", "tests.support.postgres"]
 
 ROOT = Path(__file__).parents[1]
-# Their servers take seconds to start: all of a kind run in one worker of xdist.
+# The servers of these tests take seconds to start, so one worker of xdist runs all tests of a kind.
 ONE_WORKER = ("browser", "llm", "mysql", "spark")
 FROM_OUTSIDE = ("ANTHROPIC_", "OPENAI_", "TINYAGENT_", "SKILLIAN_")
 
-# Workers of xdist ignore Ctrl-C, and what ignores it hands that on to the programs it starts.
+# Workers of xdist ignore Ctrl-C, and the programs that they start would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# Cores are shared: how long one example takes says nothing. What has to land is tried with the
-# same examples each time; whoever works on it tries others with every run.
+# Cores are shared, so the time of one example says nothing. CI tries the same examples each time;
+# other runs try new ones.
 ALL = hypothesis.settings(deadline=None, derandomize="CI" in os.environ)
 hypothesis.settings.register_profile("all", ALL)
 hypothesis.settings.register_profile("sample", ALL, max_examples=25)
@@ -45,22 +46,22 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Where the campaign is left out, properties are tried with fewer examples too."""
+    """Try properties with fewer examples if the campaign is left out."""
     if "not campaign" in config.getoption("markexpr"):
         hypothesis.settings.load_profile("sample")
 
 
 def pytest_collection_finish() -> None:
-    """Leave all that collecting has made out of garbage collections.
+    """Exclude the objects made by collection from garbage collections.
 
-    NiceGUI's simulated browser runs two for each test, which took half a second each.
+    NiceGUI's simulated browser collects twice for each test, half a second each time otherwise.
     """
     gc.collect()
     gc.freeze()
 
 
 def pytest_unconfigure() -> None:
-    """Let the interpreter's end collect it."""
+    """Let the interpreter collect them at its end, or extensions report leaks."""
     gc.unfreeze()
 
 
@@ -76,6 +77,15 @@ def _retries_do_not_wait() -> Generator[None]:
     """As many tries as in earnest, and no waits between them."""
     with stamina.set_testing(testing=True, attempts=100, cap=True):
         yield
+
+
+@pytest.fixture
+def waits() -> Generator[list[float]]:
+    """The waits between tries, as they would be otherwise, in seconds."""
+    seconds: list[float] = []
+    set_on_retry_hooks([lambda details: seconds.append(details.wait_for)])
+    yield seconds
+    set_on_retry_hooks(None)
 
 
 class RealModel(NamedTuple):

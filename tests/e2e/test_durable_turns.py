@@ -179,7 +179,7 @@ def check(
 
 
 @pytest.mark.campaign
-def test_another_server_goes_on_with_the_turn(
+def test_another_server_continues_with_the_turn(
     sources: Path,
     settings: dict[str, str],
     model: PacedModel,
@@ -203,7 +203,7 @@ def test_another_server_goes_on_with_the_turn(
     assert counted.read_text() == "counted\n"
 
 
-def test_a_restarted_server_goes_on_with_the_turn(
+def test_a_restarted_server_continues_with_the_turn(
     sources: Path, settings: dict[str, str], model: PacedModel, counted: Path
 ) -> None:
     counting = Counting(model)

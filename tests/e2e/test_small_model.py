@@ -93,7 +93,7 @@ async def test_a_typed_answer_is_asked_for_again_until_the_tries_are_over(small_
     }
 
 
-async def test_a_conversation_that_is_too_long_is_said_to_be(small_model: str) -> None:
+async def test_a_conversation_that_is_too_long_is_reported(small_model: str) -> None:
     agent = _short(OpenAIModel("smollm", base_url=small_model))
     with pytest.raises(ModelRefused, match="400 Bad Request"):
         await agent.run("colour " * 4000)

@@ -40,7 +40,7 @@ def _functions(path: Path) -> set[str]:
     return {n.name for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)}
 
 
-def test_the_rows_are_numbered_in_order_and_each_is_said_once() -> None:
+def test_the_rows_are_numbered_in_order_and_each_is_reported_once() -> None:
     assert [row.number for row in PROMISES] == [f"S{n + 1}" for n in range(len(PROMISES))]
     assert len(PROMISES) == len({row.promise for row in PROMISES}) > 0
     assert PAGE.count("\n| S") == len(PROMISES)

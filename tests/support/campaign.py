@@ -1,8 +1,8 @@
 """What `make test` leaves to `make test-all`: the tests marked `campaign`.
 
-Some carry the mark themselves. Of a test with many parameters all but a sample are marked: the
-first of each group where the parameters belong to groups, as attacks do, and otherwise `SAMPLE` of
-them, evenly spaced.
+Some have the mark in their file. Of a test with many parameters, all but a sample get it: the
+sample is the first of each group if the parameters belong to groups, as attacks do, and otherwise
+`SAMPLE` of them, evenly spaced.
 """
 
 from __future__ import annotations

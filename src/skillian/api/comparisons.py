@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from datetime import timedelta
 from typing import Any
+from uuid import uuid4
 
 from skillian.api.problems import ProblemError
 from skillian.data.comparison.place import Progress
@@ -15,7 +16,7 @@ from skillian.data.services import DataServices
 from skillian.errors import InvalidInputError
 from skillian.reports.formats import Depth
 from skillian.reports.outcome import Outcome
-from skillian.reports.running import run_all
+from skillian.reports.running import question_of, run_all
 from skillian.storage import MessageTooLong, SessionStore
 
 REPORT_DEPTH = Depth(groups=1000, drilled=5)
@@ -36,19 +37,34 @@ class Comparisons:
     async def compare(
         self, question: SavedComparison, progress: Progress | None = None
     ) -> dict[str, Any]:
-        """The result as JSON; `progress` and errors are those of `ComparisonEngine.compare`."""
+        """The result as JSON; `progress` and errors are those of the engines."""
+        body = await self._compared(question, progress)
+        expires = timedelta(seconds=self._data.registry.comparison.cache_ttl_seconds)
+        stored = {
+            "question": question.model_dump(mode="json", exclude_defaults=True),
+            "result": body,
+        }
+        with suppress(MessageTooLong):  # then only this process knows it
+            await self._store.put(str(body["cache_key"]), stored, expires)
+        return body
+
+    async def _compared(
+        self, question: SavedComparison, progress: Progress | None
+    ) -> dict[str, Any]:
+        if question.is_of_rows:
+            rows = await self._data.tables.compare(question_of(question), progress)
+            return {**rows.to_dict(), "cache_key": uuid4().hex}
         result = await self._data.comparison.compare(
             *_arguments(question), thresholds=question.thresholds, progress=progress
         )
-        body = result.to_dict()
-        expires = timedelta(seconds=self._data.registry.comparison.cache_ttl_seconds)
-        stored = {"question": question.model_dump(mode="json"), "result": body}
-        with suppress(MessageTooLong):  # then only this process knows it
-            await self._store.put(result.cache_key, stored, expires)
-        return body
+        return result.to_dict()
 
     async def check(self, question: SavedComparison) -> None:
         """Raise the errors that `compare` would raise before it begins."""
+        if question.is_of_rows:
+            for name in (question.a, question.b):
+                self._data.registry.get(name)
+            return
         await self._data.comparison.check(*_arguments(question), thresholds=question.thresholds)
 
     async def find(self, key: str) -> dict[str, Any]:
@@ -71,16 +87,33 @@ class Comparisons:
         try:
             self._data.comparison.remembered(key)
         except InvalidInputError:
-            stored = await self._stored(key)
-            again = await self.compare(SavedComparison.model_validate(stored["question"]))
+            question = await self._question(key)
+            if question.is_of_rows:
+                raise _no_groups() from None
+            again = await self.compare(question)
             if again["cache_key"] != key:
                 raise _unknown() from None
 
     async def report(self, key: str) -> Outcome:
-        """The content of a report on a comparison; raises as `recall` does."""
-        await self.recall(key)
-        question = self._data.comparison.question(key)
-        saved = SavedComparison(
+        """The content of a report on a comparison; raises as `recall` does.
+
+        Whole rows are compared again, because only the result in JSON is kept.
+        """
+        saved = await self._saved(key)
+        [outcome] = await run_all(self._data, [saved], REPORT_DEPTH, _unwatched)
+        return outcome
+
+    async def _saved(self, key: str) -> SavedComparison:
+        try:
+            question = self._data.comparison.question(key)
+        except InvalidInputError:
+            stored = await self._question(key)
+            name = f"{stored.a} and {stored.b}"
+            if stored.is_of_rows:
+                return stored.model_copy(update={"name": name})
+            await self.recall(key)
+            question = self._data.comparison.question(key)
+        return SavedComparison(
             name=f"{question.source_a} and {question.source_b}",
             a=question.source_a,
             b=question.source_b,
@@ -89,8 +122,9 @@ class Comparisons:
             filters=dict(question.filters or {}),
             thresholds=question.thresholds,
         )
-        [outcome] = await run_all(self._data, [saved], REPORT_DEPTH, _unwatched)
-        return outcome
+
+    async def _question(self, key: str) -> SavedComparison:
+        return SavedComparison.model_validate((await self._stored(key))["question"])
 
     async def _stored(self, key: str) -> dict[str, Any]:
         stored = await self._store.find(key) if key.isalnum() and key.isascii() else None
@@ -107,6 +141,14 @@ def _arguments(
 
 def _unwatched(_name: str, _doing: str) -> None:
     pass
+
+
+def _no_groups() -> ProblemError:
+    return ProblemError(
+        409,
+        "rows_compared",
+        "This comparison is of whole rows, and has no groups; read its samples, or its report.",
+    )
 
 
 def _unknown() -> ProblemError:

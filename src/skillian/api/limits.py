@@ -61,9 +61,9 @@ async def in_slot(slots: Slots, chunks: AsyncGenerator[bytes, None]) -> AsyncGen
     Raises:
         ProblemError: All slots are taken (503).
     """
-    held = _held(slots, chunks)
-    await anext(held)
-    return held
+    stream = _held(slots, chunks)
+    await anext(stream)
+    return stream
 
 
 async def _held(slots: Slots, chunks: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:

@@ -142,11 +142,11 @@ def _invalid(error: RequestValidationError) -> ProblemError:
     if any(fault["type"] == "json_invalid" and fault["loc"][0] == "body" for fault in faults):
         return ProblemError(400, "invalid_json", "The body is not JSON.")
     # The values sent are not repeated: one may be long, or a secret in the wrong place.
-    shown = [
+    fields = [
         {"where": _where(fault["loc"]), "message": str(fault["msg"])[:_LONGEST_MESSAGE]}
         for fault in faults[:20]
     ]
-    return ProblemError(422, "validation_error", "The request is not valid.", errors=shown)
+    return ProblemError(422, "validation_error", "The request is not valid.", errors=fields)
 
 
 def _where(place: Sequence[str | int]) -> str:

@@ -54,14 +54,14 @@ async def while_connected(request: Request, work: Coroutine[Any, Any, T]) -> T:
         ClientGone: The client has disconnected.
     """
     task = asyncio.create_task(work)
-    gone = asyncio.create_task(_gone(request.receive))
+    disconnected = asyncio.create_task(_gone(request.receive))
     try:
-        await asyncio.wait([task, gone], return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait([task, disconnected], return_when=asyncio.FIRST_COMPLETED)
         if not task.done():
             raise ClientGone
         return await task
     finally:
-        await _end(task, gone)
+        await _end(task, disconnected)
 
 
 class EventStream(Response):
@@ -98,13 +98,13 @@ class EventStream(Response):
         )
         sending = asyncio.create_task(self._send(send))
         keeping = asyncio.create_task(self._keep_alive(send))
-        gone = asyncio.create_task(_gone(receive))
+        disconnected = asyncio.create_task(_gone(receive))
         try:
-            await asyncio.wait([sending, gone], return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait([sending, disconnected], return_when=asyncio.FIRST_COMPLETED)
             if sending.done():
                 await sending
         finally:
-            await _end(sending, keeping, gone)
+            await _end(sending, keeping, disconnected)
 
     async def _send(self, send: Send) -> None:
         async with aclosing(self._chunks) as chunks:

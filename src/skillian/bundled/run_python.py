@@ -152,7 +152,7 @@ def make_frame(align_on: Sequence[str], measures: Sequence[str], rows: Sequence[
     return pa.table(columns)
 
 
-def make_summary(result: ComparisonResult, shown: int, total: int) -> dict[str, Any]:
+def make_summary(result: ComparisonResult, count: int, total: int) -> dict[str, Any]:
     """The summary of the result, and how many groups the frame holds; amounts are strings."""
     return {
         "source_a": result.source_a,
@@ -160,7 +160,7 @@ def make_summary(result: ComparisonResult, shown: int, total: int) -> dict[str, 
         "cache_key": result.cache_key,
         **result.summary.to_dict(),
         "groups_that_differ": total,
-        "groups_in_comparison": shown,
+        "groups_in_comparison": count,
     }
 
 

@@ -21,7 +21,7 @@ logger = logging.getLogger("skillian")
 MAX_BYTES = 64 * 1024 * 1024
 SECONDS = 3600.0
 
-Spoken = Iterable[tuple[str, str]]
+Transcript = Iterable[tuple[str, str]]
 """The role and the text of each message, oldest first."""
 
 
@@ -78,14 +78,14 @@ class Recall:
     def __init__(self, max_bytes: int = MAX_BYTES) -> None:
         self._known: TTLCache[str, str] = TTLCache[str, str](max_bytes, SECONDS, getsizeof=len)
 
-    def remember(self, owner: str, transcript: Spoken, conversation: Conversation) -> None:
+    def remember(self, owner: str, transcript: Transcript, conversation: Conversation) -> None:
         """Keep the conversation with these texts, if it holds results and is not too large."""
         messages = [one for one in conversation.to_list() if one["role"] != "system"]
         text = json.dumps(messages)
         if any(one["role"] == "tool" for one in messages) and len(text) <= self._known.maxsize:
             self._known[_key(owner, transcript)] = text
 
-    def find(self, owner: str, transcript: Spoken) -> Conversation:
+    def find(self, owner: str, transcript: Transcript) -> Conversation:
         """The conversation with the results of its tools if known, otherwise only its texts."""
         transcript = list(transcript)
         text = self._known.get(_key(owner, transcript))
@@ -95,6 +95,6 @@ class Recall:
         return Conversation.from_list(plain)
 
 
-def _key(owner: str, transcript: Spoken) -> str:
+def _key(owner: str, transcript: Transcript) -> str:
     words = json.dumps([owner, *([role, text.strip()] for role, text in transcript)])
     return hashlib.sha256(words.encode()).hexdigest()

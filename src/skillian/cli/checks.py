@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from importlib.util import find_spec
 
+from skillian.connectors.engines import engines
 from skillian.data.declare.check import check_sources
 from skillian.data.declare.sources import SourceRegistry
 from skillian.errors import SkillianError, how_to_install
@@ -30,10 +31,6 @@ _PACKAGES = {
     "mcp": ("service", "skillian mcp"),
     "ag_ui": ("service", "AG-UI front ends"),
     "dbos": ("durable", "durable turns, skillian worker"),
-    "psycopg": ("postgres", "PostgreSQL"),
-    "pymysql": ("mysql", "MySQL, MariaDB"),
-    "pyspark": ("spark", "Spark"),
-    "chdb": ("clickhouse", "ClickHouse"),
     "anthropic": ("anthropic", "Anthropic models"),
     "pandas": ("python", "run_python"),
 }
@@ -66,12 +63,29 @@ async def check_all(settings: Settings) -> AsyncGenerator[CheckResult, None]:
             yield await check(settings)
         except (SkillianError, TinyAgentError) as error:
             yield CheckResult(part, CheckVerdict.FAULT, str(error), _FIXES.get(part, ""))
-    for package, (extra, what) in _PACKAGES.items():
-        if find_spec(package) is None:
+    for package, (extra, what) in (_PACKAGES | _drivers()).items():
+        if not _is_installed(package):
             fix = f"if you need it, {how_to_install(extra)}"
             yield CheckResult(package, CheckVerdict.ABSENT, what, fix)
         else:
             yield CheckResult(package, CheckVerdict.OK, what)
+
+
+def _drivers() -> dict[str, tuple[str, str]]:
+    """Return the drivers of databases, by module."""
+    return {
+        driver: (engine.extra, engine.label)
+        for engine in engines()
+        if engine.extra != "skillian"
+        for driver in engine.drivers
+    }
+
+
+def _is_installed(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:  # a package that holds the module
+        return False
 
 
 async def _sources(settings: Settings) -> CheckResult:

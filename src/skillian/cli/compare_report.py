@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Callable, Coroutine, Generator, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,12 +18,13 @@ from skillian.data.comparison.engine import ComparisonEngine
 from skillian.data.declare.saved import Saved
 from skillian.display import printable, show_differences, show_row_differences
 from skillian.errors import ToolError, quoted
+from skillian.history.findings import MAX_FINDINGS
 from skillian.reports.as_html import write_html
 from skillian.reports.as_json import write_json
 from skillian.reports.as_junit import write_junit
 from skillian.reports.as_markdown import write_markdown
 from skillian.reports.formats import Format, depth_of
-from skillian.reports.outcome import VERDICTS, Compared, Outcome, RowsCompared, worst
+from skillian.reports.outcome import VERDICTS, Compared, Failed, Outcome, RowsCompared, worst
 from skillian.reports.running import OnProgress, open_engines, run_all
 from skillian.reports.tracking import tracked
 
@@ -75,10 +77,11 @@ async def _compare(
     with showing_progress(notes) as on_progress:
         async with open_engines(saved.registry, output.top) as engines:
             depth = depth_of(output.form)
+            if not saved.has_history:
+                return await run_all(engines, saved.comparisons, depth, on_progress)
+            depth = replace(depth, listed=MAX_FINDINGS)
             outcomes = await run_all(engines, saved.comparisons, depth, on_progress)
-            return (
-                await _with_history(engines.comparison, outcomes) if saved.has_history else outcomes
-            )
+            return await _with_history(engines.comparison, outcomes)
 
 
 async def _with_history(
@@ -131,6 +134,8 @@ def show_table(
             console.rule(printable(outcome.comparison.name), align="left")
         if isinstance(outcome, RowsCompared) and outcome.reason is None:
             show_row_differences(console, outcome.result.to_dict())
+            for sentence in _standing(outcome):
+                console.print(printable(sentence), markup=False, soft_wrap=True)
         elif isinstance(outcome, Compared):
             show_differences(console, outcome.result.to_dict())
             explanation = outcome.explanation.sentences if outcome.explanation else ()
@@ -143,10 +148,10 @@ def show_table(
             (errors or console).print(text, style="red", markup=False, soft_wrap=True)
 
 
-def _standing(outcome: Compared) -> Iterator[str]:
+def _standing(outcome: Compared | RowsCompared) -> Iterator[str]:
     """The counts of new, known and fixed findings, and the first new ones with their ids."""
     standing = outcome.standing
-    if standing is None or not (outcome.findings or standing.fixed):
+    if standing is None or not (standing.has_new or standing.known or standing.fixed):
         return
     yield f"Compared with earlier runs: {standing.sentence}"
     for state, group in (("new", standing.new), ("fixed", standing.fixed)):
@@ -157,12 +162,13 @@ def _standing(outcome: Compared) -> Iterator[str]:
 
 
 def _line(outcome: Outcome) -> str:
+    if isinstance(outcome, Failed):
+        return f"{outcome.comparison.name}: {outcome.reason}"
     if isinstance(outcome, RowsCompared):
-        return f"{outcome.comparison.name}: {outcome.result.sentences[0]}"
-    result = outcome.result.interpretation[0] if isinstance(outcome, Compared) else outcome.reason
-    if isinstance(outcome, Compared) and outcome.standing is not None and outcome.findings:
-        result = f"{result} Compared with earlier runs: {outcome.standing.sentence}"
-    return f"{outcome.comparison.name}: {result}"
+        sentence = outcome.result.sentences[0]
+    else:
+        sentence = outcome.result.interpretation[0]
+    return f"{outcome.comparison.name}: {sentence} {next(_standing(outcome), '')}".rstrip()
 
 
 def write_text(path: Path, text: str) -> None:

@@ -1,6 +1,6 @@
 """From the neutral tree of a statement to the text that one database runs.
 
-The `dialect` module of an engine's folder has a function `adapt`: it returns the node that
+The module that an engine names as its `rules` has a function `adapt`: it returns the node that
 replaces one node of the tree, and raises `QueryError` where the database has no equivalent.
 """
 
@@ -10,6 +10,8 @@ from importlib import import_module
 from typing import cast
 
 from sqlglot import exp
+
+from skillian.connectors.engines import engines
 
 
 def compile_sql(tree: exp.Expr, dialect: str) -> str:
@@ -21,11 +23,11 @@ def compile_sql(tree: exp.Expr, dialect: str) -> str:
 
 @cache
 def _adapter(dialect: str) -> Callable[[exp.Expr], exp.Expr] | None:
-    """Return `adapt` of the engine with the dialect's name; None if there is no such engine."""
-    try:
-        module = import_module(f"skillian.connectors.{dialect}.dialect")
-    except ModuleNotFoundError:
+    """Return `adapt` of an engine with the dialect; None if there is no such engine."""
+    rules = next((engine.rules for engine in engines() if engine.dialect == dialect), None)
+    if rules is None:
         return None
+    module = import_module(f"skillian.connectors.{rules}")
     return cast("Callable[[exp.Expr], exp.Expr]", module.adapt)
 
 

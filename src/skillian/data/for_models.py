@@ -21,6 +21,8 @@ from skillian.data.declare.sources import SourceRegistry
 from skillian.data.query.catalogue import SourceInfo
 from skillian.data.query.engine import QueryResult
 from skillian.data.sql.values import jsonable
+from skillian.data.tables.results import Samples, TableResult
+from skillian.data.tables.sentences import in_words
 from skillian.errors import UnavailableError
 
 BREAKDOWNS = 6
@@ -38,6 +40,30 @@ def brief_comparison(result: ComparisonResult) -> dict[str, Any]:
     if result.schema is not None and result.schema.findings:
         brief["schema"] = [each.sentence for each in result.schema.findings]
     return brief
+
+
+def brief_row_comparison(result: TableResult) -> dict[str, Any]:
+    """Return the comparison of whole rows without its proof, and with the columns that differ."""
+    whole = result.to_dict()
+    columns = [column for column in result.columns if column.mismatches]
+    return {
+        "kind": "rows",
+        **{name: whole[name] for name in ("source_a", "source_b", "equal", "key", "rows")},
+        "columns_compared": len(result.columns),
+        "columns": [_cut(column.to_dict()) for column in columns],
+        **{name: whole[name] for name in ("not_compared", "proposals")},
+        "samples": _cut(whole["samples"]),
+        "interpretation": [brief_value(sentence) for sentence in result.sentences],
+    }
+
+
+def _cut(value: Any) -> Any:
+    """Return the value with the long texts in it cut."""
+    if isinstance(value, dict):
+        return {str(name): _cut(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return [_cut(part) for part in value]
+    return brief_value(value)
 
 
 def brief_explanation(explanation: Explanation) -> dict[str, Any]:
@@ -130,6 +156,24 @@ def comparison_counts(result: ComparisonResult) -> dict[str, object]:
         "top_differences": [],
         "interpretation": list(sentences),
         "cache_key": result.cache_key,
+    }
+
+
+def rows_counts(result: TableResult) -> dict[str, object]:
+    """Return the counts of a comparison of whole rows, and sentences with no more than these."""
+    columns = tuple(replace(each, largest_gap=None, pairs=()) for each in result.columns)
+    bare = replace(result, columns=columns, samples=Samples(), proposals=(), notes=())
+    names = ("a", "b", "compared", "mismatches", "share")
+    return {
+        "kind": "rows",
+        **{name: bare.to_dict()[name] for name in ("source_a", "source_b", "equal", "rows")},
+        "key": list(result.key.columns),
+        "columns": [
+            {name: column.to_dict()[name] for name in names}
+            for column in columns
+            if column.mismatches
+        ],
+        "interpretation": list(in_words(bare)),
     }
 
 

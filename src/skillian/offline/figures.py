@@ -162,8 +162,8 @@ _THRESHOLDS = [
 ]
 _LOOSE = len(_THRESHOLDS) - 1
 _DIGITS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-_COUNTS = {word: number for number, word in enumerate(_DIGITS, 1)}
-_COUNTS |= {"twelve": 12, "twenty": 20, "fifty": 50, "hundred": 100}
+_LARGE_COUNTS = {"twelve": 12, "twenty": 20, "fifty": 50, "hundred": 100}
+_COUNTS = {word: number for number, word in enumerate(_DIGITS, 1)} | _LARGE_COUNTS
 _COUNT = rf"(?P<count>\d{{1,4}}|{'|'.join(_COUNTS)})"
 _RANK = r"(?:top|largest|biggest|highest|greatest|smallest|lowest|bottom|worst|most|least|best)"
 _TOPS = [

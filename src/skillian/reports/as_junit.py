@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from skillian.data.comparison.results import Difference, MeasureSummary
-from skillian.reports.outcome import Compared, Outcome, RowsCompared, TableMissing
+from skillian.reports.outcome import Compared, Failed, Outcome, RowsCompared, TableMissing
 from skillian.reports.words import STATUS, counted, key_words, number
 
 # XML 1.0 cannot hold these, not even escaped.
@@ -30,7 +30,7 @@ def write_junit(outcomes: Sequence[Outcome]) -> str:
 def _suite(suite: Element, outcome: Outcome, position: int) -> None:
     SubElement(suite, "properties")
     cases = list(_cases(outcome))
-    if isinstance(outcome, Compared) and outcome.is_accepted:
+    if not isinstance(outcome, Failed) and outcome.is_accepted:
         cases = [(name, None if problem is None else _known(problem)) for name, problem in cases]
     for name, problem in cases:
         case = SubElement(

@@ -65,7 +65,7 @@ class ComparisonStore:
 
         def work(connection: Connection) -> int:
             now = as_text(self._database.now(connection))
-            gone = connection.execute(delete(comparisons).where(comparisons.c.expires <= now))
-            return gone.rowcount
+            expired = delete(comparisons).where(comparisons.c.expires <= now)
+            return connection.execute(expired).rowcount
 
         return await self._database.write(work)

@@ -134,8 +134,8 @@ class JobStore:
         def work(connection: Connection) -> int:
             now = self._database.now(connection)
             before = as_text(now - older_than)
-            gone = delete(jobs).where(jobs.c.updated < before, jobs.c.lease_until < before)
-            return connection.execute(gone).rowcount
+            ended = delete(jobs).where(jobs.c.updated < before, jobs.c.lease_until < before)
+            return connection.execute(ended).rowcount
 
         return await self._database.write(work)
 

@@ -156,11 +156,14 @@ def add(
     of_turn = {"session_id": key.session_id, "turn": key.number}
     first_message, first_event = last[0] - len(what.messages) + 1, last[1] - len(what.drafts) + 1
     if what.messages:
-        # The message of a turn that breaks off is shown, the others of that turn are not.
-        shown = {"shown": int(what.state == "broken")}
+        # Always shown: questions, and the message that says why a turn ended without an answer.
         rows = [
-            {**of_turn, **shown, "position": number, "body": to_json("the message", message)}
-            | ({"shown": 1} if message["role"] == "user" else {})
+            {
+                **of_turn,
+                "shown": int(what.state == "broken" or message["role"] == "user"),
+                "position": number,
+                "body": to_json("the message", message),
+            }
             for number, message in enumerate(what.messages, first_message)
         ]
         connection.execute(_ADD_MESSAGES, rows)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import signal
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,6 +15,8 @@ from tinyagent.core.errors import ConfigurationError
 from tinyagent.core.untrusted import as_object
 
 if TYPE_CHECKING:
+    import asyncio
+
     from tinyagent.agents.base import LoopAgent
     from tinyagent.durable.queues import QueueOptions
 
@@ -65,12 +68,34 @@ async def _work(
     drain: float,
 ) -> None:
     require()
-    from tinyagent.durable.worker import Worker, stop_on_signals
+    from tinyagent.durable import DurableRuns
 
     agents = load_agents(reference)
-    ready = f"Taking runs of {', '.join(sorted(agents))} from {', '.join(queues)}; Ctrl-C stops."
-    work = Worker(database, agents, queues, _options(*options), drain)
-    await work.serve(stop_on_signals(), lambda _: notes.print(printable(ready)))
+    limits = _options(*options)
+    limited = queues if limits is None else dict.fromkeys(queues, limits)
+    stop = stop_on_signals()
+    async with DurableRuns(database, agents, queues=limited, drain_seconds=drain) as runs:
+        names = ", ".join(sorted(agents))
+        notes.print(printable(f"Taking runs of {names} from {', '.join(queues)}; Ctrl-C stops."))
+        await runs.work(stop)
+
+
+def stop_on_signals() -> asyncio.Event:
+    """An event of the running loop that the first SIGTERM or SIGINT sets; a second one kills."""
+    import asyncio
+
+    loop = asyncio.get_running_loop()
+    stop = asyncio.Event()
+
+    def stopped() -> None:
+        stop.set()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.remove_signal_handler(number)
+            signal.signal(number, signal.SIG_DFL)
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stopped)
+    return stop
 
 
 def load_agents(reference: str) -> Agents:

@@ -7,6 +7,7 @@ import sqlite3
 import uuid
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, cast
@@ -24,6 +25,8 @@ from tinyagent.durable.queues import VERSION, QueueOptions
 from tinyagent.durable.records import JSONSerializer
 from tinyagent.durable.store import NAME, RunStore
 from tinyagent.durable.workflow import AnyAgent, Executions, Listener, serve
+
+_TEND_SECONDS = 5.0
 
 
 class DurableRuns(RunStore):
@@ -96,6 +99,19 @@ class DurableRuns(RunStore):
         await asyncio.to_thread(self._client.destroy)
         if self._engine is not None:
             await asyncio.to_thread(self._engine.dispose)
+
+    async def work(self, stop: asyncio.Event) -> None:
+        """Take runs until `stop` is set; leave the `async with` block then, which drains.
+
+        Meanwhile, runs that were answered while they were being suspended are woken.
+        """
+        while not stop.is_set():
+            try:
+                await self.tend()
+            except SQLAlchemyError as error:  # runs in progress wait for the database
+                logger.warning("the runs' database does not answer (%s)", type(error).__name__)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(stop.wait(), _TEND_SECONDS)
 
     async def drain(self) -> None:
         """Take no more runs, begin no call, and wait until the calls in progress have ended."""

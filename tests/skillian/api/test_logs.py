@@ -31,7 +31,7 @@ async def test_every_answer_has_the_headers_that_keep_browsers_careful(client: C
             assert "Server" not in answer.headers
 
 
-async def test_a_request_is_logged_without_what_was_said(
+async def test_a_request_is_logged_without_its_texts(
     serve: Serve, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)

@@ -118,7 +118,9 @@ async def test_a_comparison_gives_summary_differences_sentences_and_its_key(call
 async def test_a_difference_is_explained_from_its_key(call: Call) -> None:
     key = (await call("compare_sources", **BOTH))["cache_key"]
     result = await call("explain_difference", cache_key=key)
-    assert result["interpretation"] == ["98.3 % of the gross gap in amount: company 1001."]
+    assert result["interpretation"] == [
+        "98.3 % of the gross gap in amount: company 1001, with 33.1 % of the rows."
+    ]
     assert result["unused_dimensions"] == ["account", "cost_centre"]
     first = result["measures"]["amount"]["breakdowns"][0]
     assert first["contributions"][0]["member"] == {"company": "1001"}

@@ -80,7 +80,7 @@ async def test_a_wrong_name_is_corrected(skills: SkillRegistry) -> None:
     assert second["summary"]["groups"] == 36
 
 
-async def test_a_conversation_goes_on(skills: SkillRegistry) -> None:
+async def test_a_conversation_continues(skills: SkillRegistry) -> None:
     model = ScriptedModel(["One.", "Two."])
     agent = Agent(model, skills)
     _, conversation = await agent.process("First?")

@@ -98,7 +98,7 @@ def test_a_call_keeps_its_stored_id() -> None:
     assert messages[0]["tool_calls"][0]["id"] == messages[1]["tool_call_id"] == "first"
 
 
-def test_printed_text_goes_on() -> None:
+def test_printed_text_continues() -> None:
     block: list[AgentEvent] = [CodeStarted(1, "print(1)"), OutputDelta(1, "ab")]
     known = stored(block, 2)
     longer: list[AgentEvent] = [

@@ -28,7 +28,7 @@ def test_the_table_ends_with_the_interpretation_and_the_explanation(
 ) -> None:
     shown = skillian(*COMPARE, "--sources", str(demo)).stdout
     assert "30 of 36 groups match (83.3 %)" in shown
-    assert "98.3 % of the gross gap in amount: company 1001." in shown
+    assert "98.3 % of the gross gap in amount: company 1001, with 33.1 % of the rows." in shown
 
 
 def test_limits_on_the_command_line_override_those_of_the_file(skillian: Run, demo: Path) -> None:

@@ -76,7 +76,7 @@ def test_the_report_for_programs(skillian: Run, files: Path) -> None:
         (("a.csv", "b.csv", "--output", "no/x.json"), "No such file or directory"),
     ],
 )
-def test_what_is_wrong_is_said(
+def test_what_is_wrong_is_reported(
     skillian: Run, files: Path, arguments: tuple[str, ...], message: str
 ) -> None:
     done = skillian("schema", *arguments)

@@ -25,6 +25,7 @@ DUCKDB = {
     "boolean": "BOOLEAN",
     "date": "DATE",
     "timestamp": "TIMESTAMP",
+    "timestamptz": "TIMESTAMPTZ",
     "float": "DOUBLE",
 }
 POSTGRES = {**DUCKDB, "text": "TEXT", "float": "DOUBLE PRECISION"}

@@ -298,4 +298,7 @@ def test_the_smallest_explanation_comes_first(pair: Pair) -> None:
     assert (first.dimensions, first.needed) == (("period",), 1)
     [all_of_it] = first.contributions
     assert (dict(all_of_it.member), all_of_it.net, all_of_it.gross) == ({"period": 12}, -501, 501)
-    assert measure.sentence() == "100.0 % of the gross gap in amount: period 12."
+    assert (
+        measure.sentence()
+        == "100.0 % of the gross gap in amount: period 12, with 8.3 % of the rows."
+    )

@@ -20,7 +20,7 @@ def test_the_report_has_verdict_sentences_and_largest_differences(close: Outcome
     shown = html(close)
     assert "<h2>❌ findings: close</h2>" in shown
     assert "30 of 36 groups match (83.3 %)" in shown
-    assert "98.3 % of the gross gap in amount: company 1001." in shown
+    assert "98.3 % of the gross gap in amount: company 1001, with 33.1 % of the rows." in shown
     cells = re.findall(r"<t[dh][^>]*>(.*?)</t[dh]>", shown)
     assert cells[:7] == [
         *("match", "minor", "major", "only in b", "only in a", "groups", "match rate"),

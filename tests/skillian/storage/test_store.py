@@ -182,7 +182,7 @@ async def test_a_deleted_session_ends_its_turn(store: SessionStore, other: Sessi
             pytest.fail("a turn of nothing")
 
 
-async def test_a_text_over_the_limit_is_refused_and_the_turn_goes_on(store: SessionStore) -> None:
+async def test_a_text_over_the_limit_is_refused_and_the_turn_continues(store: SessionStore) -> None:
     session = await store.create("me")
     long = {"role": "user", "content": "x" * MAX_BYTES}
     with pytest.raises(MessageTooLong, match=str(MAX_BYTES)):
@@ -221,7 +221,7 @@ async def test_first_come_first_served_and_nothing_is_left() -> None:
     assert len(waiting._locks) == 0
 
 
-async def test_waiting_too_long_raises_and_others_go_on() -> None:
+async def test_waiting_too_long_raises_and_others_continue() -> None:
     waiting = Waiting()
     async with waiting.in_line("a", 10):
         with pytest.raises(SessionBusy):

@@ -31,7 +31,7 @@ async def begun(store: SessionStore) -> tuple[str, HeldTurn]:
     return session, turn
 
 
-async def test_a_turn_goes_on_where_it_was_left(store: SessionStore, other: SessionStore) -> None:
+async def test_a_turn_continues_where_it_was_left(store: SessionStore, other: SessionStore) -> None:
     session, turn = await begun(store)
     progress = await other.progress(session)
     assert (progress.is_running, progress.is_here) == (True, False)

@@ -40,7 +40,7 @@ objects = st.dictionaries(words, values, min_size=1, max_size=4)
         f'<think>Not {{"tool": "rm"}}.</think>\n{TEXT}',
     ],
 )
-def test_an_object_is_found_wherever_it_stands(text: str) -> None:
+def test_an_object_is_found_anywhere_in_the_text(text: str) -> None:
     assert find_object(text) == FOUND
 
 

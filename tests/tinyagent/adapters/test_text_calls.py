@@ -135,7 +135,7 @@ def test_unreadable_arguments_within_a_call_are_its_fault() -> None:
 
 
 @pytest.mark.parametrize("inside", ["", "add(1)", '{"name": "add"', "[]", '{"name": "add"}'])
-def test_a_tag_around_anything_else_is_said_to_be_unreadable(inside: str) -> None:
+def test_a_tag_around_anything_else_is_reported_as_unreadable(inside: str) -> None:
     with pytest.raises(MalformedReply, match="Your <tool_call> could not be read"):
         find_text_calls(f"<tool_call>{inside}</tool_call>", NAMES)
 

@@ -119,7 +119,7 @@ async def test_a_models_error_carries_the_result_too() -> None:
     assert caught.value.result.state == "error"
 
 
-async def test_memory_goes_on_and_the_earlier_result_stays_as_it_was() -> None:
+async def test_memory_continues_and_the_earlier_result_stays_as_it_was() -> None:
     model = ScriptedModel(["blue", "red"])
     agent = ReactAgent(model)
     first = await agent.run("Which colour?")
@@ -135,7 +135,7 @@ async def test_memory_goes_on_and_the_earlier_result_stays_as_it_was() -> None:
     assert model.requests[1].messages == second.memory.messages[:-1]
 
 
-async def test_memory_that_was_stored_goes_on_too() -> None:
+async def test_memory_that_was_stored_continues_too() -> None:
     first = await ReactAgent(ScriptedModel(["blue"])).run("Which colour?")
     stored = Memory.from_list(first.memory.to_list())
     second = await ReactAgent(ScriptedModel(["red"])).run("Another?", memory=stored)

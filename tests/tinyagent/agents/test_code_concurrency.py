@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from contextlib import aclosing
 
 import pytest
@@ -28,8 +27,7 @@ pytestmark = pytest.mark.campaign
 
 RUNS = 100
 LOCAL_RUNS = 20
-GONE_SECONDS = 5.0
-TRIES = 5  # other work may take the cores for that long
+GONE_SECONDS = 30.0  # about one on two quiet cores; without the cancellation they never end
 SETTLED = 10
 READY = 1
 """A session may wait in the template; or, for a moment after it was taken, none does."""
@@ -146,20 +144,10 @@ async def test_half_of_100_runs_are_cancelled_and_gone(
     options: CodeOptions, count: int, each: int
 ) -> None:
     idle = await _idle_processes(options)
-    spent: list[float] = []
-    while not spent or (spent[-1] >= GONE_SECONDS and len(spent) < TRIES):
-        spent.append(await _seconds_until_half_are_gone(options, count, each, idle))
-    assert spent[-1] < GONE_SECONDS, spent
-
-
-async def _seconds_until_half_are_gone(
-    options: CodeOptions, count: int, each: int, idle: int
-) -> float:
-    """Cancel every other run, in the middle of its block; the others end well."""
     arrived, let_go = asyncio.Semaphore(0), asyncio.Event()
 
     async def wait(number: int) -> int:
-        """Wait until all are let go."""
+        """Wait until the test lets all continue."""
         arrived.release()
         await let_go.wait()
         return number
@@ -180,18 +168,14 @@ async def _seconds_until_half_are_gone(
     for _ in runs:
         await arrived.acquire()
     assert abs(len(sandbox_processes()) - idle - each * count) <= READY
-    gone, kept = runs[::2], runs[1::2]
-    started = time.monotonic()
-    for run in gone:
+    cancelled, others = runs[::2], runs[1::2]
+    for run in cancelled:
         run.cancel()
-    await asyncio.wait(gone)
-    ended = time.monotonic() - started
-    await soon(lambda: len(sandbox_processes()) - idle <= each * len(kept) + READY)
-    spent = time.monotonic() - started
-    print(f"{len(gone)} of {count} runs ended after {ended:.3f} s, gone after {spent:.3f} s")  # noqa: T201 - the figures
-    assert all(run.cancelled() for run in gone)
+    await asyncio.wait(cancelled, timeout=GONE_SECONDS)
+    assert all(run.cancelled() for run in cancelled)
+    left = each * len(others) + READY
+    await soon(lambda: len(sandbox_processes()) - idle <= left, GONE_SECONDS)
     let_go.set()
-    assert [result.output for result in await asyncio.gather(*kept)] == list(range(1, count, 2))
+    assert [result.output for result in await asyncio.gather(*others)] == list(range(1, count, 2))
     await soon(lambda: asyncio.all_tasks() == before)
     await soon(lambda: len(sandbox_processes()) <= idle + READY)
-    return spent

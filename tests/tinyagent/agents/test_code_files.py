@@ -111,13 +111,13 @@ async def test_what_c_imports_for_itself_is_not_an_import_of_the_code(level: Tru
     assert (await agent.run("go")).output == [2, 12]
 
 
-def test_a_file_that_is_not_there_is_said(tmp_path: Path) -> None:
+def test_a_file_that_is_not_there_is_reported(tmp_path: Path) -> None:
     agent = TinyCodeAgent(coder("1"), files=[tmp_path / "missing.csv"])
     with pytest.raises(ConfigurationError, match=r"there is no file .*missing\.csv"):
         agent.run_sync("go")
 
 
-def test_a_trust_level_that_is_none_is_said() -> None:
+def test_an_unknown_trust_level_is_reported() -> None:
     with pytest.raises((ConfigurationError, ValueError), match="safe"):
         TinyCodeAgent(coder("1"), trust_level="safe").run_sync("go")
 
@@ -160,7 +160,7 @@ class Engine(ProcessExecutor):
         raise SandboxUnavailable("nothing here can run code at sandboxed: install bubblewrap")
 
 
-async def test_a_sandbox_that_is_not_there_ends_the_run_and_is_said() -> None:
+async def test_a_sandbox_that_is_not_there_ends_the_run_and_is_reported() -> None:
     agent = TinyCodeAgent(coder("1"), executor=Engine)
     result = await agent.run("go", return_result=True)
     assert result.state == "error"

@@ -103,7 +103,7 @@ async def test_read_result_is_renamed_where_a_tool_has_the_name() -> None:
 
 
 @each_level
-async def test_a_conversation_goes_on_with_the_memory_of_an_earlier_result(
+async def test_a_conversation_continues_with_the_memory_of_an_earlier_result(
     level: TrustLevel,
 ) -> None:
     model = coder("print('seen')", "final_answer('first')", "final_answer('second')")

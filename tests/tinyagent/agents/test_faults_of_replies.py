@@ -100,7 +100,7 @@ async def test_an_empty_reply_is_reported_to_the_model_which_tries_again(
     assert _texts(result, "assistant") == ["It is 3."]
 
 
-async def test_a_model_that_stays_silent_comes_to_the_step_limit(ask: Ask) -> None:
+async def test_a_model_that_stays_silent_reaches_the_step_limit(ask: Ask) -> None:
     result = await _run(ask, ModelResponse(None), max_steps=3)
     assert (result.state, result.steps_taken) == ("step_limit_reached", 3)
     assert isinstance(result.error, StepLimitReached)
@@ -139,7 +139,7 @@ async def test_an_answer_cut_at_its_length_says_so(ask: Ask) -> None:
     assert result.final_answer.metadata == {"finish_reason": "length"}
 
 
-async def test_arguments_nested_without_measure_harm_nobody(ask: Ask) -> None:
+async def test_arguments_nested_very_deeply_do_no_harm(ask: Ask) -> None:
     for depth in (50, 150, 400, 600, 800, 950, 990, 2000, 50_000):
         arguments = '{"a": ' + "[" * depth + "]" * depth + "}"
         result = await _run(ask, _calls(("1", "add", arguments)), "done")

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
 import stamina
-from stamina.instrumentation import RetryDetails, set_on_retry_hooks
 
 from tinyagent import (
     ConfigurationError,
@@ -61,19 +60,6 @@ async def _drain(model: OpenAIModel) -> None:
         pass
 
 
-@pytest.fixture
-def waits() -> Generator[list[float]]:
-    """The waits between tries."""
-    asked: list[float] = []
-
-    def note(details: RetryDetails) -> None:
-        asked.append(details.wait_for)
-
-    set_on_retry_hooks([note])
-    yield asked
-    set_on_retry_hooks(None)
-
-
 async def test_a_refused_key_ends_the_run_at_once(ask: Ask) -> None:
     async with _failing(error_reply(401, "bad key")) as server:
         result = await ask(_agent(server, api_key="k"))
@@ -104,7 +90,7 @@ async def test_a_server_that_fails_once_is_asked_again(ask: Ask, status: int) ->
     assert (result.output, result.steps_taken, len(server.requests)) == ("It is blue.", 1, 2)
 
 
-async def test_a_server_that_goes_on_failing_ends_the_run(ask: Ask) -> None:
+async def test_a_server_that_keeps_failing_ends_the_run(ask: Ask) -> None:
     async with _failing(error_reply(500, "down")) as server:
         result = await ask(_agent(server))
     assert (result.state, len(server.requests)) == ("error", 3)
@@ -174,7 +160,7 @@ async def test_a_server_that_falls_silent_in_mid_stream_is_given_up() -> None:
     ],
     ids=["HTML 404", "HTML 200", "nothing", "nested"],
 )
-async def test_a_wrong_address_is_said_to_be_the_likely_cause(
+async def test_a_wrong_address_is_reported_as_the_likely_cause(
     ask: Ask, reply: Reply, kind: type[ModelError], message: str
 ) -> None:
     async with _failing(reply) as server:
@@ -184,7 +170,7 @@ async def test_a_wrong_address_is_said_to_be_the_likely_cause(
     assert "<html>" not in str(result.error)
 
 
-async def test_a_server_that_is_not_there_is_said_to_be_so(ask: Ask) -> None:
+async def test_a_server_that_is_not_there_is_reported(ask: Ask) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         base_url = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
@@ -199,7 +185,7 @@ def test_an_address_without_a_scheme_is_refused_before_any_run() -> None:
         ReactAgent(OpenAIModel("m", base_url="localhost:8080/v1"))
 
 
-def test_no_key_is_said_before_any_run() -> None:
+def test_no_key_is_reported_before_any_run() -> None:
     with pytest.raises(ConfigurationError, match="no API key: set OPENAI_API_KEY"):
         ReactAgent("openai:gpt-4.1")
 

@@ -339,7 +339,7 @@ async def test_reading_on_is_not_offered_while_there_is_nothing_to_read() -> Non
     )
 
 
-async def test_a_memory_goes_on_under_this_agents_own_prompt() -> None:
+async def test_a_memory_continues_under_this_agents_own_prompt() -> None:
     first = await ReactAgent(ScriptedModel(["Hello."]), system_suffix="Be kind.").run("Hi")
     model = ScriptedModel(["7"])
     agent = ReactAgent(model, output_type=int, system_suffix="Be short.")

@@ -117,7 +117,7 @@ async def test_another_agent_begins_at_the_top() -> None:
     assert script.forms == ["tools", "response_format", "response_format"] * 2
 
 
-async def test_a_conversation_goes_on_in_the_other_form() -> None:
+async def test_a_conversation_continues_in_the_other_form() -> None:
     script = Server()
     async with MockServer(script) as server:
         agent = _agent(server)

@@ -167,7 +167,7 @@ async def test_a_server_that_is_not_there_is_exit_code_1() -> None:
         (["--tools", "my_tools:__name__"], {"OPENAI_API_KEY": "k"}, "'my_tools' is not a tool"),
     ],
 )
-async def test_a_mistake_of_the_user_is_exit_code_2_and_said(
+async def test_a_mistake_of_the_user_is_exit_code_2_and_reported(
     folder: Path, arguments: list[str], environment: dict[str, str], message: str
 ) -> None:
     done = await _run("go", *arguments, cwd=folder, **environment)
@@ -227,7 +227,7 @@ async def test_control_c_does_not_wait_for_a_tool_that_never_ends(tmp_path: Path
     assert done.err.endswith("Interrupted; the run was cancelled.\n")
 
 
-async def test_a_server_stopped_in_mid_stream_is_said_to_have_broken_off() -> None:
+async def test_a_server_stopped_in_mid_stream_is_reported() -> None:
     half = Reply(completion_sse(ANSWER)[:250], content_type="text/event-stream", ending="hang")
     async with MockServer([half]) as server:
         process = await _start("run", "go", "--stream", OPENAI_BASE_URL=server.base_url)
@@ -289,7 +289,7 @@ async def test_images_and_pdfs_go_with_the_task(tmp_path: Path) -> None:
         ("notes.txt", "notes.txt is not an image of a known format; pass a PNG, JPEG, GIF or WebP"),
     ],
 )
-async def test_a_file_that_cannot_go_with_the_task_is_said(
+async def test_a_file_that_cannot_go_with_the_task_is_reported(
     name: str, message: str, tmp_path: Path
 ) -> None:
     (tmp_path / "notes.txt").write_text("hello")

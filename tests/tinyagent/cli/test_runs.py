@@ -68,7 +68,7 @@ def shown(run_id: str) -> Any:
 
 
 @pytest.mark.timeout(180)
-def test_a_run_waits_for_approval_and_goes_on_in_another_worker() -> None:
+def test_a_run_waits_for_approval_and_continues_in_another_worker() -> None:
     started = runs("start", "clerk", "refund order 7", "--id", "r1")
     assert (started.exit_code, started.stdout) == (0, "r1\n")
     with worker() as first:

@@ -175,7 +175,7 @@ async def test_an_approval_callback_is_asked_once(
     assert [step for step in steps if step.startswith("ask")] == ["ask pay", "ask other"]
 
 
-async def test_a_block_that_waits_holds_no_sandbox_and_goes_on_where_it_was(
+async def test_a_block_that_waits_holds_no_sandbox_and_continues_where_it_was(
     database: str, pay: Tool, paid: list[int]
 ) -> None:
     noted: list[int] = []

@@ -243,7 +243,7 @@ async def test_files_that_the_code_made_are_kept_with_the_run(database: str) -> 
     assert (made.name, made.data) == ("a.txt", b"hello")
 
 
-def test_the_clock_of_a_run_goes_on_from_its_last_record() -> None:
+def test_the_clock_of_a_run_continues_from_its_last_record() -> None:
     run = RunControl("task", 1, {})
     cursor = Cursor(cast("Any", None), run, "")
     cursor.go_on_from({"at": 100.0})

@@ -47,7 +47,7 @@ def test_a_run_that_is_killed_at_every_point_does_everything_once(program: Progr
         assert counts[f"model {number}"] == 2
 
 
-def test_a_block_killed_between_its_second_and_third_call_goes_on_with_the_third(
+def test_a_block_killed_between_its_second_and_third_call_continues_with_the_third(
     program: Program,
 ) -> None:
     point = f"after {of_payment('tool', 11)}"

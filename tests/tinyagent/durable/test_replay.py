@@ -161,7 +161,7 @@ async def test_code_that_makes_other_calls_ends_the_run(
     assert len(world.calls) == calls
 
 
-async def test_a_block_that_goes_on_in_the_middle_must_ask_for_the_same(world: World) -> None:
+async def test_a_block_that_continues_in_the_middle_must_ask_for_the_same(world: World) -> None:
     record, _ = await world.run("import time\nn = note(time.time_ns())\nwait()\nfinal_answer(n)")
     assert record.error_kind == "ReplayDiverged"
     assert "does not make the same calls again" in record.error

@@ -88,7 +88,7 @@ async def test_runs_without_agents_are_executed_elsewhere(database: str) -> None
             assert (await asking.wait(run_id, timeout=30)).output == "it is 3"
 
 
-async def test_a_conversation_goes_on_in_another_run(database: str) -> None:
+async def test_a_conversation_continues_in_another_run(database: str) -> None:
     def count(request: Any) -> str:
         return str(len(request.messages))
 

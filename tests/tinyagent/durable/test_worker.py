@@ -17,10 +17,10 @@ from durable_model import CampaignModel, task_of
 from tests.support.waits import soon
 
 from tinyagent import ReactAgent, ScriptedModel
+from tinyagent.cli.worker import stop_on_signals
 from tinyagent.core import ModelRequest
 from tinyagent.durable import DurableRuns
 from tinyagent.durable.queues import QueueOptions, Rate
-from tinyagent.durable.worker import Worker, stop_on_signals
 
 
 class Answering:
@@ -52,18 +52,16 @@ def url(tmp_path: Path) -> str:
 
 @asynccontextmanager
 async def working(url: str, answering: Answering, **options: Any) -> AsyncGenerator[DurableRuns]:
-    ready: asyncio.Future[DurableRuns] = asyncio.get_running_loop().create_future()
     stop = asyncio.Event()
-    given = QueueOptions(poll_seconds=0.05, **options)
-    worker = Worker(url, {"a": answering.agent}, options=given)
-    task = asyncio.create_task(worker.serve(stop, ready.set_result))
-    await soon(lambda: ready.done() or task.done(), 60)
-    try:
-        yield ready.result()
-    finally:
-        answering.go.set()
-        stop.set()
-        await task
+    queues = {"default": QueueOptions(poll_seconds=0.05, **options)}
+    async with DurableRuns(url, {"a": answering.agent}, queues=queues) as runs:
+        task = asyncio.create_task(runs.work(stop))
+        try:
+            yield runs
+        finally:
+            answering.go.set()
+            stop.set()
+            await task
 
 
 async def enqueue(url: str, *tasks: str, **options: Any) -> None:
@@ -117,16 +115,10 @@ async def test_a_worker_without_options_leaves_those_there_are(url: str) -> None
     async with working(url, Answering(), in_all=1):
         pass
     await enqueue(url, "1", "2")
-    stop = asyncio.Event()
-    ready = asyncio.Event()
-    worker = Worker(url, {"a": answering.agent})
-    task = asyncio.create_task(worker.serve(stop, lambda _: ready.set()))
-    await soon(lambda: len(answering.began) == 1, 30)
-    assert ready.is_set()
-    answering.go.set()
-    await soon(lambda: len(answering.began) == 2, 30)
-    stop.set()
-    await task
+    async with DurableRuns(url, {"a": answering.agent}):
+        await soon(lambda: len(answering.began) == 1, 30)
+        answering.go.set()
+        await soon(lambda: len(answering.began) == 2, 30)
 
 
 @pytest.mark.timeout(180)

@@ -94,7 +94,7 @@ async def test_code_that_does_not_end_is_ended_and_loses_only_itself(code: str) 
 
 
 @pytest.mark.parametrize("code", ["while True: pass", HANGS["a hash in C"]])
-async def test_without_checkpoints_the_session_is_lost_and_says_so(code: str) -> None:
+async def test_without_checkpoints_the_session_is_lost_and_reports_it(code: str) -> None:
     async with await ready(checkpoints=0) as executor:
         result = await executor.run(code)
         assert (result.timed_out, result.state_lost) == (True, True)

@@ -69,7 +69,7 @@ def test_an_answer_that_ends_in_an_error_is_a_failure(reason: str) -> None:
         ChatReply().add(chunk)
 
 
-def test_a_refusal_is_the_text_and_says_so() -> None:
+def test_a_refusal_is_the_text_and_reports_it() -> None:
     reply = {"choices": [{"message": {"content": None, "refusal": "No."}, "finish_reason": "stop"}]}
     response = ChatReply().read(reply)
     assert (response.content, response.finish_reason) == ("No.", "content_filter")

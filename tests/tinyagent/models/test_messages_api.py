@@ -162,7 +162,7 @@ def test_a_whole_reply_is_read() -> None:
     assert MessagesReply().read(data) == RESPONSE
 
 
-def test_a_streamed_reply_comes_to_the_same() -> None:
+def test_a_streamed_reply_gives_the_same_result() -> None:
     deltas, assembler = _assemble(events(RESPONSE, thought="Hm."))
     assert deltas == [
         ModelDelta("Hm.", "reasoning"),

@@ -73,7 +73,7 @@ async def test_requests_are_of_the_vendors_type(route: str) -> None:
         ("anthropic", {"max_tokens": 9, "messages": [USER]}, "messages"),
     ],
 )
-def test_an_unknown_key_is_found_wherever_it_stands(
+def test_an_unknown_key_is_found_at_any_depth(
     package: Package, request_: dict[str, Any], key: str
 ) -> None:
     check = validator(package)

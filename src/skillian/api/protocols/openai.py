@@ -101,17 +101,17 @@ async def complete(
 ) -> Any:
     """Answer the last message, at once or in chunks (`stream`)."""
     _check_model(body.model)
-    spoken = [(_role(message.role), message.text) for message in body.messages]
-    role, question = spoken.pop()
+    transcript = [(_role(message.role), message.text) for message in body.messages]
+    role, question = transcript.pop()
     if body.messages[-1].role != "user" or not question.strip():
         raise _invalid("messages: the last one must be from the user, and not empty")
     if len(question) > MAX_MESSAGE:
         raise _invalid(f"messages: the last one has more than {MAX_MESSAGE} characters")
-    turn = StatelessTurn(service.agent, question, service.recall.find(owner, spoken))
+    turn = StatelessTurn(service.agent, question, service.recall.find(owner, transcript))
 
     def keep(answer: str) -> None:
         if turn.result is not None:
-            whole = [*spoken, (role, question), ("assistant", answer)]
+            whole = [*transcript, (role, question), ("assistant", answer)]
             service.recall.remember(owner, whole, Conversation(turn.result.memory))
 
     if body.stream:

@@ -7,11 +7,19 @@ import re
 import tempfile
 from collections.abc import AsyncGenerator, AsyncIterator, Generator
 from contextlib import aclosing
-from typing import IO, Annotated, Any
+from typing import IO, Annotated, Any, Literal, Self
 
 from fastapi import APIRouter, Header, Path, Query, Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Json
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    Json,
+    ValidationError,
+    model_validator,
+)
 
 from skillian.api.routes.runs import RunInfo
 from skillian.api.routes.sessions import MAX_OFFSET
@@ -21,12 +29,14 @@ from skillian.data.comparison.page import ColumnFilter, Order
 from skillian.data.comparison.results import Status
 from skillian.data.comparison.rows import GroupRow
 from skillian.data.declare.definitions import Name, Thresholds
+from skillian.data.declare.rules import Rules
 from skillian.data.declare.saved import SavedComparison
 from skillian.reports.as_html import write_html
 from skillian.reports.as_json import write_json
 from skillian.reports.spreadsheets import write_csv, write_xlsx
 
 MAX_ROWS = 1000
+MAX_COLUMNS = 1000
 MAX_FILTERS = 50
 MAX_STATUSES = 20
 XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
@@ -79,7 +89,11 @@ def _is_unicode(value: dict[str, Any]) -> dict[str, Any]:
 
 
 class CompareRequest(Body):
-    """What to compare; defaults are those of the configuration."""
+    """What to compare; defaults are those of the configuration.
+
+    With `measures`, their totals for each combination of `align_on`; without, whole rows: `key` has
+    the columns that identify one, and is proposed if it is left out.
+    """
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -90,14 +104,21 @@ class CompareRequest(Body):
                     "measures": ["amount"],
                     "align_on": ["company", "period"],
                     "filters": {"company": "1001"},
-                }
+                },
+                {
+                    "source_a": "customers",
+                    "source_b": "customers_copy",
+                    "key": ["id"],
+                    "ignore": ["updated_at"],
+                    "rules": {"all": {"trim": True}, "columns": {"price": {"absolute": "0.01"}}},
+                },
             ]
         },
     )
 
     source_a: Name
     source_b: Name
-    measures: Annotated[list[Name], Field(min_length=1, max_length=10)]
+    measures: Annotated[list[Name], Field(min_length=1, max_length=10)] | None = None
     align_on: Annotated[list[Name], Field(min_length=1, max_length=20)] | None = None
     filters: Annotated[
         dict[Name, Any],
@@ -107,23 +128,66 @@ class CompareRequest(Body):
             description=(
                 "Dimension to a value, a list of values, null, or one of"
                 ' {"ne": v}, {"gte": v}, {"gt": v}, {"lte": v}, {"lt": v}, {"between": [a, b]}.'
+                " Of whole rows: column to the same."
             ),
         ),
         AfterValidator(_is_unicode),
     ]
     thresholds: Thresholds = Thresholds()
+    key: Annotated[list[Name], Field(min_length=1, max_length=20)] | None = None
+    columns: Annotated[list[Name], Field(min_length=1, max_length=MAX_COLUMNS)] | None = None
+    map: Annotated[dict[Name, Name], Field(min_length=1, max_length=MAX_COLUMNS)] | None = None
+    ignore: Annotated[list[Name], Field(min_length=1, max_length=MAX_COLUMNS)] | None = None
+    rules: Rules | None = None
+    multiset: bool = False
+
+    @model_validator(mode="after")
+    def _is_of_one_kind(self) -> Self:
+        try:
+            self.saved()
+        except ValidationError as error:
+            reasons = (str(each["msg"]) for each in error.errors())
+            raise ValueError("; ".join(reasons).removeprefix("Value error, ")) from None
+        return self
+
+    def saved(self) -> SavedComparison:
+        """The comparison with the fields that the request states."""
+        stated = self.model_dump(exclude_defaults=True, exclude={"source_a", "source_b"})
+        return SavedComparison.model_validate(
+            {"name": "comparison", "a": self.source_a, "b": self.source_b, **stated}
+        )
 
 
-class Comparison(BaseModel):
-    """A comparison; amounts are strings with all of their digits."""
+class MeasureComparison(BaseModel):
+    """A comparison of measures; amounts are strings with all of their digits."""
 
     source_a: str
     source_b: str
     summary: dict[str, Any]
     top_differences: list[dict[str, Any]]
     interpretation: list[str]
+    schema_: Annotated[dict[str, Any] | None, Field(alias="schema")] = None
     cache_key: str
     proof: dict[str, Any]
+
+
+class RowComparisonBody(BaseModel):
+    """A comparison of whole rows; numbers with a fraction are strings."""
+
+    kind: Literal["rows"]
+    source_a: str
+    source_b: str
+    equal: bool
+    key: dict[str, Any]
+    rows: dict[str, int]
+    columns: list[dict[str, Any]]
+    not_compared: list[dict[str, Any]]
+    schema_: Annotated[dict[str, Any], Field(alias="schema")]
+    samples: dict[str, Any]
+    proposals: list[dict[str, Any]]
+    sentences: list[str]
+    proof: dict[str, Any]
+    cache_key: str
 
 
 class ComparisonPage(BaseModel):
@@ -132,7 +196,7 @@ class ComparisonPage(BaseModel):
     model_config = ConfigDict(extra="allow")
 
 
-@router.post("/compare", response_model=Comparison, responses=_LATER)
+@router.post("/compare", response_model=RowComparisonBody | MeasureComparison, responses=_LATER)
 async def compare(
     body: CompareRequest,
     request: Request,
@@ -140,20 +204,12 @@ async def compare(
     owner: TheOwner,
     prefer: Annotated[str, Header(max_length=1000)] = "",
 ) -> Response | dict[str, Any]:
-    """Compare two sources exactly; the statements stop when the client goes.
+    """Compare two sources exactly: measures or whole rows; the statements stop when you disconnect.
 
     With `Prefer: respond-async` (RFC 7240) the answer is 202 at once. The comparison runs in the
     background, without its client; `Location` is where its state is.
     """
-    saved = SavedComparison(
-        name="comparison",
-        a=body.source_a,
-        b=body.source_b,
-        measures=tuple(body.measures),
-        align_on=None if body.align_on is None else tuple(body.align_on),
-        filters=body.filters,
-        thresholds=body.thresholds,
-    )
+    saved = body.saved()
     if _RESPOND_ASYNC.search(prefer):
         with service.slots.taken():
             run = await while_connected(request, service.runs.compare(owner, saved))
@@ -163,7 +219,7 @@ async def compare(
         return await while_connected(request, service.comparisons.compare(saved))
 
 
-@router.get("/comparisons/{key}", response_model=Comparison)
+@router.get("/comparisons/{key}", response_model=RowComparisonBody | MeasureComparison)
 async def read(key: Key, service: TheService) -> dict[str, Any]:
     """Read a comparison that anybody made before."""
     return await service.comparisons.find(key)

@@ -5,7 +5,7 @@ Results are bounded: long texts are cut, and long lists are paged.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -19,6 +19,7 @@ from skillian.data.for_models import (
     brief_comparison,
     brief_explanation,
     brief_measures,
+    brief_row_comparison,
     brief_rows,
     brief_side,
     brief_value,
@@ -26,11 +27,13 @@ from skillian.data.for_models import (
     explanation_shares,
     hidden_among,
     refuse_hidden,
+    rows_counts,
 )
 from skillian.data.query.catalogue import DimensionInfo, SourceInfo
 from skillian.data.services import DataServices
 from skillian.data.sql.values import jsonable
-from skillian.errors import QueryError
+from skillian.data.tables.engine import TableQuestion
+from skillian.errors import InvalidInputError, QueryError
 from skillian.skills.skill import SkillTool, session_id
 
 FILTERS = (
@@ -73,8 +76,11 @@ class CompareSourcesInput(Input):
 
     source_a: str = Field(description="The source taken as the baseline.")
     source_b: str = Field(description="The source compared with it.")
-    measures: list[str] = Field(
-        min_length=1, max_length=10, description="What to compare, for example amount."
+    measures: list[str] | None = Field(
+        None,
+        min_length=1,
+        max_length=10,
+        description="What to compare, for example amount; leave out to compare whole rows.",
     )
     align_on: list[str] | None = Field(
         None, description="Dimensions whose groups are compared; leave out for the default."
@@ -84,6 +90,15 @@ class CompareSourcesInput(Input):
         None,
         description="Limits of the classes: absolute, percentage or both; if both are given, both"
         " must be met. Leave out for the configured ones.",
+    )
+    key: list[str] | None = Field(
+        None,
+        min_length=1,
+        max_length=20,
+        description="Of whole rows: the columns that identify one; leave out to find them.",
+    )
+    ignore: list[str] | None = Field(
+        None, min_length=1, max_length=1000, description="Of whole rows: columns not to compare."
     )
 
 
@@ -162,9 +177,13 @@ class DataAnalyst:
         return {**result.to_dict(), "rows": brief_rows(result)}
 
     async def compare_sources(self, arguments: CompareSourcesInput) -> Mapping[str, Any]:
-        """The number of groups in each class, and the largest differences."""
+        """The number of groups or rows in each class, and what differs."""
         hidden = hidden_among(self._services.registry, (arguments.source_a, arguments.source_b))
         try:
+            if arguments.measures is None:
+                rows = await self._services.tables.compare(_row_question(arguments))
+                return rows_counts(rows) if hidden else brief_row_comparison(rows)
+            _refuse(arguments, ("key", "ignore"), "compare whole rows, so leave out `measures`")
             result = await self._services.comparison.compare(
                 arguments.source_a,
                 arguments.source_b,
@@ -238,6 +257,23 @@ class DataAnalyst:
         return {**result, "values": samples, "more_values": not complete}
 
 
+def _row_question(arguments: CompareSourcesInput) -> TableQuestion:
+    _refuse(arguments, ("align_on", "thresholds"), "need `measures`; name what to compare")
+    return TableQuestion(
+        arguments.source_a,
+        arguments.source_b,
+        key=tuple(arguments.key or ()),
+        ignore=tuple(arguments.ignore or ()),
+        filters=arguments.filters or {},
+    )
+
+
+def _refuse(arguments: CompareSourcesInput, names: Sequence[str], reason: str) -> None:
+    stated = [f"`{name}`" for name in names if getattr(arguments, name) is not None]
+    if stated:
+        raise InvalidInputError(f"{' and '.join(stated)} {reason}")
+
+
 def tools(services: DataServices) -> list[SkillTool]:
     """Make the tools."""
     analyst = DataAnalyst(services)
@@ -264,7 +300,8 @@ def tools(services: DataServices) -> list[SkillTool]:
         read_only(
             "compare_sources",
             "Compare measures between two sources exactly, group by group: how many groups match,"
-            " the largest differences, and what they point to.",
+            " the largest differences, and what they point to. Without `measures`, compare whole"
+            " rows: how many match, which columns differ, and which rows only one side has.",
             CompareSourcesInput,
             analyst.compare_sources,
         ),

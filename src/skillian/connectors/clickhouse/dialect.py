@@ -56,6 +56,7 @@ _PARSED = (
 )
 _WIDENED = "v * CAST('1' AS Decimal(76, 0))"
 _QUOTIENT = "CAST(toString(intDiv(v, w)) AS Decimal(76, 0))"
+_PART = "arrayElement(splitByString({delimiter}, ifNull(v, '')), {place})"
 _CODE = re.compile(r"%-?.", re.DOTALL)
 _READ = frozenset(["%Y", "%y", "%m", "%d", "%H", "%M", "%S", "%f", "%j", "%b", "%%"])
 _WRITTEN = _READ | {"%a", "%I", "%p", "%G", "%V", "%u", "%w"}
@@ -159,6 +160,13 @@ def _renamed(name: str) -> Callable[[Any], exp.Expr]:
     return change
 
 
+def _function(node: exp.Anonymous) -> exp.Expr:
+    if node.name.upper() != "SPLIT_PART":
+        return node
+    text, delimiter, place = node.expressions
+    return _filled(_PART.format(delimiter=delimiter.sql("clickhouse"), place=place), _inner(text))
+
+
 def _time_to_str(node: exp.TimeToStr) -> exp.Expr:
     pattern = exp.Literal.string(_checked_format(node, _WRITTEN))
     return exp.Anonymous(this="formatDateTime", expressions=[_inner(node.this), pattern])
@@ -225,6 +233,7 @@ _ARGUMENTS: dict[type[exp.Expr], tuple[str, ...]] = {
     exp.Substring: ("start", "length"),
 }
 _CHANGES: dict[type[exp.Expr], Callable[[Any], exp.Expr]] = {
+    exp.Anonymous: _function,
     exp.Cast: _cast,
     exp.IntDiv: _int_div,
     exp.Lower: _renamed("lowerUTF8"),

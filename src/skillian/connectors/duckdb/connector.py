@@ -1,7 +1,8 @@
 """DuckDB: one database file, attached read only to a DuckDB that is locked down."""
 
+import os
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Collection, Mapping
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from pathlib import Path
 from typing import Self
@@ -17,7 +18,7 @@ from skillian.connectors.base import (
     path_of,
     tables_of,
 )
-from skillian.connectors.duckdb.engine import DuckDBEngine, Setup
+from skillian.connectors.duckdb.engine import DuckDBEngine, Mount, Setup
 from skillian.connectors.duckdb.types import column_type
 from skillian.connectors.limits import TIMEOUT_SECONDS
 
@@ -86,12 +87,13 @@ class DuckDBConnector(EngineConnector):
     def __init__(self, path: Path, name: str, timeout: float = TIMEOUT_SECONDS) -> None:
         file = exp.Literal.string(str(path)).sql("duckdb")
         setup = Setup(
-            path=path,
+            paths={path: name},
             unreadable=_UNREADABLE,
             script=f'ATTACH {file} AS "{_ATTACHED}" (TYPE duckdb, READ_ONLY)',
             use=f'USE "{_ATTACHED}"',
         )
-        self._engine = DuckDBEngine(name, setup, timeout)
+        self._mount = Mount(name, Path(os.path.realpath(path)), is_database=True)
+        self._engine = DuckDBEngine(f"connection {name!r}", setup, timeout)
 
     @classmethod
     def from_url(cls, name: str, url: str, folder: Path) -> Self:
@@ -119,6 +121,10 @@ class DuckDBConnector(EngineConnector):
     async def engine_for(self, statement: str) -> AsyncGenerator[DuckDBEngine]:  # noqa: ARG002 - it holds all data
         """Return the DuckDB that the file is attached to."""
         yield self._engine
+
+    async def mount(self, tables: Collection[str]) -> Mount | None:  # noqa: ARG002 - all are in it
+        """Return how another DuckDB reads the database."""
+        return self._mount
 
     async def aclose(self) -> None:
         """Interrupt running statements and close the database; the next statement reopens it."""

@@ -39,6 +39,8 @@ _CONFIG = {
     "autoload_known_extensions": "false",
     "python_enable_replacements": "false",
     "memory_limit": "2GB",
+    # Rows have no order that a statement does not ask for, and are not held back for one.
+    "preserve_insertion_order": "false",
 }
 # No files except those that the setup admits. A time with its zone reads the same on every
 # machine. No statement can change these settings.
@@ -54,17 +56,38 @@ class Setup:
     """The data that a DuckDB is opened with.
 
     Attributes:
-        path: Where its data comes from; never part of a message.
+        paths: Where its data comes from, and the name of each in messages.
         unreadable: The message if that cannot be opened or read.
         script: Attaches a database or allows files, right after opening; later neither is
             possible.
         use: Sets the database that the names in a statement refer to.
     """
 
-    path: Path
+    paths: Mapping[Path, str]
     unreadable: str
     script: str = ""
     use: str = "USE memory"
+
+
+@dataclass(frozen=True, slots=True)
+class Mount:
+    """What another DuckDB needs to read tables of a connector.
+
+    Attributes:
+        name: The connection's name; messages use it in place of the path.
+        path: The database file to attach, or the folder or file of the views.
+        is_database: Whether `path` is a database.
+        views: The statements that create the views of files.
+        files: The paths and patterns of these files, which may be read.
+        stamps: A value that changes when one of the files does.
+    """
+
+    name: str
+    path: Path
+    is_database: bool
+    views: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    stamps: tuple[object, ...] = ()
 
 
 class RunningStatement:
@@ -146,7 +169,7 @@ class DuckDBEngine:
     """A private DuckDB, opened by its first statement; it spills to disk beyond its memory limit.
 
     Args:
-        name: The connection's name; messages use it in place of the path.
+        name: What messages call it, such as `connection 'ledger'`.
         setup: The data it is opened with.
         timeout: How many seconds a statement may run.
     """
@@ -265,15 +288,15 @@ class DuckDBEngine:
         return connection
 
     def _explain(self, error: duckdb.Error) -> str:
-        name, path = self._name, self._setup.path
         if isinstance(error, duckdb.IOException):
-            return f"connection {name!r}: {self._setup.unreadable}"
+            return f"{self._name}: {self._setup.unreadable}"
         if isinstance(error, duckdb.PermissionException):
             return (
-                f"connection {name!r}: the statement reads a file outside its data,"
-                " which is not allowed"
+                f"{self._name}: the statement reads a file outside its data, which is not allowed"
             )
-        text = str(error).partition("\n")[0].replace(str(path), name)
-        if path.parent != path.parent.parent:
-            text = text.replace(str(path.parent), "…")
-        return f"connection {name!r}: {text}"
+        text = str(error).partition("\n")[0]
+        for path, name in self._setup.paths.items():
+            text = text.replace(str(path), name)
+            if path.parent != path.parent.parent:
+                text = text.replace(str(path.parent), "…")
+        return f"{self._name}: {text}"

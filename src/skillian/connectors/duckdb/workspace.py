@@ -3,13 +3,13 @@
 import itertools
 from collections.abc import AsyncGenerator, Callable, Mapping
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
 
 from skillian.connectors.base import ArrowBatch, Kind
 from skillian.connectors.duckdb.engine import Cursor, DuckDBEngine, Setup
+from skillian.connectors.limits import STREAM_TIMEOUT_SECONDS
 
 _TYPES: dict[Kind, str] = {
     "text": "VARCHAR",
@@ -33,7 +33,7 @@ class Workspace(DuckDBEngine):
 
     def __init__(self) -> None:
         full = "there is not enough space left for the comparison"
-        super().__init__("workspace", Setup(Path("workspace"), full))
+        super().__init__("connection 'workspace'", Setup({}, full))
         self._numbers = itertools.count(1)
 
     async def stage(
@@ -48,7 +48,7 @@ class Workspace(DuckDBEngine):
         """
         name = f"staged_{next(self._numbers)}"
         listed = ", ".join(f'"{column}" {kind}' for column, kind in columns.items())
-        await self.call(partial(_execute, f'CREATE TABLE "{name}" ({listed})'))
+        await self.call(partial(_execute, f'CREATE TABLE "{name}" ({listed})', {}))
         rows = 0
         try:
             async for batch in batches:
@@ -63,14 +63,21 @@ class Workspace(DuckDBEngine):
             await batches.aclose()
         return name
 
+    async def create(self, statement: str, parameters: Mapping[str, object]) -> str:
+        """Store the rows of a SELECT over tables of the workspace; return the new table's name."""
+        name = f"staged_{next(self._numbers)}"
+        create = f'CREATE TABLE "{name}" AS {statement}'
+        await self.call(partial(_execute, create, dict(parameters)), STREAM_TIMEOUT_SECONDS)
+        return name
+
     async def drop(self, *names: str) -> None:
         """Drop tables; those that no longer exist are ignored."""
         for name in names:
-            await self.call(partial(_execute, f'DROP TABLE IF EXISTS "{name}"'))
+            await self.call(partial(_execute, f'DROP TABLE IF EXISTS "{name}"', {}))
 
 
-def _execute(statement: str, cursor: Cursor) -> None:
-    cursor.execute(statement)
+def _execute(statement: str, parameters: dict[str, object], cursor: Cursor) -> None:
+    cursor.execute(statement, parameters or None)
 
 
 def _insert(table: str, batch: ArrowBatch, cursor: Cursor) -> None:

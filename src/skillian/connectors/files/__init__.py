@@ -1,1 +1,14 @@
 """CSV, TSV, Parquet and Excel files, read by DuckDB."""
+
+from skillian.connectors.engines import Engine
+
+ENGINES = (
+    Engine(
+        title="CSV, Parquet, Excel",
+        schemes=("files",),
+        dialect="duckdb",
+        connector="files.connector:FilesConnector",
+        rules="duckdb.dialect",
+        drivers=("python_calamine",),
+    ),
+)

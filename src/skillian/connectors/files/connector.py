@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Collection, Iterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from skillian.connectors.base import Table, UnreadableColumns, path_of
 from skillian.connectors.duckdb.connector import EngineConnector
-from skillian.connectors.duckdb.engine import Cursor, DuckDBEngine, Setup
+from skillian.connectors.duckdb.engine import Cursor, DuckDBEngine, Mount, Setup
 from skillian.connectors.duckdb.types import column_type
 from skillian.connectors.files import excel
 from skillian.connectors.files.delimited import (
@@ -62,11 +62,10 @@ class FilesConnector(EngineConnector):
         self._name = name
         self._is_file = root.suffix.lower() in SUFFIXES and not root.is_dir()
         setting = "allowed_paths" if self._is_file else "allowed_directories"
-        # DuckDB checks both the path and the pattern of what it reads.
-        real = exp.Literal.string(os.path.realpath(root))
-        listed = exp.Array(expressions=[real, file_pattern(root)])
-        setup = Setup(self._root, _UNREADABLE, f"SET {setting} = {listed.sql('duckdb')}")
-        self._engine = DuckDBEngine(name, setup, timeout)
+        listed = exp.Array(expressions=[exp.Literal.string(path) for path in _allowed(root)])
+        script = f"SET {setting} = {listed.sql('duckdb')}"
+        setup = Setup({self._root: name}, _UNREADABLE, script)
+        self._engine = DuckDBEngine(f"connection {name!r}", setup, timeout)
         self._files: dict[Path, _File] = {}
         self._looking = asyncio.Lock()
 
@@ -85,6 +84,31 @@ class FilesConnector(EngineConnector):
         """Return the DuckDB that reads the files, once it knows what has changed."""
         await self._look(statement)
         yield self._engine
+
+    async def mount(self, tables: Collection[str]) -> Mount | None:
+        """Return how another DuckDB reads these tables; None for those of a workbook."""
+        await self._look()
+        named = {table.casefold() for table in tables}
+        paths = {
+            path: file.stamp
+            for path, file in self._files.items()
+            if any(table.name.casefold() in named for table in file.tables)
+        }
+        if any(path.suffix.lower() in excel.SUFFIXES for path in paths):
+            return None
+
+        def views(cursor: Cursor) -> tuple[str, ...]:
+            rows = cursor.execute("SELECT view_name, sql FROM duckdb_views()").fetchall()
+            return tuple(str(sql) for name, sql in rows if name.casefold() in named)
+
+        return Mount(
+            name=self._name,
+            path=self._root,
+            is_database=False,
+            views=await self._engine.call(views),
+            files=tuple(text for path in paths for text in _allowed(path)),
+            stamps=tuple(paths.values()),
+        )
 
     async def locate(self, table: str, column: str, value: str) -> str:
         """Return where a column first has this text, such as `line 3`; empty if unknown."""
@@ -148,6 +172,11 @@ class FilesConnector(EngineConnector):
             raise QueryError(
                 f"{path.name}: its name differs from {alike[0]} only in case; rename one"
             )
+
+
+def _allowed(path: Path) -> tuple[str, str]:
+    """Return the path and its pattern, both of which DuckDB checks for what it reads."""
+    return os.path.realpath(path), file_pattern(path).name
 
 
 def _table_files(folder: Path) -> dict[Path, tuple[int, int, int]]:

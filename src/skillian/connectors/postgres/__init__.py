@@ -1,1 +1,15 @@
 """PostgreSQL, by psycopg."""
+
+from skillian.connectors.engines import Engine
+
+ENGINES = (
+    Engine(
+        title="PostgreSQL",
+        schemes=("postgresql", "postgres"),
+        dialect="postgres",
+        connector="postgres.connector:PostgresConnector",
+        rules="postgres.dialect",
+        extra="postgres",
+        drivers=("psycopg",),
+    ),
+)

@@ -1,1 +1,13 @@
 """SQLite files, copied exactly into DuckDB."""
+
+from skillian.connectors.engines import Engine
+
+ENGINES = (
+    Engine(
+        title="SQLite",
+        schemes=("sqlite",),
+        dialect="duckdb",
+        connector="sqlite.connector:SQLiteConnector",
+        rules="duckdb.dialect",
+    ),
+)

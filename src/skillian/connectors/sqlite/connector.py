@@ -56,7 +56,7 @@ class SQLiteConnector(EngineConnector):
 
     def __init__(self, path: Path, name: str, timeout: float = TIMEOUT_SECONDS) -> None:
         self._name = name
-        self._setup = Setup(path, _UNREADABLE)
+        self._setup = Setup({path: name}, _UNREADABLE)
         self._timeout = timeout
         self._file = SQLiteFile(path)
         self._reading = asyncio.Lock()
@@ -161,7 +161,7 @@ class SQLiteConnector(EngineConnector):
         raise QueryError(f"connection {self._name!r}: {reason}") from None
 
     def _engine(self) -> DuckDBEngine:
-        return DuckDBEngine(self._name, self._setup, self._timeout)
+        return DuckDBEngine(f"connection {self._name!r}", self._setup, self._timeout)
 
 
 def _create(cursor: Cursor, table: Table, columns: Sequence[str]) -> None:

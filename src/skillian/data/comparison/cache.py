@@ -19,14 +19,14 @@ EXTRA_BYTES = 16 * 1024  # question, plan and place, as measured by benchmarks/c
 class CachedComparison:
     """A comparison's result, and what is needed to query its groups.
 
-    `differences` is the workspace's table of the groups that differ, once it has been staged.
+    `differences` is the workspace's table of the groups that differ.
     """
 
     question: ComparisonQuestion
     plan: ComparisonPlan
     place: Place
     result: ComparisonResult
-    differences: str | None = None
+    differences: str
     size: int = field(init=False)
 
     def __post_init__(self) -> None:
@@ -35,8 +35,7 @@ class CachedComparison:
     @property
     def tables(self) -> tuple[str, ...]:
         """Its tables in the workspace."""
-        own = () if self.differences is None else (self.differences,)
-        return (*self.place.tables, *own)
+        return (*self.place.tables, self.differences)
 
 
 class ComparisonCache:

@@ -1,6 +1,5 @@
 """Compares two sources exactly, where their data is stored, and caches the results."""
 
-import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from datetime import UTC, datetime
@@ -9,12 +8,13 @@ from typing import Any
 from skillian.connectors.duckdb.workspace import Workspace
 from skillian.data.comparison import MAX_PAGE, TOP
 from skillian.data.comparison.cache import CachedComparison, ComparisonCache
+from skillian.data.comparison.differences import Differences, fetch_summary, keep_differences
 from skillian.data.comparison.explain.explanation import Explanation
 from skillian.data.comparison.explain.heat_map import HeatMap, read_heat_map
 from skillian.data.comparison.explain.members import explain_measures
 from skillian.data.comparison.interpretation import interpret
 from skillian.data.comparison.page import ColumnFilter, Order, Page
-from skillian.data.comparison.place import Progress, choose_place
+from skillian.data.comparison.place import Place, Progress, choose_place
 from skillian.data.comparison.plan import (
     ComparisonPlan,
     ComparisonQuestion,
@@ -28,9 +28,7 @@ from skillian.data.comparison.rows import (
     GroupRow,
     Groups,
     drill_down,
-    stage_differences,
 )
-from skillian.data.comparison.statement import comparison_statement
 from skillian.data.comparison.summary import read_rows
 from skillian.data.declare.definitions import Thresholds
 from skillian.data.declare.sources import SourceRegistry
@@ -69,7 +67,6 @@ class ComparisonEngine:
         configured = registry.comparison.cache_ttl_seconds
         self._cache = ComparisonCache(configured if keep_seconds is None else keep_seconds)
         self._comparing: SingleFlight[CachedComparison] = SingleFlight()
-        self._staging: SingleFlight[str] = SingleFlight()
 
     async def compare(  # noqa: PLR0913 - a comparison has these
         self,
@@ -130,7 +127,7 @@ class ComparisonEngine:
             raise InvalidInputError(f"offset must be at least 0, limit from 1 to {MAX_PAGE}")
         page = Page(_statuses(status), offset, limit, order, tuple(where))
         comparison = self._cache.get(cache_key)
-        groups = await self._groups(comparison, page)
+        groups = self._groups(comparison, page)
         rows = await groups.page(page)
         if page.where:
             total = await groups.count(page)
@@ -149,7 +146,7 @@ class ComparisonEngine:
     ) -> AsyncGenerator[tuple[GroupRow, ...]]:
         """Yield all groups of these classes in batches; raises as `rows`."""
         page = Page(_statuses(status), order=order, where=tuple(where))
-        groups = await self._groups(self._cache.get(cache_key), page)
+        groups = self._groups(self._cache.get(cache_key), page)
         async with aclosing(groups.batches(page)) as batches:
             async for batch in batches:
                 yield batch
@@ -160,7 +157,7 @@ class ComparisonEngine:
         Raises as `rows` does.
         """
         comparison = self._cache.get(cache_key)
-        table = await self._differences(cache_key, comparison)
+        table = comparison.differences
         return await read_heat_map(table, self._workspace, comparison.plan, dimensions, measure)
 
     async def explain(self, cache_key: str, dimensions: Sequence[str] | None = None) -> Explanation:
@@ -175,9 +172,13 @@ class ComparisonEngine:
         grain = tuple(dict.fromkeys((*comparison.plan.align_on, *(dimensions or ()))))
         if grain != comparison.plan.align_on:
             comparison = await self._compared(comparison.question.aligned_on(grain), None)
-        table = await self._differences(comparison.result.cache_key, comparison)
-        plan = comparison.plan
-        measures, notes = await explain_measures(table, self._workspace, plan, comparison.place)
+        plan, summary = comparison.plan, comparison.result.summary
+        measures, notes = await explain_measures(
+            comparison.differences,
+            self._workspace,
+            comparison.place,
+            summary.rows_a + summary.rows_b,
+        )
         return Explanation(cache_key, grain, unused_dimensions(plan), measures, notes)
 
     async def drill_down(
@@ -223,10 +224,11 @@ class ComparisonEngine:
     ) -> CachedComparison:
         snapshot = datetime.now(UTC).isoformat(timespec="seconds")
         place = await choose_place(plan, self._workspace, progress)
-        statement = await asyncio.to_thread(
-            lambda: place.statement(comparison_statement(plan, place.pieces(), self._top), plan)
-        )
-        summary, top = read_rows(await place.fetch(statement), plan)
+        place, differences = await self._kept(place)
+        rows = await fetch_summary(plan, differences, self._workspace, self._top)
+        await self._workspace.drop(differences.collapsed)
+        summary, top = read_rows(rows, plan)
+        statement = differences.statement
         names = plan.a.source.name, plan.b.source.name
         limits = {measure.name: measure.thresholds for measure in plan.measures}
         result = ComparisonResult(
@@ -247,24 +249,21 @@ class ComparisonEngine:
             ),
             schema=compare_source_schemas(plan.a.source, plan.b.source, self._undeclared),
         )
-        comparison = CachedComparison(question, plan, place, result)
+        comparison = CachedComparison(question, plan, place, result, differences.different)
         self._cache.store(key, comparison)
         await self._workspace.drop(*self._cache.evicted())
         return comparison
 
-    async def _groups(self, comparison: CachedComparison, page: Page) -> Groups:
-        if "match" in page.statuses:
-            return Groups(comparison.plan, comparison.place, None)
-        table = await self._differences(comparison.result.cache_key, comparison)
-        return Groups(comparison.plan, comparison.place, (self._workspace, table))
+    async def _kept(self, place: Place) -> tuple[Place, Differences]:
+        try:
+            return await keep_differences(place, self._workspace)
+        except BaseException:
+            await self._workspace.drop(*place.tables)
+            raise
 
-    async def _differences(self, key: str, comparison: CachedComparison) -> str:
-        if comparison.differences is None:
-            comparison.differences = await self._staging.run(
-                key,
-                lambda: stage_differences(comparison.place, comparison.plan, self._workspace),
-            )
-        return comparison.differences
+    def _groups(self, comparison: CachedComparison, page: Page) -> Groups:
+        staged = None if "match" in page.statuses else comparison.differences
+        return Groups(comparison.place, self._workspace, staged)
 
 
 def _statuses(status: Status | Sequence[Status] | None) -> tuple[Status, ...]:

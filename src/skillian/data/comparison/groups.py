@@ -17,7 +17,7 @@ from skillian.data import sql
 from skillian.data.comparison.plan import ComparisonPlan, Side
 from skillian.data.comparison.statement import key_columns
 from skillian.data.query.filters import filtered_rows
-from skillian.data.query.measures import COUNTS, code_of, finite
+from skillian.data.query.measures import COUNTS, code_of, code_of_one_row, finite, of_one_row
 
 STAGED_A, STAGED_B = "side_a", "side_b"
 
@@ -90,6 +90,26 @@ def rows_of_both(plan: ComparisonPlan) -> exp.Query:
     return exp.union(*halves, distinct=False, copy=False)
 
 
+def key_rows(plan: ComparisonPlan) -> exp.Query:
+    """Return the keys of all rows of both sides, with a row_count of 1."""
+    halves: list[exp.Query] = []
+    for side in (plan.a, plan.b):
+        values = {f"key_{index}": term.value for index, term in enumerate(side.keys)}
+        values["row_count"] = sql.one()
+        halves.append(filtered_rows(side.source, values, side.where, plan.parameters))
+    return exp.union(*halves, distinct=False, copy=False)
+
+
+def key_rows_of_staged(plan: ComparisonPlan, tables: Mapping[str, str]) -> exp.Query:
+    """Return the keys of the groups of both staged sides, with their number of rows."""
+    columns = [*key_columns(plan), sql.bare("row_count")]
+    halves = [
+        exp.Select(expressions=[each.copy() for each in columns]).from_(sql.table(tables[name]))
+        for name in (STAGED_A, STAGED_B)
+    ]
+    return exp.union(*halves, distinct=False, copy=False)
+
+
 def groups_of_staged(plan: ComparisonPlan, tables: Mapping[str, str]) -> dict[str, exp.Query]:
     """Return the relations up to `groups` for sides that are staged in the workspace.
 
@@ -108,6 +128,64 @@ def groups_of_staged(plan: ComparisonPlan, tables: Mapping[str, str]) -> dict[st
     groups = exp.Select(expressions=[*key_columns(plan), *columns])
     groups.from_(sql.table("both"), copy=False).group_by(*key_columns(plan), copy=False)
     return {"both": exp.union(*halves, distinct=False, copy=False), "groups": groups}
+
+
+def pieces_direct(plan: ComparisonPlan) -> dict[str, exp.Query]:
+    """Return the relations up to `groups` for sides whose keys are unique: their rows, joined.
+
+    The number of joined rows is limited, so that keys that are not unique cannot fill the disk;
+    `is_proven` in `differences.py` then refuses the result.
+    """
+    groups = _joined(plan, null_safe=True)
+    both = [row_count(plan, side) for side in (plan.a, plan.b)]
+    one_more = exp.Add(this=exp.Add(this=both[0], expression=both[1]), expression=sql.one())
+    groups.set("limit", exp.Limit(expression=exp.Paren(this=one_more)))
+    return {**_row_sides(plan, is_exact=False), "groups": groups}
+
+
+def pieces_unique(plan: ComparisonPlan) -> dict[str, exp.Query]:
+    """Return the relations up to `groups` for sides whose database keeps their keys unique.
+
+    As in `pieces_joined`, a key with a NULL has a row for each side.
+    """
+    return {**_row_sides(plan, is_exact=False), "groups": _joined(plan)}
+
+
+def groups_direct(plan: ComparisonPlan) -> dict[str, exp.Query]:
+    """Return the relations up to `groups` for sides whose keys are known to be unique."""
+    return {**_row_sides(plan, is_exact=True), "groups": _joined(plan, null_safe=True)}
+
+
+def row_count(plan: ComparisonPlan, side: Side) -> exp.Subquery:
+    """Return the number of rows of a side as a scalar."""
+    rows = filtered_rows(side.source, {}, side.where, plan.parameters)
+    count = exp.Select(expressions=[exp.Count(this=exp.Star())])
+    return count.from_(rows.subquery(sql.name("rows"), copy=False), copy=False).subquery(copy=False)
+
+
+def _row_sides(plan: ComparisonPlan, *, is_exact: bool) -> dict[str, exp.Query]:
+    return {
+        "side_a": _row_side(plan, plan.a, is_exact=is_exact),
+        "side_b": _row_side(plan, plan.b, is_exact=is_exact),
+    }
+
+
+def _row_side(plan: ComparisonPlan, side: Side, *, is_exact: bool) -> exp.Select:
+    """Return the rows of a side in the form of `side_select`.
+
+    With `is_exact` amounts have the type of `side_select`. Otherwise those of the same type on both
+    sides keep it, which is narrower and faster to compare.
+    """
+    values = {f"key_{index}": term.value for index, term in enumerate(side.keys)}
+    values["row_count"] = sql.one()
+    for index, (term, measure) in enumerate(zip(side.measures, plan.measures, strict=True)):
+        value = of_one_row(term, term.value)
+        types = {plan.a.measures[index].type.sql, plan.b.measures[index].type.sql}
+        keeps = len(types) == 1 and measure.aggregation not in COUNTS and not is_exact
+        values[f"total_{index}"] = value if keeps else sql.decimal(value, measure.scale)
+        if measure.has_code:
+            values[f"xtotal_{index}"] = _as_code(code_of_one_row(term, term.value, term.code))
+    return filtered_rows(side.source, values, side.where, plan.parameters)
 
 
 def _as_code(code: exp.Expr | None) -> exp.Expr:
@@ -132,7 +210,8 @@ def _staged(plan: ComparisonPlan, table: str, *, is_a: bool) -> exp.Select:
     return exp.Select(expressions=columns).from_(sql.table(table), copy=False)
 
 
-DIALECTS = frozenset({"postgres"})
+JOINING = frozenset({"postgres"})
+"""Dialects whose databases join aggregated sides faster than they aggregate both together."""
 
 
 def pieces_joined(plan: ComparisonPlan) -> dict[str, exp.Query]:
@@ -165,7 +244,7 @@ def _side(plan: ComparisonPlan, side: Side) -> exp.Select:
     return select
 
 
-def _joined(plan: ComparisonPlan) -> exp.Select:
+def _joined(plan: ComparisonPlan, *, null_safe: bool = False) -> exp.Select:
     keys = [key.name for key in key_columns(plan)]
     columns: list[exp.Expr] = [
         sql.named(
@@ -183,8 +262,9 @@ def _joined(plan: ComparisonPlan) -> exp.Select:
             for side in "ab"
             for x in (("", "x") if measure.has_code else ("",))
         ]
+    test = exp.NullSafeEQ if null_safe else exp.EQ
     equal = sql.all_of(
-        exp.EQ(this=sql.column(key, "side_a"), expression=sql.column(key, "side_b")) for key in keys
+        test(this=sql.column(key, "side_a"), expression=sql.column(key, "side_b")) for key in keys
     )
     select = exp.Select(expressions=columns).from_(sql.table("side_a"), copy=False)
     return select.join(sql.table("side_b"), on=equal, join_type="full", copy=False)

@@ -1,28 +1,30 @@
-"""Where a comparison is computed: in the database of both sides, or in the workspace."""
+"""Where a comparison is computed: in an engine that reads both sides, or in the workspace."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from sqlglot import exp
 
-from skillian.connectors.base import ArrowBatch
 from skillian.connectors.duckdb.workspace import Workspace, stored_type
 from skillian.data.comparison.groups import (
-    DIALECTS,
+    JOINING,
     STAGED_A,
     STAGED_B,
     groups_joined,
     groups_of_rows,
     groups_of_staged,
+    key_rows,
+    key_rows_of_staged,
     pieces_joined,
     side_select,
 )
 from skillian.data.comparison.plan import ComparisonPlan, Side
 from skillian.data.comparison.statement import Relations
+from skillian.data.query.shared import StatementEngine, shared_engine
 from skillian.data.sql import Statement, prepare
 from skillian.data.sql.values import python_rows
 from skillian.errors import ToolError
@@ -31,21 +33,6 @@ T = TypeVar("T")
 
 Progress = Callable[[str, int], None]
 """Called with the name of a source and the number of its rows that have arrived."""
-
-
-class StatementEngine(Protocol):
-    """Runs the statements over the groups of a comparison."""
-
-    @property
-    def dialect(self) -> str:
-        """The sqlglot dialect of its statements."""
-        ...
-
-    def stream(
-        self, statement: str, parameters: Mapping[str, object]
-    ) -> AsyncGenerator[ArrowBatch]:
-        """Run one SELECT and yield its rows in batches."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +44,8 @@ class Place:
         groups: Returns the relations, one row for each group. They are built on demand: their
             trees are large, and a place is cached with its comparison.
         pieces: Returns the relations with a group in one or several rows, to be added up.
+        rows: Returns the keys of the rows of both sides, each with its number in `row_count`.
+        plan: The plan with the names that the engine knows.
         queries: The statements that fetched the sides, by source; empty if both are in one
             database.
         tables: The tables of the workspace, to be dropped with the comparison.
@@ -65,32 +54,45 @@ class Place:
     engine: StatementEngine
     groups: Callable[[], Relations]
     pieces: Callable[[], Relations]
-    queries: Mapping[str, Statement]
-    tables: tuple[str, ...]
+    rows: Callable[[], exp.Query]
+    plan: ComparisonPlan
+    queries: Mapping[str, Statement] = field(default_factory=dict[str, Statement])
+    tables: tuple[str, ...] = ()
 
-    def statement(self, tree: exp.Expr, plan: ComparisonPlan) -> Statement:
+    def statement(self, tree: exp.Expr) -> Statement:
         """Return a statement over the groups in the engine's dialect."""
-        return prepare(tree, self.engine.dialect, plan.parameters.values)
+        return prepare(tree, self.engine.dialect, self.plan.parameters.values)
 
     async def fetch(self, statement: Statement) -> list[dict[str, Any]]:
-        """Run a statement, without the time limit of a query, and return its few rows."""
-        rows: list[dict[str, Any]] = []
-        async with aclosing(self.engine.stream(statement.text, statement.parameters)) as batches:
-            async for batch in batches:
-                rows += python_rows(batch)
-        return rows
+        """Run a statement over the groups and return its few rows."""
+        return await fetch(self.engine, statement)
+
+
+async def fetch(engine: StatementEngine, statement: Statement) -> list[dict[str, Any]]:
+    """Run a statement, without the time limit of a query, and return its few rows."""
+    rows: list[dict[str, Any]] = []
+    async with aclosing(engine.stream(statement.text, statement.parameters)) as batches:
+        async for batch in batches:
+            rows += python_rows(batch)
+    return rows
 
 
 async def choose_place(
     plan: ComparisonPlan, workspace: Workspace, progress: Progress | None = None
 ) -> Place:
-    """Return the place: the common connection, or the workspace after both sides are staged."""
-    if plan.a.source.connector is plan.b.source.connector:
-        engine = plan.a.source.connector
-        if engine.dialect in DIALECTS:
-            return Place(engine, partial(groups_joined, plan), partial(pieces_joined, plan), {}, ())
-        groups = partial(groups_of_rows, plan)
-        return Place(engine, groups, groups, {}, ())
+    """Return the place: an engine that reads both sides, or the workspace after staging them."""
+    shared = await shared_engine(plan.a.source, plan.b.source)
+    if shared is not None:
+        plan = replace(
+            plan,
+            a=replace(plan.a, source=shared.a),
+            b=replace(plan.b, source=shared.b),
+        )
+        if shared.engine.dialect in JOINING:
+            groups, pieces = partial(groups_joined, plan), partial(pieces_joined, plan)
+        else:
+            groups = pieces = partial(groups_of_rows, plan)
+        return Place(shared.engine, groups, pieces, partial(key_rows, plan), plan)
     sides = {STAGED_A: plan.a, STAGED_B: plan.b}
     queries = await asyncio.to_thread(
         lambda: {
@@ -106,7 +108,8 @@ async def choose_place(
     tables = dict(zip(sides, staged, strict=True))
     by_source = {side.source.name: queries[name] for name, side in sides.items()}
     groups = partial(groups_of_staged, plan, tables)
-    return Place(workspace, groups, groups, by_source, tuple(staged))
+    rows = partial(key_rows_of_staged, plan, tables)
+    return Place(workspace, groups, groups, rows, plan, by_source, tuple(staged))
 
 
 async def _stage(

@@ -8,16 +8,17 @@ from typing import Any
 
 from sqlglot import exp
 
-from skillian.connectors.duckdb.workspace import Workspace, stored_type
+from skillian.connectors.duckdb.workspace import Workspace
 from skillian.data import sql
 from skillian.data.comparison.page import Page
-from skillian.data.comparison.place import Place, StatementEngine, together
+from skillian.data.comparison.place import Place, together
 from skillian.data.comparison.plan import ComparisonPlan, Side
 from skillian.data.comparison.results import Difference, Status
 from skillian.data.comparison.statement import rated, with_relations
 from skillian.data.comparison.summary import difference, key_of
 from skillian.data.query.engine import QueryResult, raw_rows
 from skillian.data.query.filters import Condition, parse_filter
+from skillian.data.query.shared import StatementEngine
 from skillian.data.sql import Statement, prepare
 from skillian.data.sql.values import coerce, jsonable, python_rows
 from skillian.errors import InvalidInputError
@@ -77,32 +78,20 @@ class ComparisonRows:
         }
 
 
-async def stage_differences(place: Place, plan: ComparisonPlan, workspace: Workspace) -> str:
-    """Stage the groups that do not match or have a gap within the limits; return the table."""
-    gaps = [
-        sql.negated(sql.equals(sql.bare(f"gap_{index}"), 0)) for index in range(len(plan.measures))
-    ]
-    different = sql.any_of([sql.negated(sql.is_text(sql.bare("status"), _MATCH)), *gaps])
-    statement = place.statement(_groups(plan, place).where(different, copy=False), plan)
-    batches = place.engine.stream(statement.text, statement.parameters)
-    return await workspace.stage(_columns(plan), batches)
-
-
 class Groups:
     """The groups of a comparison, by pages: from a staged table, or from where all of them are.
 
     Args:
-        plan: The plan of the comparison.
         place: Where the comparison is computed.
-        staged: The workspace and its table from `stage_differences`, which has no exact matches.
+        workspace: The workspace.
+        differences: Its table of the groups that differ; None for all groups.
     """
 
-    def __init__(
-        self, plan: ComparisonPlan, place: Place, staged: tuple[Workspace, str] | None
-    ) -> None:
-        self._plan = plan
+    def __init__(self, place: Place, workspace: Workspace, differences: str | None) -> None:
+        self._plan = place.plan
         self._place = place
-        self._staged = staged
+        self._workspace = workspace
+        self._differences = differences
 
     async def page(self, page: Page) -> tuple[GroupRow, ...]:
         """Return the groups of a page; raises as `Page.of`, and `QueryError`."""
@@ -130,37 +119,21 @@ class Groups:
 
     @property
     def _engine(self) -> StatementEngine:
-        return self._place.engine if self._staged is None else self._staged[0]
+        return self._place.engine if self._differences is None else self._workspace
 
     def _statement(self, paged: _Paged) -> Statement:
         parameters = sql.BoundValues()
-        if self._staged is None:
-            tree = _groups(self._plan, self._place)  # which binds the limits of the plan
+        if self._differences is None:
+            tree = _groups(self._place)  # which binds the limits of the plan
             parameters.values |= self._plan.parameters.values
         else:
-            tree = exp.Select(expressions=[exp.Star()]).from_(sql.table(self._staged[1]))
+            tree = exp.Select(expressions=[exp.Star()]).from_(sql.table(self._differences))
         return prepare(paged(tree, self._plan, parameters), self._engine.dialect, parameters.values)
 
 
-def _groups(plan: ComparisonPlan, place: Place) -> exp.Select:
-    columns = [sql.bare(name) for name in _columns(plan)]
-    select = exp.Select(expressions=columns).from_(sql.table("rated"), copy=False)
-    return with_relations(select, rated(plan, place.groups()))
-
-
-def _columns(plan: ComparisonPlan) -> dict[str, str]:
-    columns = {
-        f"key_{index}": stored_type(term.type.kind, term.type.scale)
-        for index, term in enumerate(plan.a.keys)
-    }
-    columns |= {"rows_a": "BIGINT", "rows_b": "BIGINT", "status": "VARCHAR"}
-    for index, measure in enumerate(plan.measures):
-        number = stored_type("decimal", measure.scale)
-        columns |= {f"{name}_{index}": number for name in ("a", "b", "gap")}
-        columns[f"status_{index}"] = "VARCHAR"
-        if measure.has_code:
-            columns |= {f"xa_{index}": "BIGINT", f"xb_{index}": "BIGINT"}
-    return columns
+def _groups(place: Place) -> exp.Select:
+    select = exp.Select(expressions=[exp.Star()]).from_(sql.table("rated"), copy=False)
+    return with_relations(select, rated(place.plan, place.groups()))
 
 
 def _group(row: Mapping[str, Any], plan: ComparisonPlan) -> GroupRow:

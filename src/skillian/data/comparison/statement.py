@@ -1,7 +1,6 @@
-"""A comparison as one SELECT: one statement sees one snapshot of both sides.
+"""The result of a comparison as SELECTs over the groups that differ.
 
-groups           one row per key: rows_a, rows_b, and per measure a_<n> and b_<n>
-collapsed        the groups that differ, and one row for all that are equal on both sides
+collapsed        from `collapsed.py`: the groups that differ, and one row for all that are equal
 equal            counts and sums of the equal groups, as one row
 classified       the others with status_<n> and gap_<n> (b - a, an absent side as 0) per measure
 different        with the status of the group: the worst of its measures
@@ -24,11 +23,20 @@ Relations = Mapping[str, exp.Query]
 """Named steps of a statement, in order; the last is `groups`."""
 
 
-def comparison_statement(plan: ComparisonPlan, pieces: Relations, top: int) -> exp.Select:
+def different_statement(plan: ComparisonPlan, table: str) -> exp.Select:
+    """Return the groups that differ with their classes, from a table of `collapsed_statement`."""
+    collapsed = exp.Select(expressions=[exp.Star()]).from_(sql.table(table), copy=False)
+    collapsed.where(sql.equals(sql.bare("same"), 0), copy=False)
+    return with_relations(
+        _rated(plan), {"collapsed": collapsed, "classified": _classified(plan, "collapsed")}
+    )
+
+
+def summary_statement(plan: ComparisonPlan, table: str, different: str, top: int) -> exp.Select:
     """Return the statement; each of its rows holds the summary and one of the top differences.
 
-    Without differences there is one row, whose top columns are NULL. A group may have one row for
-    each side.
+    Without differences there is one row, whose top columns are NULL. `table` and `different` have
+    the rows of `collapsed_statement` and `different_statement`.
     """
     equal, summary, ranked = equal_select(plan), summary_select(plan), top_select(plan, top)
     columns = [
@@ -42,11 +50,11 @@ def comparison_statement(plan: ComparisonPlan, pieces: Relations, top: int) -> e
     return with_relations(
         statement,
         {
-            **pieces,
-            "collapsed": collapsed_select(plan),
+            "collapsed": exp.Select(expressions=[exp.Star()]).from_(sql.table(table), copy=False),
             "equal": equal,
-            "classified": _classified(plan, "collapsed").where(sql.equals(sql.bare("same"), 0)),
-            "different": _rated(plan),
+            "different": exp.Select(expressions=[exp.Star()]).from_(
+                sql.table(different), copy=False
+            ),
             **({"missing": missing_select()} if has_texts(plan) else {}),
             "summary": summary,
             "top": ranked,
@@ -153,61 +161,6 @@ def key_columns(plan: ComparisonPlan) -> list[exp.Expr]:
     return [sql.bare(f"key_{index}") for index in range(len(plan.align_on))]
 
 
-def collapsed_select(plan: ComparisonPlan) -> exp.Select:
-    """Return the groups that differ, and in one row all that are equal on both sides.
-
-    The groups are scanned once, and no database has to store the equal ones. A group with one row
-    for each side becomes a single row.
-    """
-    same, rows_a = sql.bare("same"), sql.bare("rows_a")
-    differs = sql.equals(same, 0)
-    keys = [exp.case().when(differs, key, copy=False) for key in key_columns(plan)]
-    columns: list[exp.Expr] = [same]
-    for index, (key, term) in enumerate(zip(keys, plan.a.keys, strict=True)):
-        value = sql.decimal(key, term.type.scale) if term.type.kind == "decimal" else key.copy()
-        columns.append(sql.named(value, f"key_{index}"))
-    columns += [
-        sql.named(exp.Count(this=exp.Star()), "together"),
-        _count(exp.GT(this=rows_a, expression=sql.one()), "repeated"),
-    ]
-    for name in ("rows_a", "rows_b"):
-        columns.append(sql.named(exp.cast(exp.Sum(this=sql.bare(name)), "BIGINT"), name))
-    for index, measure in enumerate(plan.measures):
-        for name in (f"a_{index}", f"b_{index}"):
-            columns.append(
-                sql.named(sql.decimal(exp.Sum(this=sql.bare(name)), measure.scale), name)
-            )
-        if measure.has_code:
-            columns += [
-                sql.named(exp.Max(this=sql.bare(f"xa_{index}")), f"xa_{index}"),
-                sql.named(exp.Max(this=sql.bare(f"xb_{index}")), f"xb_{index}"),
-                sql.named(exp.Min(this=sql.bare(f"xa_{index}")), f"low_{index}"),
-            ]
-    marked = _marked(plan).subquery(sql.name("marked"), copy=False)
-    select = exp.Select(expressions=columns).from_(marked, copy=False)
-    return select.group_by(same.copy(), *keys, copy=False)
-
-
-def _marked(plan: ComparisonPlan) -> exp.Select:
-    """Return the groups with `same`: whether all numbers are equal on both sides."""
-    tests: list[exp.Expr] = [exp.EQ(this=sql.bare("rows_a"), expression=sql.bare("rows_b"))]
-    for index, measure in enumerate(plan.measures):
-        if measure.has_code:
-            codes = [sql.bare(f"xa_{index}"), sql.bare(f"xb_{index}")]
-            alike = exp.EQ(this=codes[0], expression=codes[1])
-            none = sql.all_of([sql.is_null(code) for code in codes])
-            tests.append(exp.Paren(this=sql.any_of([alike, none])))
-        a, b = sql.bare(f"a_{index}"), sql.bare(f"b_{index}")
-        neither = sql.all_of([sql.is_null(a), sql.is_null(b)])
-        equal = exp.EQ(this=a.copy(), expression=b.copy())
-        tests.append(exp.Paren(this=sql.any_of([equal, neither])))
-    same = exp.case().when(sql.all_of(tests), sql.one(), copy=False).else_(sql.zero(), copy=False)
-    columns = [exp.Star(), sql.named(same, "same")]
-    select = exp.Select(expressions=columns).from_(sql.table("groups"), copy=False)
-    select.meta["apart"] = True  # the result is small, which a query planner may not expect
-    return select
-
-
 def equal_select(plan: ComparisonPlan) -> exp.Select:
     """Return counts and sums over the groups that are equal on both sides, as one row."""
     sums = {"equal_groups": "together", "equal_rows": "rows_a", "equal_repeated": "repeated"}
@@ -231,13 +184,13 @@ def summary_select(plan: ComparisonPlan) -> exp.Select:
     both = [exp.GT(this=a, expression=zero), exp.GT(this=b, expression=zero.copy())]
     uneven = sql.all_of([*both, exp.NEQ(this=a.copy(), expression=b.copy())])
     columns = [
-        *(_count(sql.is_text(sql.bare("status"), status), status) for status in STATUSES),
+        *(count_where(sql.is_text(sql.bare("status"), status), status) for status in STATUSES),
         sql.named(sql.decimal(exp.Sum(this=a.copy()), 0), "all_rows_a"),
         sql.named(sql.decimal(exp.Sum(this=b.copy()), 0), "all_rows_b"),
-        _count(uneven, "uneven"),
-        _count(_uneven_match(), "uneven_matches"),
+        count_where(uneven, "uneven"),
+        count_where(_uneven_match(), "uneven_matches"),
         *(
-            _count(exp.GT(this=side.copy(), expression=sql.one()), f"repeated_{side.name[-1]}")
+            count_where(exp.GT(this=side.copy(), expression=sql.one()), f"repeated_{side.name[-1]}")
             for side in (a, b)
         ),
     ]
@@ -272,16 +225,18 @@ def _measure_summary(index: int, measure: MeasurePlan) -> list[exp.Expr]:
         codes += [
             sql.named(exp.Max(this=code), f"high_{side}_{index}"),
             sql.named(exp.Min(this=code.copy()), f"low_{side}_{index}"),
-            _count(sql.all_of([major, sql.negated(sql.is_null(code))]), f"special_{side}_{index}"),
+            count_where(
+                sql.all_of([major, sql.negated(sql.is_null(code))]), f"special_{side}_{index}"
+            ),
         ]
     return [
         *codes,
-        *(_count(sql.is_text(status, known), f"{known}_{index}") for known in STATUSES),
+        *(count_where(sql.is_text(status, known), f"{known}_{index}") for known in STATUSES),
         *(
             sql.named(sql.decimal(exp.Sum(this=value.copy()), measure.scale), f"{name}_{index}")
             for name, value in sums.items()
         ),
-        *(_count(test, f"{name}_{index}") for name, test in counts.items()),
+        *(count_where(test, f"{name}_{index}") for name, test in counts.items()),
     ]
 
 
@@ -338,7 +293,8 @@ def largest_first(plan: ComparisonPlan, index: int) -> list[exp.Expr]:
     return [size, *(exp.Ordered(this=key, nulls_first=False) for key in key_columns(plan))]
 
 
-def _count(test: exp.Expr, name: str) -> exp.Expr:
+def count_where(test: exp.Expr, name: str) -> exp.Expr:
+    """Return the number of rows that meet a test, as a column."""
     return sql.named(exp.Count(this=exp.case().when(test, exp.Literal.number(1), copy=False)), name)
 
 

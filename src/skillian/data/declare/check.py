@@ -8,6 +8,8 @@ from typing import Any
 
 from sqlglot import exp
 
+from skillian.connectors import scheme
+from skillian.connectors.engines import engine_of
 from skillian.data import sql
 from skillian.data.declare.sources import Connections, SourceRegistry
 from skillian.data.query.binding import Binder, BoundSource
@@ -52,6 +54,10 @@ async def check_sources(
         for name in registry.names:
             if starting is not None:
                 starting(name)
+            connection = registry.get(name).connection
+            engine = engine_of(scheme(registry.declared_url(connection)))
+            if engine is not None and not engine.is_tried:
+                yield SourceFinding(name, f"connection {connection}", f"{engine.label}")
             remaining = _parts(registry, name)
             deadline = loop.time() + MAX_SECONDS
             async with aclosing(_checked(registry, binder, name)) as findings:

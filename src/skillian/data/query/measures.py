@@ -110,6 +110,25 @@ def code_of(
     return exp.Paren(this=case)
 
 
+def of_one_row(term: MeasureTerm, value: exp.Expr) -> exp.Expr:
+    """Return what `finite` returns for a group of one row, before the cast to a decimal."""
+    if term.definition.aggregation in COUNTS:
+        present = exp.case().when(sql.negated(sql.is_null(value)), sql.one(), copy=False)
+        return exp.Paren(this=present.else_(sql.zero(), copy=False))
+    if term.may_be_nan:
+        finite_value = exp.NEQ(this=value.copy(), expression=_nan())
+        return exp.Paren(this=exp.case().when(finite_value, value.copy(), copy=False))
+    return sql.decimal(value, 0) if term.type.sql in _INEXACT_SUMS else value
+
+
+def code_of_one_row(term: MeasureTerm, value: exp.Expr, code: exp.Expr | None) -> exp.Expr | None:
+    """Return what `code_of` returns for a group of one row."""
+    if not term.may_be_nan:
+        return code
+    nan = exp.EQ(this=value.copy(), expression=_nan())
+    return exp.Paren(this=exp.case().when(nan, exp.Literal.number(NAN), copy=False))
+
+
 def _code_of_sum(highest: exp.Expr, lowest: exp.Expr) -> exp.Case:
     both = sql.all_of([sql.equals(highest, 1), sql.equals(lowest, -1)])
     nan = sql.any_of([sql.equals(highest, NAN), both])

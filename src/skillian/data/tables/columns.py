@@ -8,6 +8,7 @@ from typing import Literal
 
 from skillian.connectors.base import ColumnType
 from skillian.data.declare.rules import Rules
+from skillian.data.schema.diff import pair_columns
 from skillian.data.tables.cells import CellPair, NotComparableError, check_key, family_of
 from skillian.data.tables.types import CellType, cell_type
 from skillian.errors import InvalidInputError, UnknownNameError, quoted
@@ -86,44 +87,9 @@ def match_name(name: str, known: Iterable[str]) -> str | None:
     return alike[0] if len(alike) == 1 else None
 
 
-def counterparts(a: Columns, b: Columns, mapping: Mapping[str, str]) -> dict[str, str]:
-    """Return the column of b for each column of a that has one.
-
-    Args:
-        a: The columns of a.
-        b: The columns of b.
-        mapping: Stated counterparts, by the name in a.
-
-    Raises:
-        UnknownNameError: A stated column does not exist.
-        InvalidInputError: Two columns have the same counterpart.
-    """
-    stated: dict[str, str] = {}
-    for one, other in mapping.items():
-        names = match_name(one, a), match_name(other, b)
-        for name, match, columns, side in zip((one, other), names, (a, b), "ab", strict=True):
-            if match is None:
-                raise UnknownNameError("column", name, columns, side)
-        stated[str(names[0])] = str(names[1])
-    if len(set(stated.values())) < len(stated):
-        raise InvalidInputError("two columns of a are mapped to the same column of b")
-    free_a = [name for name in a if name not in stated]
-    free_b = [name for name in b if name not in stated.values()]
-    same = {name: name for name in free_a if name in free_b}
-    rest_a = [name for name in free_a if name not in same]
-    rest_b = [name for name in free_b if name not in same]
-    for name in rest_a:
-        alike = [each for each in rest_b if each.casefold() == name.casefold()]
-        rivals = [each for each in rest_a if each.casefold() == name.casefold()]
-        if len(alike) == 1 and len(rivals) == 1:
-            same[name] = alike[0]
-    pairs = same | stated
-    return {name: pairs[name] for name in a if name in pairs}
-
-
 def paired(a: Columns, b: Columns, mapping: Mapping[str, str], rules: Rules) -> Pairing:
-    """Return the columns of two tables; raises as `counterparts`."""
-    partners = counterparts(a, b, mapping)
+    """Return the columns of two tables; raises as `pair_columns`."""
+    partners = pair_columns([*a], [*b], mapping)
     pairs: list[ColumnPair] = []
     refused: list[NotCompared] = []
     for name, other in partners.items():

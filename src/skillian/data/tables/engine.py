@@ -14,14 +14,13 @@ from skillian.data.comparison.place import Progress, together
 from skillian.data.declare.rules import Rules
 from skillian.data.query.binding import Binder, BoundSource
 from skillian.data.query.filters import Filters, conditions
-from skillian.data.schema.diff import SchemaDiff, compare_schemas
+from skillian.data.schema.diff import SchemaDiff, compare_schemas, pair_columns
 from skillian.data.schema.tables import distinct_names
 from skillian.data.tables.cells import NotComparableError, check_key
 from skillian.data.tables.columns import (
     ColumnPair,
     NotCompared,
     Pairing,
-    counterparts,
     key_pairs,
     paired,
     selected,
@@ -29,6 +28,7 @@ from skillian.data.tables.columns import (
 from skillian.data.tables.findings import Findings
 from skillian.data.tables.keys import KeyReader, proposed_key
 from skillian.data.tables.place import RowComparison, SideRows
+from skillian.data.tables.proposals import proposed_renames
 from skillian.data.tables.results import TableKey, TableResult
 from skillian.data.tables.sentences import in_words
 from skillian.errors import InvalidInputError
@@ -50,6 +50,7 @@ class TableQuestion:
         rules: How cells are compared.
         filters: Which rows to compare, in the filter language; names are columns of both.
         multiset: Whether rows have no key and are compared with their counts.
+        listed: How many rows of each class to list besides the samples.
     """
 
     a: str
@@ -61,6 +62,7 @@ class TableQuestion:
     rules: Rules = field(default_factory=Rules)
     filters: Filters = field(default_factory=dict[str, object])
     multiset: bool = False
+    listed: int = 0
 
 
 class TableEngine:
@@ -90,7 +92,7 @@ class TableEngine:
         """
         started = datetime.now(UTC).isoformat(timespec="seconds")
         sources = await together(self._binder.bind(question.a), self._binder.bind(question.b))
-        names = counterparts(sources[0].columns, sources[1].columns, question.mapping)
+        names = pair_columns([*sources[0].columns], [*sources[1].columns], question.mapping)
         sides = _sides(question, sources, names)
         pairing, sides = await _pairing(question, sides)
         key, pairs = await _keyed(question, pairing, sides)
@@ -129,8 +131,9 @@ class TableEngine:
             columns=tuple(columns),
             not_compared=pairing.not_compared,
             schema=_schema(question, comparison.sides, pairing),
-            samples=await findings.samples(),
-            proposals=(),
+            samples=await findings.samples(self._top),
+            listed=await findings.samples(question.listed),
+            proposals=await proposed_renames(pairing, comparison.sides),
             notes=tuple(_notes(comparison.pairs)),
             proof=compared_rows.proof,
         )
@@ -150,7 +153,11 @@ def _sides(
         name if name in b.definition.dimensions else names.get(name, name): test
         for name, test in question.filters.items()
     }
-    return SideRows(a, conditions(a, question.filters)), SideRows(b, conditions(b, translated))
+    values = sql.BoundValues()
+    return (
+        SideRows(a, conditions(a, question.filters), values),
+        SideRows(b, conditions(b, translated), values),
+    )
 
 
 async def _pairing(
@@ -158,9 +165,9 @@ async def _pairing(
 ) -> tuple[Pairing, tuple[SideRows, SideRows]]:
     """Return the pairs of columns; a column without any value fits every type."""
     columns = [dict(side.source.columns) for side in sides]
-    partners = counterparts(columns[0], columns[1], question.mapping)
+    partners = pair_columns([*columns[0]], [*columns[1]], question.mapping)
     missing: list[set[str]] = [set(), set()]
-    pairing = _selected(question, paired(columns[0], columns[1], question.mapping, question.rules))
+    pairing = paired(columns[0], columns[1], question.mapping, question.rules)
     for refused in pairing.not_compared:
         names = refused.column, partners[refused.column]
         for index, side in enumerate(sides):
@@ -169,15 +176,10 @@ async def _pairing(
                 columns[index][names[index]] = columns[1 - index][names[1 - index]]
                 break
     if any(missing):
-        pairing = _selected(
-            question, paired(columns[0], columns[1], question.mapping, question.rules)
-        )
+        pairing = paired(columns[0], columns[1], question.mapping, question.rules)
+    pairing = selected(pairing, question.columns, question.ignore, question.key)
     empty = [_with_missing(side, names) for side, names in zip(sides, missing, strict=True)]
     return _same_engine(pairing, sides), (empty[0], empty[1])
-
-
-def _selected(question: TableQuestion, pairing: Pairing) -> Pairing:
-    return selected(pairing, question.columns, question.ignore, question.key)
 
 
 def _with_missing(side: SideRows, names: set[str]) -> SideRows:
@@ -228,6 +230,11 @@ async def _keyed(
     question: TableQuestion, pairing: Pairing, sides: tuple[SideRows, SideRows]
 ) -> tuple[TableKey, tuple[ColumnPair, ...]]:
     """Return the key and the pairs of columns, those of the key first."""
+    if not pairing.pairs:
+        raise InvalidInputError(
+            f"{sides[0].name} and {sides[1].name} have no column in common that can be compared;"
+            f" columns: {_listed(sides[0])}, and {_listed(sides[1])}; pair two with --map"
+        )
     if question.multiset:
         _check_multiset(question, pairing)
         reason = "Rows are compared without a key, with how often each occurs."
@@ -235,6 +242,8 @@ async def _keyed(
     if question.key:
         names = tuple(pair.a for pair in key_pairs(pairing, question.key))
         key = TableKey(names, "given", "")
+    elif catalogued := _primary_key(pairing, sides):
+        key = catalogued
     else:
         readers = [
             KeyReader(side.name, side.connector, side.rows, side.parameters) for side in sides
@@ -245,11 +254,30 @@ async def _keyed(
     return key, (*pairs, *rest)
 
 
+def _listed(side: SideRows) -> str:
+    return ", ".join([*side.source.columns][:20]) or "none"
+
+
+def _primary_key(pairing: Pairing, sides: tuple[SideRows, SideRows]) -> TableKey | None:
+    """Return the primary key of a, or else of b, if all of its columns can be compared."""
+    for index, side in enumerate(sides):
+        names = () if side.source.table is None else side.source.table.primary_key
+        pairs = {(pair.a, pair.b)[index]: pair for pair in pairing.pairs}
+        if names and all(name in pairs for name in names):
+            columns = tuple(pairs[name].a for name in names)
+            try:
+                key_pairs(pairing, columns)
+            except InvalidInputError:
+                continue
+            listed, verb = " and ".join(columns), "is" if len(columns) == 1 else "are"
+            reason = f"No key was given; {listed} {verb} the primary key of {side.name}."
+            return TableKey(columns, "catalogue", reason)
+    return None
+
+
 def _check_multiset(question: TableQuestion, pairing: Pairing) -> None:
     if question.key:
         raise InvalidInputError("a comparison without a key (--multiset) takes no key")
-    if not pairing.pairs:
-        raise InvalidInputError("the tables have no column in common that can be compared")
     for pair in pairing.pairs:
         rule = pair.cells.rule
         if rule.has_limits or rule.seconds is not None:

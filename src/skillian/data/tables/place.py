@@ -1,4 +1,4 @@
-"""Where rows are compared: in the database of both sides, or staged in DuckDB."""
+"""Where rows are compared: in an engine that reads both sides, or staged in DuckDB."""
 
 from __future__ import annotations
 
@@ -13,15 +13,17 @@ from sqlglot import exp
 from skillian.connectors.base import Connector
 from skillian.connectors.duckdb.workspace import Workspace
 from skillian.data import sql
-from skillian.data.comparison.place import Progress, StatementEngine, together
+from skillian.data.comparison.place import Progress, together
+from skillian.data.declare.rules import EXACT
 from skillian.data.query.binding import BoundSource
 from skillian.data.query.filters import Condition, filtered_rows
+from skillian.data.query.shared import SharedEngine, StatementEngine, shared_engine
 from skillian.data.sql import Statement, prepare
 from skillian.data.sql.values import python_rows
 from skillian.data.tables.cells import NATIVE, CellPair
 from skillian.data.tables.columns import ColumnPair
 from skillian.data.tables.results import TableProof
-from skillian.data.tables.statement import TablePlan, TableSide, differences, repeated_keys
+from skillian.data.tables.statement import TablePlan, TableSide, differences, has_repeated_keys
 from skillian.data.tables.transport import transported
 from skillian.data.tables.types import CellType
 
@@ -32,14 +34,19 @@ class SideRows:
     Args:
         source: The source.
         where: The filters.
+        parameters: Their values; both sides have the same, since one statement reads both.
         missing: Columns without any value, which are read as NULL.
     """
 
     def __init__(
-        self, source: BoundSource, where: Sequence[Condition], missing: frozenset[str] = frozenset()
+        self,
+        source: BoundSource,
+        where: Sequence[Condition],
+        parameters: sql.BoundValues,
+        missing: frozenset[str] = frozenset(),
     ) -> None:
         self.source = source
-        self.parameters = sql.BoundValues()
+        self.parameters = parameters
         self.missing = missing
         self._where = where
 
@@ -55,7 +62,11 @@ class SideRows:
 
     def without(self, columns: frozenset[str]) -> SideRows:
         """Return the same rows with these columns, which have no values, read as NULL."""
-        return SideRows(self.source, self._where, columns)
+        return SideRows(self.source, self._where, self.parameters, columns)
+
+    def named(self, source: BoundSource) -> SideRows:
+        """Return the same rows of the source as another engine names it."""
+        return SideRows(source, self._where, self.parameters, self.missing)
 
     def value(self, column: str) -> exp.Expr:
         """Return the cell of a column."""
@@ -69,7 +80,7 @@ class SideRows:
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class StagedDifferences:
     """The rows that differ, staged in the workspace.
 
     Attributes:
@@ -109,7 +120,7 @@ class RowComparison:
         self._progress = progress
         self.tables: list[str] = []
 
-    async def run(self, started: str) -> Compared:
+    async def run(self, started: str) -> StagedDifferences:
         """Compare, and stage the rows that differ; raises `QueryError`.
 
         Args:
@@ -118,8 +129,10 @@ class RowComparison:
         a, b = self.sides
         engine: StatementEngine
         place: Literal["database", "workspace"]
-        if a.connector is b.connector and a.connector.dialect in NATIVE:
-            plan, engine, queries = self._in_database(), a.connector, dict[str, Statement]()
+        shared = await shared_engine(a.source, b.source)
+        if shared is not None and shared.engine.dialect in NATIVE:
+            self.sides = a.named(shared.a), b.named(shared.b)
+            plan, engine, queries = self._in_database(shared), shared.engine, dict[str, Statement]()
             place = "database"
         else:
             plan, queries = await self._staged()
@@ -129,16 +142,33 @@ class RowComparison:
         table = await self._workspace.stage(plan.columns(), batches)
         self.tables.append(table)
         texts = {name: query.text for name, query in queries.items()}
-        return Compared(
+        return StagedDifferences(
             plan, table, TableProof(place, statement.text, plan.dialect, texts, started)
         )
 
-    def _in_database(self) -> TablePlan:
+    def _in_database(self, shared: SharedEngine) -> TablePlan:
         a, b = (
             TableSide(tuple(side.value((pair.a, pair.b)[index]) for pair in self.pairs), side.rows)
             for index, side in enumerate(self.sides)
         )
-        return TablePlan(self.pairs, self._keys, a, b, self.sides[0].connector.dialect)
+        dialect = shared.engine.dialect
+        return TablePlan(self.pairs, self._keys, a, b, dialect, unique=self._is_unique())
+
+    def _is_unique(self) -> bool:
+        """Whether primary keys guarantee that no key is repeated on either side."""
+        pairs = self.pairs[: self._keys]
+        if any(pair.cells.rule != EXACT for pair in pairs):
+            return False
+        for index, side in enumerate(self.sides):
+            table = side.source.table
+            names = {(pair.a, pair.b)[index] for pair in pairs}
+            if table is None or not table.primary_key or not names.issuperset(table.primary_key):
+                return False
+            # A primary key of SQLite may hold NULL several times.
+            declared = [table.declared.get(name) for name in table.primary_key]
+            if any(each is None or each.nullable is not False for each in declared):
+                return False
+        return True
 
     async def _staged(self) -> tuple[TablePlan, dict[str, Statement]]:
         loaded = await together(*(self._load(index) for index in (0, 1)))
@@ -149,7 +179,8 @@ class RowComparison:
         values = tuple(sql.column(f"c{index}", "source") for index in range(len(pairs)))
         a, b = (TableSide(values, partial(_staged_rows, each.table)) for each in loaded)
         queries = {side.name: each.query for side, each in zip(self.sides, loaded, strict=True)}
-        return TablePlan(pairs, self._keys, a, b, "duckdb"), queries
+        unique = self._is_unique()
+        return TablePlan(pairs, self._keys, a, b, "duckdb", unique=unique), queries
 
     async def _load(self, index: int) -> _Loaded:
         """Stage the compared columns of a side."""
@@ -171,21 +202,19 @@ class RowComparison:
         return _Loaded(table, tuple(each.type for each in columns), query)
 
     async def _statement(self, plan: TablePlan, engine: StatementEngine) -> Statement:
-        values = {**self.sides[0].parameters.values}
         duplicates = bool(plan.keys) and not plan.unique
         if duplicates and plan.dialect == "duckdb":
             duplicates = await self._has_repeats(plan, engine)
         tree = differences(plan, duplicates=duplicates)
-        for side in self.sides:
-            values |= side.parameters.values
-        return prepare(tree, engine.dialect, values)
+        return prepare(tree, engine.dialect, self.sides[0].parameters.values)
 
     async def _has_repeats(self, plan: TablePlan, engine: StatementEngine) -> bool:
-        tree = repeated_keys(plan)
-        values = {**self.sides[0].parameters.values, **self.sides[1].parameters.values}
-        statement = prepare(tree, engine.dialect, values)
+        tree = has_repeated_keys(plan)
+        statement = prepare(tree, engine.dialect, self.sides[0].parameters.values)
         async with aclosing(engine.stream(statement.text, statement.parameters)) as batches:
-            return any([int(row["n"]) async for batch in batches for row in python_rows(batch)])
+            return any(
+                [bool(row["repeated"]) async for batch in batches for row in python_rows(batch)]
+            )
 
 
 @dataclass(frozen=True, slots=True)

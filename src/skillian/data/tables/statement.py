@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from skillian.data import sql
-from skillian.data.tables.cells import differs, form, shown
+from skillian.data.tables.cells import form, shown
 from skillian.data.tables.columns import ColumnPair
 from skillian.data.tables.types import CellType
+from skillian.data.tables.unequal import differs
 
 DIFFERING, ONLY_A, ONLY_B, DUPLICATE, COUNTS = range(5)
 
@@ -84,10 +85,55 @@ def differences(plan: TablePlan, *, duplicates: bool) -> exp.Expr:
     return result
 
 
-def repeated_keys(plan: TablePlan) -> exp.Select:
-    """Return a statement for the number of keys that are repeated on a side."""
-    keys = _repeats(plan).subquery(sql.name("keys"), copy=False)
-    return exp.Select(expressions=[sql.named(exp.Count(this=exp.Star()), "n")]).from_(keys)
+def has_repeated_keys(plan: TablePlan) -> exp.Select:
+    """Return a statement for whether a key is repeated on a side, in DuckDB.
+
+    Joining the keys costs a third of grouping both sides. A row that meets n rows of the other side
+    is in the join n times; so the join has as many rows of each side as the side itself only if no
+    key of both sides is repeated. Keys of one side are grouped. The limit stops a join of keys that
+    are often repeated.
+    """
+    totals = [exp.Subquery(this=side.rows([exp.Count(this=exp.Star())])) for side in plan.sides]
+    names = ["alone", *(f"k{index}" for index in range(plan.keys))]
+    counts = [
+        sql.named(exp.Count(this=sql.bare(f"rows_{alias}")), f"rows_{alias}") for alias in "ab"
+    ]
+    grouped = exp.Select(expressions=[*(sql.bare(name) for name in names), *counts])
+    joined = _joined_keys(plan)
+    most = exp.Add(this=exp.Add(this=totals[0], expression=totals[1]), expression=sql.one())
+    joined.set("limit", exp.Limit(expression=exp.Paren(this=most)))
+    grouped.from_(joined.subquery(sql.name("joined"), copy=False), copy=False)
+    grouped.group_by(*(sql.bare(name) for name in names), copy=False)
+    tests: list[exp.Expr] = []
+    for alias, total in zip("ab", totals, strict=True):
+        rows = sql.bare(f"rows_{alias}")
+        joined_rows = exp.Coalesce(this=exp.Sum(this=rows), expressions=[sql.zero()])
+        tests.append(exp.NEQ(this=joined_rows, expression=total.copy()))
+        alone = exp.case().when(sql.bare("alone"), rows.copy(), copy=False)
+        most_rows = exp.Coalesce(this=exp.Max(this=alone), expressions=[sql.zero()])
+        tests.append(exp.GT(this=most_rows, expression=sql.one()))
+    select = exp.Select(expressions=[sql.named(sql.any_of(tests), "repeated")])
+    return select.from_(grouped.subquery(sql.name("grouped"), copy=False), copy=False)
+
+
+def _joined_keys(plan: TablePlan) -> exp.Select:
+    """Return the rows of a full join of the keys; only rows without a partner show their key."""
+    sides: list[exp.Expr] = []
+    for side, alias in enumerate("ab"):
+        keys = [sql.named(_key(plan, index, side), f"k{index}") for index in range(plan.keys)]
+        rows = plan.sides[side].rows([*keys, sql.named(sql.one(), "present")])
+        sides.append(rows.subquery(sql.name(alias), copy=False))
+    present = [sql.column("present", alias) for alias in "ab"]
+    alone = exp.Paren(this=sql.any_of(sql.is_null(each) for each in present))
+    columns: list[exp.Expr] = [sql.named(alone, "alone")]
+    for index in range(plan.keys):
+        key = sql.column(f"k{index}", "a")
+        either = exp.Coalesce(this=key, expressions=[sql.column(f"k{index}", "b")])
+        shown_key = exp.case().when(alone.copy(), either, copy=False)
+        columns.append(sql.named(shown_key, f"k{index}"))
+    columns += [sql.named(each, f"rows_{alias}") for each, alias in zip(present, "ab", strict=True)]
+    joined = exp.Select(expressions=columns).from_(sides[0], copy=False)
+    return joined.join(sides[1], on=_same_key(plan, "a", "b"), join_type="full", copy=False)
 
 
 def _row(plan: TablePlan, values: dict[str, exp.Expr]) -> list[exp.Expr]:
@@ -132,7 +178,8 @@ def _same_key(plan: TablePlan, one: str, other: str) -> exp.Expr:
         keys: list[exp.Expr] = [sql.column(f"k{index}", alias) for alias in (one, other)]
         if plan.dialect == "postgres":
             # It joins neither by hash nor in full on IS NOT DISTINCT FROM.
-            tests.append(exp.EQ(this=sql.is_null(keys[0]), expression=sql.is_null(keys[1])))
+            nulls = [exp.Paren(this=sql.is_null(key)) for key in keys]
+            tests.append(exp.EQ(this=nulls[0], expression=nulls[1]))
             fill = sql.text(_fill(pair))
             keys = [exp.Coalesce(this=key, expressions=[fill.copy()]) for key in keys]
             tests.append(exp.EQ(this=keys[0], expression=keys[1]))

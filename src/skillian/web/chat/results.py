@@ -96,6 +96,23 @@ def _tables(tool: str, data: Mapping[str, Any]) -> Iterator[str]:
             with ui.element("div").classes("scroll-x"):
                 text.table(side["columns"], side["rows"], f"Rows of {side['source']}")
             yield side["source"]
+    elif data.get("kind") == "rows" and data.get("columns"):
+        names = ("a", "b", "mismatches", "compared")
+        columns = [[column[name] for name in names] for column in data["columns"]]
+        text.table(list(names), columns, "Columns that differ")
+        yield "columns"
+        cells = list(_differing_cells(data.get("samples")))
+        if cells:
+            text.table(["key", "column", "a", "b"], cells, "Rows that differ")
+            yield "samples"
+
+
+def _differing_cells(samples: Any) -> Iterator[list[Any]]:
+    """The cells of the sample rows that differ, each with the key of its row."""
+    for row in _as_mapping(samples).get("differing", []) if isinstance(samples, dict) else []:
+        key = ", ".join(f"{name}={value}" for name, value in row["key"].items())
+        for column, sides in row["cells"].items():
+            yield [key, column, sides["a"], sides["b"]]
 
 
 def _sentences(data: Mapping[str, Any]) -> list[str]:

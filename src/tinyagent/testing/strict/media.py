@@ -41,24 +41,24 @@ def decode(text: str, media_type: str, *, limit: int, param: str = "") -> Attach
     try:
         data = base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):
-        raise Refused("invalid base64 data", code="invalid_image_format", param=param) from None
+        raise _unreadable("invalid base64 data", param) from None
     actual = sniff(data)
     if actual is None:
-        raise Refused("Could not process image", code="invalid_image_format", param=param)
+        raise _unreadable("Could not process image", param)
     if actual != media_type.replace("image/jpg", "image/jpeg"):
-        raise Refused(
+        message = (
             f"The image was specified using the {media_type} media type, "
-            f"but the image appears to be a {actual} image",
-            code="invalid_image_format",
-            param=param,
+            f"but the image appears to be a {actual} image"
         )
+        raise _unreadable(message, param)
     if len(data) > limit:
-        raise Refused(
-            f"image exceeds {limit >> 20} MB maximum: {len(data)} bytes > {limit} bytes",
-            code="image_too_large",
-            param=param,
-        )
+        message = f"image exceeds {limit >> 20} MB maximum: {len(data)} bytes > {limit} bytes"
+        raise Refused(message, code="image_too_large", param=param)
     return Attachment(actual, data)
+
+
+def _unreadable(message: str, param: str) -> Refused:
+    return Refused(message, code="invalid_image_format", param=param)
 
 
 def decode_uri(uri: str, *, limit: int, param: str = "") -> Attachment:

@@ -55,7 +55,7 @@ async def test_a_message_is_answered_in_a_new_session(client: Client) -> None:
     assert [each["role"] for each in messages] == ["user", "assistant", "tool", "assistant"]
 
 
-async def test_a_session_goes_on(client: Client) -> None:
+async def test_a_session_continues(client: Client) -> None:
     async with client.post("/chat", json={"message": QUESTION}) as answer:
         session = (await answer.json())["session_id"]
     async with client.post(f"/sessions/{session}/chat", json={"message": "why?"}) as answer:

@@ -323,7 +323,7 @@ def test_an_unknown_option_is_refused(query: str) -> None:
         connect("books", f"clickhouse:///data{query}", Path())
 
 
-async def test_a_cancelled_statement_stops_and_others_go_on(connector: Any) -> None:
+async def test_a_cancelled_statement_stops_and_others_continue(connector: Any) -> None:
     endless = asyncio.create_task(connector.run(ENDLESS, {}))
     processes = """
         SELECT COUNT(*) AS n FROM "system"."processes" WHERE "query" LIKE '%sipHash64%'

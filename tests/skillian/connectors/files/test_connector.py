@@ -1,6 +1,5 @@
 import asyncio
 import os
-import time
 from collections.abc import AsyncIterator
 from datetime import date
 from decimal import Decimal
@@ -10,7 +9,7 @@ from typing import Any
 import duckdb
 import pytest
 import xlsxwriter
-from tests.support.waits import cancelled
+from tests.support.waits import cancelled, executing
 
 from skillian.connectors import connect
 from skillian.connectors.files.connector import FilesConnector
@@ -255,10 +254,7 @@ async def test_cancelling_stops_the_reading_of_a_file(files: FilesConnector, fol
         for _ in range(4000):
             file.write(line)
     task = asyncio.create_task(files.catalog())
-    start = time.process_time()
-    while time.process_time() - start < 0.1:
-        await asyncio.wait([task], timeout=0.01)
-        assert not task.done()
+    await executing(task, 0.1)
     await cancelled(task)
     (folder / "a.csv").write_text("a\n1\n")
     assert await rows(files, "a.csv") == [(1,)]

@@ -184,7 +184,7 @@ async def _cancelling_stops_the_statement(connector: SparkConnector) -> None:
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert time.monotonic() - start < 10
+    assert time.monotonic() - start < 60
     assert not tracker.getActiveJobsIds()
     assert (await connector.run("SELECT 1 AS x", {})).to_pylist() == [{"x": 1}]
 

@@ -234,7 +234,7 @@ tables = st.lists(
 
 @settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(a=tables, b=tables, align_on=st.sampled_from([["company"], ["company", "period"]]))
-def test_any_rows_are_compared_alike(
+def test_any_rows_give_the_same_comparison_everywhere(
     tmp_path: Path, postgres_database: Database, a: list[Row], b: list[Row], align_on: list[str]
 ) -> None:
     async def ask() -> list[dict[str, Any]]:

@@ -94,7 +94,7 @@ async def test_dimensions_alone_give_their_combinations(services: DataServices) 
     assert [row[0] for row in result.rows] == ["o'neil", "1001", None]
 
 
-async def test_the_limit_cuts_and_says_so(services: DataServices) -> None:
+async def test_the_limit_cuts_and_reports_it(services: DataServices) -> None:
     result = await services.query.query("weird", ["size"], ["lines"], order=["-size"], limit=2)
     assert (result.rows, result.truncated, result.row_count) == (
         ((3, Decimal(1)), (2, Decimal(1))),

@@ -199,7 +199,7 @@ async def test_a_slow_sync_tool_does_not_hold_up_the_loop() -> None:
         started = time.monotonic()
         async with isolated() as other:
             assert await value_of(other, "1 + 1") == 2
-        assert time.monotonic() - started < 5
+        assert time.monotonic() - started < 15
         gate.set()
         assert (await step).value is True
 

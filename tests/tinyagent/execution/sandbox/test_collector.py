@@ -145,7 +145,7 @@ async def test_a_logger_set_up_in_one_step_prints_in_the_next() -> None:
         assert result.output == "WARNING:root:careful\ntext\n"
 
 
-async def test_a_thread_that_goes_on_printing_holds_up_no_later_step() -> None:
+async def test_a_thread_that_keeps_printing_holds_up_no_later_step() -> None:
     async with isolated(within(2)) as executor:
         code = (
             "import threading\ndef work():\n    while True: print('x')\n"

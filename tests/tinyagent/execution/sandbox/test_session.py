@@ -200,7 +200,7 @@ async def test_what_a_step_leaves_running_ends_with_it() -> None:
         assert await value_of(executor, "n") == 1
 
 
-async def test_a_child_that_goes_on_as_the_step_does_not_forge_a_second_result() -> None:
+async def test_a_child_that_continues_as_the_step_does_not_forge_a_second_result() -> None:
     async with isolated() as executor:
         for number in range(5):
             result = await executor.run(f"import os\nchild = os.fork()\nn = {number}\nn")

@@ -185,7 +185,7 @@ async def test_when_the_template_dies_during_a_step_the_step_ends() -> None:
         result = await executor.run("end()\nwhile True: pass")
         assert result.state_lost
         assert not result.timed_out
-        assert result.duration_seconds < 3
+        assert result.duration_seconds < 15
         assert await value_of(executor, "2") == 2
 
 

@@ -9,6 +9,11 @@ from skillian.data.sql.values import jsonable
 
 MEMBERS = 20
 _NAMED = 3
+# A share of the gap tells something if it is more than 11/10 of the share of the rows.
+_TENTHS, _MORE = Decimal(10), Decimal(11)
+
+RowCounts = Mapping[tuple[str, ...], Mapping[tuple[object, ...], int]]
+"""The number of rows of members, by dimensions and member."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,16 +21,18 @@ class Contribution:
     """The part of the gap that one member, or one combination of two, carries.
 
     `net` is the sum of b - a over its groups, `gross` that of |b - a|, with a missing or NULL side
-    as 0; `groups` counts those that do not match.
+    as 0; `groups` counts those that do not match. `rows` is the number of its rows on both sides,
+    for the members that carry most of the gap.
     """
 
     member: Mapping[str, object]
     net: Decimal
     gross: Decimal
     groups: int
+    rows: int | None = None
 
-    def to_dict(self, net: Decimal, gross: Decimal) -> dict[str, object]:
-        """Return the contribution for JSON, with its shares of the whole gap."""
+    def to_dict(self, net: Decimal, gross: Decimal, rows: int) -> dict[str, object]:
+        """Return the contribution for JSON, with its shares of the whole gap and of all rows."""
         return {
             "member": {name: jsonable(value) for name, value in self.member.items()},
             "net": jsonable(self.net),
@@ -33,6 +40,8 @@ class Contribution:
             "net_share": share(self.net, net),
             "gross_share": share(self.gross, gross),
             "groups": self.groups,
+            "rows": self.rows,
+            "rows_share": None if self.rows is None else share(Decimal(self.rows), Decimal(rows)),
         }
 
 
@@ -45,7 +54,7 @@ class Breakdown:
         members: The number of members with a gap.
         contributions: At most `MEMBERS` of them, the largest first.
         needed: How many of the largest carry 80 % of the gross gap; None if more than those held.
-        is_trivial: Whether these are all members, with or without a gap, which explains nothing.
+        is_trivial: Whether they have about the same share of the rows, which explains nothing.
     """
 
     dimensions: tuple[str, ...]
@@ -54,59 +63,83 @@ class Breakdown:
     needed: int | None
     is_trivial: bool = False
 
-    def is_trivial_among(self, counts: Mapping[str, int]) -> bool:
-        """Whether it explains nothing, given the number of all members of its dimensions."""
-        if len(self.dimensions) > 1:
-            return all(counts.get(name) == 1 for name in self.dimensions)
-        return any(counts.get(name) == self.needed for name in self.dimensions)
+    @property
+    def leading(self) -> tuple[Contribution, ...]:
+        """The members that carry 80 % of the gross gap; empty if they are many."""
+        return self.contributions[: self.needed] if (self.needed or _NAMED + 1) <= _NAMED else ()
+
+    @property
+    def rows(self) -> int | None:
+        """The number of rows of the leading members; None if it is unknown."""
+        counts = [each.rows for each in self.leading if each.rows is not None]
+        return sum(counts) if self.leading and len(counts) == len(self.leading) else None
+
+    def with_rows(
+        self, counts: Mapping[tuple[object, ...], int], all_rows: int, gross: Decimal
+    ) -> "Breakdown":
+        """Return the same with the numbers of rows of its leading members."""
+        leading = [
+            replace(each, rows=counts.get((*each.member.values(),), 0)) for each in self.leading
+        ]
+        known = replace(self, contributions=(*leading, *self.contributions[len(leading) :]))
+        carried = EXACT.multiply(total(each.gross for each in leading), Decimal(all_rows))
+        expected = EXACT.multiply(gross, Decimal(known.rows or 0))
+        is_trivial = EXACT.multiply(carried, _TENTHS) <= EXACT.multiply(expected, _MORE)
+        return replace(known, is_trivial=bool(leading) and is_trivial)
 
 
 @dataclass(frozen=True, slots=True)
 class MeasureExplanation:
-    """The gap of one measure; the smallest explanation is the first of `breakdowns`."""
+    """The gap of one measure; the smallest explanation is the first of `breakdowns`.
+
+    `rows` is the number of rows of both sides together.
+    """
 
     measure: str
     unit: str | None
     net: Decimal
     gross: Decimal
     breakdowns: tuple[Breakdown, ...]
+    rows: int = 0
 
-    @property
-    def doubtful(self) -> frozenset[str]:
-        """The dimensions that explain something only if some of their members have no gap."""
-        return frozenset(
-            name
-            for each in self.breakdowns
-            if len(each.dimensions) == 1 and each.needed == each.members
-            for name in each.dimensions
-        )
-
-    def with_member_counts(self, counts: Mapping[str, int]) -> "MeasureExplanation":
-        """Return the same with trivial breakdowns last, given the number of all members."""
+    def with_rows(self, counts: RowCounts) -> "MeasureExplanation":
+        """Return the same with the rows of leading members, and trivial breakdowns last."""
         known = [
-            replace(each, is_trivial=each.is_trivial_among(counts)) for each in self.breakdowns
+            each.with_rows(counts[each.dimensions], self.rows, self.gross)
+            if each.dimensions in counts
+            else each
+            for each in self.breakdowns
         ]
         return replace(self, breakdowns=tuple(sorted(known, key=_smallest_first)))
 
+    @property
+    def is_explained(self) -> bool:
+        """Whether few members carry most of the gap, and more than their share of the rows."""
+        first = self.breakdowns[0] if self.breakdowns else None
+        return first is not None and bool(first.leading) and not first.is_trivial
+
     def sentence(self) -> str:
         """Return the smallest explanation in words; all numbers are from this object."""
-        unit = f" {self.unit}" if self.unit else ""
         if not self.gross:
             return f"There is no gap in {self.measure} to explain."
         if not self.breakdowns:
-            return (
-                f"The gap in {self.measure} of {jsonable(self.gross)}{unit} gross is not explained."
-            )
+            return f"The gap in {self.gap} is not explained."
+        if not self.is_explained:
+            return f"The gap in {self.gap} is spread over many members."
         first = self.breakdowns[0]
-        if first.needed is None or first.needed > _NAMED or first.is_trivial:
-            return (
-                f"The gap in {self.measure} of {jsonable(self.gross)}{unit} gross is spread over"
-                " many members."
-            )
-        named = first.contributions[: first.needed]
-        carried = total(each.gross for each in named)
-        members = "; ".join(_words(each.member) for each in named)
-        return f"{share(carried, self.gross)} of the gross gap in {self.measure}: {members}."
+        carried = total(each.gross for each in first.leading)
+        members = "; ".join(_words(each.member) for each in first.leading)
+        rows = None if first.rows is None else share(Decimal(first.rows), Decimal(self.rows))
+        compared = "" if rows is None else f", with {rows} of the rows"
+        return (
+            f"{share(carried, self.gross)} of the gross gap in {self.measure}: {members}{compared}."
+        )
+
+    @property
+    def gap(self) -> str:
+        """The measure and its gross gap in words."""
+        unit = f" {self.unit}" if self.unit else ""
+        return f"{self.measure} of {jsonable(self.gross)}{unit} gross"
 
     def to_dict(self) -> dict[str, object]:
         """Return the explanation for JSON; numbers with a fraction are strings."""
@@ -120,7 +153,7 @@ class MeasureExplanation:
                     "members": each.members,
                     "needed_for_80_percent": each.needed,
                     "contributions": [
-                        one.to_dict(self.net, self.gross) for one in each.contributions
+                        one.to_dict(self.net, self.gross, self.rows) for one in each.contributions
                     ],
                 }
                 for each in self.breakdowns
@@ -144,8 +177,21 @@ class Explanation:
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """The smallest explanation of each measure in words, and the notes."""
-        return (*(each.sentence() for each in self.measures), *self.notes)
+        """The smallest explanation of each measure in words, and the notes.
+
+        Measures whose gaps are not explained share a sentence; those without a gap have one only
+        if there is no gap at all.
+        """
+        with_gap = [each for each in self.measures if each.gross]
+        spread = [each for each in with_gap if each.breakdowns and not each.is_explained]
+        single = [each.sentence() for each in with_gap if each not in spread or len(spread) == 1]
+        if len(spread) > 1:
+            gaps = ", ".join(each.gap for each in spread)
+            single.append(f"The gaps in {gaps} are spread over many members.")
+        if self.measures and not with_gap:
+            names = ", ".join(each.measure for each in self.measures)
+            single.append(f"There is no gap in {names} to explain.")
+        return (*single, *self.notes)
 
     def to_dict(self) -> dict[str, object]:
         """Return the explanation for JSON."""

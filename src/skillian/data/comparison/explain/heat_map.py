@@ -80,7 +80,7 @@ async def read_heat_map(
     dimensions: tuple[str, str],
     measure: str,
 ) -> HeatMap:
-    """Return the map of the groups in `table` (from `stage_differences`).
+    """Return the map of the groups in `table` (of `Differences`).
 
     Raises `UnknownNameError` for a name that is not in the comparison, and `InvalidInputError` for
     the same dimension twice.
@@ -89,8 +89,7 @@ async def read_heat_map(
         raise InvalidInputError("a heat map needs two different dimensions")
     keys = [_position("dimension", name, plan.align_on) for name in dimensions]
     index = _position("measure", measure, [each.name for each in plan.measures])
-    scale = plan.measures[index].scale
-    statement = prepare(_statement(table, keys, index, scale), workspace.dialect, {})
+    statement = prepare(_statement(table, plan, keys, index), workspace.dialect, {})
     cells = python_rows(await workspace.run(statement.text, statement.parameters))
     rows = _Axis.read("row", cells, plan.a.keys[keys[0]].type.kind)
     columns = _Axis.read("column", cells, plan.a.keys[keys[1]].type.kind)
@@ -145,9 +144,9 @@ def _none_last(value: Any) -> tuple[bool, Any]:
     return (value is None, 0 if value is None else value)
 
 
-def _statement(table: str, keys: Sequence[int], index: int, scale: int) -> exp.Select:
+def _statement(table: str, plan: ComparisonPlan, keys: Sequence[int], index: int) -> exp.Select:
     """Return the cells of the `SIDE` largest members of each axis."""
-    cells = _cells(table, keys, index, scale).subquery(sql.name("cells"), copy=False)
+    cells = _cells(table, plan, keys, index).subquery(sql.name("cells"), copy=False)
     weighed = exp.Select(expressions=[exp.Star()])
     for axis in _AXES:
         weight = exp.Window(this=exp.Sum(this=sql.bare("gross")), partition_by=[sql.bare(axis)])
@@ -170,9 +169,9 @@ def _statement(table: str, keys: Sequence[int], index: int, scale: int) -> exp.S
     return select.from_(counted.subquery(sql.name("counted"), copy=False), copy=False).where(few)
 
 
-def _cells(table: str, keys: Sequence[int], index: int, scale: int) -> exp.Select:
+def _cells(table: str, plan: ComparisonPlan, keys: Sequence[int], index: int) -> exp.Select:
     columns = [sql.bare(f"key_{key}") for key in keys]
-    gap = sql.bare(f"gap_{index}")
+    gap, scale = sql.bare(f"gap_{index}"), plan.measures[index].scale
     gross = exp.Sum(this=exp.Abs(this=gap.copy()))
     other = sql.negated(sql.is_text(sql.bare(f"status_{index}"), "match"))
     counted = exp.case().when(other, sql.one(), copy=False)
@@ -184,9 +183,15 @@ def _cells(table: str, keys: Sequence[int], index: int, scale: int) -> exp.Selec
             sql.named(exp.Count(this=counted), "groups"),
         ]
     )
-    return select.from_(sql.table(table), copy=False).group_by(
-        *(column.copy() for column in columns), copy=False
-    )
+    select.from_(sql.table(table), copy=False)
+    select.where(_has_difference(len(plan.measures)), copy=False)
+    return select.group_by(*(column.copy() for column in columns), copy=False)
+
+
+def _has_difference(measures: int) -> exp.Expr:
+    """The test for groups that differ in more than their number of rows."""
+    gaps = [sql.negated(sql.equals(sql.bare(f"gap_{each}"), 0)) for each in range(measures)]
+    return sql.any_of([sql.negated(sql.is_text(sql.bare("status"), "match")), *gaps])
 
 
 def _rank(axis: str) -> exp.Expr:

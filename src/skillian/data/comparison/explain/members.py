@@ -4,10 +4,11 @@ There is one statement for each dimension, and for pairs of the most telling one
 time are bounded for any number of dimensions.
 """
 
+import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from itertools import combinations
-from typing import Any
+from typing import Any, cast
 
 from sqlglot import exp
 
@@ -18,19 +19,24 @@ from skillian.data.comparison.explain.explanation import (
     Breakdown,
     Contribution,
     MeasureExplanation,
+    RowCounts,
 )
 from skillian.data.comparison.place import Place
 from skillian.data.comparison.plan import ComparisonPlan, MeasurePlan
 from skillian.data.comparison.results import EXACT
-from skillian.data.comparison.statement import key_columns, with_relations
-from skillian.data.sql import prepare
-from skillian.data.sql.values import python_rows, python_value
+from skillian.data.comparison.statement import key_columns
+from skillian.data.query.filters import Condition, condition_sql
+from skillian.data.sql import Statement, prepare
+from skillian.data.sql.values import Value, python_rows, python_value
 from skillian.errors import QueryError
 
 MOST_WORK = 400_000_000
 """The number of values that the statements of one explanation may scan."""
 PAIRED = 6
 """The number of dimensions that are also examined in pairs."""
+
+COUNTED = 12
+"""The number of breakdowns whose leading members are compared with their share of the rows."""
 
 _ENOUGH = Decimal(80)
 _ALL = Decimal(100)
@@ -40,21 +46,18 @@ Keys = tuple[int, ...]
 
 
 async def explain_measures(
-    table: str, workspace: Workspace, plan: ComparisonPlan, place: Place
+    table: str, workspace: Workspace, place: Place, rows: int
 ) -> tuple[tuple[MeasureExplanation, ...], tuple[str, ...]]:
-    """Return the gap of the groups in `table` (from `stage_differences`) by dimensions.
+    """Return the gap of the groups in `table` (of `Differences`) by dimensions.
 
-    The second value has sentences that say what was omitted, and why.
+    `rows` is the number of rows of both sides together. The second value has sentences that say
+    what was omitted, and why.
     """
-    search = _Search(table, workspace, plan)
+    search = _Search(table, workspace, place.plan, rows)
     await search.run()
     explained = search.explained()
-    doubtful = frozenset[str]().union(*(each.doubtful for each in explained))
-    try:
-        counts = await _member_counts(doubtful, plan, place)
-    except QueryError:  # which breakdowns are trivial then stays unknown
-        counts = {}
-    return tuple(each.with_member_counts(counts) for each in explained), tuple(search.notes())
+    counts = await _row_counts(explained, place)
+    return tuple(each.with_rows(counts) for each in explained), tuple(search.notes())
 
 
 class _Search:
@@ -64,9 +67,13 @@ class _Search:
         table: The groups that differ.
         workspace: The workspace of the table.
         plan: The plan of the comparison.
+        all_rows: The number of rows of both sides together.
     """
 
-    def __init__(self, table: str, workspace: Workspace, plan: ComparisonPlan) -> None:
+    def __init__(
+        self, table: str, workspace: Workspace, plan: ComparisonPlan, all_rows: int
+    ) -> None:
+        self._all_rows = all_rows
         self._table = table
         self._workspace = workspace
         self._plan = plan
@@ -77,7 +84,10 @@ class _Search:
     async def run(self) -> None:
         """Examine the whole, each dimension, and pairs; what fails is noted as skipped."""
         count = exp.Select(expressions=[sql.named(exp.Count(this=exp.Star()), "groups")])
-        [row] = await self._ask(count.from_(sql.table(self._table), copy=False))
+        try:
+            [row] = await self._ask(count.from_(sql.table(self._table), copy=False))
+        except QueryError as error:
+            self._reason, row = str(error), {"groups": 0}
         cost = int(row["groups"]) * (1 + len(self._plan.measures))
         room = MOST_WORK // cost if cost else MOST_WORK
         keys = range(len(self._plan.align_on))
@@ -110,7 +120,9 @@ class _Search:
         net, gross = self._whole(index)
         all_breakdowns = (self._breakdown(keys, index) for keys in self._rows if keys)
         breakdowns = tuple(each for each in all_breakdowns if each is not None)
-        return MeasureExplanation(measure.name, measure.unit, net, gross, breakdowns)
+        return MeasureExplanation(
+            measure.name, measure.unit, net, gross, breakdowns, self._all_rows
+        )
 
     def _whole(self, index: int) -> tuple[Decimal, Decimal]:
         """Return the net and the gross gap of a measure."""
@@ -146,28 +158,57 @@ class _Search:
         return min(needed, default=MEMBERS + 2), key
 
 
-async def _member_counts(
-    dimensions: frozenset[str], plan: ComparisonPlan, place: Place
-) -> dict[str, int]:
-    """Return the number of members that these dimensions have in all groups, matches included."""
-    if not dimensions:
-        return {}
-    columns: list[exp.Expr] = []
-    for index, name in enumerate(plan.align_on):
-        if name in dimensions:
-            key = sql.bare(f"key_{index}")
-            distinct = exp.Count(this=exp.Distinct(expressions=[key]))
-            none = exp.case().when(sql.is_null(key), sql.one(), copy=False)
-            columns += [
-                sql.named(distinct, f"members_{index}"),
-                sql.named(exp.Count(this=none), f"none_{index}"),
-            ]
-    select = exp.Select(expressions=columns).from_(sql.table("groups"), copy=False)
-    [row] = await place.fetch(place.statement(with_relations(select, place.groups()), plan))
-    return {
-        name: int(row[f"members_{index}"]) + bool(row[f"none_{index}"])
+async def _row_counts(explained: Sequence[MeasureExplanation], place: Place) -> RowCounts:
+    """Return the rows of the members that carry most of a gap, for few of the breakdowns.
+
+    A breakdown without them is not compared with the rows.
+    """
+    named: dict[tuple[str, ...], dict[tuple[object, ...], Mapping[str, object]]] = {}
+    for measure in explained:
+        for breakdown in measure.with_rows({}).breakdowns:
+            if breakdown.leading and (breakdown.dimensions in named or len(named) < COUNTED):
+                members = named.setdefault(breakdown.dimensions, {})
+                members |= {(*each.member.values(),): each.member for each in breakdown.leading}
+    counts: dict[tuple[str, ...], dict[tuple[object, ...], int]] = {}
+    for dimensions, members in named.items():
+        try:
+            counts[dimensions] = await _rows_of(dimensions, [*members.values()], place)
+        except QueryError:  # the shares of the rows then stay unknown
+            break
+    return counts
+
+
+async def _rows_of(
+    dimensions: Sequence[str], members: Sequence[Mapping[str, object]], place: Place
+) -> dict[tuple[object, ...], int]:
+    """Return the number of rows of each of these members."""
+    plan = place.plan
+    terms = {
+        name: (sql.bare(f"key_{index}"), plan.a.keys[index].type)
         for index, name in enumerate(plan.align_on)
         if name in dimensions
+    }
+
+    def statement() -> Statement:
+        count = sql.named(exp.Sum(this=sql.bare("row_count")), "row_count")
+        keys = [terms[name][0] for name in dimensions]
+        select = exp.Select(expressions=[*keys, count])
+        select.from_(place.rows().subquery(sql.name("rows"), copy=False), copy=False)
+        for name in dimensions:
+            key, kind = terms[name]
+            values = dict.fromkeys(cast("Value", member[name]) for member in members)
+            condition = Condition(name, "in", tuple(values))
+            select.where(condition_sql(condition, key, kind, plan.parameters), copy=False)
+        return place.statement(select.group_by(*(key.copy() for key in keys), copy=False))
+
+    rows = await place.fetch(await asyncio.to_thread(statement))
+    kinds = [terms[name][1].kind for name in dimensions]
+    return {
+        tuple(
+            python_value(row[terms[name][0].name], kind)
+            for name, kind in zip(dimensions, kinds, strict=True)
+        ): int(row["row_count"])
+        for row in rows
     }
 
 

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from tinyagent.testing.http import Reply, json_reply
-from tinyagent.testing.strict.anthropic.models import CACHEABLE, claude
 from tinyagent.testing.strict.anthropic.request import marked
 from tinyagent.testing.strict.anthropic.thinking import (
+    CACHEABLE,
     THOUGHTS,
+    claude,
     flattened,
     is_on,
     order_of,

@@ -7,7 +7,7 @@ from typing import Any
 
 from tinyagent.testing.strict import media
 from tinyagent.testing.strict.anthropic import thinking
-from tinyagent.testing.strict.anthropic.models import BINDING_BETA, CACHEABLE, claude
+from tinyagent.testing.strict.anthropic.thinking import BINDING_BETA, CACHEABLE, claude
 from tinyagent.testing.strict.openai import WORDS
 from tinyagent.testing.strict.rules import Node, RuleTable
 from tinyagent.testing.strict.schemas import ANTHROPIC, fault

@@ -201,12 +201,7 @@ def _note_losses(exchange: ProviderExchange) -> None:
             exchange.lose(f"messages[{index}]: the reasoning did not come back unchanged")
 
 
-def _nothing(_exchange: ProviderExchange) -> None:
-    """Reasoning cannot come back."""
-
-
 CHECKS: dict[str, Callable[[ProviderExchange], None]] = {
-    "": _nothing,
     "deepseek": _check_deepseek,
     "kimi": _check_kimi,
     "gemini": _check_gemini,

@@ -124,7 +124,8 @@ _WRONG_ROLE = (
 def check(exchange: ProviderExchange, rules: ChatRules) -> None:
     """Refuse what the provider refuses; collect images and documents."""
     _table(rules.name).check(exchange)
-    CHECKS[rules.echo](exchange)
+    if rules.echo:
+        CHECKS[rules.echo](exchange)
 
 
 def _is_empty(message: Json) -> bool:

@@ -43,7 +43,7 @@ async def test_forty_dimensions_are_explained(make_services: MakeServices) -> No
     result = await services.comparison.compare("a", "b", ["amount"], DIMENSIONS)
     explanation = await services.comparison.explain(result.cache_key)
     [measure] = explanation.measures
-    assert measure.sentence() == "100.0 % of the gross gap in amount: d3 5."
+    assert measure.sentence() == "100.0 % of the gross gap in amount: d3 5, with 0.8 % of the rows."
     assert explanation.notes == ()
     shapes = [len(each.dimensions) for each in measure.breakdowns]
     # Each alone, and the few that tell most two at a time.

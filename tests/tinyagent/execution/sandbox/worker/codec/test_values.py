@@ -190,7 +190,7 @@ class Twisted:
         (datetime(2024, 1, 1, tzinfo=NoZone()), None),
     ],
 )
-def test_what_is_not_data_crosses_as_its_repr_and_says_so(value: Any, text: str | None) -> None:
+def test_what_is_not_data_crosses_as_its_repr_and_reports_it(value: Any, text: str | None) -> None:
     got = cross({"k": [value]})["k"][0]
     assert got.startswith("<not data, repr only> ")
     assert text is None or got == f"<not data, repr only> {text}"

@@ -231,7 +231,7 @@ def test_threads_and_forks_stay_confined(own: Path) -> None:
     assert output.splitlines() == [REFUSED] * 3
 
 
-def test_a_kernel_without_landlock_enforces_nothing_and_says_so(
+def test_a_kernel_without_landlock_enforces_nothing_and_reports_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def absent(*arguments: object) -> int:

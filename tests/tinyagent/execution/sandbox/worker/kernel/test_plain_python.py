@@ -129,13 +129,13 @@ SAYS = {
 
 
 @pytest.mark.parametrize("name", WORKS)
-def test_plain_python_goes_on(name: str, tmp_path: Path) -> None:
+def test_plain_python_continues(name: str, tmp_path: Path) -> None:
     before = "from worker.kernel import adapt\nadapt.pipes_for_sockets()"
     assert output_of(WORKS[name], tmp_path, "files", "calls", before=before) == SAYS[name]
 
 
 @pytest.mark.parametrize("imports", ["early", "late"])
-def test_numbers_and_tables_go_on(imports: str, tmp_path: Path) -> None:
+def test_numbers_and_tables_continue(imports: str, tmp_path: Path) -> None:
     pytest.importorskip("pandas")
     libraries = "import numpy as np, pandas as pd\n"
     code = """
@@ -149,7 +149,7 @@ def test_numbers_and_tables_go_on(imports: str, tmp_path: Path) -> None:
     assert seen == "{'a': 1.0, 'b': 2.0}\n150.0 True"
 
 
-def test_arrow_files_go_on(tmp_path: Path) -> None:
+def test_arrow_files_continue(tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
     code = """
         import pyarrow as pa, pyarrow.parquet as pq

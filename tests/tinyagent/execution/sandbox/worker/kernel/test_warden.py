@@ -128,7 +128,7 @@ def test_processes_that_stopped_themselves_or_ignore_signals_are_ended() -> None
     assert answer["collected"] == [[answer["pid"], -signal.SIGKILL]]
 
 
-def test_the_newest_that_is_kept_goes_on_for_the_next_step() -> None:
+def test_the_newest_that_is_kept_continues_for_the_next_step() -> None:
     answer = report_of("""
     older, newest = child(), child()
     warden = Warden(proc, 2**40)

@@ -147,7 +147,7 @@ def test_a_figure_that_cannot_be_drawn_is_reported(tmp_path: Path) -> None:
     pyplot.close("all")
 
 
-def test_a_file_that_goes_while_it_is_looked_for_is_passed_over(tmp_path: Path) -> None:
+def test_a_file_that_disappears_during_the_search_is_skipped(tmp_path: Path) -> None:
     for name in ("a", "b", "c"):
         (tmp_path / name).write_text("x")
     files = artifacts._files(str(tmp_path), "")

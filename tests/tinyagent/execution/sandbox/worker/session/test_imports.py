@@ -62,7 +62,7 @@ def test_a_long_list_is_cut() -> None:
         ("try:\n    from os import path\nexcept ImportError: import sys", None),
     ],
 )
-def test_imports_are_found_wherever_they_stand(
+def test_imports_are_found_anywhere_in_the_code(
     code: str, expected: list[RefusedImport] | None
 ) -> None:
     faults = check_imports(ast.parse(code), ALLOW)

@@ -99,7 +99,7 @@ def test_descriptors_wait_in_the_order_they_came(links: tuple[Link, Link]) -> No
     assert not other.descriptors
 
 
-def test_it_goes_on_over_another_socket(links: tuple[Link, Link]) -> None:
+def test_it_continues_over_another_socket(links: tuple[Link, Link]) -> None:
     one, other = links
     other.send(Kind.READY, {})
     ours, theirs = socket.socketpair()

@@ -1,0 +1,56 @@
+"""Databricks SQL warehouses, by its connector for Python."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+from urllib.parse import SplitResult
+
+from sqlglot import exp
+
+from skillian.connectors.base import Kind
+from skillian.connectors.dbapi.connector import DBAPIConnector, decoded
+from skillian.connectors.spark.dialect import adapt as spark_adapt
+
+
+def adapt(node: exp.Expr) -> exp.Expr:
+    """Return the replacement of a node: that of Spark, which runs the statements."""
+    return spark_adapt(node)
+
+
+class DatabricksConnector(DBAPIConnector):
+    """A `Connector` to one SQL warehouse."""
+
+    dialect = "databricks"
+    form = "databricks://token:TOKEN@host/sql/1.0/warehouses/ID"
+    options = frozenset({"catalog", "schema"})
+    driver = "databricks.sql"
+    paramstyle = "named"
+    settings = ("SET ANSI_MODE = true", "SET TIME ZONE 'UTC'")
+    catalogue = """
+SELECT table_schema, table_name, column_name, full_data_type, numeric_scale, is_nullable
+FROM information_schema.columns
+WHERE table_schema <> 'information_schema'
+ORDER BY CASE WHEN table_schema = CURRENT_SCHEMA() THEN 0 ELSE 1 END, table_schema, table_name,
+    ordinal_position
+"""
+    kinds: ClassVar[Mapping[str, Kind]] = {
+        **dict.fromkeys(("STRING", "VARCHAR", "CHAR"), "text"),
+        **dict.fromkeys(
+            ("TINYINT", "SMALLINT", "INT", "BIGINT", "BYTE", "SHORT", "LONG"), "integer"
+        ),
+        "DECIMAL": "decimal",
+        **dict.fromkeys(("FLOAT", "DOUBLE"), "float"),
+        "BOOLEAN": "boolean",
+        "DATE": "date",
+        "TIMESTAMP_NTZ": "timestamp",
+        "TIMESTAMP": "timestamptz",
+    }
+
+    @classmethod
+    def login(cls, parts: SplitResult, options: Mapping[str, str]) -> dict[str, Any]:
+        """Return the driver's arguments."""
+        return {
+            "server_hostname": decoded(parts.hostname),
+            "http_path": decoded(parts.path),
+            "access_token": decoded(parts.password),
+            **options,
+        }

@@ -1,0 +1,118 @@
+"""Rows of a DB-API cursor as Arrow, and their types."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
+
+from skillian.connectors.base import ArrowBatch, ColumnType, Kind
+from skillian.errors import QueryError
+
+arrow: Any = pa  # pyarrow carries no types
+
+BATCH_ROWS = 8192
+
+_DIGITS = 38
+_TYPE = re.compile(r"(?P<name>[A-Z0-9_ ]+?)\s*(?:\((?P<arguments>[^)]*)\).*)?", re.DOTALL)
+_ARROW: dict[Kind, Any] = {
+    "text": arrow.string(),
+    "integer": arrow.decimal128(_DIGITS, 0),  # of any width
+    "float": arrow.float64(),
+    "boolean": arrow.bool_(),
+    "date": arrow.date32(),
+    "timestamp": arrow.timestamp("us"),
+    "timestamptz": arrow.timestamp("us", tz="UTC"),
+    "other": arrow.string(),
+}
+
+Column = tuple[str, ColumnType]
+
+
+def column_type(kinds: Mapping[str, Kind], written: str, scale: int | None = None) -> ColumnType:
+    """Return a type by the vendor's name for it, as in `NUMBER(18,2)`.
+
+    Args:
+        kinds: The kinds of the vendor's types.
+        written: The name.
+        scale: The scale of a decimal, if it is not in the name. A decimal without a fraction is an
+            integer; one without a scale is "other".
+    """
+    match = _TYPE.fullmatch(written.strip().upper())
+    kind = kinds.get(match["name"], "other") if match else "other"
+    if kind != "decimal" or match is None:
+        return ColumnType(kind, written)
+    if scale is None and match["arguments"]:
+        scale = int(match["arguments"].partition(",")[2] or 0)
+    if scale is None or not 0 <= scale <= _DIGITS:
+        return ColumnType("other", written)
+    name = written if match["arguments"] else f"{written}({_DIGITS},{scale})"
+    return ColumnType("decimal", name, scale) if scale else ColumnType("integer", name)
+
+
+def arrow_schema(columns: Sequence[Column]) -> Any:
+    """Return the `pyarrow.Schema` of a result."""
+    return arrow.schema([(name, _arrow_type(kind)) for name, kind in columns])
+
+
+def batches(cursor: Any, columns: Sequence[Column]) -> Iterator[ArrowBatch]:
+    """Yield the rows of a cursor.
+
+    Raises `QueryError` for a value that its type does not hold.
+    """
+    while rows := cursor.fetchmany(BATCH_ROWS):
+        values = zip(columns, zip(*rows, strict=True), strict=True)
+        arrays = [_array(name, listed, kind) for (name, kind), listed in values]
+        batch: ArrowBatch = arrow.record_batch(arrays, schema=arrow_schema(columns))
+        yield batch
+
+
+def _array(name: str, values: Sequence[Any], kind: ColumnType) -> Any:
+    convert = _CONVERT.get(kind.kind, str)
+    try:
+        converted = [None if value is None else convert(value) for value in values]
+        return arrow.array(converted, _arrow_type(kind))
+    except (arrow.ArrowInvalid, ValueError, TypeError, ArithmeticError) as error:
+        raise QueryError(
+            f"column {name!r} holds a value that is not a valid {kind.sql}: {error}; declare"
+            " `type: text` for its dimension"
+        ) from None
+
+
+def _number(value: Any) -> Decimal:
+    return value if isinstance(value, Decimal) else Decimal(str(value))
+
+
+def _day(value: Any) -> date:
+    return value.date() if isinstance(value, datetime) else value
+
+
+def _moment(value: datetime) -> datetime:
+    return value if value.tzinfo is None else value.astimezone(UTC).replace(tzinfo=None)
+
+
+def _instant(value: datetime) -> datetime:
+    return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+def _text(value: Any) -> str:
+    return bytes(value).hex() if isinstance(value, bytes | bytearray) else str(value)
+
+
+_CONVERT: dict[Kind, Callable[[Any], Any]] = {
+    "text": _text,
+    "integer": _number,
+    "decimal": _number,
+    "float": float,
+    "boolean": bool,
+    "date": _day,
+    "timestamp": _moment,
+    "timestamptz": _instant,
+    "other": _text,
+}
+
+
+def _arrow_type(kind: ColumnType) -> Any:
+    return arrow.decimal128(_DIGITS, kind.scale) if kind.kind == "decimal" else _ARROW[kind.kind]

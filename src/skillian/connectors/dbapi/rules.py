@@ -1,0 +1,88 @@
+"""A vendor's SQL as a table: names of types, and templates for what sqlglot does not translate."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+
+import sqlglot
+from sqlglot import exp
+
+from skillian.connectors.dialects import replaced
+from skillian.errors import QueryError
+
+_Type = exp.DataType.Type
+_TIMESTAMPS = frozenset({_Type.TIMESTAMP, _Type.TIMESTAMPNTZ, _Type.DATETIME})
+_KEYS = ("this", "expression", "format", "fill_pattern", "start", "length", "replacement")
+
+
+@dataclass(frozen=True, slots=True)
+class SQLRules:
+    """What is particular to a vendor's SQL.
+
+    In a template `v` is the value, and `w` the second argument.
+
+    Attributes:
+        title: The vendor's name, for messages.
+        dialect: The sqlglot dialect of the templates.
+        text: The template of a value as text; texts are compared by their bytes.
+        timestamp: The template of the text of a timestamp: `2024-01-31 10:00:00.5`, without zeros
+            at the end of the fraction.
+        timestamptz: The same in UTC, with `+00` at its end.
+        whole: The widest type of whole numbers.
+        functions: A template for each kind of node that sqlglot translates to something else, or
+            an empty text if there is no equivalent.
+    """
+
+    title: str
+    dialect: str
+    text: str
+    timestamp: str
+    timestamptz: str
+    whole: str
+    functions: Mapping[type[exp.Expr], str] = field(default_factory=dict[type[exp.Expr], str])
+
+    def adapt(self, node: exp.Expr) -> exp.Expr:
+        """Return the replacement of a node; raises `QueryError` where there is no equivalent."""
+        if isinstance(node, exp.Cast):
+            return self._cast(node)
+        template = self.functions.get(type(node))
+        if template is None:
+            return node
+        if not template and node.meta.get("lenient"):
+            return replaced(node.this, self.adapt)
+        if not template:
+            raise QueryError(
+                f"{self.title} has no equivalent of {type(node).__name__}; compare without it, or"
+                " export the table to a file"
+            )
+        return self._filled(template, node)
+
+    def _cast(self, node: exp.Cast) -> exp.Expr:
+        goal, kind = node.to.this, node.this.type
+        if goal == _Type.INT128:
+            return self._filled(f"CAST(v AS {self.whole})", node)
+        if goal == _Type.TEXT and kind is not None and kind.this in _TIMESTAMPS:
+            return self._filled(self.timestamp, node)
+        if goal == _Type.TEXT and kind is not None and kind.this == _Type.TIMESTAMPTZ:
+            return self._filled(self.timestamptz, node)
+        return self._filled(self.text, node) if goal == _Type.TEXT else node
+
+    def _filled(self, template: str, node: exp.Expr) -> exp.Expr:
+        parts = [node.args[key] for key in _KEYS if isinstance(node.args.get(key), exp.Expr)]
+        values = {
+            name: replaced(part, self.adapt) for name, part in zip("vwx", parts, strict=False)
+        }
+
+        def fill(inner: exp.Expr) -> exp.Expr:
+            value = values.get(inner.name) if isinstance(inner, exp.Column) else None
+            return inner if value is None else value.copy()
+
+        return replaced(_template(template, self.dialect), fill)
+
+
+@cache
+def _template(text: str, dialect: str) -> exp.Expr:
+    return exp.Paren(this=sqlglot.parse_one(text, dialect=dialect))
+
+
+Adapter = Callable[[exp.Expr], exp.Expr]

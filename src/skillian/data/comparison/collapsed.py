@@ -1,0 +1,119 @@
+"""The statement of a comparison, which runs where the sides are.
+
+groups           one row per key: rows_a, rows_b, and per measure a_<n> and b_<n>
+collapsed        the groups that differ, and one row for all that are equal on both sides
+
+One statement sees one snapshot of both sides. Its rows are kept in the workspace, where further
+statements read them.
+"""
+
+from sqlglot import exp
+
+from skillian.connectors.duckdb.workspace import stored_type
+from skillian.data import sql
+from skillian.data.comparison.plan import ComparisonPlan
+from skillian.data.comparison.statement import (
+    Relations,
+    count_where,
+    key_columns,
+    with_relations,
+)
+
+Counts = tuple[exp.Expr, exp.Expr]
+"""The numbers of rows of both sides, as scalars."""
+COUNTED = 2
+"""In the column `same`: the row has the number of rows of one side."""
+
+
+def collapsed_statement(plan: ComparisonPlan, pieces: Relations) -> exp.Select:
+    """Return the statement of the groups that differ, and of one row for all that are equal.
+
+    In `pieces` a group may have one row for each side.
+    """
+    return with_relations(collapsed_select(plan), pieces)
+
+
+def counted_statement(plan: ComparisonPlan, pieces: Relations, counts: Counts) -> exp.Query:
+    """Return `collapsed_statement` with the number of rows of each side, for a proof.
+
+    These are in `rows_a` and `rows_b` of the rows whose `same` is COUNTED.
+    """
+    collapsed = collapsed_select(plan)
+    names = collapsed.named_selects
+    counted: list[exp.Query] = []
+    for index, count in enumerate(counts):
+        values: dict[str, exp.Expr] = {
+            "same": exp.Literal.number(COUNTED),
+            "ab"[index]: count,
+        }
+        row = [
+            sql.named(values.get(name.removeprefix("rows_"), exp.Null()), name) for name in names
+        ]
+        counted.append(exp.Select(expressions=row))
+    statement = exp.union(collapsed, *counted, distinct=False, copy=False)
+    for name, query in pieces.items():
+        statement.with_(sql.name(name), as_=query, copy=False)
+    return statement
+
+
+def collapsed_columns(plan: ComparisonPlan) -> dict[str, str]:
+    """Return the columns of `collapsed_statement`, and their types in the workspace."""
+    columns = {"same": "INTEGER"}
+    for index, term in enumerate(plan.a.keys):
+        columns[f"key_{index}"] = stored_type(term.type.kind, term.type.scale)
+    columns |= dict.fromkeys(("together", "repeated", "rows_a", "rows_b"), "BIGINT")
+    for index, measure in enumerate(plan.measures):
+        number = stored_type("decimal", measure.scale)
+        columns |= {f"a_{index}": number, f"b_{index}": number}
+        if measure.has_code:
+            columns |= dict.fromkeys((f"xa_{index}", f"xb_{index}", f"low_{index}"), "BIGINT")
+    return columns
+
+
+def collapsed_select(plan: ComparisonPlan) -> exp.Select:
+    """Return the groups that differ, and in one row all that are equal on both sides.
+
+    The groups are scanned once, and no database has to store the equal ones. A group with one row
+    for each side becomes a single row.
+    """
+    same, rows_a = sql.bare("same"), sql.bare("rows_a")
+    differs = sql.equals(same, 0)
+    keys = [exp.case().when(differs, key, copy=False) for key in key_columns(plan)]
+    columns: list[exp.Expr] = [same]
+    for index, (key, term) in enumerate(zip(keys, plan.a.keys, strict=True)):
+        value = sql.decimal(key, term.type.scale) if term.type.kind == "decimal" else key.copy()
+        columns.append(sql.named(value, f"key_{index}"))
+    columns += [
+        sql.named(exp.Count(this=exp.Star()), "together"),
+        count_where(exp.GT(this=rows_a, expression=sql.one()), "repeated"),
+    ]
+    for name in ("rows_a", "rows_b"):
+        columns.append(sql.named(exp.cast(exp.Sum(this=sql.bare(name)), "BIGINT"), name))
+    for index, measure in enumerate(plan.measures):
+        for name in (f"a_{index}", f"b_{index}"):
+            columns.append(
+                sql.named(sql.decimal(exp.Sum(this=sql.bare(name)), measure.scale), name)
+            )
+        if measure.has_code:
+            columns += [
+                sql.named(exp.Max(this=sql.bare(f"xa_{index}")), f"xa_{index}"),
+                sql.named(exp.Max(this=sql.bare(f"xb_{index}")), f"xb_{index}"),
+                sql.named(exp.Min(this=sql.bare(f"xa_{index}")), f"low_{index}"),
+            ]
+    marked = _marked(plan).subquery(sql.name("marked"), copy=False)
+    select = exp.Select(expressions=columns).from_(marked, copy=False)
+    return select.group_by(same.copy(), *keys, copy=False)
+
+
+def _marked(plan: ComparisonPlan) -> exp.Select:
+    """Return the groups with `same`: whether all numbers are equal on both sides."""
+    pairs = [("rows_a", "rows_b")]
+    for index, measure in enumerate(plan.measures):
+        pairs += [(f"xa_{index}", f"xb_{index}")] if measure.has_code else []
+        pairs.append((f"a_{index}", f"b_{index}"))
+    tests = [exp.NullSafeEQ(this=sql.bare(a), expression=sql.bare(b)) for a, b in pairs]
+    same = exp.case().when(sql.all_of(tests), sql.one(), copy=False).else_(sql.zero(), copy=False)
+    columns = [exp.Star(), sql.named(same, "same")]
+    select = exp.Select(expressions=columns).from_(sql.table("groups"), copy=False)
+    select.meta["apart"] = True  # the result is small, which a query planner may not expect
+    return select

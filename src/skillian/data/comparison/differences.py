@@ -1,0 +1,233 @@
+"""The groups that differ, kept in the workspace: from the rows themselves if their key is unique.
+
+Rows with a unique key are joined as they are, which costs a fraction of aggregating both sides. The
+proof is in the same statement. A row that meets n rows of the other side is in the join n times; so
+the join has as many rows of each side as the side itself only if no key of both sides is repeated.
+Keys of one side, and keys that differ, would show that they hold several. If the proof fails, both
+sides are aggregated. PostgreSQL joins rows directly if the key contains the primary key of both
+tables. That is not the proof: a primary key does not reach the tables that inherit from it.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from sqlglot import exp
+
+from skillian.connectors.duckdb.workspace import Workspace
+from skillian.data import sql
+from skillian.data.comparison.collapsed import (
+    COUNTED,
+    collapsed_columns,
+    collapsed_statement,
+    counted_statement,
+)
+from skillian.data.comparison.groups import (
+    JOINING,
+    groups_direct,
+    pieces_direct,
+    pieces_unique,
+    row_count,
+)
+from skillian.data.comparison.place import Place, fetch
+from skillian.data.comparison.plan import ComparisonPlan, Side
+from skillian.data.comparison.statement import (
+    Relations,
+    different_statement,
+    key_columns,
+    summary_statement,
+)
+from skillian.data.query.filters import filtered_rows
+from skillian.data.sql import Statement, prepare
+from skillian.data.sql.values import python_rows
+from skillian.errors import QueryError
+
+FIRST_ROWS = 10_000
+"""The rows in which a key that is often repeated shows itself."""
+SAMPLED = 64
+"""Of this many keys, one is looked for a second row with it."""
+_DIRECT = frozenset({"duckdb"})
+"""Dialects whose engines join rows on keys with NULL, and can sample them by a hash."""
+
+
+Pieces = Callable[[ComparisonPlan], Relations]
+
+
+@dataclass(frozen=True, slots=True)
+class Differences:
+    """What the statement of a comparison returned, in tables of the workspace.
+
+    Attributes:
+        statement: The statement.
+        collapsed: The table with its rows.
+        different: The table of the groups that differ, with their classes.
+    """
+
+    statement: Statement
+    collapsed: str
+    different: str
+
+
+async def keep_differences(place: Place, workspace: Workspace) -> tuple[Place, Differences]:
+    """Run the comparison and keep the groups that differ.
+
+    The place that is returned finds all groups as fast as the comparison did. Raises `QueryError`.
+    """
+    pieces = await _unique_pieces(place)
+    if pieces is not None:
+        statement = await asyncio.to_thread(_direct_statement, place.plan, pieces, place)
+        table = await _stage_direct(place, statement, workspace)
+        if table is not None:
+            if place.engine.dialect in _DIRECT:
+                place = replace(place, groups=partial(groups_direct, place.plan))
+            return place, await _rated(place.plan, statement, table, workspace)
+    statement = await asyncio.to_thread(
+        lambda: place.statement(collapsed_statement(place.plan, place.pieces()))
+    )
+    table = await _stage(place, statement, workspace)
+    return place, await _rated(place.plan, statement, table, workspace)
+
+
+async def fetch_summary(
+    plan: ComparisonPlan, differences: Differences, workspace: Workspace, top: int
+) -> list[dict[str, Any]]:
+    """Return the rows of the summary, each with one of the top differences of each measure."""
+    tree = summary_statement(plan, differences.collapsed, differences.different, top)
+    statement = await asyncio.to_thread(prepare, tree, workspace.dialect, plan.parameters.values)
+    return await fetch(workspace, statement)
+
+
+async def _rated(
+    plan: ComparisonPlan, statement: Statement, table: str, workspace: Workspace
+) -> Differences:
+    tree = different_statement(plan, table)
+    rated = await asyncio.to_thread(prepare, tree, workspace.dialect, plan.parameters.values)
+    try:
+        different = await workspace.create(rated.text, rated.parameters)
+    except BaseException:
+        await workspace.drop(table)
+        raise
+    return Differences(statement, table, different)
+
+
+async def _stage(place: Place, statement: Statement, workspace: Workspace) -> str:
+    if place.engine is workspace:
+        return await workspace.create(statement.text, statement.parameters)
+    batches = place.engine.stream(statement.text, statement.parameters)
+    return await workspace.stage(collapsed_columns(place.plan), batches)
+
+
+async def _unique_pieces(place: Place) -> Pieces | None:
+    """Return the relations of the joined rows, if the keys are likely to be unique."""
+    is_unique = all(_has_primary_key(side) for side in (place.plan.a, place.plan.b))
+    if place.engine.dialect in _DIRECT:
+        return pieces_direct if is_unique or await _seems_unique(place) else None
+    return pieces_unique if is_unique and place.engine.dialect in JOINING else None
+
+
+def _direct_statement(plan: ComparisonPlan, pieces: Pieces, place: Place) -> Statement:
+    counts = row_count(plan, plan.a), row_count(plan, plan.b)
+    return place.statement(counted_statement(plan, pieces(plan), counts))
+
+
+async def _stage_direct(place: Place, statement: Statement, workspace: Workspace) -> str | None:
+    """Return the table of the joined rows; None if a key is not unique, or if they do not join."""
+    try:
+        table = await _stage(place, statement, workspace)
+    except QueryError:  # the aggregated way reports what is wrong, if it fails too
+        return None
+    if await _is_proven(table, workspace):
+        return table
+    await workspace.drop(table)
+    return None
+
+
+async def _is_proven(table: str, workspace: Workspace) -> bool:
+    """Return whether every key in the table of `counted_statement` is unique on each side."""
+    joined = exp.NEQ(this=sql.bare("same"), expression=exp.Literal.number(COUNTED))
+    differs = sql.equals(sql.bare("same"), 0)
+    columns: list[exp.Expr] = []
+    for side in "ab":
+        rows = sql.bare(f"rows_{side}")
+        for name, test, total in (
+            ("joined", joined, exp.Sum),
+            ("counted", sql.negated(joined), exp.Sum),
+            ("most", differs, exp.Max),
+        ):
+            value = total(this=exp.case().when(test.copy(), rows.copy(), copy=False))
+            columns.append(sql.named(value, f"{name}_{side}"))
+    select = exp.Select(expressions=columns).from_(sql.table(table), copy=False)
+    [row] = python_rows(await workspace.run(select.sql(workspace.dialect), {}))
+    return all(
+        (row[f"joined_{side}"] or 0) == row[f"counted_{side}"] and (row[f"most_{side}"] or 0) <= 1
+        for side in "ab"
+    )
+
+
+def _has_primary_key(side: Side) -> bool:
+    """Return whether the key contains the primary key of the side's table, as it is stored."""
+    source, table = side.source, side.source.table
+    if source.definition.table is None or table is None or not table.primary_key:
+        return False
+    dimensions = [source.definition.dimensions[term.name] for term in side.keys]
+    stored = {
+        each.column.casefold()
+        for each in dimensions
+        if not (each.type or each.normalise or each.values)
+    }
+    return {name.casefold() for name in table.primary_key} <= stored
+
+
+async def _seems_unique(place: Place) -> bool:
+    """Return whether no key is repeated in the first rows, nor in a sample of all keys.
+
+    That of the groups of staged sides is unique, and nothing has to be looked at.
+    """
+    if place.tables:
+        return False
+    sides = (place.plan.a, place.plan.b)
+    first = await _ask(place, [_first_rows(place.plan, side) for side in sides])
+    if any(int(row["most"] or 0) > 1 for row in first):
+        return False
+    if sum(int(row["keys"]) for row in first) < FIRST_ROWS:
+        return True
+    sample = await _ask(place, [_sample(place.plan, side) for side in sides])
+    return all(int(row["most"] or 0) <= 1 for row in sample)
+
+
+async def _ask(place: Place, selects: Sequence[exp.Select]) -> list[dict[str, Any]]:
+    tree = exp.union(*selects, distinct=False, copy=False)
+    return await place.fetch(await asyncio.to_thread(place.statement, tree))
+
+
+def _first_rows(plan: ComparisonPlan, side: Side) -> exp.Select:
+    return _most(plan, _keys(plan, side).limit(FIRST_ROWS, copy=False))
+
+
+def _sample(plan: ComparisonPlan, side: Side) -> exp.Select:
+    rows = exp.Select(expressions=[exp.Star()])
+    rows.from_(_keys(plan, side).subquery(sql.name("rows"), copy=False), copy=False)
+    hashed = exp.Anonymous(this="HASH", expressions=key_columns(plan))
+    few = exp.LT(this=hashed, expression=exp.Literal.number(2**64 // SAMPLED))
+    return _most(plan, rows.where(few, copy=False))
+
+
+def _keys(plan: ComparisonPlan, side: Side) -> exp.Select:
+    values = {f"key_{index}": term.value for index, term in enumerate(side.keys)}
+    return filtered_rows(side.source, values, side.where, plan.parameters)
+
+
+def _most(plan: ComparisonPlan, rows: exp.Select) -> exp.Select:
+    """Return the number of keys in `rows`, and the largest number of rows of one of them."""
+    count = sql.named(exp.Count(this=exp.Star()), "rows")
+    keys = exp.Select(expressions=[count])
+    keys.from_(rows.subquery(sql.name("sampled"), copy=False), copy=False)
+    keys.group_by(*key_columns(plan), copy=False)
+    columns: list[exp.Expr] = [
+        sql.named(exp.Count(this=exp.Star()), "keys"),
+        sql.named(exp.Max(this=sql.bare("rows")), "most"),
+    ]
+    most = exp.Select(expressions=columns)
+    return most.from_(keys.subquery(sql.name("grouped"), copy=False), copy=False)

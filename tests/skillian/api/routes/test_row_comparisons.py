@@ -1,0 +1,91 @@
+"""Comparisons of whole rows over HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from tests.skillian.api.conftest import Client, Serve
+
+ROWS = {
+    "source_a": "fi_reporting",
+    "source_b": "fi_reporting",
+    "multiset": True,
+}
+
+
+async def compared(client: Client, **changes: Any) -> dict[str, Any]:
+    async with client.post("/compare", json={**ROWS, **changes}) as answer:
+        assert answer.status == 200, await answer.text()
+        body: dict[str, Any] = await answer.json()
+        return body
+
+
+async def test_without_measures_whole_rows_are_compared(client: Client) -> None:
+    body = await compared(client)
+    assert (body["kind"], body["equal"]) == ("rows", True)
+    assert body["rows"]["matched"] == body["rows"]["a"] > 0
+    async with client.get(f"/comparisons/{body['cache_key']}") as answer:
+        assert await answer.json() == body
+
+
+async def test_another_process_knows_the_result_and_makes_its_report(serve: Serve) -> None:
+    async with serve() as one, serve() as other:
+        body = await compared(one)
+        path = f"/comparisons/{body['cache_key']}"
+        async with other.get(path) as answer:
+            assert await answer.json() == body
+        async with other.get(f"{path}/report.html") as answer:
+            assert answer.status == 200
+        async with other.get(f"{path}/report.json") as answer:
+            report = await answer.json(content_type=None)
+            assert report["comparisons"][0]["kind"] == "rows"
+
+
+@pytest.mark.parametrize("part", ["rows", "rows.csv", "rows.xlsx"])
+async def test_whole_rows_have_no_groups(client: Client, part: str) -> None:
+    key = (await compared(client))["cache_key"]
+    async with client.get(f"/comparisons/{key}/{part}") as answer:
+        assert answer.status == 409
+        assert (await answer.json())["code"] == "rows_compared"
+
+
+async def test_it_runs_in_the_background(client: Client) -> None:
+    async with client.post("/compare", json=ROWS, headers={"Prefer": "respond-async"}) as answer:
+        assert answer.status == 202
+        run = await answer.json()
+    while run["state"] in {"queued", "running"}:
+        await asyncio.sleep(0.05)
+        async with client.get(f"/runs/{run['id']}") as answer:
+            run = await answer.json()
+    assert run["state"] == "completed"
+    async with client.get(f"/comparisons/{run['cache_key']}") as answer:
+        assert (await answer.json())["kind"] == "rows"
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"measures": ["amount"]}, "multiset"),
+        ({"align_on": ["company"]}, "measures"),
+        ({"thresholds": {"match": {"absolute": "1"}}}, "measures"),
+        ({"key": []}, "key"),
+        ({"rules": {"all": {"nonsense": 1}}}, "nonsense"),
+        ({"rules": {"all": {"absolute": "-1"}}}, "absolute"),
+        ({"columns": ["x"] * 1001}, "columns"),
+    ],
+)
+async def test_what_does_not_fit_together_is_refused(
+    client: Client, changes: dict[str, Any], words: str
+) -> None:
+    async with client.post("/compare", json={**ROWS, **changes}) as answer:
+        assert answer.status == 422
+        assert words in await answer.text()
+
+
+@pytest.mark.parametrize("changes", [{"source_b": "nothing"}, {"key": ["no such column"]}])
+async def test_names_that_do_not_exist_are_refused(client: Client, changes: dict[str, Any]) -> None:
+    body = {**ROWS, "multiset": False, **changes}
+    async with client.post("/compare", json=body) as answer:
+        assert answer.status in {404, 422}, await answer.text()

@@ -1,0 +1,398 @@
+"""The vendors' connectors without a vendor: their statements, and their use of a driver.
+
+`GOLDEN=write` writes the statements of a vendor to `golden/`; look at each change.
+"""
+
+import asyncio
+import os
+import re
+import sys
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from pathlib import Path
+from threading import Event
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import sqlglot
+
+from skillian.connectors import connect
+from skillian.connectors.base import ColumnType
+from skillian.connectors.dbapi.connector import DBAPIConnector
+from skillian.connectors.engines import UNTRIED, engine_of, engines
+from skillian.data.declare.check import check_sources
+from skillian.data.declare.definitions import SourcesFile
+from skillian.data.declare.sources import SourceRegistry
+from skillian.data.services import DataServices
+from skillian.errors import QueryError, UnavailableError
+
+GOLDEN = Path(__file__).parent / "golden"
+URLS = {
+    "sqlserver": "mssql://ann:p%40ss@db.example:1433/books",
+    "oracle": "oracle://ann:p%40ss@db.example:1521/books",
+    "snowflake": "snowflake://ann:p%40ss@account/books/public?warehouse=small",
+    "bigquery": "bigquery://project/books",
+    "databricks": "databricks://token:p%40ss@db.example/sql/1.0/warehouses/7?catalog=main",
+}
+# Type names as the vendor's catalogue writes them: text, decimal with its scale, date, timestamp.
+TYPES = {
+    "sqlserver": ("nvarchar", ("decimal", 2), "date", "datetime2"),
+    "oracle": ("VARCHAR2", ("NUMBER", 2), "DATE", "TIMESTAMP(6)"),
+    "snowflake": ("TEXT", ("NUMBER", 2), "DATE", "TIMESTAMP_NTZ"),
+    "bigquery": ("STRING", ("NUMERIC(18, 2)", None), "DATE", "DATETIME"),
+    "databricks": ("string", ("decimal(18,2)", 2), "date", "timestamp_ntz"),
+}
+VENDORS = sorted(URLS)
+
+
+class Driver:
+    """A driver's module whose server knows its catalogue and refuses everything else."""
+
+    def __init__(self, vendor: str) -> None:
+        self.vendor = vendor
+        self.catalogue = catalogue_of(vendor)
+        self.statements: list[str] = []
+        self.logins: list[dict[str, Any]] = []
+        self.answer: tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]] | None = None
+        self.blocked: Event | None = None
+        self.cancelled = 0
+        self.QueryJobConfig = self.Client = lambda **values: values
+
+    def connect(self, *values: Any, **named: Any) -> Any:
+        self.logins.append(named or {"client": values[0]})
+        return SimpleNamespace(cursor=lambda: Cursor(self), close=lambda: None, cancel=self.cancel)
+
+    def cancel(self, *_: Any) -> None:
+        self.cancelled += 1
+        if self.blocked is not None:
+            self.blocked.set()
+
+
+class Cursor:
+    """A cursor of the driver."""
+
+    sfqid = "7"
+    description: Any = ()
+
+    def __init__(self, driver: Driver) -> None:
+        self._driver = driver
+        self._rows: list[tuple[Any, ...]] = []
+        self.cancel = self.abort_query = driver.cancel
+        self.query_job = driver
+
+    def execute(self, statement: str, _: Any = None) -> None:
+        if "is_nullable" in statement.lower() or "all_tab_columns" in statement.lower():
+            self._rows = list(self._driver.catalogue)
+            return
+        if statement.startswith(("SET", "ALTER SESSION")):
+            return
+        if "described WHERE 1 = 0" in statement and self._driver.answer is None:
+            self.description = described(statement, self._driver)
+            return
+        self._driver.statements.append(statement)
+        if self._driver.blocked is not None:
+            self._driver.blocked.wait(20)
+            raise RuntimeError("cancelled")
+        if self._driver.answer is None:
+            raise RuntimeError("no such server at db.example.com\nmore")
+        self.description, self._rows = self._driver.answer
+
+    def fetchall(self) -> list[tuple[Any, ...]]:
+        return self.fetchmany(1000)
+
+    def fetchmany(self, _: int) -> list[tuple[Any, ...]]:
+        rows, self._rows = self._rows, []
+        return rows
+
+
+def described(statement: str, driver: Driver) -> list[tuple[Any, ...]]:
+    """Return the description of a statement's columns, which are texts or amounts."""
+    engine = engine_of(URLS[driver.vendor].partition(":")[0])
+    assert engine is not None
+    inner = sqlglot.parse_one(statement, dialect=engine.dialect).find(sqlglot.exp.Subquery)
+    assert inner is not None
+    text, number = ANSWERS[driver.vendor]
+    return [
+        (column.alias, *(number if "amount" in column.sql() else text)[1:])
+        for column in inner.this.selects
+    ]
+
+
+def catalogue_of(vendor: str) -> list[tuple[Any, ...]]:
+    text, (number, scale), day, moment = TYPES[vendor]
+    return [
+        ("dbo", table, column, kind, digits, "YES")
+        for table in ("old", "new")
+        for column, kind, digits in (
+            ("company", text, None),
+            ("day", day, None),
+            ("moment", moment, None),
+            ("amount", number, scale),
+        )
+    ]
+
+
+@pytest.fixture
+def driver(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Driver:
+    """The vendor's driver, in place of the real one."""
+    made = Driver(request.param)
+    names = {
+        "sqlserver": ("mssql_python",),
+        "oracle": ("oracledb",),
+        "snowflake": ("snowflake", "snowflake.connector"),
+        "bigquery": (
+            "google.cloud.bigquery",
+            "google.cloud.bigquery.dbapi",
+        ),
+        "databricks": ("databricks", "databricks.sql"),
+    }
+    for name in names[request.param]:
+        monkeypatch.setitem(sys.modules, name, made)  # type: ignore[arg-type]
+    return made
+
+
+def registry(*urls: str) -> SourceRegistry:
+    names = [f"c{index}" for index in range(len(urls))]
+    dimensions = {
+        "company": {"column": "company", "normalise": ["trim", "upper"]},
+        "month": {"column": "day", "type": "text", "format": "%Y-%m"},
+        "moment": {"column": "moment", "type": "text"},
+    }
+    measures = {
+        "amount": {"column": "amount", "aggregation": "sum"},
+        "average": {"column": "amount", "aggregation": "avg"},
+        "rows": {"column": "company", "aggregation": "count"},
+    }
+    return SourceRegistry(
+        SourcesFile.model_validate(
+            {
+                "connections": dict(zip(names, urls, strict=True)),
+                "sources": {
+                    table: {
+                        "connection": name,
+                        "table": table,
+                        "dimensions": dimensions,
+                        "measures": measures,
+                    }
+                    for table, name in zip(("old", "new"), (names * 2)[:2], strict=True)
+                },
+                "comparison": {"thresholds": {"match": {"percentage": 1}}},
+            }
+        ),
+        Path("/"),
+    )
+
+
+async def statements_of(driver: Driver, *urls: str) -> list[str]:
+    """Return what a comparison asks the server."""
+    async with DataServices(registry(*urls)) as services:
+        with pytest.raises(QueryError, match="no such server at …"):
+            await services.comparison.compare(
+                "old", "new", ["amount", "average", "rows"], ["company", "month", "moment"],
+                {"company": ["a", None], "moment": {"gte": "2024-01-01"}},
+            )  # fmt: skip
+    return driver.statements
+
+
+@pytest.mark.parametrize(
+    ("vendor", "driver"), [(each, each) for each in VENDORS], indirect=["driver"]
+)
+@pytest.mark.parametrize("kind", ["one_connection", "two_connections"])
+async def test_statements_are_as_reviewed(vendor: str, driver: Driver, kind: str) -> None:
+    url = URLS[vendor]
+    other = url.replace("ann:", "bob:").replace("/books", "/other").replace("=main", "=other")
+    urls = [url] if kind == "one_connection" else [url, other]
+    dialect = engine_of(url.partition(":")[0])
+    assert dialect is not None
+    statements = sorted(set(await statements_of(driver, *urls)))
+    text = ";\n\n".join(statements) + ";\n"
+    written = re.sub(r"%\((p\d+)\)s", r"@\1", text)
+    assert [tree for tree in sqlglot.parse(written, dialect=dialect.dialect) if tree is not None]
+    path = GOLDEN / f"{vendor}_{kind}.sql"
+    if os.environ.get("GOLDEN") == "write":
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    assert text == path.read_text(encoding="utf-8")
+
+
+ANSWERS: dict[str, list[tuple[Any, ...]]] = {
+    "sqlserver": [("t", str, None, None, 9, None, True), ("n", Decimal, None, None, 18, 2, True)],
+    "oracle": [
+        ("t", SimpleNamespace(name="DB_TYPE_VARCHAR"), None, None, None, None, True),
+        ("n", SimpleNamespace(name="DB_TYPE_NUMBER"), None, None, 18, 2, True),
+    ],
+    "snowflake": [("t", 2, None, None, None, None, True), ("n", 0, None, None, 18, 2, True)],
+    "bigquery": [("t", "STRING", None, None, None, None, True),
+                 ("n", "NUMERIC", None, None, None, None, True)],
+    "databricks": [("t", "string", None, None, None, None, True),
+                   ("n", "decimal", None, None, 18, 2, True)],
+}  # fmt: skip
+ROWS = [("a ", Decimal("1.50")), (None, None)]
+
+
+@pytest.mark.parametrize(
+    ("vendor", "driver"), [(each, each) for each in VENDORS], indirect=["driver"]
+)
+async def test_rows_are_exact_and_typed(vendor: str, driver: Driver) -> None:
+    connector: Any = connect("c", URLS[vendor], Path())
+    driver.answer = (ANSWERS[vendor], ROWS)
+    try:
+        table = await connector.run("SELECT t, n FROM old", {})
+        described = await connector.describe("SELECT t, n FROM old")
+        streamed = [batch async for batch in connector.stream("SELECT t, n FROM old", {})]
+    finally:
+        await connector.aclose()
+    rows = [{"t": "a ", "n": Decimal("1.50")}, {"t": None, "n": None}]
+    assert table.to_pylist() == streamed[0].to_pylist() == rows
+    scale = 9 if vendor == "bigquery" else 2
+    assert [kind.kind for kind in described.values()] == ["text", "decimal"]
+    assert described["n"].scale == scale
+
+
+@pytest.mark.parametrize(
+    ("vendor", "driver"), [(each, each) for each in VENDORS], indirect=["driver"]
+)
+async def test_a_cancelled_statement_is_stopped_in_the_server(vendor: str, driver: Driver) -> None:
+    connector: Any = connect("c", URLS[vendor], Path())
+    driver.blocked = Event()
+    task = asyncio.create_task(connector.run("SELECT t FROM old", {}))
+    while not driver.statements:  # noqa: ASYNC110 - a thread fills it
+        await asyncio.sleep(0.01)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    await connector.aclose()
+    assert driver.cancelled
+
+
+@pytest.mark.parametrize(
+    ("vendor", "driver"), [(each, each) for each in VENDORS], indirect=["driver"]
+)
+@pytest.mark.parametrize(
+    "statement", ["DELETE FROM old", "SELECT 1; SELECT 2", "DROP TABLE old", "CALL x()", ""]
+)
+async def test_nothing_but_a_select_runs(vendor: str, driver: Driver, statement: str) -> None:
+    connector: Any = connect("c", URLS[vendor], Path())
+    with pytest.raises(QueryError, match="only a single SELECT"):
+        await connector.run(statement, {})
+    assert not driver.statements
+
+
+@pytest.mark.parametrize(
+    ("vendor", "driver"), [(each, each) for each in VENDORS], indirect=["driver"]
+)
+async def test_the_login_comes_from_the_url(vendor: str, driver: Driver) -> None:
+    connector: Any = connect("c", URLS[vendor], Path())
+    tables = await connector.catalog()
+    await connector.aclose()
+    assert [table.name for table in tables] == ["old", "new"]
+    kinds = [kind.kind for kind in tables[0].columns.values()]
+    day = "timestamp" if vendor == "oracle" else "date"
+    assert kinds == ["text", day, "timestamp", "decimal"]
+    [login] = driver.logins
+    expected = {
+        "sqlserver": "Server={db.example,1433};Database={books};UID={ann};PWD={p@ss};Encrypt={yes}"
+        ";TrustServerCertificate={no};ApplicationIntent={ReadOnly}",
+        "oracle": "db.example:1521/books",
+        "snowflake": "small",
+        "bigquery": {"default_dataset": "project.books"},
+        "databricks": "/sql/1.0/warehouses/7",
+    }
+    keys = {
+        "sqlserver": "connection_str",
+        "oracle": "dsn",
+        "snowflake": "warehouse",
+        "databricks": "http_path",
+    }
+    if vendor == "bigquery":
+        login = login["client"]
+    assert login[keys.get(vendor, "default_query_job_config")] == expected[vendor]
+
+
+@pytest.mark.parametrize("vendor", VENDORS)
+def test_a_missing_driver_says_how_to_install_it(
+    vendor: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = engine_of(URLS[vendor].partition(":")[0])
+    assert engine is not None
+    monkeypatch.setitem(sys.modules, engine.drivers[0], None)
+    with pytest.raises(UnavailableError, match=rf"not installed; .*{engine.extra}"):
+        connect("c", URLS[vendor], Path())
+
+
+@pytest.mark.parametrize("vendor", VENDORS)
+def test_a_malformed_url_is_refused_without_its_secrets(vendor: str) -> None:
+    kind = URLS[vendor].partition(":")[0]
+    for url in (f"{kind}://", f"{kind}://u:secret@h/d?unknown=1", f"{kind}://u:secret@[::1/d"):
+        with pytest.raises(UnavailableError, match=f"its URL is not {kind}://") as refused:
+            connect("c", url, Path())
+        assert "secret" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("paramstyle", "text", "values"),
+    [
+        ("qmark", "SELECT '%:p0', ? , [:p1], ?", ("x", "y")),
+        ("named", "SELECT '%:p0', :p1 , [:p1], :p0", {"p1": "x", "p0": "y"}),
+        ("pyformat", "SELECT '%%:p0', %(p1)s , [:p1], %(p0)s", {"p1": "x", "p0": "y"}),
+    ],
+)
+def test_values_are_bound_as_the_driver_takes_them(
+    monkeypatch: pytest.MonkeyPatch, paramstyle: str, text: str, values: object
+) -> None:
+    from skillian.connectors.dbapi.sqlserver import SQLServerConnector
+
+    monkeypatch.setattr(SQLServerConnector, "paramstyle", paramstyle)
+    connector: DBAPIConnector = SQLServerConnector(lambda: None, "c")
+    bound = connector.bound("SELECT '%:p0', :p1 , [:p1], :p0", {"p0": "y", "p1": "x"})
+    assert bound == (text, values)
+
+
+def test_a_kind_of_each_value_becomes_arrow() -> None:
+    from skillian.connectors.dbapi.rows import batches
+
+    moment = datetime(2024, 1, 31, 10, tzinfo=UTC)
+    columns = [
+        ("i", ColumnType("integer", "INT")),
+        ("f", ColumnType("float", "FLOAT")),
+        ("d", ColumnType("date", "DATE")),
+        ("t", ColumnType("timestamp", "DATETIME")),
+        ("z", ColumnType("timestamptz", "TIMESTAMP")),
+        ("o", ColumnType("other", "BINARY")),
+    ]
+    row = (2**70, 0.1, datetime(2024, 1, 31), datetime(2024, 1, 31, 10), moment, b"\xff")  # noqa: DTZ001
+    cursor: Any = Cursor(Driver("oracle"))
+    cursor._rows = [row]
+    [batch] = batches(cursor, columns)
+    assert batch.to_pylist() == [
+        {
+            "i": Decimal(2**70),
+            "f": 0.1,
+            "d": date(2024, 1, 31),
+            "t": datetime(2024, 1, 31, 10),  # noqa: DTZ001
+            "z": moment,
+            "o": "ff",
+        }
+    ]
+    cursor._rows = [("x",)]
+    with pytest.raises(QueryError, match="column 'i' holds a value that is not a valid INT"):
+        next(iter(batches(cursor, columns[:1])))
+
+
+@pytest.mark.parametrize("driver", ["oracle"], indirect=True)
+async def test_the_check_of_sources_says_what_was_never_tried(driver: Driver) -> None:
+    assert driver.catalogue
+    findings = [each async for each in check_sources(registry(URLS["oracle"]))]
+    labels = [each.text for each in findings if each.part == "connection c0"]
+    assert labels == [f"Oracle ({UNTRIED})"] * 2
+
+
+def test_engines_that_were_never_tried_say_so() -> None:
+    untried = {engine.title for engine in engines() if not engine.is_tried}
+    assert untried == {"SQL Server", "Oracle", "Snowflake", "BigQuery", "Databricks"}
+    assert all(UNTRIED in engine.label for engine in engines() if not engine.is_tried)
+    page = Path(__file__).parents[4] / "docs" / "databases.md"
+    for engine in engines():
+        line = next(line for line in page.read_text().splitlines() if engine.title in line)
+        assert (UNTRIED in line) is not engine.is_tried

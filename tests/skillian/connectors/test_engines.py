@@ -1,0 +1,51 @@
+"""The list of databases: only connectors import drivers, and each is documented."""
+
+import ast
+import tomllib
+from importlib import import_module
+from pathlib import Path
+
+from skillian.connectors import dialect_of, schemes
+from skillian.connectors.engines import Engine, engines
+
+ROOT = Path(__file__).parents[3]
+# The demo writes a database; sessions and the history are kept in PostgreSQL.
+ROOMS = ("connectors", "demo", "storage", "history")
+
+
+def imported(path: Path) -> set[str]:
+    """Return the modules that a file imports, with those that hold them."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module is not None:
+            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return {name for each in names for name in (each, each.partition(".")[0])}
+
+
+def test_only_connectors_import_drivers() -> None:
+    drivers = {driver for engine in engines() for driver in engine.drivers}
+    assert {"duckdb", "psycopg", "pymysql", "pyspark", "python_calamine"} <= drivers
+    source = ROOT / "src" / "skillian"
+    offenders = {
+        str(path.relative_to(source)): found
+        for path in source.rglob("*.py")
+        if path.relative_to(source).parts[0] not in ROOMS and (found := imported(path) & drivers)
+    }
+    assert not offenders
+
+
+def test_each_engine_is_complete() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    page = (ROOT / "docs" / "databases.md").read_text(encoding="utf-8")
+    for engine in engines():
+        assert engine.extra in project["optional-dependencies"]
+        assert callable(import_module(f"skillian.connectors.{engine.rules}").adapt)
+        assert any(f"{scheme}://" in page for scheme in engine.schemes)
+        assert dialect_of(engine.schemes[0]) == engine.dialect
+
+
+def test_schemes_belong_to_one_engine() -> None:
+    assert len(schemes()) == len(set(schemes()))
+    assert Engine("X", ("x",), "x", "x:X", "x").label == "X"

@@ -1,0 +1,217 @@
+"""Rows joined directly: only with a proof that no key is repeated, otherwise aggregated first."""
+
+import json
+import random
+from collections.abc import AsyncIterator, Callable, Mapping
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from skillian.data.comparison import differences, place
+from skillian.data.comparison.results import ComparisonResult
+from skillian.data.declare.sources import SourceRegistry
+from skillian.data.services import DataServices
+
+MEASURES = ("total", "lowest", "highest", "average", "number", "texts", "float")
+KEYS = [(k, text) for k in (None, 1, 2, 3) for text in (None, "x", "y")]
+# How often a key may occur on each side.
+PATTERNS = {
+    "unique on both sides": ((0, 1), (0, 1)),
+    "the same keys on both sides": ((1,), (1,)),
+    "few repeated in a": ((0, 1, 1, 1, 1, 2), (1,)),
+    "few repeated in b": ((1,), (1, 1, 1, 1, 1, 2)),
+    "repeated on one side only": ((0, 2), (0, 2)),
+    "m rows against n": ((0, 1, 2, 3), (0, 1, 2, 3)),
+    "nothing in a": ((0,), (0, 1)),
+    "nothing at all": ((0,), (0,)),
+}
+AMOUNTS = ("NULL", "0", "1.25", "2.50")
+FLOATS = ("NULL", "0.1", "-0.0", "1e20", "'nan'", "'inf'", "'-inf'")
+SOURCE = """
+  {name}:
+    connection: {connection}
+    table: t
+    dimensions: {{k: {{column: k}}, text: {{column: text}}}}
+    measures:
+      total: {{column: amount, aggregation: sum}}
+      lowest: {{column: amount, aggregation: min}}
+      highest: {{column: amount, aggregation: max}}
+      average: {{column: amount, aggregation: avg}}
+      number: {{column: amount, aggregation: count}}
+      texts: {{column: note, aggregation: count_distinct}}
+      float: {{column: float, aggregation: sum}}
+"""
+SOURCES = "connections: {one: 'duckdb:///one.duckdb', other: 'duckdb:///other.duckdb'}\nsources:"
+
+Rows = list[tuple[str, ...]]
+Open = Callable[[Rows, Rows], DataServices]
+
+
+@pytest.fixture
+async def opened(tmp_path: Path) -> AsyncIterator[Open]:
+    """Opens two databases, with these rows in the table of each."""
+    services: list[DataServices] = []
+
+    def make(a: Rows, b: Rows, kind: str = "DECIMAL(10, 2)") -> DataServices:
+        folder = tmp_path / str(len(services))
+        folder.mkdir()
+        for name, rows, amount in (("one", a, "DECIMAL(10, 2)"), ("other", b, kind)):
+            with duckdb.connect(folder / f"{name}.duckdb") as connection:
+                connection.execute(
+                    f"CREATE TABLE t (k INT, text TEXT, amount {amount}, note TEXT, float DOUBLE)"
+                )
+                if rows:
+                    values = ", ".join(f"({', '.join(row)})" for row in rows)
+                    connection.execute(f"INSERT INTO t VALUES {values}")  # noqa: S608 - ours
+        path = folder / "sources.yaml"
+        sides = (("a", "one"), ("b", "other"))
+        path.write_text(
+            SOURCES + "".join(SOURCE.format(name=name, connection=at) for name, at in sides)
+        )
+        services.append(DataServices(SourceRegistry.load(path)))
+        return services[-1]
+
+    yield make
+    for each in services:
+        await each.aclose()
+
+
+def drawn(chance: random.Random, counts: tuple[int, ...]) -> Rows:
+    """Rows with each key as often as one of the counts says."""
+    return [
+        (
+            "NULL" if k is None else str(k),
+            "NULL" if text is None else f"'{text}'",
+            chance.choice(AMOUNTS),
+            chance.choice(("NULL", "'p'", "'q'")),
+            chance.choice(FLOATS),
+        )
+        for k, text in KEYS
+        for _ in range(chance.choice(counts))
+    ]
+
+
+def is_direct(result: ComparisonResult) -> bool:
+    return "FULL JOIN" in result.proof.sql
+
+
+async def everything(services: DataServices) -> tuple[bool, Mapping[str, Any]]:
+    """Whether rows were joined directly; and all that can be asked, as the same JSON for all."""
+    comparison = services.comparison
+    result = await comparison.compare("a", "b", MEASURES, ["k", "text"])
+    answers = result.to_dict()
+    del answers["proof"]
+    for status in (None, "match"):
+        page = await comparison.rows(result.cache_key, status)  # type: ignore[arg-type]
+        answers[f"rows {status}"] = page.to_dict()
+    answers["why"] = (await comparison.explain(result.cache_key)).to_dict()
+    heat_map = await comparison.heat_map(result.cache_key, ("k", "text"), "total")
+    answers["map"] = heat_map.to_dict()
+    return is_direct(result), json.loads(json.dumps(answers))
+
+
+def is_unique(rows: Rows) -> bool:
+    return len({row[:2] for row in rows}) == len(rows)
+
+
+async def no_engine(*_: object) -> None:
+    """Replaces `shared_engine`: both sides are staged."""
+
+
+async def unique(*_: object) -> bool:
+    """Replaces the look at some keys: only the proof decides."""
+    return True
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("pattern", PATTERNS)
+async def test_any_pattern_of_repeated_keys_gives_what_aggregated_sides_give(
+    opened: Open, monkeypatch: pytest.MonkeyPatch, pattern: str, seed: int
+) -> None:
+    chance = random.Random(f"{pattern} {seed}")  # noqa: S311 - the same rows in every run
+    a, b = (drawn(chance, counts) for counts in PATTERNS[pattern])
+    if seed and pattern == "the same keys on both sides":
+        b = list(a)
+    with monkeypatch.context() as staged:
+        staged.setattr(place, "shared_engine", no_engine)
+        was_direct, expected = await everything(opened(a, b))
+        assert not was_direct
+    _, answers = await everything(opened(a, b))
+    assert answers == expected
+    monkeypatch.setattr(differences, "_seems_unique", unique)
+    was_direct, answers = await everything(opened(a, b))
+    assert answers == expected
+    assert was_direct == (is_unique(a) and is_unique(b))
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ([("1", "'x'", "5")], [("1", "'x'", "5"), ("1", "'x'", "5")]),
+        ([("1", "'x'", "5"), ("1", "'x'", "5")], [("1", "'x'", "5")]),
+        ([("1", "'x'", "5")] * 2, [("1", "'x'", "5")] * 2),
+        ([("1", "'x'", "0")] * 2, [("2", "'x'", "0")]),
+        ([("NULL", "'x'", "0")] * 2, [("NULL", "'x'", "0")]),
+        # As many rows as keys in all, because one key has two rows and another has none.
+        ([("1", "'x'", "5")] * 2 + [("2", "'x'", "5")], [("1", "'x'", "5")] * 2),
+    ],
+)
+async def test_equal_rows_that_are_repeated_fail_the_proof(
+    opened: Open, monkeypatch: pytest.MonkeyPatch, a: Rows, b: Rows
+) -> None:
+    monkeypatch.setattr(differences, "_seems_unique", unique)
+    more = ("'p'", "0.5")
+    services = opened([(*row, *more) for row in a], [(*row, *more) for row in b])
+    result = await services.comparison.compare("a", "b", ["total"], ["k", "text"])
+    assert not is_direct(result)
+    assert (result.summary.rows_a, result.summary.rows_b) == (len(a), len(b))
+
+
+async def test_amounts_of_two_scales_are_compared_as_numbers(opened: Open) -> None:
+    row = ("1", "'x'", "1.25", "'p'", "0.5")
+    services = opened([row], [row], "DECIMAL(12, 5)")  # type: ignore[call-arg]
+    result = await services.comparison.compare("a", "b", ["total"], ["k", "text"])
+    assert is_direct(result)
+    assert result.summary.classes.match == 1
+    assert result.summary.measures[0].total_b == Decimal("1.25")
+
+
+async def test_a_key_of_many_rows_cannot_multiply_them(
+    opened: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(differences, "_seems_unique", unique)
+    services = opened([], [])
+    for name in ("one", "other"):
+        path = services.registry.folder / f"{name}.duckdb"
+        with duckdb.connect(path) as connection:
+            # Joined, these would be ten billion rows.
+            connection.execute("INSERT INTO t SELECT 1, 'x', 1, 'p', 1 FROM range(100_000)")
+    result = await services.comparison.compare("a", "b", ["total"], ["k", "text"])
+    assert not is_direct(result)
+    assert result.summary.classes.match == 1
+
+
+@pytest.mark.parametrize(
+    ("rows", "seems"),
+    [
+        ("range(5000) r (i)", True),
+        ("range(5000) r (i), range(2) s (j) WHERE j = 0 OR i = 4000", False),
+        ("range(50_000) r (i)", True),
+        ("(SELECT i FROM range(50_000) r (i) UNION ALL SELECT i + 40_000 FROM range(10_000) r (i))",
+         False),
+    ],
+)  # fmt: skip
+async def test_some_keys_show_whether_many_are_repeated(
+    opened: Open,
+    rows: str,
+    seems: bool,  # noqa: FBT001 - a parameter of the test
+) -> None:
+    services = opened([], [])
+    with duckdb.connect(services.registry.folder / "other.duckdb") as connection:
+        connection.execute(f"INSERT INTO t SELECT i, 'x', 1, 'p', 1 FROM {rows}")  # noqa: S608 - ours
+    question = await services.comparison.compare("a", "b", ["total"], ["k", "text"])
+    remembered = services.comparison._cache.get(question.cache_key)
+    assert await differences._seems_unique(remembered.place) is seems

@@ -1,0 +1,130 @@
+"""Comparisons of rows, for every pair of databases, held against the oracle's answers."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping
+from decimal import Decimal
+from itertools import product
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.skillian.oracle.places import Place
+from tests.skillian.oracle.questions import Table
+from tests.skillian.oracle.row_cases import Limits, RowCase, row_cases
+from tests.skillian.oracle.row_oracle import Expected, expected, multiset
+
+from skillian.data.declare.rules import Rule, Rules
+from skillian.data.declare.sources import Connections
+from skillian.data.query.binding import Binder
+from skillian.data.tables.engine import TableEngine, TableQuestion
+from skillian.data.tables.relation import bare_tables
+from skillian.data.tables.results import TableResult
+
+KINDS = ("duckdb", "postgres", "mysql", "sqlite", "csv")
+PAIRS = ("duckdb", "postgres", *("-".join(pair) for pair in product(KINDS, KINDS)))
+EXAMPLES = int(os.environ.get("ROW_EXAMPLES", "10"))
+
+_ALL = Limits().kinds
+LIMITS = {
+    "duckdb": Limits(),
+    "postgres": Limits(),
+    # TIMESTAMP begins in 1970, and floats are finite.
+    "mysql": Limits(_ALL - {"timestamptz"}, odd_floats=False),
+    "sqlite": Limits(_ALL - {"timestamptz"}, (float("nan"),), odd_floats=False),
+    "csv": Limits(odd_floats=False),
+}
+
+
+@pytest.fixture(scope="session", params=PAIRS)
+def places(request: pytest.FixtureRequest) -> tuple[str, list[Place]]:
+    kinds = request.param.split("-")
+    names = kinds
+    if kinds[1:] == kinds[:1]:
+        # Both tables are in one database, except for DuckDB, of which there are two files.
+        names = ["duckdb", "duckdb_other"] if kinds[0] == "duckdb" else kinds[:1]
+    return request.param, [request.getfixturevalue(f"{name}_place") for name in names]
+
+
+def compared(places: list[Place], a: Table, b: Table, question: Mapping[str, Any]) -> TableResult:
+    """Put the tables there and compare them."""
+    if len(places) == 1:
+        urls = [places[0].put((a, b))] * 2
+    else:
+        urls = [place.put([table]) for place, table in zip(places, (a, b), strict=True)]
+    suffixes = [place.suffix for place in (places * 2)[:2]]
+    names = [
+        f"{url}#{table.name}{suffix}"
+        for url, table, suffix in zip(urls, (a, b), suffixes, strict=True)
+    ]
+
+    async def run() -> TableResult:
+        registry, (one, other) = await bare_tables(names)
+        async with Connections(registry) as connections:
+            engine = TableEngine(Binder(registry, connections))
+            try:
+                return await engine.compare(TableQuestion(one, other, **question))
+            finally:
+                await engine.aclose()
+
+    return asyncio.run(run())
+
+
+def check(result: TableResult, answer: Expected) -> None:
+    """Hold a result against the oracle's answer."""
+    assert result.rows.to_dict() == answer.counts()
+    assert not result.not_compared
+    columns = {column.a: column for column in result.columns}
+    assert {name: column.mismatches for name, column in columns.items()} == answer.mismatches
+    for name, column in columns.items():
+        assert [pair.count for pair in column.pairs] == answer.pairs[name], name
+        gap = answer.gaps[name]
+        if gap is not None:
+            assert column.largest_gap is not None
+            assert abs(column.largest_gap - gap) <= abs(gap) * Decimal("1e-12"), name
+    samples = result.samples
+    assert len(samples.differing) == min(10, answer.differing)
+    assert len(samples.only_in_a) == min(10, answer.only_in_a)
+    assert len(samples.only_in_b) == min(10, answer.only_in_b)
+    assert sum(len(row.cells) for row in samples.differing) <= sum(answer.mismatches.values())
+
+
+_SETTINGS = settings(
+    max_examples=EXAMPLES,
+    deadline=None,
+    database=None,
+    suppress_health_check=[*HealthCheck],
+)
+
+
+@given(data=st.data())
+@_SETTINGS
+def test_rows_by_key(places: tuple[str, list[Place]], data: st.DataObject) -> None:
+    case = data.draw(_cases(places[0]))
+    rules = Rules(columns=case.rules)
+    answer = expected(case.a, case.b, case.keys, case.rules)
+    check(compared(places[1], case.a, case.b, {"key": case.keys, "rules": rules}), answer)
+
+
+@given(data=st.data())
+@_SETTINGS
+def test_rows_with_counts(places: tuple[str, list[Place]], data: st.DataObject) -> None:
+    case = data.draw(_cases(places[0]))
+    rules = {name: _without_limits(rule) for name, rule in case.rules.items()}
+    question = {"multiset": True, "rules": Rules(columns=rules)}
+    rows = compared(places[1], case.a, case.b, question).rows
+    only = multiset(case.a, case.b, rules)
+    assert (rows.only_in_a, rows.only_in_b) == only
+    assert rows.matched == len(case.a.rows) - only[0]
+
+
+def _cases(pair: str) -> st.SearchStrategy[RowCase]:
+    kinds = (pair.split("-") * 2)[:2]
+    return row_cases(LIMITS[kinds[0]], LIMITS[kinds[1]])
+
+
+def _without_limits(rule: Rule) -> Rule:
+    return rule.model_copy(update={"absolute": None, "relative": None, "seconds": None})
