@@ -150,13 +150,10 @@ class Failed:
         return "failed"
 
 
-@dataclass(frozen=True, slots=True)
-class TableMissing:
+class TableMissing(Failed):
     """A table of a schema that the other schema does not have; `reason` says which."""
 
-    comparison: SavedComparison
-    reason: str
-    seconds: float = 0.0
+    __slots__ = ()
 
     @property
     def verdict(self) -> Verdict:
@@ -164,7 +161,7 @@ class TableMissing:
         return "findings"
 
 
-Outcome = Compared | RowsCompared | TableMissing | Failed
+Outcome = Compared | RowsCompared | Failed
 
 
 def worst(outcomes: Iterable[Outcome]) -> Verdict:

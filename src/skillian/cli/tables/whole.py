@@ -109,7 +109,8 @@ async def _compared(question: WholeQuestion, top: int) -> tuple[WholeSchema, tup
 def _missing(table: MissingTable, whole: WholeSchema, common: SavedComparison) -> TableMissing:
     update = {"name": table.name, "a": whole.names[0], "b": whole.names[1]}
     only = whole.names[0] if table.side == "a" else whole.names[1]
-    return TableMissing(common.model_copy(update=update), f"Table {table.name} is only in {only}.")
+    reason = f"Table {table.name} is only in {only}."
+    return TableMissing(common.model_copy(update=update), 0.0, reason)
 
 
 def _write(whole: WholeSchema, outcomes: Sequence[Outcome], form: Format, path: Path) -> None:
