@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
@@ -55,6 +56,7 @@ def _text_option(name: str, help_text: str) -> Any:
 
 _ROWS = "Whole rows"
 _ALL = "All tables of two schemas (A and B: URL, URL#schema, or a folder of files)"
+_FILES = "Files"
 _Measures = Annotated[list[str] | None, typer.Option(help="A measure to compare; repeatable.")]
 _Dimensions = Annotated[list[str] | None, typer.Option(help="A dimension to group by; repeatable.")]
 _Filters = Annotated[
@@ -163,6 +165,21 @@ def compare(  # noqa: PLR0913 - the options of a command are its arguments
         list[str] | None,
         typer.Option(help="No tables like this: *_old; repeatable.", rich_help_panel=_ALL),
     ] = None,
+    csv: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="How the files are written: decimal=, thousands=. null=NA delimiter=; quote=' "
+            "encoding=latin-1 header=2 (0: none); repeatable.",
+            metavar="KEY=VALUE",
+            rich_help_panel=_FILES,
+        ),
+    ] = None,
+    sheet: Annotated[
+        str | None,
+        typer.Option(
+            help="The worksheet of Excel files; default the first.", rich_help_panel=_FILES
+        ),
+    ] = None,
     fail_on: _FailOn = None,
     top: Annotated[
         int, typer.Option(min=1, max=MAX_PAGE, help="How many of the largest differences to list.")
@@ -174,10 +191,13 @@ def compare(  # noqa: PLR0913 - the options of a command are its arguments
     A table is a file (CSV, Parquet, Excel), a declared source, or one of a database: URL#table.
     Exit codes: 0 equal, 1 findings, 2 could not compare (also if --where leaves no rows).
     """
-    from skillian.cli.compare_input import load_options, load_saved
+    from skillian.cli.compare_input import addressed, load_options, load_saved
     from skillian.cli.compare_report import report
     from skillian.cli.compare_rows import RowOptions, load_rows
 
+    of_files = _file_options(csv or (), sheet)
+    if source_b is not None:
+        source_a, source_b = (addressed(name, of_files) for name in (source_a, source_b))
     limits = {
         "match": {"absolute": match_absolute, "percentage": match_percent},
         "minor_diff": {"absolute": minor_absolute, "percentage": minor_percent},
@@ -234,8 +254,8 @@ def compare(  # noqa: PLR0913 - the options of a command are its arguments
             "name": f"{source_a} and {source_b}",
             "a": source_a,
             "b": source_b,
-            "measures": measure or (),
-            "align_on": by or None,
+            "measures": measure,
+            "align_on": _listed(by or ()) or None,
             "filters": _filters(where or ()),
             "thresholds": limits,
             "fail_on": fail_on or FailOn.MINOR,
@@ -301,11 +321,43 @@ def _check_saved(path: str, others: Iterable[object]) -> None:
         raise typer.BadParameter(f"there is no file {path!r} in {Path.cwd()}")
 
 
-def _filters(entries: Iterable[str]) -> dict[str, list[str]]:
-    filters: dict[str, list[str]] = {}
+def _file_options(entries: Iterable[str], sheet: str | None) -> list[str]:
+    options = [*entries, *([f"sheet={sheet}"] if sheet else [])]
+    for option in options:
+        if "=" not in option.strip("="):
+            raise typer.BadParameter(f"--csv {option!r} is not of the form KEY=VALUE")
+    return options
+
+
+def _listed(entries: Iterable[str]) -> list[str]:
+    """Return the names of options such as `a,b`."""
+    names = (name.strip() for entry in entries for name in entry.split(","))
+    return [*dict.fromkeys(name for name in names if name)]
+
+
+_TEST = re.compile(r"(?P<name>[^<>!=]+)(?P<operator>>=|<=|!=|>|<|=)(?P<value>.*)", re.DOTALL)
+_OPERATORS = {">=": "gte", "<=": "lte", ">": "gt", "<": "lt", "!=": "ne"}
+
+
+def _filters(entries: Iterable[str]) -> dict[str, Any]:
+    """Return the filters: values of a name match any of them, ranges must all hold."""
+    filters: dict[str, Any] = {}
     for entry in entries:
-        name, equals, value = entry.partition("=")
-        if not equals or not name:
-            raise typer.BadParameter(f"--where {entry!r} is not of the form dimension=value")
-        filters.setdefault(name, []).append(value)
+        test = _TEST.fullmatch(entry)
+        if test is None:
+            raise typer.BadParameter(
+                f"--where {entry!r} is not of the form name=value, name!=value or name>=value"
+            )
+        name, operator = test["name"].strip(), _OPERATORS.get(test["operator"])
+        known = filters.setdefault(name, [] if operator is None else {})
+        if isinstance(known, list) is not (operator is None):
+            raise typer.BadParameter(f"--where {entry!r}: {name} has a value and a range")
+        if operator is None:
+            known.append(test["value"])
+        elif operator == "ne":
+            known.setdefault("ne", []).append(test["value"])
+        elif operator in known:
+            raise typer.BadParameter(f"--where {entry!r}: {name} has this limit already")
+        else:
+            known[operator] = test["value"].strip()
     return filters

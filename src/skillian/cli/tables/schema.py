@@ -68,9 +68,12 @@ def schema(  # noqa: PLR0913 - the options of a command are its arguments
     Exit codes: 0 no findings, 1 findings (a column on one side only, a type that loses), 2 could
     not compare.
     """
+    from skillian.cli.compare_input import addressed
+
     form = form or _format_of(output)
     pairs = column_map(mapping or ())
-    diff = run(_compared((a, b), pairs, ignore or (), sources))
+    names = (addressed(a, ()), addressed(b, ()))
+    diff = run(_compared(names, pairs, ignore or (), sources))
     text = _text(diff, form, every=fail_on is SchemaFailOn.SCHEMA)
     if output is not None:
         from skillian.cli.compare_report import write_text

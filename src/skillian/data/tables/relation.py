@@ -11,7 +11,7 @@ from pydantic import SecretStr
 from skillian.connectors import schemes
 from skillian.connectors.base import Table
 from skillian.data.declare.definitions import ComparisonSettings, Dimension, Source, SourcesFile
-from skillian.data.declare.infer import connection_name, tables_of
+from skillian.data.declare.infer import connection_name, file_url, tables_of
 from skillian.data.declare.sources import Connections, SourceRegistry
 from skillian.data.query.binding import by_name, find_table
 from skillian.data.schema.tables import split_url
@@ -54,7 +54,7 @@ async def bare_tables(
         if address_of(name) is None and (declared is None or name not in declared.names)
     ]
     for name, table in (await tables_of(files)).items():
-        urls[name] = f"files:///{_file(name).absolute()}"
+        urls[name] = file_url(name)
         sources[name] = bare_source(name, table)
     chosen: list[str] = []
     for name in names:
@@ -121,9 +121,3 @@ def free_name(name: str, taken: Mapping[str, str]) -> str:
     """Return the name, with a number if it is taken."""
     numbered = (f"{name}_{number}" for number in range(2, len(taken) + 3))
     return next(each for each in (name, *numbered) if each not in taken)
-
-
-def _file(name: str) -> Path:
-    path = Path(name)
-    book = path.name.partition("#")[0]
-    return path if path.exists() or not book else path.with_name(book)

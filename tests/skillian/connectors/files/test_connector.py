@@ -122,7 +122,7 @@ async def test_a_file_that_cannot_be_read_is_messages_when_it_is_looked_at(
         "empty.csv": "connection 'extracts': empty.csv, line 1: it has no column names; write"
         " them into the first line",
         "latin.csv": "connection 'extracts': latin.csv, line 2: it is not UTF-8 text; save it as"
-        " UTF-8",
+        " UTF-8, or name its encoding, such as encoding=latin-1",
         "ragged.csv": "connection 'extracts': ragged.csv, line 5: it has 1 values, but the first"
         " line names 2 columns",
     }
