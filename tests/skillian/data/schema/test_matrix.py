@@ -156,7 +156,7 @@ def _same(value: Any, back: Any, kind: LogicalType, family: str) -> bool:
         return False
     if kind.family in _NUMBERS:
         back = {"true": "1", "t": "1", "false": "0", "f": "0"}.get(str(back), str(back))
-        return _exact(back, kind) == Fraction(value)
+        return bool(_exact(back, kind) == Fraction(value))
     if kind.family in {"timestamp", "timestamptz", "date"}:
         return _moment(back) == _moment(value)
     if kind.family == "time":
