@@ -81,7 +81,8 @@ def _mixed(pair: CellPair, a: exp.Expr, b: exp.Expr, dialect: str) -> exp.Expr:
         )
     rule = pair.rule if pair.rule.has_limits else Rule(absolute=Decimal(0))
     return filled(
-        "(a IS NULL) <> (b IS NULL) OR (a IS NOT NULL AND b IS NOT NULL AND NOT COALESCE(near, FALSE))",
+        "(a IS NULL) <> (b IS NULL)"
+        " OR (a IS NOT NULL AND b IS NOT NULL AND NOT COALESCE(near, FALSE))",
         dialect,
         a=a,
         b=b,
