@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from skillian.cli.shell import SourcesFile
 from skillian.data.comparison import MAX_PAGE, TOP
 from skillian.reports.formats import Format
+
+if TYPE_CHECKING:
+    from skillian.cli.compare_report import ReportTarget
+    from skillian.cli.compare_rows import RowOptions
 
 _SAVED_SUFFIXES = frozenset({".yaml", ".yml"})
 
@@ -51,6 +55,7 @@ def _text_option(name: str, help_text: str) -> Any:
 
 
 _ROWS = "Whole rows"
+_ALL = "All tables of two schemas (A and B: URL, URL#schema, or a folder of files)"
 _FILES = "Files"
 _Measures = Annotated[list[str] | None, typer.Option(help="A measure to compare; repeatable.")]
 _Dimensions = Annotated[list[str] | None, typer.Option(help="A dimension to group by; repeatable.")]
@@ -95,7 +100,10 @@ def compare(  # noqa: PLR0913 - the options of a command are its arguments
         Decimal | None, _limit_option("The same in percent of A; if both are set, both apply.")
     ] = None,
     form: _Format = None,
-    output: Annotated[Path | None, typer.Option(help="Write the report to this file.")] = None,
+    output: Annotated[
+        list[Path] | None,
+        typer.Option(help="Write the report to this file; with --all repeatable."),
+    ] = None,
     key: Annotated[
         list[str] | None,
         typer.Option(help="A column that identifies a row; repeatable.", rich_help_panel=_ROWS),
@@ -146,6 +154,17 @@ def compare(  # noqa: PLR0913 - the options of a command are its arguments
     multiset: Annotated[
         bool, _text_option("--multiset", "Compare rows without a key, with their counts.")
     ] = False,
+    every: Annotated[
+        bool, typer.Option("--all", help="Compare all tables of two schemas.", rich_help_panel=_ALL)
+    ] = False,
+    include: Annotated[
+        list[str] | None,
+        typer.Option(help="Only tables like this: fact_*; repeatable.", rich_help_panel=_ALL),
+    ] = None,
+    exclude: Annotated[
+        list[str] | None,
+        typer.Option(help="No tables like this: *_old; repeatable.", rich_help_panel=_ALL),
+    ] = None,
     csv: Annotated[
         list[str] | None,
         typer.Option(
@@ -173,7 +192,7 @@ def compare(  # noqa: PLR0913 - the options of a command are its arguments
     Exit codes: 0 equal, 1 findings, 2 could not compare (also if --where leaves no rows).
     """
     from skillian.cli.compare_input import addressed, load_options, load_saved
-    from skillian.cli.compare_report import ReportTarget, report
+    from skillian.cli.compare_report import report
     from skillian.cli.compare_rows import RowOptions, load_rows
 
     of_files = _file_options(csv or (), sheet)
@@ -201,7 +220,17 @@ def compare(  # noqa: PLR0913 - the options of a command are its arguments
         empty_is_null,
         multiset,
     )
-    target = ReportTarget(form or _format_of(output), output, top)
+    targets = _targets(form, output, top, several=every)
+    if every:
+        named: dict[str, object] = {"--measure": measure, "--by": by, "--where": where}
+        named |= {"--key": key, "--columns": columns, "--map": mapping, "--column": column}
+        named |= {"--sources": sources}
+        _check_unused([name for name, value in named.items() if value], "does not go with --all")
+        patterns = (include or (), exclude or ())
+        raise typer.Exit(_report_all((source_a, source_b), of_rows, fail_on, patterns, targets))
+    patterns_only = {"--include": include, "--exclude": exclude}
+    _check_unused([name for name, value in patterns_only.items() if value], "goes with --all")
+    [target] = targets
     if source_b is None:
         others = (measure, by, where, sources, match_absolute, match_percent)
         _check_saved(source_a, (*others, minor_absolute, minor_percent, of_rows.stated() or None))
@@ -209,8 +238,7 @@ def compare(  # noqa: PLR0913 - the options of a command are its arguments
     elif fail_on is FailOn.NEW:
         raise typer.BadParameter("only a saved comparison (.yaml) has a history to compare with")
     elif not measure:
-        if fail_on not in (None, FailOn.SCHEMA):
-            raise typer.BadParameter("--fail-on of whole rows is `schema`; any row is a finding")
+        _check_row_fail_on(fail_on)
         stated = {"--by": by, "--match-absolute": match_absolute}
         stated |= {"--match-percent": match_percent, "--minor-absolute": minor_absolute}
         stated |= {"--minor-percent": minor_percent}
@@ -235,6 +263,39 @@ def compare(  # noqa: PLR0913 - the options of a command are its arguments
         }
         load = partial(load_options, options, sources)
     raise typer.Exit(report(load, target))
+
+
+def _targets(
+    form: Format | None, output: list[Path] | None, top: int, *, several: bool
+) -> list[ReportTarget]:
+    from skillian.cli.compare_report import ReportTarget
+
+    if output is not None and len(output) > 1 and not several:
+        raise typer.BadParameter("only --all writes several reports", param_hint="--output")
+    paths: list[Path | None] = [*output] if output else [None]
+    return [ReportTarget(form or _format_of(path), path, top) for path in paths]
+
+
+def _report_all(
+    names: tuple[str, str | None],
+    options: RowOptions,
+    fail_on: FailOn | None,
+    patterns: tuple[Sequence[str], Sequence[str]],
+    targets: Sequence[ReportTarget],
+) -> int:
+    from skillian.cli.tables.whole import WholeQuestion, report_whole
+
+    a, b = names
+    if b is None:
+        raise typer.BadParameter("--all compares two schemas; name the second one")
+    _check_row_fail_on(fail_on)
+    question = WholeQuestion((a, b), options, fail_on or FailOn.MINOR, *patterns)
+    return report_whole(question, targets)
+
+
+def _check_row_fail_on(fail_on: FailOn | None) -> None:
+    if fail_on not in (None, FailOn.SCHEMA):
+        raise typer.BadParameter("--fail-on of whole rows is `schema`; any row is a finding")
 
 
 def _check_unused(names: list[str], reason: str) -> None:

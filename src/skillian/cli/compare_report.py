@@ -35,7 +35,7 @@ _WRITERS: dict[Format, Callable[[Sequence[Outcome]], str]] = {
     Format.JUNIT: write_junit,
 }
 _LISTED = 5
-_INTERRUPTED = "Interrupted. The statement was stopped."
+INTERRUPTED = "Interrupted. The statement was stopped."
 
 
 class ReportTarget(NamedTuple):
@@ -56,17 +56,17 @@ def report(load: Callable[[], Coroutine[Any, Any, Saved]], output: ReportTarget)
     Returns:
         The exit code for the worst outcome.
     """
-    _check(output)
-    outcomes = run(_compare(load, output), _INTERRUPTED)
+    check_target(output)
+    outcomes = run(_compare(load, output), INTERRUPTED)
     if output.path is not None:
-        _write(output.path, _text(outcomes, output.form))
+        write_text(output.path, report_text(outcomes, output.form))
         for outcome in outcomes:
             notes.print(printable(_line(outcome)), markup=False, soft_wrap=True)
         notes.print(printable(f"The report is in {output.path}"), markup=False, soft_wrap=True)
     elif output.form is Format.TABLE:
         show_table(out, outcomes, notes)
     else:
-        typer.echo(_text(outcomes, output.form), nl=False)
+        typer.echo(report_text(outcomes, output.form), nl=False)
     return ExitCode(VERDICTS.index(worst(outcomes)))
 
 
@@ -99,7 +99,7 @@ async def _with_history(
         return outcomes
 
 
-def _check(output: ReportTarget) -> None:
+def check_target(output: ReportTarget) -> None:
     """Refuse immediately what would fail after a long run."""
     if output.path is None:
         if output.form is Format.HTML and sys.stdout.isatty():
@@ -109,7 +109,8 @@ def _check(output: ReportTarget) -> None:
         raise typer.BadParameter(f"{output.path} cannot be written", param_hint="--output")
 
 
-def _text(outcomes: Sequence[Outcome], form: Format) -> str:
+def report_text(outcomes: Sequence[Outcome], form: Format) -> str:
+    """Return the report in a format."""
     if form is not Format.TABLE:
         return _WRITERS[form](outcomes)
     written = StringIO()
@@ -170,7 +171,8 @@ def _line(outcome: Outcome) -> str:
     return f"{outcome.comparison.name}: {sentence} {next(_standing(outcome), '')}".rstrip()
 
 
-def _write(path: Path, text: str) -> None:
+def write_text(path: Path, text: str) -> None:
+    """Write a report to a file; exit with a message if that fails."""
     try:
         path.write_text(text, encoding="utf-8", newline="\n")
     except OSError as error:

@@ -122,9 +122,13 @@ class RowsCompared:
         rows = self.result.rows
         if self.comparison.filters and not rows.rows_a and not rows.rows_b:
             return "failed"
-        if self.comparison.fail_on == "schema" and self.result.schema.differences:
-            return "findings"
-        return "equal" if self.result.equal else "findings"
+        return "equal" if self.result.equal and not self.schema_findings else "findings"
+
+    @property
+    def schema_findings(self) -> tuple[SchemaDifference, ...]:
+        """The differences of the schemas that are findings; with `fail_on: schema`, all."""
+        schema = self.result.schema
+        return schema.differences if self.comparison.fail_on == "schema" else schema.findings
 
     @property
     def reason(self) -> str | None:
@@ -144,6 +148,17 @@ class Failed:
     def verdict(self) -> Verdict:
         """Always `failed`."""
         return "failed"
+
+
+class TableMissing(Failed):
+    """A table of a schema that the other schema does not have; `reason` says which."""
+
+    __slots__ = ()
+
+    @property
+    def verdict(self) -> Verdict:
+        """Always a finding."""
+        return "findings"
 
 
 Outcome = Compared | RowsCompared | Failed

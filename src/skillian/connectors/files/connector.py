@@ -189,7 +189,7 @@ class FilesConnector(EngineConnector):
         except OSError:
             reason = f"{path.name}: it cannot be read; check its permissions"
         columns = UnreadableColumns(f"connection {self._name!r}: {reason}")
-        return (Table(_SCHEMA, path.name, columns),)
+        return (Table(_SCHEMA, path.name, columns, engine="files"),)
 
     def _check(self, path: Path) -> None:
         if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(self._root)):

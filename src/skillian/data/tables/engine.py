@@ -8,12 +8,14 @@ from datetime import UTC, datetime
 
 from sqlglot import exp
 
+from skillian.connectors.base import ColumnType
 from skillian.connectors.duckdb.workspace import Workspace
 from skillian.data import sql
 from skillian.data.comparison.place import Progress, together
 from skillian.data.declare.rules import Rules
 from skillian.data.query.binding import Binder, BoundSource
 from skillian.data.query.filters import Filters, conditions
+from skillian.data.query.unfit import described, misfits
 from skillian.data.schema.diff import SchemaDiff, compare_schemas, pair_columns
 from skillian.data.schema.tables import distinct_names
 from skillian.data.tables.cells import NotComparableError, check_key
@@ -34,6 +36,16 @@ from skillian.data.tables.sentences import in_words
 from skillian.errors import InvalidInputError
 
 TOP = 10
+# The types that a text is read as, to find the values that prevent it.
+_READ: Mapping[str, str] = {
+    "integer": "DECIMAL(38, 0)",
+    "decimal": "DECIMAL(38, 10)",
+    "float": "DOUBLE",
+    "boolean": "BOOLEAN",
+    "date": "DATE",
+    "timestamp": "TIMESTAMP",
+    "timestamptz": "TIMESTAMPTZ",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +102,6 @@ class TableEngine:
         Raises:
             ToolError: A name is wrong, no key was found, or a database refuses.
         """
-        started = datetime.now(UTC).isoformat(timespec="seconds")
         sources = await together(self._binder.bind(question.a), self._binder.bind(question.b))
         names = pair_columns([*sources[0].columns], [*sources[1].columns], question.mapping)
         sides = _sides(question, sources, names)
@@ -98,7 +109,7 @@ class TableEngine:
         key, pairs = await _keyed(question, pairing, sides)
         comparison = RowComparison(self._workspace, pairs, len(key.columns), sides, progress)
         try:
-            return await self._run(question, pairing, key, comparison, started)
+            return await self._run(question, pairing, key, sides, comparison)
         finally:
             await self._workspace.drop(*comparison.tables)
 
@@ -107,9 +118,10 @@ class TableEngine:
         question: TableQuestion,
         pairing: Pairing,
         key: TableKey,
+        sides: tuple[SideRows, SideRows],
         comparison: RowComparison,
-        started: str,
     ) -> TableResult:
+        started = datetime.now(UTC).isoformat(timespec="seconds")
         compared_rows = await comparison.run(started)
         plan, table = compared_rows.plan, compared_rows.table
         findings = Findings(self._workspace, table, plan, self._top)
@@ -130,10 +142,10 @@ class TableEngine:
             rows=counts,
             columns=tuple(columns),
             not_compared=pairing.not_compared,
-            schema=_schema(question, comparison.sides, pairing),
+            schema=_schema(question, sides, pairing),
             samples=await findings.samples(self._top),
             listed=await findings.samples(question.listed),
-            proposals=await proposed_renames(pairing, comparison.sides),
+            proposals=await proposed_renames(pairing, sides),
             notes=tuple(_notes(comparison.pairs)),
             proof=compared_rows.proof,
         )
@@ -177,9 +189,31 @@ async def _pairing(
                 break
     if any(missing):
         pairing = paired(columns[0], columns[1], question.mapping, question.rules)
+    pairing = await _explained(pairing, partners, sides)
     pairing = selected(pairing, question.columns, question.ignore, question.key)
     empty = [_with_missing(side, names) for side, names in zip(sides, missing, strict=True)]
     return _same_engine(pairing, sides), (empty[0], empty[1])
+
+
+async def _explained(
+    pairing: Pairing, partners: Mapping[str, str], sides: tuple[SideRows, SideRows]
+) -> Pairing:
+    """Add to each refused text the values because of which it is not of the other side's type."""
+    refused: list[NotCompared] = []
+    for each in pairing.not_compared:
+        names = each.column, partners[each.column]
+        kinds = [side.source.columns[name] for side, name in zip(sides, names, strict=True)]
+        reason = each.reason
+        for index, side in enumerate(sides):
+            goal = kinds[1 - index].kind
+            if kinds[index].kind == "text" and side.connector.dialect == "duckdb" and goal in _READ:
+                value = side.value(names[index])
+                values = await misfits(side.source, value, ColumnType(goal, _READ[goal]))
+                if values:
+                    holds = await described(side.source, value, values)
+                    reason += f"; {side.name} holds {holds}"
+        refused.append(replace(each, reason=reason))
+    return replace(pairing, not_compared=tuple(refused))
 
 
 def _with_missing(side: SideRows, names: set[str]) -> SideRows:
