@@ -16,8 +16,7 @@ from skillian.data.declare.rules import Rules
 from skillian.data.query.binding import Binder, BoundSource
 from skillian.data.query.filters import Filters, conditions
 from skillian.data.query.unfit import described, misfits
-from skillian.data.schema.diff import SchemaDiff, compare_schemas, pair_columns
-from skillian.data.schema.tables import distinct_names
+from skillian.data.schema.diff import SchemaDiff, compare_schemas, distinct_names, pair_columns
 from skillian.data.tables.cells import NotComparableError, check_key
 from skillian.data.tables.columns import (
     ColumnPair,
