@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from skillian.data.schema.tables import distinct_names
+from skillian.data.schema.diff import distinct_names
 from skillian.data.tables.results import TableResult
 
 
