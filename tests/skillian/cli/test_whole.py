@@ -122,7 +122,8 @@ def test_a_schema_of_postgresql_and_one_of_duckdb(
             connection.execute(
                 f"CREATE TABLE {name} AS SELECT i::INTEGER AS id, 'n' || i AS name,"  # noqa: S608
                 " (i * 1.25)::DECIMAL(12, 2) AS amount,"
-                " TIMESTAMPTZ '2024-01-01 00:00:00+00' + i * INTERVAL 1 HOUR AS at FROM range(1, 21) AS r(i)"
+                " TIMESTAMPTZ '2024-01-01 00:00:00+00' + i * INTERVAL 1 HOUR AS at"
+                " FROM range(1, 21) AS r(i)"
             )
         connection.execute('UPDATE t002 SET "at" = "at" + INTERVAL 1 SECOND WHERE id = 3')
     server, _, options = databases[0].url.partition("?")
