@@ -130,7 +130,7 @@ class TableEngine:
             schema=_schema(question, comparison.sides, pairing),
             samples=await findings.samples(),
             proposals=(),
-            notes=tuple(_notes(comparison.pairs)),
+            notes=(*_notes(comparison.pairs), *filter(None, [comparison.segments.sentence()])),
             proof=compared_rows.proof,
         )
         return replace(result, sentences=in_words(result))
