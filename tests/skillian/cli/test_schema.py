@@ -69,7 +69,7 @@ def test_the_report_for_programs(skillian: Run, files: Path) -> None:
         (("c.csv", "a.csv"), "'c.csv' is neither a file in"),
         (("a.csv", "duckdb:///shop.duckdb"), "append #table or #schema.table to its URL"),
         (("a.csv", "duckdb:///shop.duckdb#none"), "there is no table 'none' in its database"),
-        (("a.csv", "oracle:///x#t"), "unknown kind of database"),
+        (("a.csv", "tape:///x#t"), "unknown kind of database"),
         (("a.csv", "b.csv", "--map", "gone"), "'gone' is not of the form column_a=column_b"),
         (("a.csv", "b.csv", "--map", "x=new"), "there is no column 'x' in a"),
         (("a.csv", "b.csv", "--output", "x.html"), "no report format has the suffix '.html'"),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from skillian.cli.shell import ExitCode, SourcesFile, notes, out, read_settings, run, show_error
+from skillian.cli.shell import ExitCode, SourcesFile, notes, out, read_settings, run
 from skillian.display import printable, show_rows
 
 if TYPE_CHECKING:
@@ -68,12 +68,18 @@ def schema(  # noqa: PLR0913 - the options of a command are its arguments
     Exit codes: 0 no findings, 1 findings (a column on one side only, a type that loses), 2 could
     not compare.
     """
+    from skillian.cli.compare_input import addressed
+
     form = form or _format_of(output)
     pairs = column_map(mapping or ())
-    diff = run(_compared((a, b), pairs, ignore or (), sources))
+    names = (addressed(a, ()), addressed(b, ()))
+    diff = run(_compared(names, pairs, ignore or (), sources))
     text = _text(diff, form, every=fail_on is SchemaFailOn.SCHEMA)
     if output is not None:
-        write_report(output, text)
+        from skillian.cli.compare_report import write_text
+
+        write_text(output, text)
+        notes.print(printable(f"The report is in {output}"), markup=False, soft_wrap=True)
     elif form is SchemaFormat.TABLE:
         show_schema(out, diff)
     else:
@@ -97,16 +103,6 @@ def column_map(entries: Iterable[str]) -> dict[str, str]:
             raise typer.BadParameter(f"--map names column {one!r} of a twice")
         mapping[one] = other
     return mapping
-
-
-def write_report(path: Path, text: str) -> None:
-    """Write a report to a file; exit with a message if that fails."""
-    try:
-        path.write_text(text, encoding="utf-8", newline="\n")
-    except OSError as error:
-        show_error(f"{path}: {error.strerror}")
-        raise typer.Exit(ExitCode.COULD_NOT) from None
-    notes.print(printable(f"The report is in {path}"), markup=False, soft_wrap=True)
 
 
 def show_schema(console: Console, diff: SchemaDiff) -> None:

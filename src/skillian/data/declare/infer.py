@@ -13,6 +13,7 @@ from sqlglot import exp
 from skillian.connectors import scheme
 from skillian.connectors.base import ColumnType, Connector, Table, path_of
 from skillian.connectors.dialects import compile_sql
+from skillian.connectors.files.options import split_name
 from skillian.data import sql
 from skillian.data.declare.definitions import (
     ComparisonSettings,
@@ -164,9 +165,10 @@ async def tables_of(names: Sequence[str]) -> dict[str, Table]:
     async with Connections(registry_of(_urls(names), {}, Path())) as opened:
         for name in dict.fromkeys(names):
             tables = {table.name: table for table in await opened.get(name).catalog()}
-            if Path(name).name not in tables:
+            wanted = Path(split_name(name)[0]).name
+            if wanted not in tables:
                 raise UnknownNameError("sheet", name, tables)
-            by_name[name] = tables[Path(name).name]
+            by_name[name] = tables[wanted]
     return by_name
 
 
@@ -206,14 +208,14 @@ def sources_of(
 
 def _declared(name: str, declared: SourceRegistry) -> Source | None:
     """Return the source that is declared with this name, or for this file."""
-    path = Path(name).absolute()
+    path = Path(split_name(name)[0]).absolute()
     for each in declared.names:
         source = declared.get(each)
         if each == name:
             return source
         url = declared.url(source.connection)
         if scheme(url) == "files" and source.table is not None:
-            root = path_of(url, declared.folder)
+            root = path_of(split_name(url)[0], declared.folder)
             if path.resolve() in {root.resolve(), (root / source.table).resolve()}:
                 return source
     return None
@@ -254,14 +256,16 @@ def registry_of(
 
 
 def _urls(names: Iterable[str]) -> dict[str, str]:
-    return {name: f"files:///{_file(name).absolute()}" for name in names}
+    return {name: file_url(name) for name in names}
 
 
-def _file(name: str) -> Path:
-    """Return the path of a file, or of the workbook that a sheet is in."""
-    path = Path(name)
+def file_url(name: str) -> str:
+    """Return the URL of a file, or of the workbook that a sheet is in, with its options."""
+    file, query = split_name(name)
+    path = Path(file)
     book = path.name.partition("#")[0]
-    return path if path.exists() or not book else path.with_name(book)
+    path = path if path.exists() or not book else path.with_name(book)
+    return f"files:///{path.absolute()}" + (f"?{query}" if query else "")
 
 
 def _file_source(name: str, table: Table, sums: AbstractSet[str], keys: Collection[str]) -> Source:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from itertools import combinations
@@ -79,8 +79,9 @@ class KeyReader:
 async def proposed_key(pairs: Sequence[ColumnPair], sides: Sequence[KeyReader]) -> TableKey:
     """Return the columns that identify a row on both sides, or on one of them.
 
-    A sample of each side rules out most columns and combinations of up to three; the others are
-    counted on all rows. Names such as `id` precede others, and fewer columns precede more.
+    A sample of each side rules out most columns and combinations of up to three; the values of the
+    others are counted on all rows, the most likely first: names such as `id` precede others, and
+    fewer columns precede more.
 
     Raises:
         InvalidInputError: No combination is unique.
@@ -89,16 +90,12 @@ async def proposed_key(pairs: Sequence[ColumnPair], sides: Sequence[KeyReader]) 
     samples = [await _sample(side, index, usable) for index, side in enumerate(sides)]
     best: TableKey | None = None
     for size in range(1, _MOST_COLUMNS + 1):
-        candidates = _candidates(usable, samples, size)
-        if not candidates:
-            continue
-        unique = [await _unique(side, index, candidates) for index, side in enumerate(sides)]
-        for candidate, in_a, in_b in zip(candidates, *unique, strict=True):
-            if in_a and in_b:
+        for candidate in _candidates(usable, samples, size):
+            unique = [await _is_unique(side, index, candidate) for index, side in enumerate(sides)]
+            if all(unique):
                 return _key(candidate, "")
-            if (in_a or in_b) and best is None:
-                name = sides[0 if in_a else 1].name
-                best = _key(candidate, f" of {name}")
+            if any(unique) and best is None:
+                best = _key(candidate, f" of {sides[unique.index(True)].name}")
     if best is not None:
         return best
     names = ", ".join(pair.a for pair in usable) or "none"
@@ -178,17 +175,17 @@ def _rank(pair: ColumnPair) -> int:
     return {"number": 1, "text": 1, "uuid": 0, "date": 1}.get(pair.cells.family, 2)
 
 
-async def _unique(side: KeyReader, index: int, candidates: Sequence[_Candidate]) -> Iterator[bool]:
-    """Return for each candidate whether no two rows of the side have the same values."""
+async def _is_unique(side: KeyReader, index: int, candidate: _Candidate) -> bool:
+    """Return whether no two rows of the side have the same values."""
     total = side.rows([exp.Count(this=exp.Star())])
-    counts = [sql.named(exp.Subquery(this=total), "total")]
-    for number, candidate in enumerate(candidates):
-        columns = [
-            sql.named(_value(pair, side, index), f"c{place}")
-            for place, pair in enumerate(candidate)
-        ]
-        distinct = side.rows(columns).distinct(copy=False).subquery(sql.name("keys"), copy=False)
-        count = exp.Select(expressions=[exp.Count(this=exp.Star())]).from_(distinct, copy=False)
-        counts.append(sql.named(exp.Subquery(this=count), f"n{number}"))
-    [row] = await side.fetch(exp.Select(expressions=counts))
-    return (int(row[f"n{number}"]) == int(row["total"]) for number in range(len(candidates)))
+    columns = [
+        sql.named(_value(pair, side, index), f"c{place}") for place, pair in enumerate(candidate)
+    ]
+    keys = side.rows(columns).distinct(copy=False).subquery(sql.name("keys"), copy=False)
+    distinct = exp.Select(expressions=[exp.Count(this=exp.Star())]).from_(keys, copy=False)
+    counts = {"total": total, "keys": distinct}
+    select = exp.Select(
+        expressions=[sql.named(exp.Subquery(this=count), name) for name, count in counts.items()]
+    )
+    [row] = await side.fetch(select)
+    return int(row["keys"]) == int(row["total"])

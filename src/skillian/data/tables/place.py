@@ -35,14 +35,19 @@ class SideRows:
     Args:
         source: The source.
         where: The filters.
+        parameters: Their values; both sides have the same, since one statement reads both.
         missing: Columns without any value, which are read as NULL.
     """
 
     def __init__(
-        self, source: BoundSource, where: Sequence[Condition], missing: frozenset[str] = frozenset()
+        self,
+        source: BoundSource,
+        where: Sequence[Condition],
+        parameters: sql.BoundValues,
+        missing: frozenset[str] = frozenset(),
     ) -> None:
         self.source = source
-        self.parameters = sql.BoundValues()
+        self.parameters = parameters
         self.missing = missing
         self.tests: tuple[exp.Expr, ...] = ()
         self._where = where
@@ -59,7 +64,7 @@ class SideRows:
 
     def without(self, columns: frozenset[str]) -> SideRows:
         """Return the same rows with these columns, which have no values, read as NULL."""
-        return SideRows(self.source, self._where, columns)
+        return SideRows(self.source, self._where, self.parameters, columns)
 
     def among(self, tests: Sequence[exp.Expr]) -> SideRows:
         """Return the rows that also meet these tests."""
@@ -69,7 +74,7 @@ class SideRows:
 
     def named(self, source: BoundSource) -> SideRows:
         """Return the same rows of the source as another engine names it."""
-        return SideRows(source, self._where, self.missing)
+        return SideRows(source, self._where, self.parameters, self.missing)
 
     def value(self, column: str) -> exp.Expr:
         """Return the cell of a column."""
@@ -83,7 +88,7 @@ class SideRows:
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class StagedDifferences:
     """The rows that differ, staged in the workspace.
 
     Attributes:
@@ -124,7 +129,7 @@ class RowComparison:
         self.tables: list[str] = []
         self.segments = Segments()
 
-    async def run(self, started: str) -> Compared:
+    async def run(self, started: str) -> StagedDifferences:
         """Compare, and stage the rows that differ; raises `QueryError`.
 
         Args:
@@ -147,7 +152,7 @@ class RowComparison:
         table = await self._workspace.stage(plan.columns(), batches)
         self.tables.append(table)
         texts = {name: query.text for name, query in queries.items()}
-        return Compared(
+        return StagedDifferences(
             plan, table, TableProof(place, statement.text, plan.dialect, texts, started)
         )
 
@@ -215,19 +220,15 @@ class RowComparison:
         return _Loaded(table, tuple(each.type for each in columns), query)
 
     async def _statement(self, plan: TablePlan, engine: StatementEngine) -> Statement:
-        values = {**self.sides[0].parameters.values}
         duplicates = bool(plan.keys) and not plan.unique
         if duplicates and plan.dialect == "duckdb":
             duplicates = await self._has_repeats(plan, engine)
         tree = differences(plan, duplicates=duplicates)
-        for side in self.sides:
-            values |= side.parameters.values
-        return prepare(tree, engine.dialect, values)
+        return prepare(tree, engine.dialect, self.sides[0].parameters.values)
 
     async def _has_repeats(self, plan: TablePlan, engine: StatementEngine) -> bool:
         tree = has_repeated_keys(plan)
-        values = {**self.sides[0].parameters.values, **self.sides[1].parameters.values}
-        statement = prepare(tree, engine.dialect, values)
+        statement = prepare(tree, engine.dialect, self.sides[0].parameters.values)
         async with aclosing(engine.stream(statement.text, statement.parameters)) as batches:
             return any(
                 [bool(row["repeated"]) async for batch in batches for row in python_rows(batch)]

@@ -11,7 +11,7 @@ from pydantic import SecretStr
 from skillian.connectors import schemes
 from skillian.connectors.base import Table
 from skillian.data.declare.definitions import ComparisonSettings, Dimension, Source, SourcesFile
-from skillian.data.declare.infer import connection_name, tables_of
+from skillian.data.declare.infer import connection_name, file_url, tables_of
 from skillian.data.declare.sources import Connections, SourceRegistry
 from skillian.data.query.binding import by_name, find_table
 from skillian.data.schema.tables import split_url
@@ -54,8 +54,8 @@ async def bare_tables(
         if address_of(name) is None and (declared is None or name not in declared.names)
     ]
     for name, table in (await tables_of(files)).items():
-        urls[name] = f"files:///{_file(name).absolute()}"
-        sources[name] = _source(name, table)
+        urls[name] = file_url(name)
+        sources[name] = bare_source(name, table)
     chosen: list[str] = []
     for name in names:
         address = address_of(name)
@@ -81,7 +81,7 @@ async def _of_database(address: Address, urls: dict[str, str], sources: dict[str
     """Add the table at an address and return the name of its source."""
     connection = next((name for name, url in urls.items() if url == address.url), None)
     if connection is None:
-        connection = _free(connection_name(address.url), urls)
+        connection = free_name(connection_name(address.url), urls)
         urls[connection] = address.url
     definitions = SourcesFile.model_construct(
         connections={connection: SecretStr(address.url)}, sources={}
@@ -90,7 +90,7 @@ async def _of_database(address: Address, urls: dict[str, str], sources: dict[str
         tables = await connections.get(connection).catalog()
         table = _chosen(connection, address.table, tables)
         name = f"{connection}#{table.name}"
-        sources[name] = _source(connection, table)
+        sources[name] = bare_source(connection, table)
         return name
 
 
@@ -105,7 +105,8 @@ def _chosen(connection: str, name: str, tables: tuple[Table, ...]) -> Table:
     )
 
 
-def _source(connection: str, table: Table) -> Source:
+def bare_source(connection: str, table: Table) -> Source:
+    """Return a table as a source with all of its columns."""
     # Not validated: a bare table has no measures, and its columns may have any name.
     dimensions = {name: Dimension.model_construct(column=name) for name in table.columns}
     return Source.model_construct(
@@ -116,12 +117,7 @@ def _source(connection: str, table: Table) -> Source:
     )
 
 
-def _free(name: str, taken: Mapping[str, str]) -> str:
+def free_name(name: str, taken: Mapping[str, str]) -> str:
+    """Return the name, with a number if it is taken."""
     numbered = (f"{name}_{number}" for number in range(2, len(taken) + 3))
     return next(each for each in (name, *numbered) if each not in taken)
-
-
-def _file(name: str) -> Path:
-    path = Path(name)
-    book = path.name.partition("#")[0]
-    return path if path.exists() or not book else path.with_name(book)

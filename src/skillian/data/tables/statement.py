@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from skillian.data import sql
-from skillian.data.tables.cells import differs, form, shown
+from skillian.data.tables.cells import form, shown
 from skillian.data.tables.columns import ColumnPair
 from skillian.data.tables.types import CellType
+from skillian.data.tables.unequal import differs
 
 DIFFERING, ONLY_A, ONLY_B, DUPLICATE, COUNTS = range(5)
 
@@ -180,7 +181,8 @@ def _same_key(plan: TablePlan, one: str, other: str) -> exp.Expr:
         keys: list[exp.Expr] = [sql.column(f"k{index}", alias) for alias in (one, other)]
         if plan.dialect == "postgres":
             # It joins neither by hash nor in full on IS NOT DISTINCT FROM.
-            tests.append(exp.EQ(this=sql.is_null(keys[0]), expression=sql.is_null(keys[1])))
+            nulls = [exp.Paren(this=sql.is_null(key)) for key in keys]
+            tests.append(exp.EQ(this=nulls[0], expression=nulls[1]))
             fill = sql.text(_fill(pair))
             keys = [exp.Coalesce(this=key, expressions=[fill.copy()]) for key in keys]
             tests.append(exp.EQ(this=keys[0], expression=keys[1]))

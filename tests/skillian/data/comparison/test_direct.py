@@ -118,11 +118,11 @@ def is_unique(rows: Rows) -> bool:
 
 
 async def no_engine(*_: object) -> None:
-    """Stands in for `shared_engine`: both sides are staged."""
+    """Replaces `shared_engine`: both sides are staged."""
 
 
 async def unique(*_: object) -> bool:
-    """Stands in for the look at some keys: only the proof decides."""
+    """Replaces the look at some keys: only the proof decides."""
     return True
 
 

@@ -85,7 +85,7 @@ def test_faults_of_the_form_are_reported_with_their_lines(tmp_path: Path) -> Non
         "  - name: x\n"
         "    a: ledger\n"
         "    measure: [amount]\n"
-        "    measures: []\n"
+        "    measures: 7\n"
         "    fail_on: always\n",
     )
     assert [line for _, line, _ in all_faults] == [3, 5, 6, 7]
