@@ -20,10 +20,10 @@ from skillian.data.query.filters import Condition, filtered_rows
 from skillian.data.query.shared import SharedEngine, StatementEngine, shared_engine
 from skillian.data.sql import Statement, prepare
 from skillian.data.sql.values import python_rows
+from skillian.data.tables.across.segments import Segments, SegmentSearch
 from skillian.data.tables.cells import NATIVE, CellPair
 from skillian.data.tables.columns import ColumnPair
 from skillian.data.tables.results import TableProof
-from skillian.data.tables.segments import Segments, SegmentSearch
 from skillian.data.tables.statement import TablePlan, TableSide, differences, has_repeated_keys
 from skillian.data.tables.transport import transported
 from skillian.data.tables.types import CellType
@@ -68,7 +68,7 @@ class SideRows:
 
     def among(self, tests: Sequence[exp.Expr]) -> SideRows:
         """Return the rows that also meet these tests."""
-        rows = SideRows(self.source, self._where, self.missing)
+        rows = SideRows(self.source, self._where, self.parameters, self.missing)
         rows.tests = tuple(tests)
         return rows
 

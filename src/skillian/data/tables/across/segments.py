@@ -23,8 +23,8 @@ from skillian.data import sql
 from skillian.data.comparison.place import together
 from skillian.data.sql import prepare
 from skillian.data.sql.values import python_rows
+from skillian.data.tables.across.digests import DIALECTS, digest, no_common_text, prepared
 from skillian.data.tables.columns import ColumnPair
-from skillian.data.tables.digests import DIALECTS, digest, no_common_text, prepared
 
 SMALL = 100_000
 """Up to this number of rows, both sides travel in about a second."""

@@ -14,11 +14,11 @@ from tests.support.postgres import Server as PostgresServer
 
 from skillian.data.declare.sources import Connections
 from skillian.data.query.binding import Binder
-from skillian.data.tables import segments as looks
+from skillian.data.tables.across import segments as looks
+from skillian.data.tables.across.segments import Segments
 from skillian.data.tables.engine import TableEngine, TableQuestion
 from skillian.data.tables.place import RowComparison
 from skillian.data.tables.relation import bare_tables
-from skillian.data.tables.segments import Segments
 
 ROWS = 6000
 COLUMNS = (

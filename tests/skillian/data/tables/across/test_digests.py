@@ -15,7 +15,7 @@ from skillian.connectors import connect
 from skillian.connectors.base import Connector
 from skillian.data import sql
 from skillian.data.sql import prepare
-from skillian.data.tables.digests import cell_text, digest, prepared
+from skillian.data.tables.across.digests import cell_text, digest, prepared
 from skillian.data.tables.types import cell_type
 
 DUCKDB, POSTGRES, MYSQL = "duckdb", "postgres", "mysql"
