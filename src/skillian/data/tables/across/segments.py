@@ -200,7 +200,7 @@ class SegmentSearch:
     async def _bounds(self) -> list[Mapping[str, Any]]:
         columns: list[list[exp.Expr]] = []
         for index in (0, 1):
-            own = [sql.named(exp.Count(this=exp.Star()), "rows")]
+            own: list[exp.Expr] = [sql.named(exp.Count(this=exp.Star()), "rows")]
             for position in self._integers():
                 value = self._value(index, position)
                 own.append(sql.named(exp.Min(this=value), f"low_{position}"))
