@@ -31,7 +31,7 @@ def key_of(folder: Path, a: str, b: str | None = None) -> TableKey:
         async with Connections(registry) as connections:
             engine = TableEngine(Binder(registry, connections))
             try:
-                return (await engine.compare(TableQuestion(*sources))).key
+                return (await engine.compare(TableQuestion(sources[0], sources[1]))).key
             finally:
                 await engine.aclose()
 

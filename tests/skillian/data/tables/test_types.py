@@ -229,7 +229,8 @@ def compared(a: str, b: str, rule: Mapping[str, Any]) -> TableResult:
             engine = TableEngine(Binder(registry, connections))
             try:
                 rules = Rules(all=Rule.model_validate(rule))
-                return await engine.compare(TableQuestion(*names, key=("k",), rules=rules))
+                question = TableQuestion(names[0], names[1], key=("k",), rules=rules)
+                return await engine.compare(question)
             finally:
                 await engine.aclose()
 
@@ -260,7 +261,7 @@ def stored(path: Path, name: str, cell: str) -> str:
 def test_in_one_duckdb(tmp_path: Path, case: Case) -> None:
     a, b, rule, equal = case
     tables = [stored(tmp_path / "t.duckdb", name, cell) for name, cell in (("a", a), ("b", b))]
-    check(compared(*tables, rule), equal=equal)
+    check(compared(tables[0], tables[1], rule), equal=equal)
 
 
 @pytest.mark.parametrize("case", IN_POSTGRES)
