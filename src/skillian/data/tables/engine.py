@@ -102,7 +102,6 @@ class TableEngine:
         Raises:
             ToolError: A name is wrong, no key was found, or a database refuses.
         """
-        started = datetime.now(UTC).isoformat(timespec="seconds")
         sources = await together(self._binder.bind(question.a), self._binder.bind(question.b))
         names = pair_columns([*sources[0].columns], [*sources[1].columns], question.mapping)
         sides = _sides(question, sources, names)
@@ -110,7 +109,7 @@ class TableEngine:
         key, pairs = await _keyed(question, pairing, sides)
         comparison = RowComparison(self._workspace, pairs, len(key.columns), sides, progress)
         try:
-            return await self._run(question, pairing, key, comparison, started)
+            return await self._run(question, pairing, key, sides, comparison)
         finally:
             await self._workspace.drop(*comparison.tables)
 
@@ -119,9 +118,10 @@ class TableEngine:
         question: TableQuestion,
         pairing: Pairing,
         key: TableKey,
+        sides: tuple[SideRows, SideRows],
         comparison: RowComparison,
-        started: str,
     ) -> TableResult:
+        started = datetime.now(UTC).isoformat(timespec="seconds")
         compared_rows = await comparison.run(started)
         plan, table = compared_rows.plan, compared_rows.table
         findings = Findings(self._workspace, table, plan, self._top)
@@ -142,10 +142,10 @@ class TableEngine:
             rows=counts,
             columns=tuple(columns),
             not_compared=pairing.not_compared,
-            schema=_schema(question, comparison.sides, pairing),
+            schema=_schema(question, sides, pairing),
             samples=await findings.samples(self._top),
             listed=await findings.samples(question.listed),
-            proposals=await proposed_renames(pairing, comparison.sides),
+            proposals=await proposed_renames(pairing, sides),
             notes=tuple(_notes(comparison.pairs)),
             proof=compared_rows.proof,
         )
