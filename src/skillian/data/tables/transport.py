@@ -46,7 +46,7 @@ def transported(kind: CellType, value: exp.Expr, dialect: str) -> Transported:
 
 
 def _plain(kind: CellType, value: exp.Expr) -> Transported | None:
-    if kind.kind in {"boolean", "date", "timestamp", "timestamptz"}:
+    if kind.kind in ("boolean", "date", "timestamp", "timestamptz"):
         if kind.nanos:
             return Transported(value.copy(), kind, kind.sql)
         stored = stored_type(kind.kind)
