@@ -62,8 +62,7 @@ def _cut(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: _cut(part) for name, part in cast("dict[str, Any]", value).items()}
     if isinstance(value, list):
-        parts: list[Any] = value
-        return [_cut(part) for part in parts]
+        return [_cut(part) for part in list[Any](value)]
     return brief_value(value)
 
 

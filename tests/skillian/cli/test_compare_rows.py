@@ -38,7 +38,7 @@ def test_two_files_without_numbers_need_no_options(skillian: Run) -> None:
 def test_equal_files_exit_with_0(skillian: Run) -> None:
     done = skillian("compare", "old.csv", "old.csv")
     assert (done.returncode, done.stderr) == (0, "")
-    assert "No row differs: all 3 rows of old.csv and old.csv match." in done.stdout
+    assert "No row differs: all 3 rows of old.csv (a) and old.csv (b) match." in done.stdout
 
 
 def test_a_missing_column_is_a_finding_and_a_map_pairs_it(skillian: Run, tmp_path: Path) -> None:

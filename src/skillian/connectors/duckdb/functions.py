@@ -55,8 +55,7 @@ def _written(value: Any) -> str:
         written = f"{'-' if sign else ''}{''.join(map(str, digits))}e{exponent}"
         return written if value else "0"
     if isinstance(value, list):
-        elements: list[Any] = value
-        return f"[{','.join(map(_written, elements))}]"
+        return f"[{','.join(map(_written, list[Any](value)))}]"
     if isinstance(value, dict):
         members = sorted(cast("dict[str, Any]", value).items())
         return f"{{{','.join(f'{json.dumps(name)}:{_written(each)}' for name, each in members)}}}"

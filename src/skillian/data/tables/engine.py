@@ -16,8 +16,7 @@ from skillian.data.declare.rules import Rules
 from skillian.data.query.binding import Binder, BoundSource
 from skillian.data.query.filters import Filters, conditions
 from skillian.data.query.unfit import described, misfits
-from skillian.data.schema.diff import SchemaDiff, compare_schemas, pair_columns
-from skillian.data.schema.tables import distinct_names
+from skillian.data.schema.diff import SchemaDiff, compare_schemas, distinct_names, pair_columns
 from skillian.data.tables.cells import NotComparableError, check_key
 from skillian.data.tables.columns import (
     ColumnPair,
@@ -28,7 +27,7 @@ from skillian.data.tables.columns import (
     selected,
 )
 from skillian.data.tables.findings import Findings
-from skillian.data.tables.keys import KeyReader, proposed_key
+from skillian.data.tables.keys import proposed_key
 from skillian.data.tables.place import RowComparison, SideRows
 from skillian.data.tables.proposals import proposed_renames
 from skillian.data.tables.results import TableKey, TableResult
@@ -235,8 +234,7 @@ def _same_engine(pairing: Pairing, sides: tuple[SideRows, SideRows]) -> Pairing:
 
 async def _has_values(side: SideRows, column: str) -> bool:
     count = exp.Count(this=side.value(column))
-    reader = KeyReader(side.name, side.connector, side.rows, side.parameters)
-    [row] = await reader.fetch(side.rows([sql.named(count, "n")]))
+    [row] = await side.fetch(side.rows([sql.named(count, "n")]))
     return bool(row["n"])
 
 
@@ -279,10 +277,7 @@ async def _keyed(
     elif catalogued := _primary_key(pairing, sides):
         key = catalogued
     else:
-        readers = [
-            KeyReader(side.name, side.connector, side.rows, side.parameters) for side in sides
-        ]
-        key = await proposed_key(pairing.pairs, readers)
+        key = await proposed_key(pairing.pairs, sides)
     pairs = key_pairs(pairing, key.columns)
     rest = tuple(pair for pair in pairing.pairs if pair not in pairs)
     return key, (*pairs, *rest)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 from sqlglot import exp
 
@@ -77,6 +77,16 @@ class SideRows:
         select = filtered_rows(self.source, {}, self._where, self.parameters)
         select.set("expressions", list(columns))
         return select
+
+    async def fetch(self, tree: exp.Expr) -> list[dict[str, Any]]:
+        """Run a statement where the rows are stored, and return its few rows."""
+        statement = prepare(tree, self.connector.dialect, self.parameters.values)
+        rows: list[dict[str, Any]] = []
+        batches = self.connector.stream(statement.text, statement.parameters)
+        async with aclosing(batches):
+            async for batch in batches:
+                rows += python_rows(batch)
+        return rows
 
 
 @dataclass(frozen=True, slots=True)

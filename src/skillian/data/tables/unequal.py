@@ -38,7 +38,7 @@ def differs(pair: CellPair, a: exp.Expr, b: exp.Expr, dialect: str) -> exp.Expr:
     if limit is None:
         return exp.Paren(this=unequal)
     return filled(
-        "test AND (a IS NULL OR b IS NULL OR NOT near)",
+        "test AND (a IS NULL OR b IS NULL OR NOT COALESCE(near, FALSE))",
         dialect,
         test=exp.Paren(this=unequal),
         a=a,
@@ -72,7 +72,7 @@ def _mixed(pair: CellPair, a: exp.Expr, b: exp.Expr, dialect: str) -> exp.Expr:
         if limit is None:
             return unequal
         return filled(
-            "test AND (a IS NULL OR b IS NULL OR NOT near)",
+            "test AND (a IS NULL OR b IS NULL OR NOT COALESCE(near, FALSE))",
             dialect,
             test=unequal,
             a=a,
@@ -81,7 +81,8 @@ def _mixed(pair: CellPair, a: exp.Expr, b: exp.Expr, dialect: str) -> exp.Expr:
         )
     rule = pair.rule if pair.rule.has_limits else Rule(absolute=Decimal(0))
     return filled(
-        "(a IS NULL) <> (b IS NULL) OR (a IS NOT NULL AND b IS NOT NULL AND NOT near)",
+        "(a IS NULL) <> (b IS NULL)"
+        " OR (a IS NOT NULL AND b IS NOT NULL AND NOT COALESCE(near, FALSE))",
         dialect,
         a=a,
         b=b,
@@ -143,7 +144,7 @@ def _places(limit: Decimal) -> tuple[int, int]:
 
 def _near(rule: Rule, a: exp.Expr, b: exp.Expr, texts: list[exp.Expr]) -> exp.Expr:
     """Return the test in DuckDB by binary floats, and by all digits where these cannot decide."""
-    one, other = "CAST(CAST(a AS TEXT) AS DOUBLE)", "CAST(CAST(b AS TEXT) AS DOUBLE)"
+    one, other = "TRY_CAST(CAST(a AS TEXT) AS DOUBLE)", "TRY_CAST(CAST(b AS TEXT) AS DOUBLE)"
     gap = f"ABS({one} - {other})"
     error = f"1e-14 * (ABS({one}) + ABS({other}))"
     limits: dict[str, str] = {}

@@ -27,11 +27,15 @@ def key_of(folder: Path, a: str, b: str | None = None) -> TableKey:
         names.append(f"duckdb:///{path}#t")
 
     async def run() -> TableKey:
-        registry, sources = await bare_tables(names)
+        registry, (one, other) = await bare_tables(names)
         async with Connections(registry) as connections:
             engine = TableEngine(Binder(registry, connections))
             try:
+<<<<<<< HEAD
                 return (await engine.compare(TableQuestion(sources[0], sources[1]))).key
+=======
+                return (await engine.compare(TableQuestion(one, other))).key
+>>>>>>> redesign
             finally:
                 await engine.aclose()
 
