@@ -233,7 +233,8 @@ def _statement(table: str, plan: ComparisonPlan, keys: Keys) -> exp.Select:
         for index in range(len(plan.measures))
     )
     select = exp.Select(expressions=[exp.Star()])
-    return select.from_(ranked.subquery(sql.name("ranked"), copy=False), copy=False).where(few)
+    select.from_(ranked.subquery(sql.name("ranked"), copy=False), copy=False)
+    return select.where(few, copy=False)
 
 
 def _sums(index: int, measure: MeasurePlan) -> Iterator[exp.Expr]:
