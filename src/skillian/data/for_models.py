@@ -4,7 +4,7 @@ Long texts and lists are shortened. Of sources with hidden values it reads count
 neither a value of a row nor an amount, nor the members of a dimension.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any, cast
@@ -62,7 +62,7 @@ def _cut(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: _cut(part) for name, part in cast("dict[str, Any]", value).items()}
     if isinstance(value, list):
-        return [_cut(part) for part in list[Any](value)]
+        return [_cut(part) for part in cast("Sequence[Any]", value)]
     return brief_value(value)
 
 

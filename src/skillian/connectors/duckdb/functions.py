@@ -1,6 +1,7 @@
 """Functions in Python that every DuckDB of this process has, for what its SQL cannot do exactly."""
 
 import json
+from collections.abc import Sequence
 from decimal import Context, Decimal, InvalidOperation
 from typing import Any, NoReturn, cast
 
@@ -55,7 +56,7 @@ def _written(value: Any) -> str:
         written = f"{'-' if sign else ''}{''.join(map(str, digits))}e{exponent}"
         return written if value else "0"
     if isinstance(value, list):
-        return f"[{','.join(map(_written, list[Any](value)))}]"
+        return f"[{','.join(map(_written, cast('Sequence[Any]', value)))}]"
     if isinstance(value, dict):
         members = sorted(cast("dict[str, Any]", value).items())
         return f"{{{','.join(f'{json.dumps(name)}:{_written(each)}' for name, each in members)}}}"

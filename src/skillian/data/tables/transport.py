@@ -47,11 +47,7 @@ def transported(kind: CellType, value: exp.Expr, dialect: str) -> Transported:
 
 
 def _plain(kind: CellType, value: exp.Expr) -> Transported | None:
-<<<<<<< HEAD
-    if kind.kind in ("boolean", "date", "timestamp", "timestamptz"):
-=======
     if kind.kind in _PLAIN:
->>>>>>> redesign
         if kind.nanos:
             return Transported(value.copy(), kind, kind.sql)
         stored = _PLAIN[kind.kind]

@@ -31,11 +31,7 @@ def key_of(folder: Path, a: str, b: str | None = None) -> TableKey:
         async with Connections(registry) as connections:
             engine = TableEngine(Binder(registry, connections))
             try:
-<<<<<<< HEAD
-                return (await engine.compare(TableQuestion(sources[0], sources[1]))).key
-=======
                 return (await engine.compare(TableQuestion(one, other))).key
->>>>>>> redesign
             finally:
                 await engine.aclose()
 

@@ -241,12 +241,7 @@ def compared(a: str, b: str, rule: Mapping[str, Any]) -> TableResult:
             engine = TableEngine(Binder(registry, connections))
             try:
                 rules = Rules(all=Rule.model_validate(rule))
-<<<<<<< HEAD
-                question = TableQuestion(names[0], names[1], key=("k",), rules=rules)
-                return await engine.compare(question)
-=======
                 return await engine.compare(TableQuestion(one, other, key=("k",), rules=rules))
->>>>>>> redesign
             finally:
                 await engine.aclose()
 
@@ -276,13 +271,8 @@ def stored(path: Path, name: str, cell: str) -> str:
 @pytest.mark.parametrize("case", IN_DUCKDB)
 def test_in_one_duckdb(tmp_path: Path, case: Case) -> None:
     a, b, rule, equal = case
-<<<<<<< HEAD
-    tables = [stored(tmp_path / "t.duckdb", name, cell) for name, cell in (("a", a), ("b", b))]
-    check(compared(tables[0], tables[1], rule), equal=equal)
-=======
     one, other = (stored(tmp_path / "t.duckdb", name, cell) for name, cell in (("a", a), ("b", b)))
     check(compared(one, other, rule), equal=equal)
->>>>>>> redesign
 
 
 @pytest.mark.parametrize("case", IN_POSTGRES)
