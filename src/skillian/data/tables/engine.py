@@ -145,7 +145,7 @@ class TableEngine:
             samples=await findings.samples(self._top),
             listed=await findings.samples(question.listed),
             proposals=await proposed_renames(pairing, sides),
-            notes=tuple(_notes(comparison.pairs)),
+            notes=(*_notes(comparison.pairs), *filter(None, [comparison.segments.sentence()])),
             proof=compared_rows.proof,
         )
         return replace(result, sentences=in_words(result))

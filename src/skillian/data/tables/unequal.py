@@ -80,13 +80,38 @@ def _mixed(pair: CellPair, a: exp.Expr, b: exp.Expr, dialect: str) -> exp.Expr:
             near=limit,
         )
     rule = pair.rule if pair.rule.has_limits else Rule(absolute=Decimal(0))
+    same = None if pair.rule.has_limits else _same_number(pair, a, b, texts)
     return filled(
         "(a IS NULL) <> (b IS NULL)"
         " OR (a IS NOT NULL AND b IS NOT NULL AND NOT COALESCE(near, FALSE))",
         dialect,
         a=a,
         b=b,
-        near=_near(rule, a, b, texts),
+        near=_near(rule, a, b, texts) if same is None else same,
+    )
+
+
+def _same_number(
+    pair: CellPair, a: exp.Expr, b: exp.Expr, texts: list[exp.Expr]
+) -> exp.Expr | None:
+    """Return whether a number is the shortest decimal of a float, in DuckDB's own types.
+
+    It is if it reads back as the float and equals that decimal, rounded to its own scale: a number
+    of fewer digits that reads back as the float would itself be the shortest.
+    """
+    index = 0 if pair.a.kind == "float" else 1
+    kinds, values = (pair.a, pair.b), (a, b)
+    number = kinds[1 - index]
+    if number.digits is None or number.scale is None or number.digits + number.scale > _WIDEST:
+        return None
+    kind = "FLOAT" if kinds[index].single else "DOUBLE"
+    return filled(
+        f"CASE WHEN CAST(CAST(n AS TEXT) AS {kind}) IS DISTINCT FROM f THEN FALSE"
+        f" ELSE COALESCE(TRY_CAST(text AS DECIMAL({_WIDEST}, {number.scale})) = n, FALSE) END",
+        "duckdb",
+        f=values[index],
+        n=values[1 - index],
+        text=texts[index],
     )
 
 
