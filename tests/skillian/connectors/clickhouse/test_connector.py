@@ -282,6 +282,8 @@ async def test_describe_returns_types_without_running(connector: Any) -> None:
         "SELECT * FROM file('/etc/passwd', 'LineAsString')",
         "SELECT * FROM url('http://127.0.0.1:9/', 'CSV', 'a String')",
         "SELECT file('/etc/passwd')",
+        'SELECT * FROM "/etc/hostname"',
+        'SELECT * FROM "default"."/etc/hostname"',
         "SELECT FILE('/etc/passwd')",
         "SELECT * FROM executable('x', 'CSV', 'a Int8')",
         "SYSTEM SHUTDOWN",
