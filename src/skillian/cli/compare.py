@@ -222,8 +222,9 @@ def compare(  # noqa: PLR0913 - the options of a command are its arguments
     )
     targets = _targets(form, output, top, several=every)
     if every:
-        named = {"--measure": measure, "--by": by, "--where": where, "--key": key}
-        named |= {"--columns": columns, "--map": mapping, "--column": column, "--sources": sources}
+        named: dict[str, object] = {"--measure": measure, "--by": by, "--where": where}
+        named |= {"--key": key, "--columns": columns, "--map": mapping, "--column": column}
+        named |= {"--sources": sources}
         _check_unused([name for name, value in named.items() if value], "does not go with --all")
         patterns = (include or (), exclude or ())
         raise typer.Exit(_report_all((source_a, source_b), of_rows, fail_on, patterns, targets))
@@ -271,7 +272,7 @@ def _targets(
 
     if output is not None and len(output) > 1 and not several:
         raise typer.BadParameter("only --all writes several reports", param_hint="--output")
-    paths = output or [None]
+    paths: list[Path | None] = [*output] if output else [None]
     return [ReportTarget(form or _format_of(path), path, top) for path in paths]
 
 

@@ -21,6 +21,7 @@ EXAMPLES = re.findall(r"```console\n\$ skillian (.*?)\n(.*?)```", PAGE, re.DOTAL
 @pytest.fixture(autouse=True)
 def _files(tmp_path: Path) -> None:
     for name, text in FILES.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text, encoding="utf-8")
 
 

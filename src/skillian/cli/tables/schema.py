@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from skillian.cli.shell import ExitCode, SourcesFile, notes, out, read_settings, run
+from skillian.cli.shell import ExitCode, SourcesFile, notes, out, run
 from skillian.display import printable, show_rows
 
 if TYPE_CHECKING:
@@ -148,15 +148,18 @@ async def _compared(
     ignore: Iterable[str],
     sources: Path | None,
 ) -> SchemaDiff:
-    from skillian.data.declare.sources import SourceRegistry
-    from skillian.data.schema.diff import compare_schemas
-    from skillian.data.schema.tables import distinct_names, read_table
+    from skillian.cli.compare_rows import named_tables
+    from skillian.data.declare.sources import Connections
+    from skillian.data.query.binding import Binder
+    from skillian.data.schema.diff import compare_schemas, distinct_names
 
-    path = read_settings(sources=sources).sources
-    registry = SourceRegistry.load(path) if sources is not None or path.exists() else None
-    a, b = [await read_table(name, registry, Path()) for name in names]
-    shown = distinct_names((a.name, b.name))
-    return compare_schemas(a.table, b.table, mapping, [*ignore], names=shown)
+    registry, (a, b) = await named_tables(names, sources)
+    async with Connections(registry) as connections:
+        binder = Binder(registry, connections)
+        one, other = (await binder.bind(a)).table, (await binder.bind(b)).table
+    if one is None or other is None:
+        raise AssertionError("a bound source has a table")
+    return compare_schemas(one, other, mapping, [*ignore], names=distinct_names((a, b)))
 
 
 def _text(diff: SchemaDiff, form: SchemaFormat, *, every: bool) -> str:

@@ -181,6 +181,12 @@ def compare_schemas(
     return SchemaDiff(*names, pairs, only_in_a, only_in_b, differences)
 
 
+def distinct_names(names: Sequence[str]) -> tuple[str, str]:
+    """Return two names, with their position if they are the same."""
+    a, b = names
+    return (f"{a} (a)", f"{b} (b)") if a == b else (a, b)
+
+
 def pair_columns(
     a: Sequence[str], b: Sequence[str], mapping: Mapping[str, str] | None = None
 ) -> dict[str, str]:

@@ -16,8 +16,7 @@ from skillian.data.declare.rules import Rules
 from skillian.data.query.binding import Binder, BoundSource
 from skillian.data.query.filters import Filters, conditions
 from skillian.data.query.unfit import described, misfits
-from skillian.data.schema.diff import SchemaDiff, compare_schemas, pair_columns
-from skillian.data.schema.tables import distinct_names
+from skillian.data.schema.diff import SchemaDiff, compare_schemas, distinct_names, pair_columns
 from skillian.data.tables.cells import NotComparableError, check_key
 from skillian.data.tables.columns import (
     ColumnPair,
@@ -102,7 +101,6 @@ class TableEngine:
         Raises:
             ToolError: A name is wrong, no key was found, or a database refuses.
         """
-        started = datetime.now(UTC).isoformat(timespec="seconds")
         sources = await together(self._binder.bind(question.a), self._binder.bind(question.b))
         names = pair_columns([*sources[0].columns], [*sources[1].columns], question.mapping)
         sides = _sides(question, sources, names)
@@ -110,7 +108,7 @@ class TableEngine:
         key, pairs = await _keyed(question, pairing, sides)
         comparison = RowComparison(self._workspace, pairs, len(key.columns), sides, progress)
         try:
-            return await self._run(question, pairing, key, comparison, started)
+            return await self._run(question, pairing, key, sides, comparison)
         finally:
             await self._workspace.drop(*comparison.tables)
 
@@ -119,9 +117,10 @@ class TableEngine:
         question: TableQuestion,
         pairing: Pairing,
         key: TableKey,
+        sides: tuple[SideRows, SideRows],
         comparison: RowComparison,
-        started: str,
     ) -> TableResult:
+        started = datetime.now(UTC).isoformat(timespec="seconds")
         compared_rows = await comparison.run(started)
         plan, table = compared_rows.plan, compared_rows.table
         findings = Findings(self._workspace, table, plan, self._top)
@@ -142,10 +141,10 @@ class TableEngine:
             rows=counts,
             columns=tuple(columns),
             not_compared=pairing.not_compared,
-            schema=_schema(question, comparison.sides, pairing),
+            schema=_schema(question, sides, pairing),
             samples=await findings.samples(self._top),
             listed=await findings.samples(question.listed),
-            proposals=await proposed_renames(pairing, comparison.sides),
+            proposals=await proposed_renames(pairing, sides),
             notes=tuple(_notes(comparison.pairs)),
             proof=compared_rows.proof,
         )

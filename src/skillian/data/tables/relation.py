@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -14,8 +15,10 @@ from skillian.data.declare.definitions import ComparisonSettings, Dimension, Sou
 from skillian.data.declare.infer import connection_name, file_url, tables_of
 from skillian.data.declare.sources import Connections, SourceRegistry
 from skillian.data.query.binding import by_name, find_table
-from skillian.data.schema.tables import split_url
 from skillian.errors import InvalidInputError
+
+# A password may contain a `#`, too.
+_FRAGMENT = re.compile(r"(?P<url>.+://.*?)(?:#(?P<name>[^#@/]+))?", re.DOTALL)
 
 
 class Address(NamedTuple):
@@ -23,6 +26,12 @@ class Address(NamedTuple):
 
     url: str
     table: str
+
+
+def split_url(text: str) -> tuple[str, str]:
+    """Return the URL of a database, and what follows its last `#`, or an empty string."""
+    match = _FRAGMENT.fullmatch(text)
+    return (match["url"], match["name"] or "") if match else (text, "")
 
 
 def address_of(name: str) -> Address | None:
@@ -89,8 +98,10 @@ async def _of_database(address: Address, urls: dict[str, str], sources: dict[str
     async with Connections(SourceRegistry(definitions, Path())) as connections:
         tables = await connections.get(connection).catalog()
         table = _chosen(connection, address.table, tables)
-        name = f"{connection}#{table.name}"
-        sources[name] = bare_source(connection, table)
+        name, source = f"{connection}#{table.name}", bare_source(connection, table)
+        if name in sources and sources[name].table != source.table:
+            name = f"{connection}#{source.table}"  # of another schema
+        sources[name] = source
         return name
 
 
@@ -99,7 +110,7 @@ def _chosen(connection: str, name: str, tables: tuple[Table, ...]) -> Table:
         return find_table(f"connection {connection!r}", name, by_name(tables))
     if len(tables) == 1:
         return tables[0]
-    listed = ", ".join(table.name for table in tables[:20]) or "none"
+    listed = ", ".join(f"{table.schema}.{table.name}" for table in tables[:20]) or "none"
     raise InvalidInputError(
         f"name a table of {connection} after its URL, such as URL#table; its tables: {listed}"
     )

@@ -35,7 +35,7 @@ class TableLine:
 def table_line(outcome: Outcome, page: str = "") -> TableLine:
     """Return the line of a table; `page` is the address of its own page."""
     counts: tuple[int | None, ...] = (None,) * len(HEADINGS)
-    sentences = (outcome.reason,) if outcome.reason else ()
+    sentences: tuple[str, ...] = (outcome.reason,) if outcome.reason else ()
     if isinstance(outcome, RowsCompared):
         rows = outcome.result.rows
         counts = (

@@ -160,7 +160,7 @@ def _same(value: Any, back: Any, kind: LogicalType, family: str) -> bool:
     if kind.family in {"timestamp", "timestamptz", "date"}:
         return _moment(back) == _moment(value)
     if kind.family == "time":
-        return _fraction(str(back)) == value
+        return _fraction(str(back)) == str(value)
     if family == "json":
         return bool(json.loads(back) == json.loads(value))
     return bool(back == value)
@@ -202,13 +202,13 @@ def _in_postgres(postgres: Any, text: str, pool: Sequence[Any]) -> list[Any]:
     back: list[Any] = []
     postgres.execute(f"DROP TABLE IF EXISTS held; CREATE TABLE held (x {text})")
     for value in pool:
-        answer = None
+        answer: Any = None
         with suppress(psycopg.Error):
             # An insert, since a cast would cut what is too long.
             form = "x" if isinstance(value, bytes) else "x::text"
             insert = f"INSERT INTO held VALUES (%s) RETURNING {form}"  # noqa: S608 - ours
             answer = postgres.execute(insert, [value]).fetchone()[0]
-        back.append(bytes(answer) if isinstance(answer, memoryview) else answer)
+        back.append(answer)
     return back
 
 
