@@ -117,8 +117,8 @@ class Rules(Definition):
     """The rules of a comparison; that of a column precedes that of its type and that of all."""
 
     all: Rule = EXACT
-    types: dict[Family, Rule] = Field(default_factory=dict)
-    columns: dict[Name, Rule] = Field(default_factory=dict)
+    types: dict[Family, Rule] = Field(default_factory=dict[Family, Rule])
+    columns: dict[Name, Rule] = Field(default_factory=dict[Name, Rule])
 
     def of(self, names: tuple[str, str], family: Family) -> Rule:
         """Return the rule for a pair of columns; the names of either side are known."""
