@@ -99,7 +99,7 @@ _SETTINGS = settings(
     max_examples=EXAMPLES,
     deadline=None,
     database=None,
-    suppress_health_check=[*HealthCheck],
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 
 

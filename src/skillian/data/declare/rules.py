@@ -132,8 +132,8 @@ class Rules(Definition):
     """The rules of a comparison; that of a column precedes that of its type and that of all."""
 
     all: Rule = EXACT
-    types: dict[Family, Rule] = Field(default_factory=dict)
-    columns: dict[Name, Rule] = Field(default_factory=dict)
+    types: dict[Family, Rule] = Field(default_factory=dict[Family, Rule])
+    columns: dict[Name, Rule] = Field(default_factory=dict[Name, Rule])
 
     def of(self, family: Family, own: Rule | None = None) -> Rule:
         """Return the rule for a type; `own` is that of the column."""

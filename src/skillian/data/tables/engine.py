@@ -27,7 +27,7 @@ from skillian.data.tables.columns import (
     selected,
 )
 from skillian.data.tables.findings import Findings
-from skillian.data.tables.keys import KeyReader, proposed_key
+from skillian.data.tables.keys import proposed_key
 from skillian.data.tables.place import RowComparison, SideRows
 from skillian.data.tables.proposals import proposed_renames
 from skillian.data.tables.results import TableKey, TableResult
@@ -145,7 +145,7 @@ class TableEngine:
             samples=await findings.samples(self._top),
             listed=await findings.samples(question.listed),
             proposals=await proposed_renames(pairing, sides),
-            notes=tuple(_notes(comparison.pairs)),
+            notes=(*_notes(comparison.pairs), *filter(None, [comparison.segments.sentence()])),
             proof=compared_rows.proof,
         )
         return replace(result, sentences=in_words(result))
@@ -234,8 +234,7 @@ def _same_engine(pairing: Pairing, sides: tuple[SideRows, SideRows]) -> Pairing:
 
 async def _has_values(side: SideRows, column: str) -> bool:
     count = exp.Count(this=side.value(column))
-    reader = KeyReader(side.name, side.connector, side.rows, side.parameters)
-    [row] = await reader.fetch(side.rows([sql.named(count, "n")]))
+    [row] = await side.fetch(side.rows([sql.named(count, "n")]))
     return bool(row["n"])
 
 
@@ -278,10 +277,7 @@ async def _keyed(
     elif catalogued := _primary_key(pairing, sides):
         key = catalogued
     else:
-        readers = [
-            KeyReader(side.name, side.connector, side.rows, side.parameters) for side in sides
-        ]
-        key = await proposed_key(pairing.pairs, readers)
+        key = await proposed_key(pairing.pairs, sides)
     pairs = key_pairs(pairing, key.columns)
     rest = tuple(pair for pair in pairing.pairs if pair not in pairs)
     return key, (*pairs, *rest)

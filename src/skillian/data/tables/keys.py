@@ -4,21 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from contextlib import aclosing
-from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
 
 from sqlglot import exp
 
-from skillian.connectors.base import Connector
 from skillian.data import sql
-from skillian.data.sql import prepare
-from skillian.data.sql.values import python_rows
 from skillian.data.tables.cells import NotComparableError, check_key
 from skillian.data.tables.columns import ColumnPair
+from skillian.data.tables.place import SideRows
 from skillian.data.tables.results import TableKey
-from skillian.data.tables.statement import RowsOf
 from skillian.data.tables.transport import transported
 from skillian.errors import InvalidInputError
 
@@ -49,34 +43,7 @@ _AMOUNT_WORDS = frozenset(
 _Candidate = tuple[ColumnPair, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class KeyReader:
-    """The rows of a side where they are stored.
-
-    Attributes:
-        name: The source.
-        connector: Its database.
-        rows: Selects from its rows.
-        parameters: The values of its filters.
-    """
-
-    name: str
-    connector: Connector
-    rows: RowsOf
-    parameters: sql.BoundValues
-
-    async def fetch(self, tree: exp.Expr) -> list[dict[str, Any]]:
-        """Run a statement and return its few rows."""
-        statement = prepare(tree, self.connector.dialect, self.parameters.values)
-        rows: list[dict[str, Any]] = []
-        batches = self.connector.stream(statement.text, statement.parameters)
-        async with aclosing(batches):
-            async for batch in batches:
-                rows += python_rows(batch)
-        return rows
-
-
-async def proposed_key(pairs: Sequence[ColumnPair], sides: Sequence[KeyReader]) -> TableKey:
+async def proposed_key(pairs: Sequence[ColumnPair], sides: Sequence[SideRows]) -> TableKey:
     """Return the columns that identify a row on both sides, or on one of them.
 
     A sample of each side rules out most columns and combinations of up to three; the values of the
@@ -125,13 +92,13 @@ def _is_usable(pair: ColumnPair) -> bool:
     return cells.family != "binary"
 
 
-def _value(pair: ColumnPair, side: KeyReader, index: int) -> exp.Expr:
+def _value(pair: ColumnPair, side: SideRows, index: int) -> exp.Expr:
     name, kind = ((pair.a, pair.cells.a), (pair.b, pair.cells.b))[index]
     return transported(kind, sql.column(name, "source"), side.connector.dialect).value
 
 
 async def _sample(
-    side: KeyReader, index: int, pairs: Sequence[ColumnPair]
+    side: SideRows, index: int, pairs: Sequence[ColumnPair]
 ) -> list[tuple[object, ...]]:
     if not pairs:
         return []
@@ -175,7 +142,7 @@ def _rank(pair: ColumnPair) -> int:
     return {"number": 1, "text": 1, "uuid": 0, "date": 1}.get(pair.cells.family, 2)
 
 
-async def _is_unique(side: KeyReader, index: int, candidate: _Candidate) -> bool:
+async def _is_unique(side: SideRows, index: int, candidate: _Candidate) -> bool:
     """Return whether no two rows of the side have the same values."""
     total = side.rows([exp.Count(this=exp.Star())])
     columns = [

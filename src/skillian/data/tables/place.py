@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 from sqlglot import exp
 
@@ -20,6 +20,7 @@ from skillian.data.query.filters import Condition, filtered_rows
 from skillian.data.query.shared import SharedEngine, StatementEngine, shared_engine
 from skillian.data.sql import Statement, prepare
 from skillian.data.sql.values import python_rows
+from skillian.data.tables.across.segments import Segments, SegmentSearch
 from skillian.data.tables.cells import NATIVE, CellPair
 from skillian.data.tables.columns import ColumnPair
 from skillian.data.tables.results import TableProof
@@ -48,6 +49,7 @@ class SideRows:
         self.source = source
         self.parameters = parameters
         self.missing = missing
+        self.tests: tuple[exp.Expr, ...] = ()
         self._where = where
 
     @property
@@ -64,6 +66,12 @@ class SideRows:
         """Return the same rows with these columns, which have no values, read as NULL."""
         return SideRows(self.source, self._where, self.parameters, columns)
 
+    def among(self, tests: Sequence[exp.Expr]) -> SideRows:
+        """Return the rows that also meet these tests."""
+        rows = SideRows(self.source, self._where, self.parameters, self.missing)
+        rows.tests = tuple(tests)
+        return rows
+
     def named(self, source: BoundSource) -> SideRows:
         """Return the same rows of the source as another engine names it."""
         return SideRows(source, self._where, self.parameters, self.missing)
@@ -76,7 +84,17 @@ class SideRows:
         """Return a SELECT of these expressions."""
         select = filtered_rows(self.source, {}, self._where, self.parameters)
         select.set("expressions", list(columns))
-        return select
+        return select.where(*self.tests, copy=False) if self.tests else select
+
+    async def fetch(self, tree: exp.Expr) -> list[dict[str, Any]]:
+        """Run a statement where the rows are stored, and return its few rows."""
+        statement = prepare(tree, self.connector.dialect, self.parameters.values)
+        rows: list[dict[str, Any]] = []
+        batches = self.connector.stream(statement.text, statement.parameters)
+        async with aclosing(batches):
+            async for batch in batches:
+                rows += python_rows(batch)
+        return rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +137,7 @@ class RowComparison:
         self.sides = sides
         self._progress = progress
         self.tables: list[str] = []
+        self.segments = Segments()
 
     async def run(self, started: str) -> StagedDifferences:
         """Compare, and stage the rows that differ; raises `QueryError`.
@@ -135,6 +154,7 @@ class RowComparison:
             plan, engine, queries = self._in_database(shared), shared.engine, dict[str, Statement]()
             place = "database"
         else:
+            await self._narrow()
             plan, queries = await self._staged()
             engine, place = self._workspace, "workspace"
         statement = await self._statement(plan, engine)
@@ -170,6 +190,14 @@ class RowComparison:
                 return False
         return True
 
+    async def _narrow(self) -> None:
+        """Leave out the rows in ranges of the key that are equal on both sides."""
+        a, b = self.sides
+        search = SegmentSearch(self.pairs, self._keys, (a, b), unique=self._is_unique())
+        self.segments = await search.run()
+        if self.segments.ranges is not None:
+            self.sides = a.among(search.tests(0)), b.among(search.tests(1))
+
     async def _staged(self) -> tuple[TablePlan, dict[str, Statement]]:
         loaded = await together(*(self._load(index) for index in (0, 1)))
         pairs = tuple(
@@ -179,8 +207,8 @@ class RowComparison:
         values = tuple(sql.column(f"c{index}", "source") for index in range(len(pairs)))
         a, b = (TableSide(values, partial(_staged_rows, each.table)) for each in loaded)
         queries = {side.name: each.query for side, each in zip(self.sides, loaded, strict=True)}
-        unique = self._is_unique()
-        return TablePlan(pairs, self._keys, a, b, "duckdb", unique=unique), queries
+        plan = TablePlan(pairs, self._keys, a, b, "duckdb", unique=self._is_unique())
+        return replace(plan, equal_rows=self.segments.equal_rows), queries
 
     async def _load(self, index: int) -> _Loaded:
         """Stage the compared columns of a side."""

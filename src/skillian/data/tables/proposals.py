@@ -10,7 +10,6 @@ from skillian.data import sql
 from skillian.data.declare.rules import EXACT
 from skillian.data.tables.cells import CellPair, NotComparableError, family_of
 from skillian.data.tables.columns import ColumnPair, Pairing
-from skillian.data.tables.keys import KeyReader
 from skillian.data.tables.place import SideRows
 from skillian.data.tables.results import Proposal
 from skillian.data.tables.transport import transported
@@ -86,8 +85,7 @@ async def _sample(side: SideRows, names: Sequence[str]) -> dict[str, set[str]]:
         )
         for index, name in enumerate(names)
     ]
-    reader = KeyReader(side.name, side.connector, side.rows, side.parameters)
-    rows = await reader.fetch(side.rows(columns).limit(_SAMPLED_ROWS, copy=False))
+    rows = await side.fetch(side.rows(columns).limit(_SAMPLED_ROWS, copy=False))
     return {
         name: {str(row[f"c{index}"]) for row in rows if row[f"c{index}"] is not None}
         for index, name in enumerate(names)

@@ -47,6 +47,7 @@ class TablePlan:
         b: The rows of b.
         dialect: The sqlglot dialect of the statement.
         unique: Whether the database guarantees that no key is repeated.
+        equal_rows: The rows of each side that are known to be equal and are not among its rows.
     """
 
     pairs: tuple[ColumnPair, ...]
@@ -55,6 +56,7 @@ class TablePlan:
     b: TableSide
     dialect: str
     unique: bool = False
+    equal_rows: int = 0
 
     @property
     def sides(self) -> tuple[TableSide, TableSide]:
@@ -154,7 +156,8 @@ def _number(value: int) -> exp.Expr:
 def _counts(plan: TablePlan) -> exp.Select:
     totals = [exp.Subquery(this=side.rows([exp.Count(this=exp.Star())])) for side in plan.sides]
     values: dict[str, exp.Expr] = {"class": _number(COUNTS)}
-    values |= dict(zip(("rows_a", "rows_b"), totals, strict=True))
+    for name, total in zip(("rows_a", "rows_b"), totals, strict=True):
+        values[name] = exp.Add(this=total, expression=_number(plan.equal_rows))
     return exp.Select(expressions=_row(plan, values))
 
 

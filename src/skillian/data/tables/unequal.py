@@ -38,7 +38,7 @@ def differs(pair: CellPair, a: exp.Expr, b: exp.Expr, dialect: str) -> exp.Expr:
     if limit is None:
         return exp.Paren(this=unequal)
     return filled(
-        "test AND (a IS NULL OR b IS NULL OR NOT near)",
+        "test AND (a IS NULL OR b IS NULL OR NOT COALESCE(near, FALSE))",
         dialect,
         test=exp.Paren(this=unequal),
         a=a,
@@ -72,7 +72,7 @@ def _mixed(pair: CellPair, a: exp.Expr, b: exp.Expr, dialect: str) -> exp.Expr:
         if limit is None:
             return unequal
         return filled(
-            "test AND (a IS NULL OR b IS NULL OR NOT near)",
+            "test AND (a IS NULL OR b IS NULL OR NOT COALESCE(near, FALSE))",
             dialect,
             test=unequal,
             a=a,
@@ -80,12 +80,38 @@ def _mixed(pair: CellPair, a: exp.Expr, b: exp.Expr, dialect: str) -> exp.Expr:
             near=limit,
         )
     rule = pair.rule if pair.rule.has_limits else Rule(absolute=Decimal(0))
+    same = None if pair.rule.has_limits else _same_number(pair, a, b, texts)
     return filled(
-        "(a IS NULL) <> (b IS NULL) OR (a IS NOT NULL AND b IS NOT NULL AND NOT near)",
+        "(a IS NULL) <> (b IS NULL)"
+        " OR (a IS NOT NULL AND b IS NOT NULL AND NOT COALESCE(near, FALSE))",
         dialect,
         a=a,
         b=b,
-        near=_near(rule, a, b, texts),
+        near=_near(rule, a, b, texts) if same is None else same,
+    )
+
+
+def _same_number(
+    pair: CellPair, a: exp.Expr, b: exp.Expr, texts: list[exp.Expr]
+) -> exp.Expr | None:
+    """Return whether a number is the shortest decimal of a float, in DuckDB's own types.
+
+    It is if it reads back as the float and equals that decimal, rounded to its own scale: a number
+    of fewer digits that reads back as the float would itself be the shortest.
+    """
+    index = 0 if pair.a.kind == "float" else 1
+    kinds, values = (pair.a, pair.b), (a, b)
+    number = kinds[1 - index]
+    if number.digits is None or number.scale is None or number.digits + number.scale > _WIDEST:
+        return None
+    kind = "FLOAT" if kinds[index].single else "DOUBLE"
+    return filled(
+        f"CASE WHEN CAST(CAST(n AS TEXT) AS {kind}) IS DISTINCT FROM f THEN FALSE"
+        f" ELSE COALESCE(TRY_CAST(text AS DECIMAL({_WIDEST}, {number.scale})) = n, FALSE) END",
+        "duckdb",
+        f=values[index],
+        n=values[1 - index],
+        text=texts[index],
     )
 
 
@@ -143,7 +169,7 @@ def _places(limit: Decimal) -> tuple[int, int]:
 
 def _near(rule: Rule, a: exp.Expr, b: exp.Expr, texts: list[exp.Expr]) -> exp.Expr:
     """Return the test in DuckDB by binary floats, and by all digits where these cannot decide."""
-    one, other = "CAST(CAST(a AS TEXT) AS DOUBLE)", "CAST(CAST(b AS TEXT) AS DOUBLE)"
+    one, other = "TRY_CAST(CAST(a AS TEXT) AS DOUBLE)", "TRY_CAST(CAST(b AS TEXT) AS DOUBLE)"
     gap = f"ABS({one} - {other})"
     error = f"1e-14 * (ABS({one}) + ABS({other}))"
     limits: dict[str, str] = {}

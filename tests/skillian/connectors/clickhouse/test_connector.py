@@ -341,9 +341,8 @@ async def test_a_cancelled_statement_stops_and_others_continue(connector: Any) -
 
 
 async def test_time_is_limited(folder: Path) -> None:
-    limited: Any = type(connect("x", f"clickhouse:///{folder}", Path()))(
-        folder, "books", timeout=1.0
-    )
+    kind: Any = type(connect("x", f"clickhouse:///{folder}", Path()))
+    limited = kind(folder, "books", timeout=1.0)
     try:
         with pytest.raises(QueryError, match="longer than 1 s"):
             await limited.run(ENDLESS, {})

@@ -156,7 +156,7 @@ async def test_json_is_exact(tmp_path: Path, name: str, content: str) -> None:
         ("[" * 100_000, "x.jsonl, line 1: "),
     ],
 )
-async def test_json_that_is_none_is_refused(tmp_path: Path, content: str, message: str) -> None:
+async def test_what_is_not_json_is_refused(tmp_path: Path, content: str, message: str) -> None:
     (tmp_path / "x.jsonl").write_text(content, encoding="utf-8")
     assert (await refusal(tmp_path, "x.jsonl")).startswith(message)
 
@@ -195,7 +195,7 @@ def test_an_unknown_option_is_refused(tmp_path: Path, query: str, message: str) 
     assert message in str(refused.value)
 
 
-async def test_a_name_with_a_question_mark_is_no_option(tmp_path: Path) -> None:
+async def test_a_name_with_a_question_mark_has_no_options(tmp_path: Path) -> None:
     (tmp_path / "a?b=c.csv").write_text("a\n1\n", encoding="utf-8")
     assert await rows_of(tmp_path, "a?b=c.csv") == [{"a": 1}]
 

@@ -27,11 +27,11 @@ def key_of(folder: Path, a: str, b: str | None = None) -> TableKey:
         names.append(f"duckdb:///{path}#t")
 
     async def run() -> TableKey:
-        registry, sources = await bare_tables(names)
+        registry, (one, other) = await bare_tables(names)
         async with Connections(registry) as connections:
             engine = TableEngine(Binder(registry, connections))
             try:
-                return (await engine.compare(TableQuestion(*sources))).key
+                return (await engine.compare(TableQuestion(one, other))).key
             finally:
                 await engine.aclose()
 
