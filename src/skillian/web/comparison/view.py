@@ -39,7 +39,7 @@ async def comparison_view(service: Service, cache_key: str, *, level: Literal[1,
         level: The level of its heading: 1 if the comparison has the page to itself.
     """
     with ui.element("div").classes("comparison stack") as room:
-        result = _cached(service, cache_key)
+        result: ComparisonResult | RowsResult | None = _cached(service, cache_key)
         if result is None:
             spinner = loading("Reading the comparison …")
             await ui.context.client.connected(timeout=60)
