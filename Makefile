@@ -16,7 +16,7 @@ EXTRAS := anthropic,clickhouse,durable,mcp,mysql,openai,otel,postgres,prices,pyt
 # Programs of the system that tests drive: installed where we may.
 PROGRAMS := chromium mariadb-server fonts-dejavu-core
 
-.PHONY: help setup demo test test-all test-install test-live test-models test-pythons check format bench bench-comparison bench-durable bench-page bench-peers bench-service
+.PHONY: help setup demo test test-all test-install test-live test-models test-pythons check format bench bench-comparison bench-durable bench-page bench-peers bench-service bench-tables
 .PHONY: constraints clean walks
 
 help: ## List the targets
@@ -71,6 +71,9 @@ bench: $(VENV)/.dev ## Measure, and print the figures beside their targets
 bench-comparison: $(VENV)/.dev ## Two ledgers of 1 and 10 million rows, also by other tools (15 minutes)
 	$(BIN)/python benchmarks/comparison_memory.py
 	$(BIN)/python benchmarks/comparison.py
+
+bench-tables: $(VENV)/.dev ## TPC-H lineitem in two Parquet files, by SQL and by another tool (10 minutes; SCALE=10: an hour)
+	$(BIN)/python benchmarks/lineitem.py --peers --scale $(or $(SCALE),1)
 
 bench-durable: $(VENV)/.dev ## Durable runs: what the journal costs, workers side by side, 2 x 1,000 runs with 500 kills (an hour)
 	$(BIN)/python benchmarks/durable_cost.py

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 BAD_USAGE = 2
 INTERRUPTED = 130
+_CANCEL_SECONDS = 2.0
 
 # The packages of the extra `skillian`, which may not be installed.
 _EXTRA = {
@@ -100,7 +101,10 @@ def describe(error: typer.TyperException) -> str:
 
 
 def run(work: Coroutine[Any, Any, R]) -> R:
-    """Run a coroutine. Ctrl-C cancels it, and a second Ctrl-C ends the process immediately.
+    """Run a coroutine. Ctrl-C cancels it, and a second Ctrl-C ends the process.
+
+    The second one ends it immediately, but not before two seconds after the first, in which
+    statements are cancelled in their databases.
 
     Raises:
         KeyboardInterrupt: Ctrl-C cancelled it, and it has ended.
@@ -113,14 +117,27 @@ def run(work: Coroutine[Any, Any, R]) -> R:
 async def _until_interrupted(work: Coroutine[Any, Any, R]) -> R:
     import signal
     import threading
+    from time import monotonic
 
     if threading.current_thread() is not threading.main_thread():
         return await work
     cancel = signal.getsignal(signal.SIGINT)  # asyncio's own
 
+    deadline = 0.0
+
+    def pressed_again(*_: object) -> None:
+        # The coroutine is being cancelled; who presses again does not wait for long.
+        seconds = deadline - monotonic()
+        if seconds <= 0:
+            _end_now()
+        timer = threading.Timer(seconds, _end_now)
+        timer.daemon = True
+        timer.start()
+
     def pressed(number: int, frame: FrameType | None) -> None:
-        # The coroutine is being cancelled; a second Ctrl-C does not wait for that.
-        signal.signal(signal.SIGINT, _end_now)
+        nonlocal deadline
+        deadline = monotonic() + _CANCEL_SECONDS
+        signal.signal(signal.SIGINT, pressed_again)
         if callable(cancel):
             cancel(number, frame)
 
@@ -128,8 +145,11 @@ async def _until_interrupted(work: Coroutine[Any, Any, R]) -> R:
     try:
         return await work
     finally:
-        if signal.getsignal(signal.SIGINT) is pressed:
+        handler = signal.getsignal(signal.SIGINT)
+        if handler is pressed:
             signal.signal(signal.SIGINT, cancel)
+        elif handler is pressed_again:
+            signal.signal(signal.SIGINT, _end_now)
 
 
 def _end_now(*_: object) -> NoReturn:

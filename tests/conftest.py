@@ -15,6 +15,7 @@ from typing import NamedTuple
 import hypothesis
 import pytest
 import stamina
+from stamina.instrumentation import set_on_retry_hooks
 from tests.support.campaign import mark_campaign
 
 pytest_plugins = ["tests.support.mysql", "tests.support.postgres"]
@@ -76,6 +77,15 @@ def _retries_do_not_wait() -> Generator[None]:
     """As many tries as in earnest, and no waits between them."""
     with stamina.set_testing(testing=True, attempts=100, cap=True):
         yield
+
+
+@pytest.fixture
+def waits() -> Generator[list[float]]:
+    """The waits between tries, as they would be otherwise, in seconds."""
+    seconds: list[float] = []
+    set_on_retry_hooks([lambda details: seconds.append(details.wait_for)])
+    yield seconds
+    set_on_retry_hooks(None)
 
 
 class RealModel(NamedTuple):

@@ -25,8 +25,9 @@ for line in sys.stdin:
     except Exception as error:
         print(json.dumps(str(error)), flush=True)
     else:
-        connection.close()
         print("null", flush=True)
+    finally:
+        connection.close()
 """
 _writer: list[subprocess.Popen[str]] = []
 

@@ -45,3 +45,15 @@ async def cancelled(task: asyncio.Task[Any], seconds: float = 20.0) -> None:
     task.cancel()
     await asyncio.wait([task], timeout=seconds)
     assert task.cancelled(), f"not cancelled within {seconds} s"
+
+
+async def executing(task: asyncio.Task[Any], seconds: float = 0.2) -> None:
+    """Return when work in this process has used so much processor time.
+
+    Raises:
+        AssertionError: the task ends before.
+    """
+    start = time.process_time()
+    while time.process_time() - start < seconds:
+        await asyncio.wait([task], timeout=0.01)
+        assert not task.done()

@@ -6,11 +6,13 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urlencode
 
 from pydantic import ValidationError
 
 from skillian.cli.shell import notes, read_settings
-from skillian.connectors.files.connector import SUFFIXES
+from skillian.connectors.files.connector import SUFFIXES, is_table
+from skillian.connectors.files.options import split_name
 from skillian.data.declare.infer import (
     declared_files,
     is_whole,
@@ -63,10 +65,28 @@ async def load_options(options: dict[str, Any], sources: Path | None) -> Saved:
     else:
         registry = _of_sources(options, sources)
     try:
-        return Saved(registry, (SavedComparison.model_validate(options),))
+        comparison = SavedComparison.model_validate(_resolved(options, registry))
+        return Saved(registry, (comparison,))
     except ValidationError as error:
         faults = (f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors())
         raise InvalidInputError("; ".join(faults)) from None
+
+
+def _resolved(options: dict[str, Any], registry: SourceRegistry) -> dict[str, Any]:
+    """The options with the names that the first source has, where only their case differs."""
+    source = registry.get(options["a"])
+    names = [*source.dimensions, *source.measures]
+
+    def known(name: str) -> str:
+        alike = [each for each in names if each.casefold() == name.casefold()]
+        return alike[0] if name not in names and len(alike) == 1 else name
+
+    align_on = options["align_on"]
+    return options | {
+        "measures": [known(name) for name in options["measures"]],
+        "align_on": align_on and [known(name) for name in align_on],
+        "filters": {known(name): test for name, test in options["filters"].items()},
+    }
 
 
 async def _of_files(options: dict[str, Any]) -> SourceRegistry:
@@ -103,13 +123,47 @@ def _of_sources(options: dict[str, Any], sources: Path | None) -> SourceRegistry
 
 def is_file(name: str) -> bool:
     """Return whether a name is that of a file; `#` separates a workbook from one of its sheets."""
-    suffixes = {Path(part).suffix.lower() for part in (name, name.partition("#")[0])}
-    return not SUFFIXES.isdisjoint(suffixes)
+    file = split_name(name)[0]
+    return any(is_table(Path(part)) for part in (file, file.partition("#")[0]))
+
+
+def addressed(name: str, options: Sequence[str]) -> str:
+    """Return a name on the command line as the tables are named: a file with its options.
+
+    Args:
+        name: A file, a database file such as `shop.sqlite#orders`, or any other name.
+        options: The options of `--csv`, such as `decimal=,`.
+    """
+    file, _, table = name.partition("#")
+    kind = _database(Path(file))
+    if kind and not is_file(name):
+        return f"{kind}:///{Path(file).absolute()}" + (f"#{table}" if table else "")
+    if not options or not is_file(name):
+        return name
+    path, query = split_name(name)
+    pairs = (option.partition("=") for option in options)
+    stated = urlencode([(key, value) for key, _, value in pairs], quote_via=quote)
+    return f"{path}?{'&'.join(part for part in (query, stated) if part)}"
+
+
+def _database(path: Path) -> str:
+    """Return the scheme of a database file by how it starts; empty for any other file."""
+    try:
+        with path.open("rb") as file:
+            start = file.read(16)
+    except OSError:
+        return ""
+    return (
+        "sqlite"
+        if start.startswith(b"SQLite format 3")
+        else ("duckdb" if start[8:12] == b"DUCK" else "")
+    )
 
 
 def check_file(name: str) -> None:
     """Raise `InvalidInputError` if there is no file of this name."""
-    candidates = [Path(name), Path(name.partition("#")[0])]
+    file = split_name(name)[0]
+    candidates = [Path(file), Path(file.partition("#")[0])]
     if not any(path.exists() for path in candidates):
         raise InvalidInputError(f"there is no file {name!r} in {Path.cwd()}")
     if all(path.is_dir() for path in candidates):

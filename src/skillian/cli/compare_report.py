@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Callable, Coroutine, Generator, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,12 +18,13 @@ from skillian.data.comparison.engine import ComparisonEngine
 from skillian.data.declare.saved import Saved
 from skillian.display import printable, show_differences, show_row_differences
 from skillian.errors import ToolError, quoted
+from skillian.history.findings import MAX_FINDINGS
 from skillian.reports.as_html import write_html
 from skillian.reports.as_json import write_json
 from skillian.reports.as_junit import write_junit
 from skillian.reports.as_markdown import write_markdown
 from skillian.reports.formats import Format, depth_of
-from skillian.reports.outcome import VERDICTS, Compared, Outcome, RowsCompared, worst
+from skillian.reports.outcome import VERDICTS, Compared, Failed, Outcome, RowsCompared, worst
 from skillian.reports.running import OnProgress, open_engines, run_all
 from skillian.reports.tracking import tracked
 
@@ -33,7 +35,7 @@ _WRITERS: dict[Format, Callable[[Sequence[Outcome]], str]] = {
     Format.JUNIT: write_junit,
 }
 _LISTED = 5
-_INTERRUPTED = "Interrupted. The statement was stopped."
+INTERRUPTED = "Interrupted. The statement was stopped."
 
 
 class ReportTarget(NamedTuple):
@@ -54,17 +56,17 @@ def report(load: Callable[[], Coroutine[Any, Any, Saved]], output: ReportTarget)
     Returns:
         The exit code for the worst outcome.
     """
-    _check(output)
-    outcomes = run(_compare(load, output), _INTERRUPTED)
+    check_target(output)
+    outcomes = run(_compare(load, output), INTERRUPTED)
     if output.path is not None:
-        _write(output.path, _text(outcomes, output.form))
+        write_text(output.path, report_text(outcomes, output.form))
         for outcome in outcomes:
             notes.print(printable(_line(outcome)), markup=False, soft_wrap=True)
         notes.print(printable(f"The report is in {output.path}"), markup=False, soft_wrap=True)
     elif output.form is Format.TABLE:
         show_table(out, outcomes, notes)
     else:
-        typer.echo(_text(outcomes, output.form), nl=False)
+        typer.echo(report_text(outcomes, output.form), nl=False)
     return ExitCode(VERDICTS.index(worst(outcomes)))
 
 
@@ -75,10 +77,11 @@ async def _compare(
     with showing_progress(notes) as on_progress:
         async with open_engines(saved.registry, output.top) as engines:
             depth = depth_of(output.form)
+            if not saved.has_history:
+                return await run_all(engines, saved.comparisons, depth, on_progress)
+            depth = replace(depth, listed=MAX_FINDINGS)
             outcomes = await run_all(engines, saved.comparisons, depth, on_progress)
-            return (
-                await _with_history(engines.comparison, outcomes) if saved.has_history else outcomes
-            )
+            return await _with_history(engines.comparison, outcomes)
 
 
 async def _with_history(
@@ -96,7 +99,7 @@ async def _with_history(
         return outcomes
 
 
-def _check(output: ReportTarget) -> None:
+def check_target(output: ReportTarget) -> None:
     """Refuse immediately what would fail after a long run."""
     if output.path is None:
         if output.form is Format.HTML and sys.stdout.isatty():
@@ -106,7 +109,8 @@ def _check(output: ReportTarget) -> None:
         raise typer.BadParameter(f"{output.path} cannot be written", param_hint="--output")
 
 
-def _text(outcomes: Sequence[Outcome], form: Format) -> str:
+def report_text(outcomes: Sequence[Outcome], form: Format) -> str:
+    """Return the report in a format."""
     if form is not Format.TABLE:
         return _WRITERS[form](outcomes)
     written = StringIO()
@@ -130,6 +134,8 @@ def show_table(
             console.rule(printable(outcome.comparison.name), align="left")
         if isinstance(outcome, RowsCompared) and outcome.reason is None:
             show_row_differences(console, outcome.result.to_dict())
+            for sentence in _standing(outcome):
+                console.print(printable(sentence), markup=False, soft_wrap=True)
         elif isinstance(outcome, Compared):
             show_differences(console, outcome.result.to_dict())
             explanation = outcome.explanation.sentences if outcome.explanation else ()
@@ -142,10 +148,10 @@ def show_table(
             (errors or console).print(text, style="red", markup=False, soft_wrap=True)
 
 
-def _standing(outcome: Compared) -> Iterator[str]:
+def _standing(outcome: Compared | RowsCompared) -> Iterator[str]:
     """The counts of new, known and fixed findings, and the first new ones with their ids."""
     standing = outcome.standing
-    if standing is None or not (outcome.findings or standing.fixed):
+    if standing is None or not (standing.has_new or standing.known or standing.fixed):
         return
     yield f"Compared with earlier runs: {standing.sentence}"
     for state, group in (("new", standing.new), ("fixed", standing.fixed)):
@@ -156,15 +162,17 @@ def _standing(outcome: Compared) -> Iterator[str]:
 
 
 def _line(outcome: Outcome) -> str:
+    if isinstance(outcome, Failed):
+        return f"{outcome.comparison.name}: {outcome.reason}"
     if isinstance(outcome, RowsCompared):
-        return f"{outcome.comparison.name}: {outcome.result.sentences[0]}"
-    result = outcome.result.interpretation[0] if isinstance(outcome, Compared) else outcome.reason
-    if isinstance(outcome, Compared) and outcome.standing is not None and outcome.findings:
-        result = f"{result} Compared with earlier runs: {outcome.standing.sentence}"
-    return f"{outcome.comparison.name}: {result}"
+        sentence = outcome.result.sentences[0]
+    else:
+        sentence = outcome.result.interpretation[0]
+    return f"{outcome.comparison.name}: {sentence} {next(_standing(outcome), '')}".rstrip()
 
 
-def _write(path: Path, text: str) -> None:
+def write_text(path: Path, text: str) -> None:
+    """Write a report to a file; exit with a message if that fails."""
     try:
         path.write_text(text, encoding="utf-8", newline="\n")
     except OSError as error:

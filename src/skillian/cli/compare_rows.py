@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from skillian.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from skillian.data.declare.saved import Saved
+    from skillian.data.declare.saved import Saved, SavedComparison
     from skillian.data.declare.sources import SourceRegistry
 
 _FLAGS = ("trim", "ignore_case", "nfc", "collapse_whitespace", "empty_is_null")
@@ -130,11 +130,31 @@ async def load_rows(
         ToolError: A name or an option is wrong, or a table cannot be read.
         ConfigurationError: The `sources.yaml` has faults.
     """
-    from pydantic import ValidationError
+    from skillian.data.declare.saved import Saved
 
+    registry, (a, b) = await named_tables(names, sources)
+    saved = {"name": f"{a} and {b}", "a": a, "b": b, "filters": filters, **options.to_saved()}
+    if fail_on is not None:
+        saved["fail_on"] = fail_on
+    saved["map"] = options.mapping()
+    return Saved(registry, (saved_comparison(saved),))
+
+
+async def named_tables(
+    names: tuple[str, str], sources: Path | None
+) -> tuple[SourceRegistry, tuple[str, ...]]:
+    """Return the tables that a command line names as sources, and the names of these sources.
+
+    Args:
+        names: The two tables: files, addresses of tables, or declared sources.
+        sources: The `sources.yaml`; None to use the configured one, if it exists.
+
+    Raises:
+        ToolError: A name is wrong, or a table cannot be read.
+        ConfigurationError: The `sources.yaml` has faults.
+    """
     from skillian.cli.compare_input import is_file
     from skillian.cli.shell import read_settings
-    from skillian.data.declare.saved import Saved, SavedComparison
     from skillian.data.declare.sources import SourceRegistry
     from skillian.data.tables.relation import address_of, bare_tables
 
@@ -143,13 +163,17 @@ async def load_rows(
     readable = sources is not None or (path.exists() and not local)
     declared = SourceRegistry.load(path) if readable else None
     _check_names(names, declared, path)
-    registry, (a, b) = await bare_tables(names, declared)
-    saved = {"name": f"{a} and {b}", "a": a, "b": b, "filters": filters, **options.to_saved()}
-    if fail_on is not None:
-        saved["fail_on"] = fail_on
-    saved["map"] = options.mapping()
+    return await bare_tables(names, declared)
+
+
+def saved_comparison(content: Mapping[str, Any]) -> SavedComparison:
+    """Return the comparison of these fields; raises `InvalidInputError` with what is wrong."""
+    from pydantic import ValidationError
+
+    from skillian.data.declare.saved import SavedComparison
+
     try:
-        return Saved(registry, (SavedComparison.model_validate(saved),))
+        return SavedComparison.model_validate(content)
     except ValidationError as error:
         faults = (f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors())
         raise InvalidInputError("; ".join(faults)) from None

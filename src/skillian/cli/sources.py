@@ -14,6 +14,7 @@ from skillian.display import printable, show_rows
 
 if TYPE_CHECKING:
     from skillian.data.declare.check import SourceFinding
+    from skillian.data.declare.infer import Inferred
 
 sources_app = typer.Typer(help="The configured sources.", no_args_is_help=True)
 
@@ -83,23 +84,33 @@ def check(sources: SourcesFile = None) -> None:
 
 @sources_app.command("infer")
 def infer(
-    url: Annotated[
-        str,
-        typer.Argument(help="A database or folder: duckdb:///…, files:///…; may contain ${ENV}."),
+    urls: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="URL...",
+            help="Databases and folders: duckdb:///…, files:///…; may contain ${ENV}.",
+        ),
     ],
     output: Annotated[
         Path | None, typer.Option(help="The file to write; default the terminal.")
     ] = None,
 ) -> None:
-    """Write a first sources.yaml for a database. Relative paths are relative to that file."""
+    """Write a first sources.yaml for databases. Relative paths are relative to that file."""
     from skillian.data.declare.infer import infer_sources
     from skillian.data.declare.sources_yaml import secret_variable, written
 
     if output is not None and output.exists():
         raise typer.BadParameter(f"{output} exists already", param_hint="--output")
     folder = output.resolve().parent if output is not None else Path.cwd()
-    inferred = run(infer_sources(url, folder))
-    text = written(inferred, url)
+
+    async def work() -> list[Inferred]:
+        databases: list[Inferred] = []
+        for url in urls:
+            databases.append(await infer_sources(url, folder, databases))
+        return databases
+
+    databases = list(zip(run(work()), urls, strict=True))
+    text = written(databases)
     if output is None:
         typer.echo(text, nl=False)
         return
@@ -110,10 +121,14 @@ def infer(
         raise typer.BadParameter(
             f"{output} cannot be written: {error.strerror}", param_hint="--output"
         ) from None
-    variable = secret_variable(inferred.connection, url)
-    if variable is not None:
-        notes.print(f"Set {variable} to the URL, which is not written to the file.", markup=False)
+    for inferred, url in databases:
+        variable = secret_variable(inferred.connection, url)
+        if variable is not None:
+            notes.print(
+                f"Set {variable} to the URL, which is not written to the file.", markup=False
+            )
+    count = sum(len(inferred.sources) for inferred, _ in databases)
     notes.print(
-        f"Wrote {len(inferred.sources)} sources. Next: skillian sources check --sources {output}",
+        f"Wrote {count} sources. Next: skillian sources check --sources {output}",
         markup=False,
     )

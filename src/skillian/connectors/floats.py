@@ -24,6 +24,9 @@ from skillian.connectors.dialects import replaced
 
 FLOAT = exp.DType.FLOAT
 
+EXACT = frozenset({"clickhouse", "duckdb", "postgres", "spark"})
+"""Dialects whose statements print a float so that it reads back as the same float."""
+
 # From here on a float is a whole number.
 _LIMITS = {FLOAT: "16777216", exp.DType.DOUBLE: "9007199254740992"}
 

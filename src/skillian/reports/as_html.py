@@ -59,15 +59,10 @@ class Chart:
 
 def write_html(outcomes: Sequence[Outcome]) -> str:
     """The report as HTML."""
-    style, script = _page("style.css"), _page("script.js")
-    page = _environment().get_template("report.html")
-    return page.render(
+    return render_page(
+        "report.html",
         outcomes=outcomes,
         verdict=worst(outcomes),
-        style=style,
-        script=script,
-        style_hash=_digest(style),
-        script_hash=_digest(script),
         STATUSES=STATUSES,
         STATUS=STATUS,
         is_compared=_is_compared,
@@ -75,6 +70,27 @@ def write_html(outcomes: Sequence[Outcome]) -> str:
         parts=_parts,
         largest=_largest,
         explained=_explained,
+    )
+
+
+def render_page(name: str, **content: object) -> str:
+    """A page from a template, with the style and the script that its policy allows.
+
+    Args:
+        name: The template.
+        **content: What it shows.
+    """
+    style, script = _page("style.css"), _page("script.js")
+    return (
+        _environment()
+        .get_template(name)
+        .render(
+            style=style,
+            script=script,
+            style_hash=_digest(style),
+            script_hash=_digest(script),
+            **content,
+        )
     )
 
 

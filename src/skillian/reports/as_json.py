@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from skillian.reports.outcome import Compared, Outcome, RowsCompared, worst
+from skillian.reports.outcome import Failed, Outcome, RowsCompared, worst
 
 VERSION = 1
 
@@ -28,15 +28,16 @@ def _comparison(outcome: Outcome) -> dict[str, object]:
         "fail_on": comparison.fail_on,
         "seconds": round(outcome.seconds, 3),
     }
-    if isinstance(outcome, RowsCompared):
-        return {**common, **outcome.result.to_dict()}
-    if not isinstance(outcome, Compared):
+    if isinstance(outcome, Failed):
         return {**common, "source_a": comparison.a, "source_b": comparison.b}
     today = datetime.now(UTC).date()
+    history = outcome.standing.to_dict(today) if outcome.standing else None
+    if isinstance(outcome, RowsCompared):
+        return {**common, "history": history, **outcome.result.to_dict()}
     return {
         **common,
         "findings": outcome.findings,
-        "history": outcome.standing.to_dict(today) if outcome.standing else None,
+        "history": history,
         **outcome.result.to_dict(),
         "explanation": outcome.explanation.to_dict() if outcome.explanation else None,
         "rows": outcome.rows.to_dict() if outcome.rows else None,

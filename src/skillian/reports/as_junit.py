@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from skillian.data.comparison.results import Difference, MeasureSummary
-from skillian.reports.outcome import Compared, Outcome, RowsCompared
+from skillian.reports.outcome import Compared, Failed, Outcome, RowsCompared, TableMissing
 from skillian.reports.words import STATUS, counted, key_words, number
 
 # XML 1.0 cannot hold these, not even escaped.
@@ -30,7 +30,7 @@ def write_junit(outcomes: Sequence[Outcome]) -> str:
 def _suite(suite: Element, outcome: Outcome, position: int) -> None:
     SubElement(suite, "properties")
     cases = list(_cases(outcome))
-    if isinstance(outcome, Compared) and outcome.is_accepted:
+    if not isinstance(outcome, Failed) and outcome.is_accepted:
         cases = [(name, None if problem is None else _known(problem)) for name, problem in cases]
     for name, problem in cases:
         case = SubElement(
@@ -88,6 +88,11 @@ def _row_cases(outcome: RowsCompared) -> Iterator[tuple[str, Element | None]]:
             f"no column is only in {source}",
             _element("failure", "schema", message, ()) if columns else None,
         )
+    for difference in outcome.schema_findings:
+        if difference.aspect != "column":
+            name = difference.column_a or "the table"
+            message = difference.sentence
+            yield f"schema: {name}", _element("failure", difference.aspect, message, ())
     for each in result.not_compared:
         yield f"column {each.column}", _element("failure", "not compared", each.reason, ())
 
@@ -101,6 +106,9 @@ def _cases(outcome: Outcome) -> Iterator[tuple[str, Element | None]]:
     """The name of each case, with its failure or error."""
     if isinstance(outcome, RowsCompared) and not outcome.reason:
         yield from _row_cases(outcome)
+        return
+    if isinstance(outcome, TableMissing):
+        yield "the table is on both sides", _problem("failure", "table", outcome.reason, ())
         return
     if not isinstance(outcome, Compared) or outcome.reason:
         yield "comparison", _problem("error", "could not compare", outcome.reason or "", ())

@@ -10,10 +10,17 @@ DRILLED = 20
 
 @dataclass(frozen=True, slots=True)
 class Depth:
-    """How many groups that differ a report lists, and for how many of them their rows."""
+    """How much of what differs is read.
+
+    Attributes:
+        groups: How many groups that differ a report lists.
+        drilled: For how many of them it shows their rows.
+        listed: How many rows of each class a history needs.
+    """
 
     groups: int = 0
     drilled: int = 0
+    listed: int = 0
 
 
 class Format(StrEnum):

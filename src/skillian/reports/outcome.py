@@ -78,13 +78,16 @@ class Compared:
     @property
     def is_accepted(self) -> bool:
         """Whether all findings are known, and only new ones count."""
-        only_new = self.comparison.fail_on == "new"
-        return only_new and self.standing is not None and not self.standing.has_new
+        return _is_accepted(self.comparison, self.standing)
 
     @property
     def reason(self) -> str | None:
         """Why it could not be compared."""
         return self.result.interpretation[0] if self.verdict == "failed" else None
+
+
+def _is_accepted(comparison: SavedComparison, standing: Standing | None) -> bool:
+    return comparison.fail_on == "new" and standing is not None and not standing.has_new
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,21 +98,37 @@ class RowsCompared:
         comparison: What was compared.
         seconds: How long it took.
         result: The result.
+        standing: Which findings are new, known or fixed, if the comparison has a history.
     """
 
     comparison: SavedComparison
     seconds: float
     result: TableResult
+    standing: Standing | None = None
+
+    @property
+    def is_accepted(self) -> bool:
+        """Whether all findings are known, and only new ones count."""
+        return _is_accepted(self.comparison, self.standing)
 
     @property
     def verdict(self) -> Verdict:
-        """Whether anything differs; `failed` if the filters left no rows to compare."""
+        """Whether anything differs; `failed` if the filters left no rows to compare.
+
+        With `fail_on: new`, findings that are all known do not count.
+        """
+        if self.is_accepted:
+            return "equal"
         rows = self.result.rows
         if self.comparison.filters and not rows.rows_a and not rows.rows_b:
             return "failed"
-        if self.comparison.fail_on == "schema" and self.result.schema.differences:
-            return "findings"
-        return "equal" if self.result.equal else "findings"
+        return "equal" if self.result.equal and not self.schema_findings else "findings"
+
+    @property
+    def schema_findings(self) -> tuple[SchemaDifference, ...]:
+        """The differences of the schemas that are findings; with `fail_on: schema`, all."""
+        schema = self.result.schema
+        return schema.differences if self.comparison.fail_on == "schema" else schema.findings
 
     @property
     def reason(self) -> str | None:
@@ -129,6 +148,17 @@ class Failed:
     def verdict(self) -> Verdict:
         """Always `failed`."""
         return "failed"
+
+
+class TableMissing(Failed):
+    """A table of a schema that the other schema does not have; `reason` says which."""
+
+    __slots__ = ()
+
+    @property
+    def verdict(self) -> Verdict:
+        """Always a finding."""
+        return "findings"
 
 
 Outcome = Compared | RowsCompared | Failed

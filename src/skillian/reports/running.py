@@ -91,7 +91,7 @@ async def run_all(
             try:
                 report = partial(on_progress, comparison.name)
                 if comparison.is_of_rows:
-                    return await _run_rows(engines.tables, comparison, report)
+                    return await _run_rows(engines.tables, comparison, depth, report)
                 return await _run(engines.comparison, comparison, depth, report)
             finally:
                 on_progress(comparison.name, "")
@@ -129,12 +129,16 @@ async def _run(
 
 
 async def _run_rows(
-    engine: TableEngine, comparison: SavedComparison, report: Callable[[str], None]
+    engine: TableEngine,
+    comparison: SavedComparison,
+    depth: Depth,
+    report: Callable[[str], None],
 ) -> Outcome:
     start = monotonic()
     try:
         report("comparing")
-        result = await engine.compare(question_of(comparison), _progress(report, "rows"))
+        question = replace(question_of(comparison), listed=depth.listed)
+        result = await engine.compare(question, _progress(report, "rows"))
         return RowsCompared(comparison, monotonic() - start, result)
     except ToolError as error:
         return Failed(comparison, monotonic() - start, str(error))

@@ -10,10 +10,10 @@ from skillian.data.comparison.engine import ComparisonEngine
 from skillian.data.comparison.results import Status
 from skillian.data.comparison.rows import GroupRow
 from skillian.data.sql.values import jsonable
-from skillian.data.tables.results import TableResult
+from skillian.data.tables.results import CountedSample, TableResult
 from skillian.history.findings import MAX_FINDINGS, Finding, Standing
 from skillian.history.store import open_history
-from skillian.reports.outcome import Compared, Outcome, RowsCompared
+from skillian.reports.outcome import Compared, Failed, Outcome, RowsCompared
 
 
 async def tracked(
@@ -45,7 +45,7 @@ async def tracked(
 
     standings = await asyncio.to_thread(record)
     return tuple(
-        replace(outcome, standing=standing) if isinstance(outcome, Compared) else outcome
+        outcome if isinstance(outcome, Failed) else replace(outcome, standing=standing)
         for outcome, standing in zip(outcomes, standings, strict=True)
     )
 
@@ -53,7 +53,7 @@ async def tracked(
 async def _findings(engine: ComparisonEngine, outcome: Outcome) -> tuple[Finding, ...]:
     """The groups that count as findings, the largest differences first."""
     if isinstance(outcome, RowsCompared):
-        return tuple(_of_rows(outcome.result))
+        return (*_of_columns(outcome.result), *_of_rows(outcome.result))[:MAX_FINDINGS]
     if not isinstance(outcome, Compared) or not outcome.findings:
         return ()
     summary = outcome.result.summary
@@ -73,21 +73,42 @@ async def _findings(engine: ComparisonEngine, outcome: Outcome) -> tuple[Finding
     return (*rows, *map(_finding, page.rows))
 
 
+def _of_columns(result: TableResult) -> Iterator[Finding]:
+    """Findings about whole columns."""
+    for each in result.schema.findings:
+        yield Finding("schema", f"{each.column_a or each.column_b or 'table'} ({each.aspect})", {})
+    yield from (Finding("not_compared", each.column, {}) for each in result.not_compared)
+
+
 def _of_rows(result: TableResult) -> Iterator[Finding]:
-    """Each class of rows that do not match and each column that differs is one finding."""
+    """A finding for each row that does not match; one that differs names its columns."""
+    for row in result.listed.differing:
+        yield Finding("differing", ", ".join(row.cells), row.key)
+    for kind, rows in _counted(result).items():
+        yield from (Finding(kind, "", each.key) for each in rows)
+
+
+def _counted(result: TableResult) -> dict[str, tuple[CountedSample, ...]]:
+    listed = result.listed
+    return {
+        "only_in_a": listed.only_in_a,
+        "only_in_b": listed.only_in_b,
+        "duplicate": listed.duplicates,
+    }
+
+
+def _total_of_rows(result: TableResult) -> int:
+    """The number of findings; of a class with more rows than are listed, that of its rows."""
     rows = result.rows
     counts = {
         "only_in_a": rows.only_in_a,
         "only_in_b": rows.only_in_b,
-        "duplicate": rows.duplicate_rows_a + rows.duplicate_rows_b,
+        "duplicate": max(rows.duplicate_keys_a, rows.duplicate_keys_b),
     }
-    yield from (Finding(status, "rows", {}) for status, count in counts.items() if count)
-    for column in result.columns:
-        if column.mismatches:
-            yield Finding("differing", column.a, {})
-    for each in result.schema.findings:
-        yield Finding("schema", each.column_a or each.column_b or each.aspect, {})
-    yield from (Finding("not_compared", each.column, {}) for each in result.not_compared)
+    total = rows.differing + len([*_of_columns(result)])
+    for kind, listed in _counted(result).items():
+        total += len(listed) if len(listed) < MAX_FINDINGS else max(counts[kind], len(listed))
+    return total
 
 
 def _finding(group: GroupRow) -> Finding:
@@ -100,7 +121,7 @@ def _finding(group: GroupRow) -> Finding:
 
 def _total(outcome: Outcome) -> int:
     if isinstance(outcome, RowsCompared):
-        return len([*_of_rows(outcome.result)])
+        return _total_of_rows(outcome.result)
     if not isinstance(outcome, Compared):
         return 0
     return outcome.findings - max(0, outcome.result.summary.row_findings - 1)

@@ -101,8 +101,11 @@ def test_without_a_measure_whole_rows_are_compared(skillian: Run) -> None:
     [
         (("old.csv", "missing.csv"), "there is no file 'missing.csv' in "),
         (("missing.xlsx#Sheet1", "new.csv"), "there is no file 'missing.xlsx#Sheet1' in "),
-        (("old.csv", "new.json"), "'new.json' is not a file that can be compared"),
-        (("old.csv", "new.csv.gz"), ".csv, .parquet, .tsv, .xls, .xlsb, .xlsm, .xlsx"),
+        (("old.csv", "new.xml"), "'new.xml' is not a file that can be compared"),
+        (
+            ("old.csv", "new.csv.bz2"),
+            ".csv, .json, .jsonl, .ndjson, .parquet, .tsv, .xls, .xlsb, .xlsm, .xlsx",
+        ),
         (("books.sqlite", "new.csv"), "'books.sqlite' is not a file that can be compared"),
         (("old.csv", "ledger"), "'ledger' is not one; declare 'old.csv' in sources.yaml"),
         (("ledger", "plan"), "there is no sources.yaml that declares them"),

@@ -168,3 +168,42 @@ def test_wrong_notes_are_refused(skillian: Run, books: Path, arguments: tuple[st
     done = skillian("history", "note", "daily", *arguments)
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
+
+
+ROWS = """
+sources: sources.yaml
+compare:
+  - {name: daily, a: ledger, b: plan, key: [id]}
+"""
+
+
+def test_rows_that_differ_are_findings_one_by_one(
+    skillian: Run, books: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "daily.yaml").write_text(ROWS)
+    change(books, "UPDATE plan SET amount = 31 WHERE id = 3")
+    change(books, "DELETE FROM plan WHERE id = 0")
+    change(books, "INSERT INTO plan VALUES (4, 40)")
+    report = json.loads(skillian("compare", "daily.yaml", "--format", "json").stdout)
+    history = report["comparisons"][0]["history"]
+    texts = ["amount differs for id=3", "only in a for id=0", "duplicate key for id=4"]
+    assert [each["text"] for each in history["new"]] == texts
+    for each in history["new"]:
+        skillian("history", "note", "daily", each["id"], "known")
+    assert skillian("compare", "daily.yaml", "--fail-on", "new").returncode == 0
+    change(books, "UPDATE plan SET amount = 0 WHERE id = 1")
+    done = skillian("compare", "daily.yaml", "--fail-on", "new")
+    assert done.returncode == 1
+    assert "Compared with earlier runs: 1 new, 3 known, 0 fixed." in done.stdout
+    assert "amount differs for id=1" in done.stdout
+    skillian("compare", "daily.yaml", "--fail-on", "new", "--output", "daily.xml")
+    assert suite(tmp_path)["failures"] != "0"
+
+
+def test_rows_beyond_those_that_are_tracked_count_as_new(
+    skillian: Run, books: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "daily.yaml").write_text(ROWS)
+    change(books, "INSERT INTO plan SELECT i, i FROM range(100, 1600) t(i)")
+    done = skillian("compare", "daily.yaml")
+    assert "Compared with earlier runs: 1,500 new, 0 known, 0 fixed." in done.stdout

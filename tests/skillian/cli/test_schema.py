@@ -40,8 +40,8 @@ def test_tables_of_two_databases(skillian: Run, files: Path) -> None:
     done = skillian(*wider)
     assert done.returncode == 0
     assert (
-        "Column 'id' is INTEGER in shop#main.orders (a), INTEGER in shop#main.orders (b), which"
-        " holds all of its values and more." in done.stdout
+        "Column 'id' is INTEGER in shop#orders, INTEGER in shop_2#orders, which holds all of its"
+        " values and more." in done.stdout
     )
     assert skillian(*wider, "--fail-on", "schema").returncode == 1
     assert skillian(*wider[:1], *wider[:0:-1]).returncode == 1  # b is narrower
@@ -66,10 +66,13 @@ def test_the_report_for_programs(skillian: Run, files: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("c.csv", "a.csv"), "'c.csv' is neither a file in"),
-        (("a.csv", "duckdb:///shop.duckdb"), "append #table or #schema.table to its URL"),
+        (("c.csv", "a.csv"), "there is no file 'c.csv' in"),
+        (
+            ("a.csv", "duckdb:///shop.duckdb"),
+            "such as URL#table; its tables: main.orders, old.orders",
+        ),
         (("a.csv", "duckdb:///shop.duckdb#none"), "there is no table 'none' in its database"),
-        (("a.csv", "oracle:///x#t"), "unknown kind of database"),
+        (("a.csv", "tape:///x#t"), "'tape:///x#t' is not a file or the URL of a table"),
         (("a.csv", "b.csv", "--map", "gone"), "'gone' is not of the form column_a=column_b"),
         (("a.csv", "b.csv", "--map", "x=new"), "there is no column 'x' in a"),
         (("a.csv", "b.csv", "--output", "x.html"), "no report format has the suffix '.html'"),
@@ -111,3 +114,11 @@ def test_the_same_columns_in_another_order_count_only_if_asked_for(
     assert skillian(*compared).returncode == 0
     done = skillian(*compared, "--fail-on", "schema")
     assert (done.returncode, "in another order" in done.stdout) == (1, True)
+
+
+def test_tables_of_one_name_in_two_schemas_are_two_tables(skillian: Run, files: Path) -> None:
+    with duckdb.connect(files / "shop.duckdb") as connection:
+        connection.execute("INSERT INTO orders VALUES (1, 2.5)")
+    done = skillian("compare", "duckdb:///shop.duckdb#orders", "duckdb:///shop.duckdb#old.orders")
+    assert done.returncode == 1
+    assert "1 row is only in shop#orders" in done.stdout

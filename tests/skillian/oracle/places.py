@@ -4,6 +4,7 @@ import shutil
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
 from datetime import date, datetime
 from decimal import Decimal
 from itertools import count
@@ -121,13 +122,21 @@ class ClickHousePlace(_Folders):
         path = self.renewed() / "clickhouse"
         write_clickhouse(
             path,
+            # In its default database chDB takes a name with `?` or `*` for a pattern of files.
             [
-                statement
-                for table in tables
-                for statement in (
-                    f"{_created(table, CLICKHOUSE, '`')} ENGINE = MergeTree ORDER BY tuple()",
-                    *_inserted(table),
-                )
+                "CREATE DATABASE tables",
+                "USE tables",
+                *(
+                    statement
+                    for table in tables
+                    for statement in (
+                        (
+                            f"{_created(_escaped(table), CLICKHOUSE, '`')} ENGINE = MergeTree"
+                            " ORDER BY tuple()"
+                        ),
+                        *_inserted(_escaped(table)),
+                    )
+                ),
             ],
         )
         return f"clickhouse:///{path}"
@@ -196,6 +205,12 @@ def _statements(
                 name = name.replace("%", "%%")
             values = [value for cells in table.rows for value in cells]
             yield f"INSERT INTO {name} VALUES {rows}", values  # noqa: S608 - names are quoted, values bound
+
+
+def _escaped(table: Table) -> Table:
+    """Return the table with names as ClickHouse reads them between quotes."""
+    columns = [replace(each, name=each.name.replace("\\", "\\\\")) for each in table.columns]
+    return replace(table, name=table.name.replace("\\", "\\\\"), columns=tuple(columns))
 
 
 def _inserted(table: Table) -> Iterator[str]:

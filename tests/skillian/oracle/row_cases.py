@@ -123,7 +123,7 @@ def row_cases(draw: st.DrawFn, one: Limits, other: Limits) -> RowCase:
         for index, (side, rows) in enumerate((("a", rows_a), ("b", rows_b)))
     ]
     rules = {
-        name: draw(_rules(kind)) if name.startswith("c") else Rule()
+        name: draw(_rules(kind)) if name.startswith("c") or kind == ("text", "text") else Rule()
         for name, kind in zip(names, kinds, strict=True)
     }
     return RowCase(tables[0], tables[1], tuple(names[: len(keys)]), rules)

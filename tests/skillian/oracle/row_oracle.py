@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import unicodedata
 from collections import Counter, defaultdict
@@ -83,8 +82,8 @@ def expected(a: Table, b: Table, keys: Sequence[str], rules: Mapping[str, Rule])
             if gap is not None:
                 known = gaps[name]
                 gaps[name] = gap if known is None else max(known, gap)
-    rows = [sum(len(side[key]) for key in repeated if key in side) for side in sides]
-    several = [sum(len(group) > 1 for group in side.values()) for side in sides]
+    rows_a, rows_b = [sum(len(side[key]) for key in repeated if key in side) for side in sides]
+    several_a, several_b = [sum(len(group) > 1 for group in side.values()) for side in sides]
     return Expected(
         len(a.rows),
         len(b.rows),
@@ -92,8 +91,10 @@ def expected(a: Table, b: Table, keys: Sequence[str], rules: Mapping[str, Rule])
         counts["differing"],
         counts["only_in_a"],
         counts["only_in_b"],
-        *rows,
-        *several,
+        rows_a,
+        rows_b,
+        several_a,
+        several_b,
         mismatches,
         gaps,
         {name: sorted(counter.values(), reverse=True)[:10] for name, counter in pairs.items()},
@@ -154,23 +155,12 @@ def _day(value: date) -> datetime:
     return datetime(value.year, value.month, value.day)  # noqa: DTZ001 - a day
 
 
-def _json(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _json(each) for name, each in value.items()}
-    if isinstance(value, list):
-        return [_json(each) for each in value]
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return {"number": str(Decimal(repr(value)).normalize())}
-    return value
-
-
 _CONVERT: dict[Any, Any] = {
     (bool, int, Decimal): Decimal,
     float: _float,
     datetime: _moment,
     date: _day,
     UUID: str,
-    (dict, list): lambda value: json.dumps(_json(value), sort_keys=True),
 }
 
 
@@ -198,7 +188,7 @@ def _by_key(
 
 
 def _shown(value: Any) -> Any:
-    return canonical(value, Rule()) if not isinstance(value, dict | list) else json.dumps(value)
+    return canonical(value, Rule())
 
 
 def _gap(a: Any, b: Any) -> Decimal | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Mapping
+from datetime import date
 from decimal import Decimal
 from itertools import product
 from typing import Any
@@ -24,7 +25,7 @@ from skillian.data.tables.engine import TableEngine, TableQuestion
 from skillian.data.tables.relation import bare_tables
 from skillian.data.tables.results import TableResult
 
-KINDS = ("duckdb", "postgres", "mysql", "sqlite", "csv")
+KINDS = ("duckdb", "postgres", "mysql", "sqlite", "csv", "clickhouse")
 PAIRS = ("duckdb", "postgres", *("-".join(pair) for pair in product(KINDS, KINDS)))
 EXAMPLES = int(os.environ.get("ROW_EXAMPLES", "10"))
 
@@ -36,6 +37,8 @@ LIMITS = {
     "mysql": Limits(_ALL - {"timestamptz"}, odd_floats=False),
     "sqlite": Limits(_ALL - {"timestamptz"}, (float("nan"),), odd_floats=False),
     "csv": Limits(odd_floats=False),
+    # Days from 1900 to 2299.
+    "clickhouse": Limits(_ALL - {"timestamptz"}, (date(1, 1, 1), date(9999, 12, 31))),
 }
 
 
@@ -96,7 +99,7 @@ _SETTINGS = settings(
     max_examples=EXAMPLES,
     deadline=None,
     database=None,
-    suppress_health_check=[*HealthCheck],
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
 import stamina
-from stamina.instrumentation import RetryDetails, set_on_retry_hooks
 
 from tinyagent import (
     ConfigurationError,
@@ -59,19 +58,6 @@ def _failing(*replies: Reply | ModelResponse) -> MockServer:
 async def _drain(model: OpenAIModel) -> None:
     async for _ in model.stream(ModelRequest((Message("user", "go"),))):
         pass
-
-
-@pytest.fixture
-def waits() -> Generator[list[float]]:
-    """The waits between tries."""
-    asked: list[float] = []
-
-    def note(details: RetryDetails) -> None:
-        asked.append(details.wait_for)
-
-    set_on_retry_hooks([note])
-    yield asked
-    set_on_retry_hooks(None)
 
 
 async def test_a_refused_key_ends_the_run_at_once(ask: Ask) -> None:

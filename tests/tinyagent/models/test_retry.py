@@ -1,26 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Generator
-
 import pytest
 import stamina
-from stamina.instrumentation import RetryDetails, set_on_retry_hooks
 
 from tinyagent.core.errors import ModelError, ModelRateLimited, ModelRefused, ModelServerError
 from tinyagent.models.remote import MAX_WAIT_SECONDS, attempts
-
-
-@pytest.fixture
-def waits() -> Generator[list[float]]:
-    """The waits between tries, as they would be in earnest."""
-    asked: list[float] = []
-
-    def note(details: RetryDetails) -> None:
-        asked.append(details.wait_for)
-
-    set_on_retry_hooks([note])
-    yield asked
-    set_on_retry_hooks(None)
 
 
 async def _try(*errors: Exception, retries: int = 2) -> int:

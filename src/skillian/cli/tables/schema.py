@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from skillian.cli.shell import ExitCode, SourcesFile, notes, out, read_settings, run, show_error
+from skillian.cli.shell import ExitCode, SourcesFile, notes, out, run
 from skillian.display import printable, show_rows
 
 if TYPE_CHECKING:
@@ -68,12 +68,18 @@ def schema(  # noqa: PLR0913 - the options of a command are its arguments
     Exit codes: 0 no findings, 1 findings (a column on one side only, a type that loses), 2 could
     not compare.
     """
+    from skillian.cli.compare_input import addressed
+
     form = form or _format_of(output)
     pairs = column_map(mapping or ())
-    diff = run(_compared((a, b), pairs, ignore or (), sources))
+    names = (addressed(a, ()), addressed(b, ()))
+    diff = run(_compared(names, pairs, ignore or (), sources))
     text = _text(diff, form, every=fail_on is SchemaFailOn.SCHEMA)
     if output is not None:
-        write_report(output, text)
+        from skillian.cli.compare_report import write_text
+
+        write_text(output, text)
+        notes.print(printable(f"The report is in {output}"), markup=False, soft_wrap=True)
     elif form is SchemaFormat.TABLE:
         show_schema(out, diff)
     else:
@@ -97,16 +103,6 @@ def column_map(entries: Iterable[str]) -> dict[str, str]:
             raise typer.BadParameter(f"--map names column {one!r} of a twice")
         mapping[one] = other
     return mapping
-
-
-def write_report(path: Path, text: str) -> None:
-    """Write a report to a file; exit with a message if that fails."""
-    try:
-        path.write_text(text, encoding="utf-8", newline="\n")
-    except OSError as error:
-        show_error(f"{path}: {error.strerror}")
-        raise typer.Exit(ExitCode.COULD_NOT) from None
-    notes.print(printable(f"The report is in {path}"), markup=False, soft_wrap=True)
 
 
 def show_schema(console: Console, diff: SchemaDiff) -> None:
@@ -152,15 +148,18 @@ async def _compared(
     ignore: Iterable[str],
     sources: Path | None,
 ) -> SchemaDiff:
-    from skillian.data.declare.sources import SourceRegistry
-    from skillian.data.schema.diff import compare_schemas
-    from skillian.data.schema.tables import distinct_names, read_table
+    from skillian.cli.compare_rows import named_tables
+    from skillian.data.declare.sources import Connections
+    from skillian.data.query.binding import Binder
+    from skillian.data.schema.diff import compare_schemas, distinct_names
 
-    path = read_settings(sources=sources).sources
-    registry = SourceRegistry.load(path) if sources is not None or path.exists() else None
-    a, b = [await read_table(name, registry, Path()) for name in names]
-    shown = distinct_names((a.name, b.name))
-    return compare_schemas(a.table, b.table, mapping, [*ignore], names=shown)
+    registry, (a, b) = await named_tables(names, sources)
+    async with Connections(registry) as connections:
+        binder = Binder(registry, connections)
+        one, other = (await binder.bind(a)).table, (await binder.bind(b)).table
+    if one is None or other is None:
+        raise AssertionError("a bound source has a table")
+    return compare_schemas(one, other, mapping, [*ignore], names=distinct_names((a, b)))
 
 
 def _text(diff: SchemaDiff, form: SchemaFormat, *, every: bool) -> str:

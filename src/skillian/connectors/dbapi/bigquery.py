@@ -70,6 +70,17 @@ ORDER BY table_schema, table_name, ordinal_position
         return driver.connect(client)
 
     @staticmethod
+    def errors(module: Any) -> tuple[type[Exception], ...]:
+        """Return the errors of Google's libraries, which are not those of a DB-API module."""
+        del module
+        try:
+            core: Any = import_module("google.api_core.exceptions")
+            auth: Any = import_module("google.auth.exceptions")
+        except ModuleNotFoundError:
+            return ()
+        return core.GoogleAPIError, auth.GoogleAuthError
+
+    @staticmethod
     def described(column: Sequence[Any]) -> tuple[str, int | None]:
         """Return the type's name; NUMERIC without parameters has 9 decimal places, or 38."""
         name = str(column[1]).upper()

@@ -114,6 +114,7 @@ class DBAPIConnector(ABC):
         connect: Opens a connection of the driver; runs in a thread.
         name: The connection's name in the configuration; messages use it in place of the URL.
         timeout: How many seconds a statement may run.
+        errors: What the driver raises, besides the errors of files, sockets and values.
     """
 
     keeps_catalog = False
@@ -135,11 +136,16 @@ class DBAPIConnector(ABC):
     """The statements that every connection starts with."""
 
     def __init__(
-        self, connect: Callable[[], Any], name: str, timeout: float = TIMEOUT_SECONDS
+        self,
+        connect: Callable[[], Any],
+        name: str,
+        timeout: float = TIMEOUT_SECONDS,
+        errors: tuple[type[Exception], ...] = (),
     ) -> None:
         self._connect = connect
         self._name = name
         self._timeout = timeout
+        self._errors: tuple[type[Exception], ...] = (*errors, OSError, RuntimeError, ValueError)
         self._free = asyncio.Semaphore(MAX_CONNECTIONS)
         self._calls = BlockingCalls()
         self._idle: list[Session] = []
@@ -163,7 +169,7 @@ class DBAPIConnector(ABC):
                 f"connection {name!r}: its URL is not {cls.form}{after if cls.options else ''}"
             ) from None
         module: Any = import_module(cls.driver)
-        return cls(lambda: cls.connect(module, login), name)
+        return cls(lambda: cls.connect(module, login), name, errors=cls.errors(module))
 
     @classmethod
     @abstractmethod
@@ -174,6 +180,11 @@ class DBAPIConnector(ABC):
     def connect(cls, module: Any, login: Mapping[str, Any]) -> Any:
         """Return a new connection of the driver."""
         return module.connect(**login)
+
+    @staticmethod
+    def errors(module: Any) -> tuple[type[Exception], ...]:
+        """Return the errors of the driver; all are subclasses of `Error` in a DB-API module."""
+        return (getattr(module, "Error", RuntimeError),)
 
     @staticmethod
     def described(column: Sequence[Any]) -> tuple[str, int | None]:
@@ -307,9 +318,7 @@ class DBAPIConnector(ABC):
     async def _work(self, session: Session, work: Callable[[], T], seconds: float) -> T:
         try:
             return await self._calls.run(work, session.interrupt, seconds)
-        except QueryError:
-            raise
-        except Exception as error:  # noqa: BLE001 - each driver has its own errors
+        except self._errors as error:
             text = _PRIVATE.sub("…", str(error).partition("\n")[0])
             raise QueryError(f"connection {self._name!r}: {text}") from None
 

@@ -82,7 +82,7 @@ ORDER BY CASE WHEN c.OWNER = USER THEN 0 ELSE 1 END, c.OWNER, c.TABLE_NAME, c.CO
 
     @staticmethod
     def described(column: Sequence[Any]) -> tuple[str, int | None]:
-        """Return the name without its prefix, as in `DB_TYPE_NUMBER`; -127 is no scale."""
+        """Return the name without its prefix, as in `DB_TYPE_NUMBER`; -127 stands for no scale."""
         name = str(getattr(column[1], "name", column[1])).removeprefix("DB_TYPE_")
         scale = column[5]
         return name, None if scale is None or scale < 0 else scale

@@ -2,18 +2,21 @@
 
 import asyncio
 import os
+import tempfile
 from collections.abc import AsyncGenerator, Collection, Iterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from shutil import rmtree
 from stat import S_ISREG
 from typing import Self
+from weakref import finalize
 
 import duckdb
 from python_calamine import CalamineError
 from sqlglot import exp
 
-from skillian.connectors.base import Table, UnreadableColumns, path_of
+from skillian.connectors.base import Table, UnreadableColumns
 from skillian.connectors.duckdb.connector import EngineConnector
 from skillian.connectors.duckdb.engine import Cursor, DuckDBEngine, Mount, Setup
 from skillian.connectors.duckdb.types import column_type
@@ -25,10 +28,14 @@ from skillian.connectors.files.delimited import (
     line_of,
     read_format,
 )
+from skillian.connectors.files.options import FileOptions, read_url
+from skillian.connectors.files.prepared import JSON, PACKED, Prepared, prepared, suffix_of
 from skillian.connectors.limits import STREAM_TIMEOUT_SECONDS, TIMEOUT_SECONDS
 from skillian.errors import QueryError
 
-SUFFIXES = frozenset({".csv", ".tsv", ".parquet"}) | excel.SUFFIXES
+_DELIMITED = frozenset({".csv", ".tsv"}) | JSON
+SUFFIXES = _DELIMITED | frozenset({".parquet"}) | excel.SUFFIXES
+"""The suffixes of files that are tables; those of text may be followed by `.gz`."""
 
 _SCHEMA = "main"
 _UNREADABLE = "its files cannot be read; check that they exist and are readable"
@@ -42,6 +49,7 @@ class _File:
 
     stamp: tuple[int, int, int]
     tables: tuple[Table, ...]
+    copy: Prepared | None = None
 
 
 class FilesConnector(EngineConnector):
@@ -57,13 +65,25 @@ class FilesConnector(EngineConnector):
 
     keeps_catalog = True
 
-    def __init__(self, root: Path, name: str, timeout: float = TIMEOUT_SECONDS) -> None:
+    def __init__(
+        self,
+        root: Path,
+        name: str,
+        timeout: float = TIMEOUT_SECONDS,
+        options: FileOptions | None = None,
+    ) -> None:
         self._root = root.absolute()
         self._name = name
-        self._is_file = root.suffix.lower() in SUFFIXES and not root.is_dir()
-        setting = "allowed_paths" if self._is_file else "allowed_directories"
-        listed = exp.Array(expressions=[exp.Literal.string(path) for path in _allowed(root)])
-        script = f"SET {setting} = {listed.sql('duckdb')}"
+        self._options = options or FileOptions()
+        self._is_file = is_table(root) and not root.is_dir()
+        self._copies = Path(tempfile.mkdtemp(prefix="skillian-"))
+        finalize(self, rmtree, self._copies, ignore_errors=True)
+        paths = [root] if self._is_file else []
+        folders = [self._copies, *([] if self._is_file else [root])]
+        script = ";".join(
+            f"SET {setting} = {_listed(allowed).sql('duckdb')}"
+            for setting, allowed in (("allowed_paths", paths), ("allowed_directories", folders))
+        )
         setup = Setup({self._root: name}, _UNREADABLE, script)
         self._engine = DuckDBEngine(f"connection {name!r}", setup, timeout)
         self._files: dict[Path, _File] = {}
@@ -71,8 +91,12 @@ class FilesConnector(EngineConnector):
 
     @classmethod
     def from_url(cls, name: str, url: str, folder: Path) -> Self:
-        """Return the connector for `files:///path`; the path may also be that of one file."""
-        return cls(path_of(url, folder), name)
+        """Return the connector for `files:///path?options`; the path may be that of one file.
+
+        Raises `UnavailableError` for an unknown option.
+        """
+        path, options = read_url(name, url, folder)
+        return cls(path, name, options=options)
 
     async def catalog(self) -> tuple[Table, ...]:
         """Return the tables; the columns of one that cannot be read raise `QueryError`."""
@@ -89,12 +113,13 @@ class FilesConnector(EngineConnector):
         """Return how another DuckDB reads these tables; None for those of a workbook."""
         await self._look()
         named = {table.casefold() for table in tables}
-        paths = {
-            path: file.stamp
+        files = {
+            path: file
             for path, file in self._files.items()
             if any(table.name.casefold() in named for table in file.tables)
         }
-        if any(path.suffix.lower() in excel.SUFFIXES for path in paths):
+        paths = [path if file.copy is None else file.copy.path for path, file in files.items()]
+        if any(path.suffix.lower() in excel.SUFFIXES for path in files):
             return None
 
         def views(cursor: Cursor) -> tuple[str, ...]:
@@ -107,7 +132,7 @@ class FilesConnector(EngineConnector):
             is_database=False,
             views=await self._engine.call(views),
             files=tuple(text for path in paths for text in _allowed(path)),
-            stamps=tuple(paths.values()),
+            stamps=tuple(file.stamp for file in files.values()),
         )
 
     async def locate(self, table: str, column: str, value: str) -> str:
@@ -117,7 +142,11 @@ class FilesConnector(EngineConnector):
             None,
         )
         return (
-            "" if path is None else await asyncio.to_thread(_location, path, table, column, value)
+            ""
+            if path is None
+            else await asyncio.to_thread(
+                _location, path, table, column, value, self._files[path].copy, self._options
+            )
         )
 
     async def aclose(self) -> None:
@@ -145,18 +174,22 @@ class FilesConnector(EngineConnector):
                 _drop(cursor, path, self._files.pop(path).tables)
         for path, stamp in stamps.items():
             if path not in self._files:
-                self._files[path] = _File(stamp, self._tables(cursor, path))
+                copies: list[Prepared] = []
+                tables = self._tables(cursor, path, copies)
+                self._files[path] = _File(stamp, tables, next(iter(copies), None))
 
-    def _tables(self, cursor: Cursor, path: Path) -> tuple[Table, ...]:
+    def _tables(self, cursor: Cursor, path: Path, copies: list[Prepared]) -> tuple[Table, ...]:
         try:
             self._check(path)
-            return tuple(_read(cursor, path))
+            if suffix_of(path) in _DELIMITED:
+                copies.append(prepared(path, self._options, self._copies))
+            return tuple(_read(cursor, path, copies, self._options))
         except QueryError as error:
             reason = str(error)
         except OSError:
             reason = f"{path.name}: it cannot be read; check its permissions"
         columns = UnreadableColumns(f"connection {self._name!r}: {reason}")
-        return (Table(_SCHEMA, path.name, columns),)
+        return (Table(_SCHEMA, path.name, columns, engine="files"),)
 
     def _check(self, path: Path) -> None:
         if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(self._root)):
@@ -174,6 +207,19 @@ class FilesConnector(EngineConnector):
             )
 
 
+def is_table(path: Path) -> bool:
+    """Whether a file's name is that of a table."""
+    if path.suffix.lower() == PACKED:
+        return suffix_of(path) in _DELIMITED
+    return path.suffix.lower() in SUFFIXES
+
+
+def _listed(paths: list[Path]) -> exp.Array:
+    return exp.Array(
+        expressions=[exp.Literal.string(text) for path in paths for text in _allowed(path)]
+    )
+
+
 def _allowed(path: Path) -> tuple[str, str]:
     """Return the path and its pattern, both of which DuckDB checks for what it reads."""
     return os.path.realpath(path), file_pattern(path).name
@@ -183,7 +229,7 @@ def _table_files(folder: Path) -> dict[Path, tuple[int, int, int]]:
     """Return the files that are tables, in the order of their names, with their stamps."""
     stamps: dict[Path, tuple[int, int, int]] = {}
     for path in sorted(folder.iterdir()):
-        named = path.suffix.lower() in SUFFIXES and path.name.isprintable()
+        named = is_table(path) and path.name.isprintable()
         if named and not path.name.startswith((".", _OWNED_BY_EXCEL)):
             with suppress(OSError):  # just deleted, or a broken link
                 stamps[path] = _stamp(path)
@@ -195,33 +241,43 @@ def _stamp(path: Path) -> tuple[int, int, int]:
     return status.st_mtime_ns, status.st_size, status.st_ino
 
 
-def _location(path: Path, table: str, column: str, value: str) -> str:
+def _location(  # noqa: PLR0917 - a place in a file
+    path: Path,
+    table: str,
+    column: str,
+    value: str,
+    file: Prepared | None,
+    options: FileOptions,
+) -> str:
     suffix = path.suffix.lower()
     if suffix == ".parquet":
         return ""
     try:
         if suffix in excel.SUFFIXES:
-            cell = excel.cell_of(path, table, column, value)
+            cell = excel.cell_of(path, table, column, value, options)
             return "" if cell is None else f"cell {cell}"
-        line = line_of(path, column, value)
+        line = line_of(path, column, value, file, options)
     except (OSError, ValueError, QueryError, CalamineError):  # the file has just changed
         return ""
     return "" if line is None else f"line {line}"
 
 
-def _read(cursor: Cursor, path: Path) -> Iterator[Table]:
+def _read(
+    cursor: Cursor, path: Path, copies: list[Prepared], options: FileOptions
+) -> Iterator[Table]:
     """Create the file's tables; raises `QueryError` with the name of a damaged file."""
     suffix = path.suffix.lower()
     if suffix in excel.SUFFIXES:
-        for name, rows in excel.read_workbook(path):
+        for name, rows in excel.read_workbook(path, options):
             cursor.register("sheet", rows)
             yield _created(cursor, "TABLE", name, exp.select("*").from_("sheet"))
             cursor.unregister("sheet")
     elif suffix == ".parquet":
         yield _created(cursor, "VIEW", path.name, _parquet(cursor, path), inferred=False)
     else:
-        form = read_format(path)
-        select = csv_select(path, form, csv_types(cursor, path, form))
+        [file] = copies
+        form = read_format(path, file, options)
+        select = csv_select(file.path, form, csv_types(cursor, file.path, form))
         yield _created(cursor, "VIEW", path.name, select)
 
 

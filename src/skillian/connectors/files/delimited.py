@@ -24,13 +24,15 @@ from sqlglot import exp, parse_one
 from skillian.connectors.base import ColumnType
 from skillian.connectors.duckdb.engine import Cursor
 from skillian.connectors.duckdb.types import column_type
+from skillian.connectors.files.options import FileOptions
+from skillian.connectors.files.prepared import Prepared
 from skillian.errors import QueryError
 
 # The first of several that fit equally well wins: a comma is most often part of a name.
 _DELIMITERS = "\t;|,"
 _MAX_HEADER = 1_000_000
 _MAX_RECORDS = 1_000_000
-_NOT_UTF8 = "it is not UTF-8 text; save it as UTF-8"
+_NOT_UTF8 = "it is not UTF-8 text; save it as UTF-8, or name its encoding, such as encoding=latin-1"
 _VALUE = re.compile(r"|[+-]?[0-9]*[.,]?[0-9]+|[0-9]{4}-[0-9]{2}-[0-9]{2}.*")
 _MAX_DIGITS = 38
 _SAMPLE_ROWS = 2048
@@ -57,34 +59,75 @@ _WHOLE_DIGITS = f"MAX(LENGTH(SPLIT_PART({_MANTISSA}, '.', 1)) + {_EXPONENT})"
 _FRACTION_DIGITS = f"MAX(LENGTH(SPLIT_PART({_MANTISSA}, '.', 2)) - {_EXPONENT})"
 _SPACED = "COUNT_IF(value <> TRIM(value))"
 
+_NUMBERS = frozenset({"BIGINT", "DECIMAL"})
+_MOMENTS = frozenset({"DATE", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE"})
+_DEFAULT = FileOptions()
 # For each column, the types that fit all of its values.
 _Types = Mapping[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
 class CsvFormat:
-    """How a file is written: its delimiter and the names of its columns."""
+    """How a file is written.
+
+    Attributes:
+        delimiter: What separates its cells.
+        names: The names of its columns.
+        options: What else its user says about it.
+        name: The file's name, for messages about a copy of it.
+        offset: How many lines the file has that its copy does not have.
+        texts: The columns that are texts, even where they look like numbers.
+    """
 
     delimiter: str
     names: tuple[str, ...]
+    options: FileOptions = _DEFAULT
+    name: str = ""
+    offset: int = 0
+    texts: frozenset[str] = frozenset()
+
+    @property
+    def header(self) -> str:
+        """The line with the names, for a message."""
+        return "first line" if self.options.header == 1 else "header"
+
+    def place(self, path: Path, line: int) -> str:
+        """Return a line of the file, for a message."""
+        return f"{self.name or path.name}, line {line + self.offset}"
 
 
-def read_format(path: Path) -> CsvFormat:
-    """Return what the header says; raises `QueryError` for a file without one."""
-    with _opened(path) as file:
-        header = _first_record(file)
+def read_format(
+    path: Path, file: Prepared | None = None, options: FileOptions = _DEFAULT
+) -> CsvFormat:
+    """Return what the header says; raises `QueryError` for a file without one.
+
+    Args:
+        path: The file.
+        file: Its copy, if it cannot be read as it is.
+        options: What its user says about it.
+    """
+    file = file or Prepared(path)
+    own = _DEFAULT if file.is_canonical else options
+    with _opened(file.path) as opened:
+        header = _first_record(opened, own.quote)
+    line = f"{path.name}, line {1 + max(file.offset, 0)}"
     if not _is_utf8(header):
-        raise QueryError(f"{path.name}, line 1: {_NOT_UTF8}")
-    split = {delimiter: _cells(header, delimiter) for delimiter in _DELIMITERS}
+        raise QueryError(f"{line}: {_NOT_UTF8}")
+    delimiters = own.delimiter or _DELIMITERS
+    split = {delimiter: _cells(header, delimiter, own.quote) for delimiter in delimiters}
     # A quote inside an unquoted cell shows that the delimiter was part of a name.
-    best = max(split, key=lambda delimiter: (_is_whole(header, delimiter), len(split[delimiter])))
+    best = max(
+        split,
+        key=lambda delimiter: (_is_whole(header, delimiter, own.quote), len(split[delimiter])),
+    )
     cells = split[best]
-    if all(_VALUE.fullmatch(cell.strip()) for cell in cells):
-        raise QueryError(
-            f"{path.name}, line 1: it has no column names; write them into the first line"
-        )
+    if options.header and all(_VALUE.fullmatch(cell.strip()) for cell in cells):
+        fix = ", or state header=0" if any(cells) else ""
+        raise QueryError(f"{line}: it has no column names; write them into the first line{fix}")
     # With a single column, a line with commas below it is a fault and not a value.
-    return CsvFormat(best if len(cells) > 1 else ",", column_names(cells))
+    delimiter = best if len(cells) > 1 or own.delimiter else ","
+    names = column_names(cells)
+    return CsvFormat(delimiter, names, own, path.name, file.offset, file.texts)
 
 
 def column_names(cells: Iterable[str]) -> tuple[str, ...]:
@@ -110,34 +153,42 @@ def column_names(cells: Iterable[str]) -> tuple[str, ...]:
 def find_fault(path: Path, form: CsvFormat) -> str:
     """Return the file, the line and what is wrong with it, for a file that DuckDB rejected."""
     with _opened(path) as file:
-        reader = csv.reader(file, delimiter=form.delimiter, strict=True)
+        quote = form.options.quote
+        reader = csv.reader(file, delimiter=form.delimiter, quotechar=quote, strict=True)
         while True:
-            place = f"{path.name}, line {reader.line_num + 1}"
+            place = form.place(path, reader.line_num + 1)
             try:
                 row = next(reader)
             except StopIteration:
-                return f"{path.name}: it is not CSV as RFC 4180 defines it; are line endings mixed?"
+                name = form.name or path.name
+                return f"{name}: it is not CSV as RFC 4180 defines it; are line endings mixed?"
             except csv.Error as error:
                 return f"{place}: {error}"
             if not _is_utf8("".join(row)):
                 return f"{place}: {_NOT_UTF8}"
             if row and len(row) != len(form.names):
                 return (
-                    f"{place}: it has {len(row)} values, but the first line names"
+                    f"{place}: it has {len(row)} values, but the {form.header} names"
                     f" {len(form.names)} columns"
                 )
 
 
-def line_of(path: Path, column: str, value: str) -> int | None:
+def line_of(
+    path: Path,
+    column: str,
+    value: str,
+    file: Prepared | None = None,
+    options: FileOptions = _DEFAULT,
+) -> int | None:
     """Return the line of the first record with this text in a column; None if it is far below."""
-    form = read_format(path)
-    with _opened(path) as file:
-        reader = csv.reader(file, delimiter=form.delimiter)
+    form = read_format(path, file, options)
+    with _opened(path if file is None else file.path) as opened:
+        reader = csv.reader(opened, delimiter=form.delimiter, quotechar=form.options.quote)
         place, line = form.names.index(column), 1
         try:
             for row in islice(reader, _MAX_RECORDS):
                 if line > 1 and row[place : place + 1] == [value]:
-                    return line
+                    return line + form.offset
                 line = reader.line_num + 1
         except csv.Error:  # a field that is longer than Python's reader takes
             return None
@@ -157,24 +208,26 @@ def _is_utf8(text: str) -> bool:
     return True
 
 
-def _first_record(file: TextIO) -> str:
+def _first_record(file: TextIO, quote: str) -> str:
     """Return the first line, or several where a name is quoted and holds line ends."""
     record = ""
     for line in file:
         record += line
-        if record.count('"') % 2 == 0 or len(record) > _MAX_HEADER:
+        if record.count(quote) % 2 == 0 or len(record) > _MAX_HEADER:
             break
     return record
 
 
-def _is_whole(record: str, delimiter: str) -> bool:
+def _is_whole(record: str, delimiter: str, quote: str) -> bool:
     """Whether each cell is quoted as a whole or not at all."""
-    cell = rf'(?:"(?:[^"]|"")*"|[^"{re.escape(delimiter)}]*)'
+    mark = re.escape(quote)
+    cell = rf"(?:{mark}(?:[^{mark}]|{mark}{mark})*{mark}|[^{mark}{re.escape(delimiter)}]*)"
     return re.fullmatch(rf"{cell}(?:{re.escape(delimiter)}{cell})*\s*", record) is not None
 
 
-def _cells(record: str, delimiter: str) -> list[str]:
-    rows = csv.reader(record.splitlines(keepends=True), delimiter=delimiter)
+def _cells(record: str, delimiter: str, quote: str) -> list[str]:
+    lines = record.splitlines(keepends=True)
+    rows = csv.reader(lines, delimiter=delimiter, quotechar=quote)
     return next(rows, list[str]())
 
 
@@ -184,12 +237,15 @@ def csv_types(cursor: Cursor, path: Path, form: CsvFormat) -> dict[str, ColumnTy
     Raises `QueryError` with the file and the line that is not CSV.
     """
     rows = exp.select("*").from_(_table(path, form))
-    types: _Types = dict.fromkeys(form.names, tuple(_TESTS))
+    types: _Types = {
+        name: tuple(kind for kind in _TESTS if name not in form.texts or kind in _MOMENTS)
+        for name in form.names
+    }
     try:
         # The first rows rule out most types; only the remaining ones are tried on all rows.
-        types = _matching(cursor, rows.limit(_SAMPLE_ROWS), types)
-        types = _matching(cursor, rows, types)
-        decimals = _decimals(cursor, rows, types)
+        types = _matching(cursor, rows.limit(_SAMPLE_ROWS), types, form)
+        types = _matching(cursor, rows, types, form)
+        decimals = _decimals(cursor, rows, types, form)
     except duckdb.InvalidInputException:
         raise QueryError(find_fault(path, form)) from None
     return {name: column_type(decimals.get(name) or _narrowest(types[name])) for name in types}
@@ -198,9 +254,10 @@ def csv_types(cursor: Cursor, path: Path, form: CsvFormat) -> dict[str, ColumnTy
 def csv_select(path: Path, form: CsvFormat, types: Mapping[str, ColumnType]) -> exp.Select:
     """Return the SELECT of a file's rows, with the columns in these types."""
     columns = [
-        exp.cast(_column(name), exp.DataType.build(kind.sql, dialect="duckdb")).as_(
-            name, quoted=True
-        )
+        exp.cast(
+            _number(name, form) if kind.kind in {"integer", "decimal"} else _column(name),
+            exp.DataType.build(kind.sql, dialect="duckdb"),
+        ).as_(name, quoted=True)
         for name, kind in types.items()
     ]
     return exp.select(*columns).from_(_table(path, form))
@@ -219,8 +276,11 @@ def _table(path: Path, form: CsvFormat) -> exp.Table:
     options = {
         "auto_detect": exp.false(),
         "delim": exp.Literal.string(form.delimiter),
-        "quote": exp.Literal.string('"'),
-        "escape": exp.Literal.string('"'),
+        "quote": exp.Literal.string(form.options.quote),
+        "escape": exp.Literal.string(form.options.quote),
+        "nullstr": exp.Array(
+            expressions=[exp.Literal.string(text) for text in ("", *form.options.null)]
+        ),
         "comment": exp.Literal.string(""),
         "header": exp.true(),
         "allow_quoted_nulls": exp.false(),
@@ -233,10 +293,13 @@ def _table(path: Path, form: CsvFormat) -> exp.Table:
     return exp.Table(this=exp.Anonymous(this="READ_CSV", expressions=arguments))
 
 
-def _matching(cursor: Cursor, rows: exp.Select, types: _Types) -> _Types:
+def _matching(cursor: Cursor, rows: exp.Select, types: _Types, form: CsvFormat) -> _Types:
     tests = [(name, kind) for name, kinds in types.items() for kind in kinds]
     counts = [exp.Count(this=_column(name)) for name in types]
-    matching = [exp.CountIf(this=_about(name, _TESTS[kind])) for name, kind in tests]
+    matching = [
+        exp.CountIf(this=_about(name, _TESTS[kind], form if kind in _NUMBERS else None))
+        for name, kind in tests
+    ]
     row = _row(cursor, rows, [*counts, *matching])
     values = dict(zip(types, row, strict=False))
     matches = dict(zip(tests, row[len(values) :], strict=True))
@@ -248,11 +311,11 @@ def _matching(cursor: Cursor, rows: exp.Select, types: _Types) -> _Types:
 
 def _narrowest(types: tuple[str, ...]) -> str:
     # No value is of all types: such a column holds only NULLs.
-    nothing = len(types) == len(_TESTS)
+    nothing = {*_MOMENTS} <= {*types}
     return "VARCHAR" if nothing or not types or types[0] == "DECIMAL" else types[0]
 
 
-def _decimals(cursor: Cursor, rows: exp.Select, types: _Types) -> dict[str, str]:
+def _decimals(cursor: Cursor, rows: exp.Select, types: _Types, form: CsvFormat) -> dict[str, str]:
     """Return the types of the columns that are decimals, as far as they fit into 38 digits."""
     names = [name for name, kinds in types.items() if kinds[:1] == ("DECIMAL",)]
     if not names:
@@ -262,7 +325,7 @@ def _decimals(cursor: Cursor, rows: exp.Select, types: _Types) -> dict[str, str]
             cursor,
             rows,
             [
-                _about(name, count)
+                _about(name, count, form)
                 for name in names
                 for count in (_WHOLE_DIGITS, _FRACTION_DIGITS, _SPACED)
             ],
@@ -281,11 +344,32 @@ def _row(cursor: Cursor, rows: exp.Select, columns: Iterable[exp.Expr]) -> tuple
     return cursor.execute(statement.sql("duckdb")).fetchall()[0]
 
 
-def _about(name: str, template: str) -> exp.Expr:
+def _about(name: str, template: str, form: CsvFormat | None = None) -> exp.Expr:
+    value = _column(name) if form is None else _number(name, form)
+
     def named(node: exp.Expr) -> exp.Expr:
-        return _column(name) if isinstance(node, exp.Column) else node
+        return value.copy() if isinstance(node, exp.Column) else node
 
     return _parsed(template).transform(named)
+
+
+def _number(name: str, form: CsvFormat) -> exp.Expr:
+    """Return a column's text with a point as its decimal sign, and without thousands."""
+    column, point, comma = _column(name), form.options.decimal, form.options.thousands
+    if point == "." and not comma:
+        return column
+    digits = rf"[0-9]{{1,3}}(?:{re.escape(comma)}[0-9]{{3}})+|[0-9]+" if comma else "[0-9]+"
+    pattern = rf" *-?(?:{digits})?(?:{re.escape(point)}[0-9]+)?(?:[eE][+-]?[0-9]{{1,3}})? *"
+    text: exp.Expr = column
+    for sign, instead in ((comma, ""), (point, ".")):
+        if sign:
+            parts = [exp.Literal.string(part) for part in (sign, instead)]
+            text = exp.Anonymous(this="REPLACE", expressions=[text.copy(), *parts])
+    fits = exp.Anonymous(
+        this="REGEXP_FULL_MATCH", expressions=[column.copy(), exp.Literal.string(pattern)]
+    )
+    other = exp.DPipe(this=exp.Literal.string("?"), expression=column.copy())
+    return exp.Paren(this=exp.case().when(fits, text).else_(other))
 
 
 @cache

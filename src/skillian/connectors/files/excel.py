@@ -19,6 +19,7 @@ from python_calamine import (
 )
 
 from skillian.connectors.files.delimited import column_names
+from skillian.connectors.files.options import FileOptions
 from skillian.errors import QueryError
 
 SUFFIXES = frozenset({".xlsx", ".xlsm", ".xlsb", ".xls"})
@@ -27,36 +28,46 @@ Cell = int | float | str | bool | time | date | datetime | timedelta
 
 arrow: Any = pa  # pyarrow carries no types
 
+_DEFAULT = FileOptions()
 _MAX_DIGITS = 38
 _INT64_DIGITS = 18
 
 
-def read_workbook(path: Path) -> Iterator[tuple[str, Any]]:
+def read_workbook(path: Path, options: FileOptions = _DEFAULT) -> Iterator[tuple[str, Any]]:
     """Yield each worksheet that has rows: the name of its table and a `pyarrow.Table`.
 
-    The first table has the name of the file, the others `file#sheet`. Raises `QueryError` for a
+    The first table, or that of `options.sheet`, has the name of the file, the others `file#sheet`.
+    Raises `QueryError` for a
     file that is not a workbook, or one that is protected by a password.
     """
     try:
         with CalamineWorkbook.from_path(path) as book:  # pyright: ignore[reportUnknownMemberType]
             sheets = [m.name for m in book.sheets_metadata if m.typ == SheetTypeEnum.WorkSheet]
-            for index, sheet in enumerate(sheets):
-                rows = book.get_sheet_by_name(sheet).to_python()
+            if options.sheet and options.sheet not in sheets:
+                raise QueryError(
+                    f"{path.name}: it has no sheet {options.sheet!r}; its sheets:"
+                    f" {', '.join(sheets)}"
+                )
+            for index, sheet in enumerate([options.sheet] if options.sheet else sheets):
+                rows = _rows(book.get_sheet_by_name(sheet), options)
                 if rows:
-                    yield f"{path.name}#{sheet}" if index else path.name, _table(rows)
+                    yield f"{path.name}#{sheet}" if index else path.name, _table(rows, options)
     except PasswordError:
         raise QueryError(f"{path.name}: it is protected by a password; save it without") from None
     except CalamineError:
         raise QueryError(f"{path.name}: it is not a workbook that can be read") from None
 
 
-def cell_of(path: Path, table: str, column: str, value: str) -> str | None:
+def cell_of(
+    path: Path, table: str, column: str, value: str, options: FileOptions = _DEFAULT
+) -> str | None:
     """Return the name of the first cell of a column with this text, such as `C17`."""
     with CalamineWorkbook.from_path(path) as book:  # pyright: ignore[reportUnknownMemberType]
-        _, _, name = table.removeprefix(path.name).partition("#")
+        name = options.sheet or table.removeprefix(path.name).partition("#")[2]
         sheet = book.get_sheet_by_name(name) if name else book.get_sheet_by_index(_first(book))
-        header, *records = sheet.to_python()
+        header, *records = _rows(sheet, options)
         top, left = sheet.start or (0, 0)
+        top = max(top, options.header - 1) if options.header else top - 1
     place = column_names(_text(cell) for cell in header).index(column)
     for number, record in enumerate(records, top + 2):
         if _text(record[place]) == value:
@@ -75,8 +86,18 @@ def _letters(column: int) -> str:
     return (_letters(before - 1) if before else "") + chr(ord("A") + last)
 
 
-def _table(rows: Sequence[Sequence[Cell]]) -> Any:
+def _rows(sheet: Any, options: FileOptions) -> list[Sequence[Cell]]:
+    """Return the rows of a sheet from its header on; without one, one with the columns' letters."""
+    rows: list[Sequence[Cell]] = sheet.to_python()
+    top, left = sheet.start or (0, 0)
+    if options.header == 0:
+        return [[_letters(left + place) for place in range(len(rows[0]))], *rows] if rows else []
+    return rows[max(options.header - 1 - top, 0) :]
+
+
+def _table(rows: Sequence[Sequence[Cell]], options: FileOptions) -> Any:
     header, *records = rows
+    records = [["" if cell in options.null else cell for cell in record] for record in records]
     names = column_names(_text(cell) for cell in header)
     filled = [record for record in records if any(cell != "" for cell in record)]
     columns = zip(*filled, strict=True) if filled else [()] * len(names)

@@ -6,7 +6,7 @@ and `001` never a number; the models of the file give it types.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar, cast, get_args
 
 import yaml
 from pydantic import BaseModel, ValidationError
@@ -20,6 +20,8 @@ Path = tuple[str | int, ...]
 Data = Mapping[str, "Data"] | list["Data"] | str | None
 
 _MAX_DEPTH = 20
+_MAX_VALUES = 100_000
+_MERGE = "tag:yaml.org,2002:merge"
 _BOOLEAN = "tag:yaml.org,2002:bool"
 _NULL = "tag:yaml.org,2002:null"
 _READ = frozenset(
@@ -52,7 +54,7 @@ def read_yaml(text: str, file: str) -> YamlDocument:
     """Read one YAML document; faults are collected, and name `file`."""
     document = YamlDocument(file)
     try:
-        _refuse_aliases(text, document)
+        _check_size(text)
         node = yaml.compose(text, yaml.SafeLoader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
@@ -65,20 +67,46 @@ def read_yaml(text: str, file: str) -> YamlDocument:
     return document
 
 
-def _refuse_aliases(text: str, document: YamlDocument) -> None:
-    """Add a fault for every alias and anchor, with which a small file can expand without limit."""
-    depth = 0
+@dataclass(slots=True)
+class _Open:
+    """A collection that is being read: how many values it has, and how deeply they are nested."""
+
+    anchor: str | None
+    size: int = 1
+    depth: int = 1
+
+
+def _check_size(text: str) -> None:
+    """Raise `YAMLError` for a file that is too deep, or whose aliases make it too large.
+
+    A few lines of aliases of aliases stand for billions of values.
+    """
+    known: dict[str, _Open] = {}
+    stack: list[_Open] = [_Open(None)]
     events: Iterator[yaml.Event] = yaml.parse(text, yaml.SafeLoader)
     for event in events:
         line = (event.start_mark.line if event.start_mark else 0) + 1
-        depth += isinstance(event, yaml.CollectionStartEvent)
-        depth -= isinstance(event, yaml.CollectionEndEvent)
-        if depth > _MAX_DEPTH:
+        if isinstance(event, yaml.CollectionStartEvent):
+            stack.append(_Open(event.anchor))
+        elif isinstance(event, yaml.CollectionEndEvent):
+            _close(stack, stack.pop(), known)
+        elif isinstance(event, yaml.AliasEvent):
+            if event.anchor not in known:
+                raise yaml.YAMLError(f"line {line}: the alias `{event.anchor}` stands for itself")
+            _close(stack, known[event.anchor], known)
+        elif isinstance(event, yaml.ScalarEvent):
+            _close(stack, _Open(event.anchor, depth=0), known)
+        if len(stack) + stack[-1].depth - 2 > _MAX_DEPTH:
             raise yaml.YAMLError(f"line {line} is nested more than {_MAX_DEPTH} levels")
-        name = event.anchor if isinstance(event, yaml.NodeEvent) else None
-        if name is not None:
-            kind = "alias" if isinstance(event, yaml.AliasEvent) else "anchor"
-            document.fault(line, f"`{name}` is a YAML {kind}", "write the value out in each place")
+        if stack[-1].size > _MAX_VALUES:
+            raise yaml.YAMLError(f"line {line}: it has more than {_MAX_VALUES} values")
+
+
+def _close(stack: list[_Open], inner: _Open, known: dict[str, _Open]) -> None:
+    if inner.anchor is not None:
+        known[inner.anchor] = inner
+    stack[-1].size += inner.size
+    stack[-1].depth = max(stack[-1].depth, inner.depth + 1)
 
 
 class _NodeReader:
@@ -86,14 +114,10 @@ class _NodeReader:
 
     def __init__(self, document: YamlDocument) -> None:
         self._document = document
-        self._seen: set[int] = set()
 
     def plain(self, node: Node, path: Path) -> Data:
         line = node.start_mark.line + 1
         self._document.lines.setdefault(path, line)
-        if id(node) in self._seen:
-            return None  # an alias, already a fault
-        self._seen.add(id(node))
         if node.tag not in _READ:
             self._document.fault(
                 line, f"the tag `{node.tag}` is not supported", "write a plain value"
@@ -107,8 +131,12 @@ class _NodeReader:
 
     def _mapping(self, node: MappingNode, path: Path) -> Data:
         result: dict[str, Data] = {}
+        merged: dict[str, Data] = {}
         for key_node, value_node in node.value:
             line = key_node.start_mark.line + 1
+            if key_node.tag == _MERGE:
+                merged |= self._merged(value_node, path, line)
+                continue
             key = self._scalar(key_node, ()) if isinstance(key_node, ScalarNode) else None
             if key is None:
                 self._document.fault(line, "a key must be a name", "write `name: value`")
@@ -119,7 +147,19 @@ class _NodeReader:
             else:
                 self._document.lines[*path, key] = line
                 result[key] = self.plain(value_node, (*path, key))
-        return result
+        return merged | result
+
+    def _merged(self, node: Node, path: Path, line: int) -> dict[str, Data]:
+        """Return what `<<: *other` adds to a mapping, whose own keys count first."""
+        others = node.value if isinstance(node, SequenceNode) else [node]
+        values = [self.plain(other, path) for other in others]
+        if not all(isinstance(value, dict) for value in values):
+            self._document.fault(line, "`<<` takes an alias of a mapping", "write `<<: *name`")
+            return {}
+        added: dict[str, Data] = {}
+        for value in reversed(values):
+            added |= cast("dict[str, Data]", value)
+        return added
 
     def _scalar(self, node: Node, path: Path) -> str | None:
         if node.tag == _NULL:

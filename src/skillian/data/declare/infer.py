@@ -7,25 +7,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from pydantic import SecretStr
 from sqlglot import exp
 
-from skillian.connectors import scheme
+from skillian.connectors import floats, scheme
 from skillian.connectors.base import ColumnType, Connector, Table, path_of
 from skillian.connectors.dialects import compile_sql
+from skillian.connectors.files.options import split_name
 from skillian.data import sql
 from skillian.data.declare.definitions import (
-    ComparisonSettings,
     Dimension,
     Measure,
     Source,
-    SourcesFile,
 )
-from skillian.data.declare.sources import Connections, SourceRegistry
+from skillian.data.declare.sources import Connections, SourceRegistry, registry_of
 from skillian.data.sql.values import python_rows
 from skillian.errors import InvalidInputError, QueryError, UnknownNameError
 
 _REPEATED = 20
+_CODE_DIGITS = 3
 _PLAIN = frozenset({"text", "boolean", "date", "timestamp", "timestamptz"})
 _UNSCALED = ("NUMERIC", "DECIMAL", "NUMBER")
 # The meaning of whole numbers, by the last word of their column's name that is in a list.
@@ -44,15 +43,29 @@ _KEYS = frozenset(
         *("segment", "unit", "vendor", "version", "week", "year", "zip"),
     }
 )
+_KEY_ENDS = ("key", "id", "code", "number", "year")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnSample:
-    """The first rows of a table: their number, and the number of distinct values of a column."""
+    """What the first rows of a table show about a column of whole numbers.
+
+    Attributes:
+        rows: The number of rows.
+        distinct: The number of distinct values.
+        completes_key: Whether rows are unique by the columns whose names are those of keys and this
+            one, but not without it.
+        is_code: Whether all values have the same number of digits, at least three, as codes have.
+        has_key: Whether the columns whose names are those of keys, or one of this kind that
+            completes them, make the rows unique.
+    """
 
     rows: int
     distinct: int
+    completes_key: bool = False
+    is_code: bool = False
+    has_key: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +87,8 @@ def role_of(column: str, kind: ColumnType, sample: ColumnSample, dialect: str) -
         return Role(Dimension(column=column))
     if is_whole(kind):
         return _whole_number(column, sample)
-    if kind.kind == "decimal":
+    exact = kind.kind == "float" and dialect in floats.EXACT
+    if kind.kind == "decimal" or exact:
         return Role(Measure(column=column, aggregation="sum"))
     if kind.kind == "float" or kind.sql.upper().startswith(_UNSCALED):
         cast = exp.cast(exp.column(column, quoted=True), "DECIMAL(18, 2)").sql(dialect)
@@ -89,6 +103,10 @@ def _whole_number(column: str, sample: ColumnSample) -> Role:
     key, amount = Role(Dimension(column=column)), Role(Measure(column=column, aggregation="sum"))
     if telling:
         return key if telling in _KEYS else amount
+    if sample.completes_key:
+        return Role(key.definition, "check: read as a key, since rows are unique only with it")
+    if sample.has_key and not sample.is_code:
+        return Role(amount.definition, "check: read as an amount, since other columns are a key")
     if sample.distinct == sample.rows:
         return Role(key.definition, "check: read as a key, since no value repeats")
     if sample.distinct * _REPEATED <= sample.rows:
@@ -104,7 +122,9 @@ def looks_like_key(column: str, kind: ColumnType) -> bool:
 def _telling(column: str) -> str:
     """Return the last word of a name that indicates its content; empty if none does."""
     words = [word.lower() for word in _WORD.findall(column)]
-    return next((word for word in reversed(words) if word in _AMOUNTS | _KEYS), "")
+    known = (word for word in reversed(words) if word in _AMOUNTS | _KEYS)
+    ends = (end for word in words[-1:] for end in _KEY_ENDS if word.endswith(end))
+    return next(known, next(ends, ""))
 
 
 _SAMPLED_ROWS = 10_000
@@ -124,7 +144,8 @@ class InferredSource:
 class Inferred:
     """A connection's tables as sources; `omitted` has the reason for each other table.
 
-    `align_on` are the dimensions that at least two of the sources have.
+    `align_on` are the dimensions that at least two of the sources have, with those of the databases
+    before it.
     """
 
     connection: str
@@ -133,13 +154,21 @@ class Inferred:
     align_on: tuple[str, ...]
 
 
-async def infer_sources(url: str, folder: Path) -> Inferred:
-    """Return sources for all tables of a database; a path in `url` is relative to `folder`.
+async def infer_sources(url: str, folder: Path, others: Sequence[Inferred] = ()) -> Inferred:
+    """Return sources for all tables of a database.
 
-    Raises `UnavailableError` or `QueryError` for a database that cannot be read.
+    Args:
+        url: Its URL; a path in it is relative to `folder`.
+        folder: The folder of the file to be written.
+        others: The databases before it in the same file, whose names are taken.
+
+    Raises:
+        UnavailableError: The driver is not installed, or the URL is malformed.
+        QueryError: The database cannot be read.
     """
-    connection = connection_name(url)
-    sources: dict[str, InferredSource] = {}
+    connection = _free(connection_name(url), [other.connection for other in others])
+    taken = {source.name: source for other in others for source in other.sources}
+    sources = dict(taken)
     omitted: dict[str, str] = {}
     async with Connections(registry_of({connection: url}, {}, folder)) as opened:
         connector = opened.get(connection)
@@ -149,9 +178,9 @@ async def infer_sources(url: str, folder: Path) -> Inferred:
                 sources[name] = await _source(name, connection, table, connector)
             except QueryError as error:
                 omitted[f"{table.schema}.{table.name}"] = str(error)
-    inferred = tuple(sources.values())
-    shared = _shared([source.definition for source in inferred])
-    return Inferred(connection, inferred, omitted, shared)
+    shared = _shared([source.definition for source in sources.values()])
+    own = tuple(source for name, source in sources.items() if name not in taken)
+    return Inferred(connection, own, omitted, shared)
 
 
 async def tables_of(names: Sequence[str]) -> dict[str, Table]:
@@ -164,9 +193,10 @@ async def tables_of(names: Sequence[str]) -> dict[str, Table]:
     async with Connections(registry_of(_urls(names), {}, Path())) as opened:
         for name in dict.fromkeys(names):
             tables = {table.name: table for table in await opened.get(name).catalog()}
-            if Path(name).name not in tables:
+            wanted = Path(split_name(name)[0]).name
+            if wanted not in tables:
                 raise UnknownNameError("sheet", name, tables)
-            by_name[name] = tables[Path(name).name]
+            by_name[name] = tables[wanted]
     return by_name
 
 
@@ -206,14 +236,14 @@ def sources_of(
 
 def _declared(name: str, declared: SourceRegistry) -> Source | None:
     """Return the source that is declared with this name, or for this file."""
-    path = Path(name).absolute()
+    path = Path(split_name(name)[0]).absolute()
     for each in declared.names:
         source = declared.get(each)
         if each == name:
             return source
         url = declared.url(source.connection)
         if scheme(url) == "files" and source.table is not None:
-            root = path_of(url, declared.folder)
+            root = path_of(split_name(url)[0], declared.folder)
             if path.resolve() in {root.resolve(), (root / source.table).resolve()}:
                 return source
     return None
@@ -228,40 +258,17 @@ def connection_name(url: str) -> str:
     return re.sub(r"\W+", "_", stem).strip("_").lower() or "data"
 
 
-def registry_of(
-    urls: Mapping[str, str],
-    sources: Mapping[str, Source],
-    folder: Path,
-    comparison: ComparisonSettings | None = None,
-    undeclared: Collection[str] = (),
-) -> SourceRegistry:
-    """Return a registry of these connections, by name, and sources.
-
-    Args:
-        urls: The URLs of the connections; they may contain `${ENV}`.
-        sources: The sources.
-        folder: The folder that paths in a URL are relative to.
-        comparison: The defaults of every comparison.
-        undeclared: The sources that stand for a whole table.
-    """
-    # Not validated, since there are no sources before the catalogue has been read.
-    definitions = SourcesFile.model_construct(
-        connections={name: SecretStr(url) for name, url in urls.items()},
-        sources=dict(sources),
-        comparison=comparison or ComparisonSettings(),
-    )
-    return SourceRegistry(definitions, folder, undeclared)
-
-
 def _urls(names: Iterable[str]) -> dict[str, str]:
-    return {name: f"files:///{_file(name).absolute()}" for name in names}
+    return {name: file_url(name) for name in names}
 
 
-def _file(name: str) -> Path:
-    """Return the path of a file, or of the workbook that a sheet is in."""
-    path = Path(name)
+def file_url(name: str) -> str:
+    """Return the URL of a file, or of the workbook that a sheet is in, with its options."""
+    file, query = split_name(name)
+    path = Path(file)
     book = path.name.partition("#")[0]
-    return path if path.exists() or not book else path.with_name(book)
+    path = path if path.exists() or not book else path.with_name(book)
+    return f"files:///{path.absolute()}" + (f"?{query}" if query else "")
 
 
 def _file_source(name: str, table: Table, sums: AbstractSet[str], keys: Collection[str]) -> Source:
@@ -315,24 +322,56 @@ async def _source(name: str, connection: str, table: Table, connector: Connector
 
 
 async def _sample(table: Table, connector: Connector) -> dict[str, ColumnSample]:
-    """Return the number of distinct values in columns of whole numbers, in the first rows."""
-    columns = [column for column, kind in _usable(table) if is_whole(kind)]
-    if not columns:
+    """Return what the first rows show about the columns of whole numbers."""
+    whole = [column for column, kind in _usable(table) if is_whole(kind)]
+    if not whole:
         return {}
+    keys = [
+        column
+        for column, kind in _usable(table)
+        if (is_whole(kind) or kind.kind in _PLAIN) and _telling(column) in _KEYS
+    ]
+    columns = list(dict.fromkeys((*keys, *whole)))
     first = exp.select(*(sql.bare(column) for column in columns))
     first.from_(exp.Table(this=sql.name(table.name), db=sql.name(table.schema)), copy=False)
-    counts = [sql.named(exp.Count(this=exp.Star()), "row_count")]
-    for index, column in enumerate(columns):
-        distinct = exp.Count(this=exp.Distinct(expressions=[sql.bare(column)]))
-        counts.append(sql.named(distinct, f"distinct_{index}"))
-    counted = exp.Select(expressions=counts)
-    counted.from_(first.limit(_SAMPLED_ROWS).subquery(sql.name("first")), copy=False)
-    result = await connector.run(compile_sql(counted, connector.dialect), {})
-    (row,) = python_rows(result)
+    result = await connector.run(compile_sql(first.limit(_SAMPLED_ROWS), connector.dialect), {})
+    rows = python_rows(result)
+    completing = _completing(rows, keys, [column for column in whole if not _telling(column)])
+    has_key = bool(keys) and (completing is not None or _is_unique(rows, keys))
     return {
-        column: ColumnSample(int(row["row_count"]), int(row[f"distinct_{index}"]))
-        for index, column in enumerate(columns)
+        column: ColumnSample(
+            rows=len(rows),
+            distinct=_values(rows, column),
+            completes_key=column == completing,
+            is_code=_is_code(rows, column),
+            has_key=has_key,
+        )
+        for column in whole
     }
+
+
+def _completing(
+    rows: Sequence[Mapping[str, object]], keys: Sequence[str], others: Sequence[str]
+) -> str | None:
+    """Return the first of the other columns with which the keys, not unique alone, are unique."""
+    if not keys or _is_unique(rows, keys):
+        return None
+    # With many values it may be unique by chance, as amounts are.
+    few = [column for column in others if _values(rows, column) * _REPEATED <= len(rows)]
+    return next((column for column in few if _is_unique(rows, [*keys, column])), None)
+
+
+def _is_unique(rows: Sequence[Mapping[str, object]], columns: Sequence[str]) -> bool:
+    return len({tuple(row[column] for column in columns) for row in rows}) == len(rows)
+
+
+def _is_code(rows: Sequence[Mapping[str, object]], column: str) -> bool:
+    widths = {len(str(row[column]).lstrip("-")) for row in rows if row[column] is not None}
+    return len(widths) == 1 and min(widths) >= _CODE_DIGITS
+
+
+def _values(rows: Sequence[Mapping[str, object]], column: str) -> int:
+    return len({row[column] for row in rows})
 
 
 def _usable(table: Table) -> Iterator[tuple[str, ColumnType]]:

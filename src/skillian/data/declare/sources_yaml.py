@@ -1,7 +1,7 @@
 """Writes inferred sources as a `sources.yaml` that a user can edit."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -17,9 +17,13 @@ _VARIABLE = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_]*\}")
 _ENDLESS = 1_000_000
 
 
-def written(inferred: Inferred, url: str) -> str:
-    """Return the text of a `sources.yaml`; a secret in the URL is never part of it."""
-    return "\n".join(_lines(inferred, url)).rstrip() + "\n"
+def written(databases: Sequence[tuple[Inferred, str]]) -> str:
+    """Return the text of a `sources.yaml`; a secret in a URL is never part of it.
+
+    Args:
+        databases: Each database and its URL.
+    """
+    return "\n".join(_lines(databases)).rstrip() + "\n"
 
 
 def secret_variable(connection: str, url: str) -> str | None:
@@ -42,42 +46,67 @@ def _is_plain(url: str) -> bool:
     return bool(hidden) and not parts.query
 
 
-def _lines(inferred: Inferred, url: str) -> Iterator[str]:
-    variable = secret_variable(inferred.connection, url)
+def _lines(databases: Sequence[tuple[Inferred, str]]) -> Iterator[str]:
     yield "# Inferred from the database: check the marked lines, and choose names that people use."
     yield "connections:"
-    if variable is not None:
-        yield f"  # the environment variable {variable} contains the URL with its password"
-    reference = url if variable is None else f"${{{variable}}}"
-    yield f"  {_flow(inferred.connection)}: {_flow(reference)}"
+    for inferred, url in databases:
+        variable = secret_variable(inferred.connection, url)
+        if variable is not None:
+            yield f"  # the environment variable {variable} contains the URL with its password"
+        reference = url if variable is None else f"${{{variable}}}"
+        yield f"  {_flow(inferred.connection)}: {_flow(reference)}"
     yield ""
     yield "sources:"
-    for source in inferred.sources:
-        yield from _source(source)
-    for table, reason in inferred.omitted.items():
-        yield f"  # omitted: {_comment(f'{table}: {reason}')}"
-    if inferred.align_on:
+    every = [source for inferred, _ in databases for source in inferred.sources]
+    parts = [text for source in every for text in _parts(source).values()]
+    anchors: dict[str, str] = {}
+    for source in every:
+        yield from _source(source, {text for text in parts if parts.count(text) > 1}, anchors)
+    for inferred, _ in databases:
+        for table, reason in inferred.omitted.items():
+            yield f"  # omitted: {_comment(f'{table}: {reason}')}"
+    if databases and (align_on := databases[-1][0].align_on):
         yield "comparison:"
         yield "  # check: the key of a comparison, as far as both sources have these dimensions"
-        yield f"  default_align_on: {_flow(list(inferred.align_on))}"
+        yield f"  default_align_on: {_flow(list(align_on))}"
 
 
-def _source(source: InferredSource) -> Iterator[str]:
+def _source(
+    source: InferredSource, shared: Collection[str], anchors: dict[str, str]
+) -> Iterator[str]:
     definition = source.definition
     yield f"  {_flow(source.name)}:"
     yield f"    connection: {_flow(definition.connection)}"
     yield f"    table: {_flow(definition.table or '')}"
     for remark in source.remarks:
         yield f"    # {_comment(remark)}"
-    yield from _part("dimensions", definition.dimensions)
-    yield from _part("measures", definition.measures)
+    for heading, text in _parts(source).items():
+        if text in anchors:
+            yield f"    {heading}: *{anchors[text]}"
+            continue
+        anchor = ""
+        if text in shared:
+            anchors[text] = re.sub(r"\W", "_", f"{heading}_{len(anchors) + 1}")
+            anchor = f" &{anchors[text]}"
+        yield f"    {heading}:{anchor}"
+        yield text
     yield ""
 
 
-def _part(heading: str, definitions: Mapping[str, Definition]) -> Iterator[str]:
-    yield f"    {heading}:"
-    for name, definition in definitions.items():
-        yield f"      {_flow(name)}: {_flow(definition.model_dump(exclude_defaults=True))}"
+def _parts(source: InferredSource) -> dict[str, str]:
+    """Return the lines of dimensions and of measures."""
+    definition = source.definition
+    parts: dict[str, Mapping[str, Definition]] = {
+        "dimensions": definition.dimensions,
+        "measures": definition.measures,
+    }
+    return {
+        heading: "\n".join(
+            f"      {_flow(name)}: {_flow(each.model_dump(exclude_defaults=True))}"
+            for name, each in definitions.items()
+        )
+        for heading, definitions in parts.items()
+    }
 
 
 def _flow(value: Any) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 
 from sqlglot import exp
 
+from skillian.connectors import floats
 from skillian.connectors.base import ColumnType
 from skillian.data import sql
 from skillian.data.query.binding import BoundSource, MeasureTerm
@@ -175,8 +176,6 @@ def _fraction(scale: int) -> exp.DataType:
 
 _CODES = {"nan": NAN, "inf": 1, "infinity": 1, "-inf": -1, "-infinity": -1}
 _SPECIAL_NUMBERS = {NAN: Decimal("NaN"), 1: Decimal("Infinity"), -1: Decimal("-Infinity")}
-_DIALECTS = frozenset({"clickhouse", "duckdb", "postgres", "spark"})
-"""Dialects whose statements print a float so that it reads back as the same float."""
 _NARROW = frozenset({"float", "real"})
 """Names of 32-bit floats in databases."""
 
@@ -203,7 +202,7 @@ async def _exact(source: BoundSource, term: MeasureTerm, where: Sequence[Conditi
         return term
     if term.type.kind == "decimal" and dialect == "postgres":
         return replace(term, may_be_nan=True)
-    if term.type.kind == "float" and dialect in _DIALECTS:
+    if term.type.kind == "float" and dialect in floats.EXACT:
         return await _decimal_of(source, term, where)
     if term.type.kind == "text" and await is_empty(source, term.value):
         return replace(

@@ -53,7 +53,7 @@ async def not_numbers(source: BoundSource, term: MeasureTerm) -> str:
         examples = await described(source, term.value, values)
         return (
             f"{problem}: it holds {examples}. Correct these values,"
-            f" leave unknown ones empty,{remedy}{_suggestion(column, values)}"
+            f" leave unknown ones empty,{_options(values)}{remedy}{_suggestion(column, values)}"
         )
     plain = exp.RegexpLike(this=sql.bare("value"), expression=exp.Literal.string(_PLAIN))
     values = await _tried_values(source, term.value, sql.negated(plain))
@@ -116,6 +116,23 @@ async def _values(source: BoundSource, value: exp.Expr, test: exp.Expr, limit: i
 
 def _written(column: str) -> str:
     return exp.column(column, quoted=not column.isidentifier()).sql("duckdb")
+
+
+def _options(values: Sequence[str]) -> str:
+    """Return the options of the command that read values such as these, for a message."""
+    numbers = [each for each in values if any(sign.isdigit() for sign in each)]
+    options: list[str] = []
+    if numbers and all(_COMMA.fullmatch(each) for each in numbers):
+        options = ["decimal=,", *(["thousands=."] if any("." in each for each in numbers) else [])]
+    elif numbers and all(_THOUSANDS.fullmatch(each) for each in numbers):
+        options = ["thousands=,"]
+    elif numbers:
+        return ""
+    words = {*values} - {*numbers}
+    if words & {"NaN", "inf", "-inf"}:
+        return ""
+    options += [f"null={word}" for word in sorted(words) if word.isalnum()]
+    return f" state {' '.join(f'--csv {option}' for option in options)}," if options else ""
 
 
 def _suggestion(column: str, values: Sequence[str]) -> str:

@@ -181,6 +181,12 @@ def compare_schemas(
     return SchemaDiff(*names, pairs, only_in_a, only_in_b, differences)
 
 
+def distinct_names(names: Sequence[str]) -> tuple[str, str]:
+    """Return two names, with their position if they are the same."""
+    a, b = names
+    return (f"{a} (a)", f"{b} (b)") if a == b else (a, b)
+
+
 def pair_columns(
     a: Sequence[str], b: Sequence[str], mapping: Mapping[str, str] | None = None
 ) -> dict[str, str]:
@@ -302,8 +308,10 @@ def _type_sentence(pair: SchemaPair, names: tuple[str, str]) -> str:
 
 def _is_type_finding(pair: SchemaPair, engine: str) -> bool:
     if pair.relation.kind == "loses":
-        unstated = engine in UNSIZED and pair.a.logical.length is None
-        return not (unstated and pair.relation.losses == ("length",))
+        unstated = {"range"} if engine == "sqlite" else set[str]()  # any INT holds 64 bits
+        if engine in UNSIZED and pair.a.logical.length is None:
+            unstated.add("length")
+        return not unstated.issuperset(pair.relation.losses)
     return pair.relation.kind == "differs"
 
 

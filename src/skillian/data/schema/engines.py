@@ -41,7 +41,8 @@ class LogicalType:
         scale: The digits of a decimal after the point; None: no limit.
         length: The longest text in characters, the most bytes, or the most bits; None: no limit.
         in_bytes: Whether the length of a text counts bytes, of which a character takes up to four.
-        fixed: Whether shorter values come back padded to the length.
+        fixed: Whether shorter values are padded to the length, so that a text loses its trailing
+            spaces, and bytes come back with more.
         open: Whether it holds more than it says: a text any bytes, an array further arrays.
         members: The only values of an enumeration.
         parts: The names and types of a struct's fields, the element of an array, or the key and
@@ -178,7 +179,7 @@ TYPES: Mapping[str, Mapping[str, LogicalType]] = {
         "mediumint unsigned": _integer(24, signed=False),
         "int unsigned": _integer(32, signed=False),
         "bigint unsigned": _integer(64, signed=False),
-        "year": LogicalType("integer", 0, 2155),
+        "year": LogicalType("integer", 1901, 2155),
         "decimal": _decimal(10, 0),
         "float": _FLOAT32,
         "double": _FLOAT64,

@@ -15,7 +15,7 @@ LOSSES: Mapping[Loss, str] = {
     "precision": "digits",
     "zone": "the time zone",
     "length": "what is longer",
-    "padding": "the end of shorter values, which it pads",
+    "padding": "the end of values, which it pads",
     "time": "the time of day",
     "values": "values that it does not list or cannot read",
     "fields": "fields that it does not have",
@@ -45,7 +45,7 @@ def relation(a: LogicalType, b: LogicalType) -> Relation:
         return Relation("differs")
     if losses:
         return Relation("loses", tuple(sorted(losses)))
-    return Relation("widens" if _losses(b, a) else "equivalent")
+    return Relation("equivalent" if _losses(b, a) == _NOTHING else "widens")
 
 
 _Lost = frozenset[Loss]
@@ -174,9 +174,17 @@ def _texts(a: LogicalType, b: LogicalType) -> _Lost:
     longest = max(map(len, a.members)) if a.members and not a.name else a.length
     if not _fits(longest, a, b):
         lost.add("length")
-    elif b.fixed and not (a.fixed and a.length == b.length):
+    elif b.fixed and not _is_padded(a, b):
         lost.add("padding")
     return frozenset(lost)
+
+
+def _is_padded(a: LogicalType, b: LogicalType) -> bool:
+    """Whether values of `a` are the same after `b` has padded them."""
+    if a.members:
+        return not any(member.endswith(" ") for member in a.members)
+    # Spaces at the end of a text do not count; bytes do.
+    return a.fixed and (a.family == "text" or a.length == b.length)
 
 
 def _fits(length: int | None, a: LogicalType, b: LogicalType) -> bool:

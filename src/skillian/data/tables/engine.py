@@ -8,14 +8,15 @@ from datetime import UTC, datetime
 
 from sqlglot import exp
 
+from skillian.connectors.base import ColumnType
 from skillian.connectors.duckdb.workspace import Workspace
 from skillian.data import sql
 from skillian.data.comparison.place import Progress, together
 from skillian.data.declare.rules import Rules
 from skillian.data.query.binding import Binder, BoundSource
 from skillian.data.query.filters import Filters, conditions
-from skillian.data.schema.diff import SchemaDiff, compare_schemas, pair_columns
-from skillian.data.schema.tables import distinct_names
+from skillian.data.query.unfit import described, misfits
+from skillian.data.schema.diff import SchemaDiff, compare_schemas, distinct_names, pair_columns
 from skillian.data.tables.cells import NotComparableError, check_key
 from skillian.data.tables.columns import (
     ColumnPair,
@@ -26,13 +27,24 @@ from skillian.data.tables.columns import (
     selected,
 )
 from skillian.data.tables.findings import Findings
-from skillian.data.tables.keys import KeyReader, proposed_key
+from skillian.data.tables.keys import proposed_key
 from skillian.data.tables.place import RowComparison, SideRows
+from skillian.data.tables.proposals import proposed_renames
 from skillian.data.tables.results import TableKey, TableResult
 from skillian.data.tables.sentences import in_words
 from skillian.errors import InvalidInputError
 
 TOP = 10
+# The types that a text is read as, to find the values that prevent it.
+_READ: Mapping[str, str] = {
+    "integer": "DECIMAL(38, 0)",
+    "decimal": "DECIMAL(38, 10)",
+    "float": "DOUBLE",
+    "boolean": "BOOLEAN",
+    "date": "DATE",
+    "timestamp": "TIMESTAMP",
+    "timestamptz": "TIMESTAMPTZ",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +61,7 @@ class TableQuestion:
         rules: How cells are compared.
         filters: Which rows to compare, in the filter language; names are columns of both.
         multiset: Whether rows have no key and are compared with their counts.
+        listed: How many rows of each class to list besides the samples.
     """
 
     a: str
@@ -60,6 +73,7 @@ class TableQuestion:
     rules: Rules = field(default_factory=Rules)
     filters: Filters = field(default_factory=dict[str, object])
     multiset: bool = False
+    listed: int = 0
 
 
 class TableEngine:
@@ -87,7 +101,6 @@ class TableEngine:
         Raises:
             ToolError: A name is wrong, no key was found, or a database refuses.
         """
-        started = datetime.now(UTC).isoformat(timespec="seconds")
         sources = await together(self._binder.bind(question.a), self._binder.bind(question.b))
         names = pair_columns([*sources[0].columns], [*sources[1].columns], question.mapping)
         sides = _sides(question, sources, names)
@@ -95,7 +108,7 @@ class TableEngine:
         key, pairs = await _keyed(question, pairing, sides)
         comparison = RowComparison(self._workspace, pairs, len(key.columns), sides, progress)
         try:
-            return await self._run(question, pairing, key, comparison, started)
+            return await self._run(question, pairing, key, sides, comparison)
         finally:
             await self._workspace.drop(*comparison.tables)
 
@@ -104,9 +117,10 @@ class TableEngine:
         question: TableQuestion,
         pairing: Pairing,
         key: TableKey,
+        sides: tuple[SideRows, SideRows],
         comparison: RowComparison,
-        started: str,
     ) -> TableResult:
+        started = datetime.now(UTC).isoformat(timespec="seconds")
         compared_rows = await comparison.run(started)
         plan, table = compared_rows.plan, compared_rows.table
         findings = Findings(self._workspace, table, plan, self._top)
@@ -127,10 +141,11 @@ class TableEngine:
             rows=counts,
             columns=tuple(columns),
             not_compared=pairing.not_compared,
-            schema=_schema(question, comparison.sides, pairing),
-            samples=await findings.samples(),
-            proposals=(),
-            notes=tuple(_notes(comparison.pairs)),
+            schema=_schema(question, sides, pairing),
+            samples=await findings.samples(self._top),
+            listed=await findings.samples(question.listed),
+            proposals=await proposed_renames(pairing, sides),
+            notes=(*_notes(comparison.pairs), *filter(None, [comparison.segments.sentence()])),
             proof=compared_rows.proof,
         )
         return replace(result, sentences=in_words(result))
@@ -149,7 +164,11 @@ def _sides(
         name if name in b.definition.dimensions else names.get(name, name): test
         for name, test in question.filters.items()
     }
-    return SideRows(a, conditions(a, question.filters)), SideRows(b, conditions(b, translated))
+    values = sql.BoundValues()
+    return (
+        SideRows(a, conditions(a, question.filters), values),
+        SideRows(b, conditions(b, translated), values),
+    )
 
 
 async def _pairing(
@@ -159,7 +178,7 @@ async def _pairing(
     columns = [dict(side.source.columns) for side in sides]
     partners = pair_columns([*columns[0]], [*columns[1]], question.mapping)
     missing: list[set[str]] = [set(), set()]
-    pairing = _selected(question, paired(columns[0], columns[1], question.mapping, question.rules))
+    pairing = paired(columns[0], columns[1], question.mapping, question.rules)
     for refused in pairing.not_compared:
         names = refused.column, partners[refused.column]
         for index, side in enumerate(sides):
@@ -168,15 +187,32 @@ async def _pairing(
                 columns[index][names[index]] = columns[1 - index][names[1 - index]]
                 break
     if any(missing):
-        pairing = _selected(
-            question, paired(columns[0], columns[1], question.mapping, question.rules)
-        )
+        pairing = paired(columns[0], columns[1], question.mapping, question.rules)
+    pairing = await _explained(pairing, partners, sides)
+    pairing = selected(pairing, question.columns, question.ignore, question.key)
     empty = [_with_missing(side, names) for side, names in zip(sides, missing, strict=True)]
     return _same_engine(pairing, sides), (empty[0], empty[1])
 
 
-def _selected(question: TableQuestion, pairing: Pairing) -> Pairing:
-    return selected(pairing, question.columns, question.ignore, question.key)
+async def _explained(
+    pairing: Pairing, partners: Mapping[str, str], sides: tuple[SideRows, SideRows]
+) -> Pairing:
+    """Add to each refused text the values because of which it is not of the other side's type."""
+    refused: list[NotCompared] = []
+    for each in pairing.not_compared:
+        names = each.column, partners[each.column]
+        kinds = [side.source.columns[name] for side, name in zip(sides, names, strict=True)]
+        reason = each.reason
+        for index, side in enumerate(sides):
+            goal = kinds[1 - index].kind
+            if kinds[index].kind == "text" and side.connector.dialect == "duckdb" and goal in _READ:
+                value = side.value(names[index])
+                values = await misfits(side.source, value, ColumnType(goal, _READ[goal]))
+                if values:
+                    holds = await described(side.source, value, values)
+                    reason += f"; {side.name} holds {holds}"
+        refused.append(replace(each, reason=reason))
+    return replace(pairing, not_compared=tuple(refused))
 
 
 def _with_missing(side: SideRows, names: set[str]) -> SideRows:
@@ -198,8 +234,7 @@ def _same_engine(pairing: Pairing, sides: tuple[SideRows, SideRows]) -> Pairing:
 
 async def _has_values(side: SideRows, column: str) -> bool:
     count = exp.Count(this=side.value(column))
-    reader = KeyReader(side.name, side.connector, side.rows, side.parameters)
-    [row] = await reader.fetch(side.rows([sql.named(count, "n")]))
+    [row] = await side.fetch(side.rows([sql.named(count, "n")]))
     return bool(row["n"])
 
 
@@ -227,6 +262,11 @@ async def _keyed(
     question: TableQuestion, pairing: Pairing, sides: tuple[SideRows, SideRows]
 ) -> tuple[TableKey, tuple[ColumnPair, ...]]:
     """Return the key and the pairs of columns, those of the key first."""
+    if not pairing.pairs:
+        raise InvalidInputError(
+            f"{sides[0].name} and {sides[1].name} have no column in common that can be compared;"
+            f" columns: {_listed(sides[0])}, and {_listed(sides[1])}; pair two with --map"
+        )
     if question.multiset:
         _check_multiset(question, pairing)
         reason = "Rows are compared without a key, with how often each occurs."
@@ -237,13 +277,14 @@ async def _keyed(
     elif catalogued := _primary_key(pairing, sides):
         key = catalogued
     else:
-        readers = [
-            KeyReader(side.name, side.connector, side.rows, side.parameters) for side in sides
-        ]
-        key = await proposed_key(pairing.pairs, readers)
+        key = await proposed_key(pairing.pairs, sides)
     pairs = key_pairs(pairing, key.columns)
     rest = tuple(pair for pair in pairing.pairs if pair not in pairs)
     return key, (*pairs, *rest)
+
+
+def _listed(side: SideRows) -> str:
+    return ", ".join([*side.source.columns][:20]) or "none"
 
 
 def _primary_key(pairing: Pairing, sides: tuple[SideRows, SideRows]) -> TableKey | None:
@@ -266,8 +307,6 @@ def _primary_key(pairing: Pairing, sides: tuple[SideRows, SideRows]) -> TableKey
 def _check_multiset(question: TableQuestion, pairing: Pairing) -> None:
     if question.key:
         raise InvalidInputError("a comparison without a key (--multiset) takes no key")
-    if not pairing.pairs:
-        raise InvalidInputError("the tables have no column in common that can be compared")
     for pair in pairing.pairs:
         rule = pair.cells.rule
         if rule.has_limits or rule.seconds is not None:

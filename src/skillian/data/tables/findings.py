@@ -35,7 +35,7 @@ class Findings:
         workspace: The workspace.
         table: The table in it, with the columns of `TablePlan.columns`.
         plan: What was compared.
-        top: How many pairs of values and samples to read.
+        top: How many pairs of values to read.
     """
 
     def __init__(self, workspace: Workspace, table: str, plan: TablePlan, top: int) -> None:
@@ -107,13 +107,15 @@ class Findings:
                 gap = await self._largest_gap(index)
         return column_result(pair, compared, mismatches, gap, pairs)
 
-    async def samples(self) -> Samples:
-        """Return some rows of each class, in the order of their keys."""
+    async def samples(self, limit: int) -> Samples:
+        """Return up to `limit` rows of each class, in the order of their keys."""
+        if not limit:
+            return Samples()
         if not self._plan.keys:
-            return await self._multiset_samples()
-        differing = [self._sample(row) for row in await self._of_class(DIFFERING)]
+            return await self._multiset_samples(limit)
+        differing = [self._sample(row) for row in await self._of_class(DIFFERING, limit)]
         others = [
-            tuple(self._counted(row) for row in await self._of_class(kind))
+            tuple(self._counted(row) for row in await self._of_class(kind, limit))
             for kind in (ONLY_A, ONLY_B, DUPLICATE)
         ]
         return Samples(tuple(differing), *others)
@@ -152,18 +154,18 @@ class Findings:
         gaps = [_gap(row["a"], row["b"]) for row in rows]
         return max((each for each in gaps if each is not None), default=None)
 
-    async def _of_class(self, kind: int) -> list[dict[str, Any]]:
+    async def _of_class(self, kind: int, limit: int) -> list[dict[str, Any]]:
         select = exp.Select(expressions=[exp.Star()]).from_(sql.table(self._table), copy=False)
         select = select.where(sql.equals(sql.bare("class"), kind), copy=False)
-        return await self._rows(self._ordered(select, "k", self._plan.keys))
+        return await self._rows(self._ordered(select, "k", self._plan.keys, limit))
 
-    async def _multiset_samples(self) -> Samples:
+    async def _multiset_samples(self, limit: int) -> Samples:
         samples: list[tuple[CountedSample, ...]] = []
         for test in ("rows_a > rows_b", "rows_b > rows_a"):
             select = exp.Select(expressions=[exp.Star()]).from_(sql.table(self._table), copy=False)
             select = select.where(sql.equals(sql.bare("class"), DIFFERING), copy=False)
             select = select.where(filled(test, "duckdb"), copy=False)
-            rows = await self._rows(self._ordered(select, "a", len(self._plan.pairs)))
+            rows = await self._rows(self._ordered(select, "a", len(self._plan.pairs), limit))
             samples.append(
                 tuple(
                     CountedSample(
@@ -176,14 +178,14 @@ class Findings:
             )
         return Samples(only_in_a=samples[0], only_in_b=samples[1])
 
-    def _ordered(self, select: exp.Select, prefix: str, count: int) -> exp.Select:
+    def _ordered(self, select: exp.Select, prefix: str, count: int, limit: int) -> exp.Select:
         order: list[exp.Expr] = []
         for index in range(count):
             text = sql.bare(f"{prefix}{index}")
             number = filled("TRY_CAST(v AS DOUBLE)", "duckdb", v=text)
             order += [exp.Ordered(this=number, nulls_first=True)]
             order += [exp.Ordered(this=text.copy(), nulls_first=True)]
-        return select.order_by(*order, copy=False).limit(self._top, copy=False)
+        return select.order_by(*order, copy=False).limit(limit, copy=False)
 
     def _sample(self, row: Mapping[str, Any]) -> RowSample:
         cells = {

@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import aclosing
-from dataclasses import dataclass
+from collections.abc import Sequence
 from itertools import combinations
-from typing import Any
 
 from sqlglot import exp
 
-from skillian.connectors.base import Connector
 from skillian.data import sql
-from skillian.data.sql import prepare
-from skillian.data.sql.values import python_rows
 from skillian.data.tables.cells import NotComparableError, check_key
 from skillian.data.tables.columns import ColumnPair
+from skillian.data.tables.place import SideRows
 from skillian.data.tables.results import TableKey
-from skillian.data.tables.statement import RowsOf
 from skillian.data.tables.transport import transported
 from skillian.errors import InvalidInputError
 
@@ -49,38 +43,12 @@ _AMOUNT_WORDS = frozenset(
 _Candidate = tuple[ColumnPair, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class KeyReader:
-    """The rows of a side where they are stored.
-
-    Attributes:
-        name: The source.
-        connector: Its database.
-        rows: Selects from its rows.
-        parameters: The values of its filters.
-    """
-
-    name: str
-    connector: Connector
-    rows: RowsOf
-    parameters: sql.BoundValues
-
-    async def fetch(self, tree: exp.Expr) -> list[dict[str, Any]]:
-        """Run a statement and return its few rows."""
-        statement = prepare(tree, self.connector.dialect, self.parameters.values)
-        rows: list[dict[str, Any]] = []
-        batches = self.connector.stream(statement.text, statement.parameters)
-        async with aclosing(batches):
-            async for batch in batches:
-                rows += python_rows(batch)
-        return rows
-
-
-async def proposed_key(pairs: Sequence[ColumnPair], sides: Sequence[KeyReader]) -> TableKey:
+async def proposed_key(pairs: Sequence[ColumnPair], sides: Sequence[SideRows]) -> TableKey:
     """Return the columns that identify a row on both sides, or on one of them.
 
-    A sample of each side rules out most columns and combinations of up to three; the others are
-    counted on all rows. Names such as `id` precede others, and fewer columns precede more.
+    A sample of each side rules out most columns and combinations of up to three; the values of the
+    others are counted on all rows, the most likely first: names such as `id` precede others, and
+    fewer columns precede more.
 
     Raises:
         InvalidInputError: No combination is unique.
@@ -89,16 +57,12 @@ async def proposed_key(pairs: Sequence[ColumnPair], sides: Sequence[KeyReader]) 
     samples = [await _sample(side, index, usable) for index, side in enumerate(sides)]
     best: TableKey | None = None
     for size in range(1, _MOST_COLUMNS + 1):
-        candidates = _candidates(usable, samples, size)
-        if not candidates:
-            continue
-        unique = [await _unique(side, index, candidates) for index, side in enumerate(sides)]
-        for candidate, in_a, in_b in zip(candidates, *unique, strict=True):
-            if in_a and in_b:
+        for candidate in _candidates(usable, samples, size):
+            unique = [await _is_unique(side, index, candidate) for index, side in enumerate(sides)]
+            if all(unique):
                 return _key(candidate, "")
-            if (in_a or in_b) and best is None:
-                name = sides[0 if in_a else 1].name
-                best = _key(candidate, f" of {name}")
+            if any(unique) and best is None:
+                best = _key(candidate, f" of {sides[unique.index(True)].name}")
     if best is not None:
         return best
     names = ", ".join(pair.a for pair in usable) or "none"
@@ -128,13 +92,13 @@ def _is_usable(pair: ColumnPair) -> bool:
     return cells.family != "binary"
 
 
-def _value(pair: ColumnPair, side: KeyReader, index: int) -> exp.Expr:
+def _value(pair: ColumnPair, side: SideRows, index: int) -> exp.Expr:
     name, kind = ((pair.a, pair.cells.a), (pair.b, pair.cells.b))[index]
     return transported(kind, sql.column(name, "source"), side.connector.dialect).value
 
 
 async def _sample(
-    side: KeyReader, index: int, pairs: Sequence[ColumnPair]
+    side: SideRows, index: int, pairs: Sequence[ColumnPair]
 ) -> list[tuple[object, ...]]:
     if not pairs:
         return []
@@ -178,17 +142,17 @@ def _rank(pair: ColumnPair) -> int:
     return {"number": 1, "text": 1, "uuid": 0, "date": 1}.get(pair.cells.family, 2)
 
 
-async def _unique(side: KeyReader, index: int, candidates: Sequence[_Candidate]) -> Iterator[bool]:
-    """Return for each candidate whether no two rows of the side have the same values."""
+async def _is_unique(side: SideRows, index: int, candidate: _Candidate) -> bool:
+    """Return whether no two rows of the side have the same values."""
     total = side.rows([exp.Count(this=exp.Star())])
-    counts = [sql.named(exp.Subquery(this=total), "total")]
-    for number, candidate in enumerate(candidates):
-        columns = [
-            sql.named(_value(pair, side, index), f"c{place}")
-            for place, pair in enumerate(candidate)
-        ]
-        distinct = side.rows(columns).distinct(copy=False).subquery(sql.name("keys"), copy=False)
-        count = exp.Select(expressions=[exp.Count(this=exp.Star())]).from_(distinct, copy=False)
-        counts.append(sql.named(exp.Subquery(this=count), f"n{number}"))
-    [row] = await side.fetch(exp.Select(expressions=counts))
-    return (int(row[f"n{number}"]) == int(row["total"]) for number in range(len(candidates)))
+    columns = [
+        sql.named(_value(pair, side, index), f"c{place}") for place, pair in enumerate(candidate)
+    ]
+    keys = side.rows(columns).distinct(copy=False).subquery(sql.name("keys"), copy=False)
+    distinct = exp.Select(expressions=[exp.Count(this=exp.Star())]).from_(keys, copy=False)
+    counts = {"total": total, "keys": distinct}
+    select = exp.Select(
+        expressions=[sql.named(exp.Subquery(this=count), name) for name, count in counts.items()]
+    )
+    [row] = await side.fetch(select)
+    return int(row["keys"]) == int(row["total"])

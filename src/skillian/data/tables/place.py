@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 from sqlglot import exp
 
@@ -20,6 +20,7 @@ from skillian.data.query.filters import Condition, filtered_rows
 from skillian.data.query.shared import SharedEngine, StatementEngine, shared_engine
 from skillian.data.sql import Statement, prepare
 from skillian.data.sql.values import python_rows
+from skillian.data.tables.across.segments import Segments, SegmentSearch
 from skillian.data.tables.cells import NATIVE, CellPair
 from skillian.data.tables.columns import ColumnPair
 from skillian.data.tables.results import TableProof
@@ -34,15 +35,21 @@ class SideRows:
     Args:
         source: The source.
         where: The filters.
+        parameters: Their values; both sides have the same, since one statement reads both.
         missing: Columns without any value, which are read as NULL.
     """
 
     def __init__(
-        self, source: BoundSource, where: Sequence[Condition], missing: frozenset[str] = frozenset()
+        self,
+        source: BoundSource,
+        where: Sequence[Condition],
+        parameters: sql.BoundValues,
+        missing: frozenset[str] = frozenset(),
     ) -> None:
         self.source = source
-        self.parameters = sql.BoundValues()
+        self.parameters = parameters
         self.missing = missing
+        self.tests: tuple[exp.Expr, ...] = ()
         self._where = where
 
     @property
@@ -57,11 +64,17 @@ class SideRows:
 
     def without(self, columns: frozenset[str]) -> SideRows:
         """Return the same rows with these columns, which have no values, read as NULL."""
-        return SideRows(self.source, self._where, columns)
+        return SideRows(self.source, self._where, self.parameters, columns)
+
+    def among(self, tests: Sequence[exp.Expr]) -> SideRows:
+        """Return the rows that also meet these tests."""
+        rows = SideRows(self.source, self._where, self.parameters, self.missing)
+        rows.tests = tuple(tests)
+        return rows
 
     def named(self, source: BoundSource) -> SideRows:
         """Return the same rows of the source as another engine names it."""
-        return SideRows(source, self._where, self.missing)
+        return SideRows(source, self._where, self.parameters, self.missing)
 
     def value(self, column: str) -> exp.Expr:
         """Return the cell of a column."""
@@ -71,11 +84,21 @@ class SideRows:
         """Return a SELECT of these expressions."""
         select = filtered_rows(self.source, {}, self._where, self.parameters)
         select.set("expressions", list(columns))
-        return select
+        return select.where(*self.tests, copy=False) if self.tests else select
+
+    async def fetch(self, tree: exp.Expr) -> list[dict[str, Any]]:
+        """Run a statement where the rows are stored, and return its few rows."""
+        statement = prepare(tree, self.connector.dialect, self.parameters.values)
+        rows: list[dict[str, Any]] = []
+        batches = self.connector.stream(statement.text, statement.parameters)
+        async with aclosing(batches):
+            async for batch in batches:
+                rows += python_rows(batch)
+        return rows
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class StagedDifferences:
     """The rows that differ, staged in the workspace.
 
     Attributes:
@@ -114,8 +137,9 @@ class RowComparison:
         self.sides = sides
         self._progress = progress
         self.tables: list[str] = []
+        self.segments = Segments()
 
-    async def run(self, started: str) -> Compared:
+    async def run(self, started: str) -> StagedDifferences:
         """Compare, and stage the rows that differ; raises `QueryError`.
 
         Args:
@@ -130,6 +154,7 @@ class RowComparison:
             plan, engine, queries = self._in_database(shared), shared.engine, dict[str, Statement]()
             place = "database"
         else:
+            await self._narrow()
             plan, queries = await self._staged()
             engine, place = self._workspace, "workspace"
         statement = await self._statement(plan, engine)
@@ -137,7 +162,7 @@ class RowComparison:
         table = await self._workspace.stage(plan.columns(), batches)
         self.tables.append(table)
         texts = {name: query.text for name, query in queries.items()}
-        return Compared(
+        return StagedDifferences(
             plan, table, TableProof(place, statement.text, plan.dialect, texts, started)
         )
 
@@ -165,6 +190,14 @@ class RowComparison:
                 return False
         return True
 
+    async def _narrow(self) -> None:
+        """Leave out the rows in ranges of the key that are equal on both sides."""
+        a, b = self.sides
+        search = SegmentSearch(self.pairs, self._keys, (a, b), unique=self._is_unique())
+        self.segments = await search.run()
+        if self.segments.ranges is not None:
+            self.sides = a.among(search.tests(0)), b.among(search.tests(1))
+
     async def _staged(self) -> tuple[TablePlan, dict[str, Statement]]:
         loaded = await together(*(self._load(index) for index in (0, 1)))
         pairs = tuple(
@@ -174,8 +207,8 @@ class RowComparison:
         values = tuple(sql.column(f"c{index}", "source") for index in range(len(pairs)))
         a, b = (TableSide(values, partial(_staged_rows, each.table)) for each in loaded)
         queries = {side.name: each.query for side, each in zip(self.sides, loaded, strict=True)}
-        unique = self._is_unique()
-        return TablePlan(pairs, self._keys, a, b, "duckdb", unique=unique), queries
+        plan = TablePlan(pairs, self._keys, a, b, "duckdb", unique=self._is_unique())
+        return replace(plan, equal_rows=self.segments.equal_rows), queries
 
     async def _load(self, index: int) -> _Loaded:
         """Stage the compared columns of a side."""
@@ -197,19 +230,15 @@ class RowComparison:
         return _Loaded(table, tuple(each.type for each in columns), query)
 
     async def _statement(self, plan: TablePlan, engine: StatementEngine) -> Statement:
-        values = {**self.sides[0].parameters.values}
         duplicates = bool(plan.keys) and not plan.unique
         if duplicates and plan.dialect == "duckdb":
             duplicates = await self._has_repeats(plan, engine)
         tree = differences(plan, duplicates=duplicates)
-        for side in self.sides:
-            values |= side.parameters.values
-        return prepare(tree, engine.dialect, values)
+        return prepare(tree, engine.dialect, self.sides[0].parameters.values)
 
     async def _has_repeats(self, plan: TablePlan, engine: StatementEngine) -> bool:
         tree = has_repeated_keys(plan)
-        values = {**self.sides[0].parameters.values, **self.sides[1].parameters.values}
-        statement = prepare(tree, engine.dialect, values)
+        statement = prepare(tree, engine.dialect, self.sides[0].parameters.values)
         async with aclosing(engine.stream(statement.text, statement.parameters)) as batches:
             return any(
                 [bool(row["repeated"]) async for batch in batches for row in python_rows(batch)]

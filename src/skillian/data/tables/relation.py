@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -11,11 +12,13 @@ from pydantic import SecretStr
 from skillian.connectors import schemes
 from skillian.connectors.base import Table
 from skillian.data.declare.definitions import ComparisonSettings, Dimension, Source, SourcesFile
-from skillian.data.declare.infer import connection_name, tables_of
+from skillian.data.declare.infer import connection_name, file_url, tables_of
 from skillian.data.declare.sources import Connections, SourceRegistry
 from skillian.data.query.binding import by_name, find_table
-from skillian.data.schema.tables import split_url
 from skillian.errors import InvalidInputError
+
+# A password may contain a `#`, too.
+_FRAGMENT = re.compile(r"(?P<url>.+://.*?)(?:#(?P<name>[^#@/]+))?", re.DOTALL)
 
 
 class Address(NamedTuple):
@@ -23,6 +26,12 @@ class Address(NamedTuple):
 
     url: str
     table: str
+
+
+def split_url(text: str) -> tuple[str, str]:
+    """Return the URL of a database, and what follows its last `#`, or an empty string."""
+    match = _FRAGMENT.fullmatch(text)
+    return (match["url"], match["name"] or "") if match else (text, "")
 
 
 def address_of(name: str) -> Address | None:
@@ -54,8 +63,8 @@ async def bare_tables(
         if address_of(name) is None and (declared is None or name not in declared.names)
     ]
     for name, table in (await tables_of(files)).items():
-        urls[name] = f"files:///{_file(name).absolute()}"
-        sources[name] = _source(name, table)
+        urls[name] = file_url(name)
+        sources[name] = bare_source(name, table)
     chosen: list[str] = []
     for name in names:
         address = address_of(name)
@@ -81,7 +90,7 @@ async def _of_database(address: Address, urls: dict[str, str], sources: dict[str
     """Add the table at an address and return the name of its source."""
     connection = next((name for name, url in urls.items() if url == address.url), None)
     if connection is None:
-        connection = _free(connection_name(address.url), urls)
+        connection = free_name(connection_name(address.url), urls)
         urls[connection] = address.url
     definitions = SourcesFile.model_construct(
         connections={connection: SecretStr(address.url)}, sources={}
@@ -89,8 +98,10 @@ async def _of_database(address: Address, urls: dict[str, str], sources: dict[str
     async with Connections(SourceRegistry(definitions, Path())) as connections:
         tables = await connections.get(connection).catalog()
         table = _chosen(connection, address.table, tables)
-        name = f"{connection}#{table.name}"
-        sources[name] = _source(connection, table)
+        name, source = f"{connection}#{table.name}", bare_source(connection, table)
+        if name in sources and sources[name].table != source.table:
+            name = f"{connection}#{source.table}"  # of another schema
+        sources[name] = source
         return name
 
 
@@ -99,13 +110,14 @@ def _chosen(connection: str, name: str, tables: tuple[Table, ...]) -> Table:
         return find_table(f"connection {connection!r}", name, by_name(tables))
     if len(tables) == 1:
         return tables[0]
-    listed = ", ".join(table.name for table in tables[:20]) or "none"
+    listed = ", ".join(f"{table.schema}.{table.name}" for table in tables[:20]) or "none"
     raise InvalidInputError(
         f"name a table of {connection} after its URL, such as URL#table; its tables: {listed}"
     )
 
 
-def _source(connection: str, table: Table) -> Source:
+def bare_source(connection: str, table: Table) -> Source:
+    """Return a table as a source with all of its columns."""
     # Not validated: a bare table has no measures, and its columns may have any name.
     dimensions = {name: Dimension.model_construct(column=name) for name in table.columns}
     return Source.model_construct(
@@ -116,12 +128,7 @@ def _source(connection: str, table: Table) -> Source:
     )
 
 
-def _free(name: str, taken: Mapping[str, str]) -> str:
+def free_name(name: str, taken: Mapping[str, str]) -> str:
+    """Return the name, with a number if it is taken."""
     numbered = (f"{name}_{number}" for number in range(2, len(taken) + 3))
     return next(each for each in (name, *numbered) if each not in taken)
-
-
-def _file(name: str) -> Path:
-    path = Path(name)
-    book = path.name.partition("#")[0]
-    return path if path.exists() or not book else path.with_name(book)

@@ -238,6 +238,7 @@ class TableResult:
         not_compared: Those that could not be.
         schema: The columns of both sides next to each other.
         samples: Some rows of each class.
+        listed: More rows of each class, if the question asks for them; not part of the JSON form.
         proposals: Columns that may have been renamed; they were not compared.
         notes: What else to know about the comparison.
         proof: How it was computed.
@@ -256,6 +257,7 @@ class TableResult:
     notes: tuple[str, ...]
     proof: TableProof
     sentences: tuple[str, ...] = ()
+    listed: Samples = Samples()
 
     @property
     def equal(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from skillian.data.schema.diff import distinct_names
 from skillian.data.tables.results import TableResult
 
 
@@ -13,12 +14,13 @@ def in_words(result: TableResult) -> tuple[str, ...]:
 
 
 def _verdict(result: TableResult) -> str:
-    rows, a, b = result.rows, result.source_a, result.source_b
+    rows, (a, b) = result.rows, _names(result)
     if not rows.rows_a and not rows.rows_b:
         return f"Neither {a} nor {b} has rows."
     if rows.are_equal:
-        every = f"all {rows.rows_a:,} rows of" if rows.rows_a > 1 else "the only row of"
-        return f"No row differs: {every} {a} and {b} match."
+        if rows.rows_a == 1:
+            return f"No row differs: the only row of {a} and {b} matches."
+        return f"No row differs: all {rows.rows_a:,} rows of {a} and {b} match."
     parts: list[str] = []
     if rows.differing:
         parts.append(f"{_rows(rows.differing)} differ{'s' if rows.differing == 1 else ''}")
@@ -33,14 +35,14 @@ def _verdict(result: TableResult) -> str:
 
 
 def _keys(result: TableResult) -> Iterator[str]:
-    rows, key = result.rows, result.key
+    rows, key, (a, b) = result.rows, result.key, _names(result)
     if key.origin != "given":
         yield key.reason
     repeated = [
         f"{keys:,} {'key' if keys == 1 else 'keys'} in {count:,} rows of {name}"
         for keys, count, name in (
-            (rows.duplicate_keys_a, rows.duplicate_rows_a, result.source_a),
-            (rows.duplicate_keys_b, rows.duplicate_rows_b, result.source_b),
+            (rows.duplicate_keys_a, rows.duplicate_rows_a, a),
+            (rows.duplicate_keys_b, rows.duplicate_rows_b, b),
         )
         if keys
     ]
@@ -70,6 +72,10 @@ def _schema(result: TableResult) -> Iterator[str]:
             f"{proposal.a} may have been renamed to {proposal.b} ({proposal.reason}); if so, map"
             f" it: --map {proposal.a}={proposal.b}"
         )
+
+
+def _names(result: TableResult) -> tuple[str, str]:
+    return distinct_names((result.source_a, result.source_b))
 
 
 def _rows(count: int) -> str:

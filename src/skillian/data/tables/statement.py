@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from skillian.data import sql
-from skillian.data.tables.cells import differs, form, shown
+from skillian.data.tables.cells import form, shown
 from skillian.data.tables.columns import ColumnPair
 from skillian.data.tables.types import CellType
+from skillian.data.tables.unequal import differs
 
 DIFFERING, ONLY_A, ONLY_B, DUPLICATE, COUNTS = range(5)
 
@@ -46,6 +47,7 @@ class TablePlan:
         b: The rows of b.
         dialect: The sqlglot dialect of the statement.
         unique: Whether the database guarantees that no key is repeated.
+        equal_rows: The rows of each side that are known to be equal and are not among its rows.
     """
 
     pairs: tuple[ColumnPair, ...]
@@ -54,6 +56,7 @@ class TablePlan:
     b: TableSide
     dialect: str
     unique: bool = False
+    equal_rows: int = 0
 
     @property
     def sides(self) -> tuple[TableSide, TableSide]:
@@ -153,7 +156,8 @@ def _number(value: int) -> exp.Expr:
 def _counts(plan: TablePlan) -> exp.Select:
     totals = [exp.Subquery(this=side.rows([exp.Count(this=exp.Star())])) for side in plan.sides]
     values: dict[str, exp.Expr] = {"class": _number(COUNTS)}
-    values |= dict(zip(("rows_a", "rows_b"), totals, strict=True))
+    for name, total in zip(("rows_a", "rows_b"), totals, strict=True):
+        values[name] = exp.Add(this=total, expression=_number(plan.equal_rows))
     return exp.Select(expressions=_row(plan, values))
 
 
@@ -177,7 +181,8 @@ def _same_key(plan: TablePlan, one: str, other: str) -> exp.Expr:
         keys: list[exp.Expr] = [sql.column(f"k{index}", alias) for alias in (one, other)]
         if plan.dialect == "postgres":
             # It joins neither by hash nor in full on IS NOT DISTINCT FROM.
-            tests.append(exp.EQ(this=sql.is_null(keys[0]), expression=sql.is_null(keys[1])))
+            nulls = [exp.Paren(this=sql.is_null(key)) for key in keys]
+            tests.append(exp.EQ(this=nulls[0], expression=nulls[1]))
             fill = sql.text(_fill(pair))
             keys = [exp.Coalesce(this=key, expressions=[fill.copy()]) for key in keys]
             tests.append(exp.EQ(this=keys[0], expression=keys[1]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -10,7 +11,7 @@ from sqlglot import exp
 from skillian.connectors.duckdb.workspace import stored_type
 from skillian.data import sql
 from skillian.data.tables.templates import filled
-from skillian.data.tables.types import CellType
+from skillian.data.tables.types import CellKind, CellType
 
 _WIDEST = 38
 _BIGINT_DIGITS = 19
@@ -46,10 +47,10 @@ def transported(kind: CellType, value: exp.Expr, dialect: str) -> Transported:
 
 
 def _plain(kind: CellType, value: exp.Expr) -> Transported | None:
-    if kind.kind in {"boolean", "date", "timestamp", "timestamptz"}:
+    if kind.kind in _PLAIN:
         if kind.nanos:
             return Transported(value.copy(), kind, kind.sql)
-        stored = stored_type(kind.kind)
+        stored = _PLAIN[kind.kind]
         return Transported(value.copy(), replace(kind, sql=stored), stored)
     if kind.kind == "text":
         return Transported(sql.as_text(value.copy()), replace(kind, sql=_TEXT), _TEXT)
@@ -68,6 +69,7 @@ def _number(kind: CellType, value: exp.Expr, dialect: str) -> Transported:
             return Transported(value.copy(), replace(kind, sql=stored), stored)
     text = {
         "postgres": "CAST(TRIM_SCALE(v) AS TEXT)",
+        "clickhouse": "CAST(v AS TEXT)",
         "duckdb": "RTRIM(RTRIM(CAST(v AS TEXT), '0'), '.')" if kind.scale else "CAST(v AS TEXT)",
     }.get(dialect)
     if text is None:
@@ -85,6 +87,12 @@ def _float(kind: CellType, value: exp.Expr, dialect: str) -> Transported:
     return Transported(value.copy(), replace(kind, sql=stored), stored)
 
 
+_PLAIN: Mapping[CellKind, str] = {
+    "boolean": stored_type("boolean"),
+    "date": stored_type("date"),
+    "timestamp": stored_type("timestamp"),
+    "timestamptz": stored_type("timestamptz"),
+}
 _ZEROS = "TRIM(TRAILING '.' FROM TRIM(TRAILING '0' FROM CAST(v AS CHAR)))"
 _TEXTS = {
     ("binary", ""): "LOWER(HEX(v))",
@@ -92,5 +100,6 @@ _TEXTS = {
     ("uuid", ""): "LOWER(CAST(v AS TEXT))",
     ("time", "mysql"): f"CASE WHEN v LIKE '%.%' THEN {_ZEROS} ELSE CAST(v AS CHAR) END",
     ("json", "mysql"): "CAST(v AS CHAR)",
+    ("nested", "clickhouse"): "CAST(v AS TEXT)",
     ("nested", ""): "CAST(TO_JSON(v) AS TEXT)",
 }

@@ -112,7 +112,8 @@ def _tables(tool: str, data: Mapping[str, Any]) -> Iterator[str]:
 
 def _differing_cells(samples: Any) -> Iterator[list[Any]]:
     """The cells of the sample rows that differ, each with the key of its row."""
-    for row in _as_mapping(samples).get("differing", []) if isinstance(samples, dict) else []:
+    rows: list[dict[str, Any]] = samples["differing"] if samples else []
+    for row in rows:
         key = ", ".join(f"{name}={value}" for name, value in row["key"].items())
         for column, sides in row["cells"].items():
             yield [key, column, text.change(sides["a"], sides["b"])]

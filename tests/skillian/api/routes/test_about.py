@@ -36,7 +36,7 @@ async def test_skills_and_sources_are_listed(client: Client) -> None:
     async with client.get("/skills") as answer:
         skills = {each["name"]: each for each in (await answer.json())["skills"]}
     tools = {tool["name"]: tool for tool in skills["data-analyst"]["tools"]}
-    assert tools["compare_sources"]["input"]["required"] == ["source_a", "source_b", "measures"]
+    assert tools["compare_sources"]["input"]["required"] == ["source_a", "source_b"]
     async with client.get("/sources") as answer:
         sources = (await answer.json())["sources"]
     assert [each["name"] for each in sources] == ["fi_reporting", "bpc_reporting"]

@@ -7,12 +7,11 @@ import tempfile
 import time
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
 
 import duckdb
 import pytest
 from tests.skillian.connectors.duckdb.conftest import ENDLESS
-from tests.support.waits import cancelled
+from tests.support.waits import cancelled, executing
 
 from skillian.connectors import connect, limits, scheme
 from skillian.connectors.duckdb import engine
@@ -188,14 +187,14 @@ async def test_more_bytes_than_the_budget_are_refused(
 
 async def test_cancelling_stops_the_statement(connector: DuckDBConnector) -> None:
     task = asyncio.create_task(connector.run(ENDLESS, {}))
-    await _executing(task)
+    await executing(task)
     await cancelled(task)
     assert (await connector.run("SELECT 1 AS x", {})).to_pylist() == [{"x": 1}]
 
 
 async def test_cancelling_one_statement_leaves_the_others(connector: DuckDBConnector) -> None:
     endless = asyncio.create_task(connector.run(ENDLESS, {}))
-    await _executing(endless)
+    await executing(endless)
     other = asyncio.create_task(connector.run("SELECT SUM(range) AS s FROM range(3000000)", {}))
     endless.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -216,7 +215,7 @@ async def test_a_statement_that_takes_too_long_is_stopped(tmp_path: Path) -> Non
 
 async def test_closing_stops_what_runs_and_may_be_done_twice(connector: DuckDBConnector) -> None:
     task = asyncio.create_task(connector.run(ENDLESS, {}))
-    await _executing(task)
+    await executing(task)
     await connector.aclose()
     await connector.aclose()
     with pytest.raises(QueryError):
@@ -314,11 +313,3 @@ def test_connect_refuses_other_databases_without_telling_the_url(tmp_path: Path)
     assert "'dwh'" in str(refused.value)
     assert "tiger" not in str(refused.value)
     assert (scheme("DuckDB:///x"), scheme("x.duckdb")) == ("duckdb", "")
-
-
-async def _executing(task: asyncio.Task[Any]) -> None:
-    """Return when the statement executes, which shows in the processor time it uses."""
-    start = time.process_time()
-    while time.process_time() - start < 0.2:
-        await asyncio.wait([task], timeout=0.01)
-        assert not task.done()

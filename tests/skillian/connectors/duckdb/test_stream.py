@@ -3,15 +3,13 @@
 import asyncio
 import re
 import resource
-import time
 from contextlib import aclosing
 from pathlib import Path
-from typing import Any
 
 import duckdb
 import pytest
 from tests.skillian.connectors.duckdb.conftest import ENDLESS
-from tests.support.waits import cancelled
+from tests.support.waits import cancelled, executing
 
 from skillian.connectors.duckdb import engine
 from skillian.connectors.duckdb.connector import DuckDBConnector
@@ -46,7 +44,7 @@ async def test_cancelling_a_stream_stops_its_statement(connector: DuckDBConnecto
             pass
 
     task = asyncio.create_task(drain())
-    await _executing(task)
+    await executing(task)
     await cancelled(task)
     assert (await connector.run("SELECT 1 AS x", {})).num_rows == 1
 
@@ -83,11 +81,3 @@ async def test_closing_the_connector_ends_a_stream_that_waits(connector: DuckDBC
     await connector.aclose()
     with pytest.raises(QueryError, match="stopped"):
         await anext(batches)
-
-
-async def _executing(task: asyncio.Task[Any]) -> None:
-    """Return when the statement executes, which shows in the processor time it uses."""
-    start = time.process_time()
-    while time.process_time() - start < 0.2:
-        await asyncio.wait([task], timeout=0.01)
-        assert not task.done()

@@ -1,6 +1,5 @@
 import asyncio
 import os
-import time
 from collections.abc import AsyncIterator
 from datetime import date
 from decimal import Decimal
@@ -10,7 +9,7 @@ from typing import Any
 import duckdb
 import pytest
 import xlsxwriter
-from tests.support.waits import cancelled
+from tests.support.waits import cancelled, executing
 
 from skillian.connectors import connect
 from skillian.connectors.files.connector import FilesConnector
@@ -123,7 +122,7 @@ async def test_a_file_that_cannot_be_read_is_messages_when_it_is_looked_at(
         "empty.csv": "connection 'extracts': empty.csv, line 1: it has no column names; write"
         " them into the first line",
         "latin.csv": "connection 'extracts': latin.csv, line 2: it is not UTF-8 text; save it as"
-        " UTF-8",
+        " UTF-8, or name its encoding, such as encoding=latin-1",
         "ragged.csv": "connection 'extracts': ragged.csv, line 5: it has 1 values, but the first"
         " line names 2 columns",
     }
@@ -255,10 +254,7 @@ async def test_cancelling_stops_the_reading_of_a_file(files: FilesConnector, fol
         for _ in range(4000):
             file.write(line)
     task = asyncio.create_task(files.catalog())
-    start = time.process_time()
-    while time.process_time() - start < 0.1:
-        await asyncio.wait([task], timeout=0.01)
-        assert not task.done()
+    await executing(task, 0.1)
     await cancelled(task)
     (folder / "a.csv").write_text("a\n1\n")
     assert await rows(files, "a.csv") == [(1,)]

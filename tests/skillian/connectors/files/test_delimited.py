@@ -205,7 +205,10 @@ def test_names_differ_in_more_than_case() -> None:
         ("a,b\n1,2\n3\n", "a.csv, line 3: it has 1 values, but the first line names 2 columns"),
         ('a,b\n"x\ny",2\n\n1,2,3\n', "a.csv, line 5: it has 3 values"),
         ('a,b\n1,"open\n', "a.csv, line 2: unexpected end of data"),
-        (b"a,b\n1,2\n3,\xff\n", "a.csv, line 3: it is not UTF-8 text; save it as UTF-8"),
+        (
+            b"a,b\n1,2\n3,\xff\n",
+            "a.csv, line 3: it is not UTF-8 text; save it as UTF-8, or name its encoding",
+        ),
         ("a,b\r\n1,2\n", "a.csv: it is not CSV as RFC 4180 defines it; are line endings mixed?"),
     ],
 )

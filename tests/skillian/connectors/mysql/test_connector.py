@@ -1,5 +1,4 @@
 import time
-from collections.abc import AsyncIterator
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
 from pathlib import Path
@@ -8,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 import trustme
-from tests.support.mysql import DIGITS, MANY, Database, running_mariadb
+from tests.support.mysql import MANY, Database, running_mariadb
 from tests.support.ports import own_port
 
 from skillian.connectors import connect
@@ -34,14 +33,6 @@ CREATE TABLE gone (x INT);
 CREATE VIEW broken AS SELECT x FROM gone;
 DROP TABLE gone;
 """
-
-
-@pytest.fixture
-async def connector(mysql_database: Database) -> AsyncIterator[MySQLConnector]:
-    mysql_database.execute(DIGITS)
-    opened = MySQLConnector.from_url("books", mysql_database.url, FOLDER)
-    yield opened
-    await opened.aclose()
 
 
 async def test_the_catalogue_has_tables_and_views_with_their_types(

@@ -6,7 +6,6 @@ import asyncio
 import re
 import subprocess
 import sys
-from collections.abc import AsyncIterator
 from contextlib import aclosing
 from pathlib import Path
 from typing import Any
@@ -24,14 +23,6 @@ pytestmark = pytest.mark.mysql
 
 ENDLESS = f"{MANY} WHERE {' + '.join(f'd{n}.d' for n in range(12))} < 0"
 FOLDER = Path()
-
-
-@pytest.fixture
-async def connector(mysql_database: Database) -> AsyncIterator[MySQLConnector]:
-    mysql_database.execute(DIGITS)
-    opened = MySQLConnector.from_url("books", mysql_database.url, FOLDER)
-    yield opened
-    await opened.aclose()
 
 
 async def test_more_rows_than_the_budget_are_refused(

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.waits import cancelled
+from tests.support.waits import cancelled, executing
 
 from skillian.connectors import connect
 from skillian.connectors.sqlite.connector import SQLiteConnector
@@ -308,10 +308,7 @@ async def test_text_that_is_not_utf8_is_refused(connector: SQLiteConnector, path
 async def test_cancelling_stops_what_sqlite_does(connector: SQLiteConnector, path: Path) -> None:
     write(path, ENDLESS_VIEW)
     task = asyncio.create_task(connector.run("SELECT i FROM endless", {}))
-    start = time.process_time()
-    while time.process_time() - start < 0.2:
-        await asyncio.wait([task], timeout=0.01)
-        assert not task.done()
+    await executing(task)
     await cancelled(task)
     assert await rows(connector, "SELECT a FROM t") == [(1,)]
 

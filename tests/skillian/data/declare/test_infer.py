@@ -44,11 +44,10 @@ async def test_tables_become_sources(ledger: str, tmp_path: Path) -> None:
     first, names, other = (source.definition for source in sources.sources)
     assert list(first.dimensions) == ["no", "BUKRS", "posted"]
     assert list(first.measures) == ["MENGE", "HSL", "a: b, #c"]
-    assert first.measures["a: b, #c"].expression == 'CAST("a: b, #c" AS DECIMAL(18, 2))'
+    assert first.measures["a: b, #c"].column == "a: b, #c"
     assert sources.sources[0].remarks == (
         "BUKRS: check: read as a key, since its values repeat",
-        "MENGE: check: read as an amount; declare a key as a dimension",
-        "a: b, #c: check: DOUBLE is rounded to two digits to be exact",
+        "MENGE: check: read as an amount, since other columns are a key",
         "extra: left out: extra is STRUCT(a INTEGER)",
     )
     assert (names.measures["rows"].aggregation, names.measures["rows"].column) == (
@@ -61,7 +60,7 @@ async def test_tables_become_sources(ledger: str, tmp_path: Path) -> None:
 
 
 async def test_what_is_written_is_read_and_answers(ledger: str, tmp_path: Path) -> None:
-    text = written(await infer_sources(ledger, tmp_path), ledger)
+    text = written([(await infer_sources(ledger, tmp_path), ledger)])
     path = tmp_path / "sources.yaml"
     path.write_text(text, encoding="utf-8")
     async with DataServices(SourceRegistry.load(path)) as services:
@@ -81,7 +80,7 @@ async def test_names_of_any_kind_survive_being_written(tmp_path: Path) -> None:
         quoted = ", ".join('"{}" VARCHAR'.format(name.replace('"', '""')) for name in columns)
         database.execute(f'CREATE TABLE "on" ({quoted}, "*" DECIMAL(9,2))')
     url = "duckdb:///a.duckdb"
-    text = written(await infer_sources(url, tmp_path), url)
+    text = written([(await infer_sources(url, tmp_path), url)])
     source = read_definitions(text, "sources.yaml").sources["on"]
     assert [dimension.column for dimension in source.dimensions.values()] == columns
     assert list(source.measures) == ["*"]
@@ -220,19 +219,65 @@ def test_otherwise_the_values_decide(sample: ColumnSample, *, is_key: bool) -> N
     assert role.remark.startswith("check: ")
 
 
+NUMERIC, DOUBLE = ColumnType("other", "NUMERIC"), ColumnType("float", "DOUBLE")
+
+
 @pytest.mark.parametrize(
-    ("dialect", "cast"),
+    ("kind", "dialect", "cast"),
     [
-        ("duckdb", 'CAST("a ""b""" AS DECIMAL(18, 2))'),
-        ("postgres", 'CAST("a ""b""" AS DECIMAL(18, 2))'),
-        ("mysql", 'CAST(`a "b"` AS DECIMAL(18, 2))'),
+        (NUMERIC, "postgres", 'CAST("a ""b""" AS DECIMAL(18, 2))'),
+        (NUMERIC, "mysql", 'CAST(`a "b"` AS DECIMAL(18, 2))'),
+        (DOUBLE, "mysql", 'CAST(`a "b"` AS DECIMAL(18, 2))'),
     ],
 )
-@pytest.mark.parametrize("kind", [ColumnType("float", "DOUBLE"), ColumnType("other", "NUMERIC")])
 def test_what_is_not_exact_is_cast(kind: ColumnType, dialect: str, cast: str) -> None:
     role = role_of('a "b"', kind, ColumnSample(0, 0), dialect)
     assert role.definition == Measure(expression=cast, aggregation="sum")
     assert role.remark.startswith("check: ")
+
+
+@pytest.mark.parametrize("dialect", ["clickhouse", "duckdb", "postgres", "spark"])
+def test_a_float_is_exact_where_its_database_prints_it_so(dialect: str) -> None:
+    role = role_of("x", DOUBLE, ColumnSample(0, 0), dialect)
+    assert (role.definition, role.remark) == (Measure(column="x", aggregation="sum"), "")
+
+
+async def test_statistics_are_amounts_and_keys_keys(tmp_path: Path) -> None:
+    with duckdb.connect(tmp_path / "b.duckdb") as database:
+        database.execute(
+            "CREATE TABLE batting AS SELECT 'p' || (range // 4) AS playerID,"
+            " 1990 + range // 2 % 2 AS yearID, 1 + range % 2 AS stint, range % 7 AS G,"
+            " range % 3 AS HR, range % 5 AS SO FROM range(400);"
+            "CREATE TABLE lineitem AS SELECT range // 4 AS l_orderkey, range % 4 AS l_linenumber,"
+            " range % 50 AS l_quantity, 7000 + range % 90 AS l_partkey FROM range(400)"
+        )
+    inferred = await infer_sources("duckdb:///b.duckdb", tmp_path)
+    batting, lineitem = (source.definition for source in inferred.sources)
+    assert list(batting.dimensions) == ["playerID", "yearID", "stint"]
+    assert list(batting.measures) == ["G", "HR", "SO"]
+    assert list(lineitem.dimensions) == ["l_orderkey", "l_linenumber", "l_partkey"]
+    assert list(lineitem.measures) == ["l_quantity"]
+    assert inferred.align_on == ()
+
+
+async def test_several_databases_share_a_file_and_their_columns(tmp_path: Path) -> None:
+    text = "company,day,amount\n001,2024-01-31,1.5\n"
+    urls = []
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "t.csv").write_text(text)
+        urls.append(f"files:///{name}/t.csv")
+    databases = []
+    for url in urls:
+        databases.append(await infer_sources(url, tmp_path, databases))
+    written_text = written(list(zip(databases, urls, strict=True)))
+    assert written_text.count("{column: company}") == 1
+    assert "dimensions: *dimensions_1" in written_text
+    path = tmp_path / "sources.yaml"
+    path.write_text(written_text, encoding="utf-8")
+    async with DataServices(SourceRegistry.load(path)) as services:
+        result = await services.comparison.compare("t.csv", "t.csv_2", ["amount"])
+    assert result.summary.classes.to_dict()["match"] == 1
 
 
 def test_what_is_neither_is_left_out() -> None:

@@ -85,7 +85,7 @@ def test_faults_of_the_form_are_reported_with_their_lines(tmp_path: Path) -> Non
         "  - name: x\n"
         "    a: ledger\n"
         "    measure: [amount]\n"
-        "    measures: []\n"
+        "    measures: 7\n"
         "    fail_on: always\n",
     )
     assert [line for _, line, _ in all_faults] == [3, 5, 6, 7]
@@ -127,7 +127,7 @@ def test_undeclared_names_are_reported_with_their_lines(tmp_path: Path) -> None:
 
 
 def test_faults_of_both_files_are_reported_at_once(tmp_path: Path) -> None:
-    text = "sources: ../sources.yaml\ncompare: [{name: &x x, a: ledger, b: plan, measures: [v]}]\n"
+    text = "sources: ../sources.yaml\ncompare: [{name: yes, a: ledger, b: plan, measures: [v]}]\n"
     all_faults = faults(tmp_path, text, SOURCES.replace("sum", "summ", 1))
     assert [(file, line) for file, line, _ in all_faults] == [
         ("sources.yaml", 8),

@@ -19,7 +19,7 @@ from skillian.data.declare.sources_yaml import secret_variable, written
 )
 def test_a_url_with_a_secret_is_never_written(url: str, variable: str | None) -> None:
     assert secret_variable("dwh", url) == variable
-    text = written(Inferred("dwh", (), {}, ()), url)
+    text = written([(Inferred("dwh", (), {}, ()), url)])
     assert ("secret" in text) is False
     assert (url if variable is None else f"dwh: ${{{variable}}}") in text
 

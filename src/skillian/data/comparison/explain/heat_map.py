@@ -166,7 +166,8 @@ def _statement(table: str, plan: ComparisonPlan, keys: Sequence[int], index: int
         for axis in _AXES
     )
     select = exp.Select(expressions=[exp.Star()])
-    return select.from_(counted.subquery(sql.name("counted"), copy=False), copy=False).where(few)
+    select.from_(counted.subquery(sql.name("counted"), copy=False), copy=False)
+    return select.where(few, copy=False)
 
 
 def _cells(table: str, plan: ComparisonPlan, keys: Sequence[int], index: int) -> exp.Select:

@@ -1,0 +1,155 @@
+"""`skillian compare --all`: all tables of two schemas."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from io import StringIO
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import typer
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+)
+
+from skillian.cli.compare_report import (
+    INTERRUPTED,
+    ReportTarget,
+    check_target,
+    report_text,
+    write_text,
+)
+from skillian.cli.compare_rows import RowOptions, saved_comparison
+from skillian.cli.shell import ExitCode, notes, out, run, show_error
+from skillian.data.declare.saved import SavedComparison
+from skillian.data.whole import MissingTable, WholeSchema, plan_whole
+from skillian.display import printable, show_rows
+from skillian.reports.formats import Depth, Format
+from skillian.reports.outcome import VERDICTS, Outcome, TableMissing, worst
+from skillian.reports.running import open_engines, run_all
+from skillian.reports.tables.whole import HEADINGS, in_total, table_line, write_pages
+
+if TYPE_CHECKING:
+    from skillian.reports.running import OnProgress
+
+
+class WholeQuestion(NamedTuple):
+    """The two schemas, how their rows are compared, and which tables are."""
+
+    urls: tuple[str, str]
+    options: RowOptions
+    fail_on: str
+    include: Sequence[str]
+    exclude: Sequence[str]
+
+
+def report_whole(question: WholeQuestion, outputs: Sequence[ReportTarget]) -> ExitCode:
+    """Compare all tables of two schemas, and report.
+
+    Args:
+        question: What to compare.
+        outputs: Where the reports go, at least one.
+
+    Returns:
+        The exit code for the worst outcome.
+    """
+    for output in outputs:
+        if output.form is Format.HTML and output.path is None:
+            raise typer.BadParameter("name a file for the index of pages", param_hint="--output")
+        check_target(output)
+    whole, outcomes = run(_compared(question, outputs[0].top), INTERRUPTED)
+    for output in outputs:
+        if output.path is None and output.form is Format.TABLE:
+            show_tables(out, outcomes)
+        elif output.path is None:
+            typer.echo(report_text(outcomes, output.form), nl=False)
+        else:
+            _write(whole, outcomes, output.form, output.path)
+    if outputs[0].path is not None:
+        paths = ", ".join(str(output.path) for output in outputs)
+        for line in (in_total(outcomes), f"The report is in {paths}"):
+            notes.print(printable(line), markup=False, soft_wrap=True)
+    return ExitCode(VERDICTS.index(worst(outcomes)))
+
+
+def show_tables(console: Console, outcomes: Sequence[Outcome]) -> None:
+    """Print a line for each table, and in words what differs."""
+    lines = [table_line(outcome) for outcome in outcomes]
+    show_rows(
+        console,
+        ("table", "result", *HEADINGS),
+        [(line.name, line.words, *line.counts) for line in lines],
+    )
+    for line in lines:
+        if line.verdict != "equal":
+            text = f"{line.name}: {' '.join(line.sentences)}"
+            console.print(printable(text), markup=False, soft_wrap=True)
+    console.print(in_total(outcomes), markup=False)
+
+
+async def _compared(question: WholeQuestion, top: int) -> tuple[WholeSchema, tuple[Outcome, ...]]:
+    a, b = question.urls
+    common = saved_comparison(
+        {"name": "all", "a": a, "b": b, "fail_on": question.fail_on, **question.options.to_saved()}
+    )
+    whole = await plan_whole(question.urls, Path(), common, question.include, question.exclude)
+    with _showing_progress(len(whole.comparisons)) as on_progress:
+        async with open_engines(whole.registry, top) as engines:
+            compared = await run_all(engines, whole.comparisons, Depth(), on_progress)
+    missing = (_missing(each, whole, common) for each in whole.missing)
+    return whole, tuple(sorted((*compared, *missing), key=lambda each: each.comparison.name))
+
+
+def _missing(table: MissingTable, whole: WholeSchema, common: SavedComparison) -> TableMissing:
+    update = {"name": table.name, "a": whole.names[0], "b": whole.names[1]}
+    only = whole.names[0] if table.side == "a" else whole.names[1]
+    reason = f"Table {table.name} is only in {only}."
+    return TableMissing(common.model_copy(update=update), 0.0, reason)
+
+
+def _write(whole: WholeSchema, outcomes: Sequence[Outcome], form: Format, path: Path) -> None:
+    if form is Format.HTML:
+        try:
+            write_pages(outcomes, whole.names, path)
+        except OSError as error:
+            show_error(f"{path}: {error.strerror}")
+            raise typer.Exit(ExitCode.COULD_NOT) from None
+    elif form is Format.TABLE:
+        written = StringIO()
+        show_tables(Console(file=written, highlight=False, color_system=None), outcomes)
+        write_text(path, written.getvalue())
+    else:
+        write_text(path, report_text(outcomes, form))
+
+
+@contextmanager
+def _showing_progress(tables: int) -> Generator[OnProgress]:
+    """Show how many tables are done and which ones are being compared, if this is a terminal."""
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[activity]}", markup=False),
+        TimeElapsedColumn(),
+    )
+    running: dict[str, str] = {}
+    with Progress(
+        *columns, console=notes, transient=True, disable=not notes.is_terminal
+    ) as progress:
+        task = progress.add_task("Tables", total=tables, activity="")
+
+        def show(name: str, activity: str) -> None:
+            if activity:
+                running[name] = activity
+            else:
+                running.pop(name, None)
+                progress.advance(task)
+            progress.update(task, activity=printable(", ".join(running)))
+
+        yield show

@@ -1,0 +1,108 @@
+"""How files are written, where their content does not say: options after the `?` of a URL."""
+
+import codecs
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl
+
+from skillian.connectors.base import path_of
+from skillian.errors import UnavailableError
+
+_HELP = (
+    "they are null=NA (text that means no value; repeatable), decimal=, (decimal sign),"
+    " thousands=. (separator of thousands), delimiter=; (or tab), quote=' (quotation mark),"
+    " encoding=latin-1, header=2 (the line with the names; 0 if there is none), and"
+    " sheet=Name (of a workbook)"
+)
+_ONE = frozenset({"decimal", "delimiter", "quote", "thousands"})
+_TAB = "tab"
+_MAX_HEADER = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class FileOptions:
+    """The options of the files of a connection.
+
+    Attributes:
+        null: Texts that mean no value, besides nothing.
+        decimal: The decimal sign of numbers.
+        thousands: What separates their thousands; empty for nothing.
+        delimiter: What separates the cells of a line; empty to tell by the header.
+        quote: The quotation mark around a cell.
+        encoding: The encoding of the text; empty for UTF-8, or UTF-16 with its mark.
+        header: The line that has the columns' names, from 1; 0 for none.
+        sheet: The worksheet to read; empty for all.
+    """
+
+    null: tuple[str, ...] = ()
+    decimal: str = "."
+    thousands: str = ""
+    delimiter: str = ""
+    quote: str = '"'
+    encoding: str = ""
+    header: int = 1
+    sheet: str = ""
+
+
+def read_url(name: str, url: str, folder: Path) -> tuple[Path, FileOptions]:
+    """Return path and options of `files:///path?decimal=,`; a path that exists is taken whole.
+
+    Raises `UnavailableError` for an unknown option, or a value that it does not take.
+    """
+    path = path_of(url, folder)
+    text, mark, query = url.rpartition("?")
+    if not mark or path.exists() or "=" not in query:
+        return path, FileOptions()
+    try:
+        return path_of(text, folder), read_options(dict_of(query))
+    except ValueError as error:
+        raise UnavailableError(f"connection {name!r}: {error}") from None
+
+
+def split_name(name: str) -> tuple[str, str]:
+    """Return the file and the options of `old.csv?decimal=,`; a file that exists has none."""
+    file, mark, query = name.rpartition("?")
+    if not mark or "=" not in query or Path(name).exists():
+        return name, ""
+    return file, query
+
+
+def dict_of(query: str) -> dict[str, list[str]]:
+    """Return the values of a query by name."""
+    values: dict[str, list[str]] = {}
+    for key, value in parse_qsl(query, keep_blank_values=True):
+        values.setdefault(key, []).append(value)
+    return values
+
+
+def read_options(values: Mapping[str, list[str]]) -> FileOptions:
+    """Return the options; raises `ValueError` with what is wrong."""
+    read: dict[str, Any] = {"null": tuple(values.get("null", ()))}
+    for key, listed in values.items():
+        if key not in FileOptions.__dataclass_fields__:
+            raise ValueError(f"unknown option of files {key!r}; {_HELP}")
+        if key != "null":
+            read[key] = _value(key, listed[-1])
+    options = FileOptions(**read)
+    if options.decimal == options.thousands:
+        raise ValueError("the decimal sign and the separator of thousands are the same")
+    return options
+
+
+def _value(key: str, text: str) -> str | int:
+    if key == "header":
+        if not text.isdecimal() or int(text) > _MAX_HEADER:
+            raise ValueError(f"header={text!r} is not the number of a line up to {_MAX_HEADER}")
+        return int(text)
+    if key == "encoding":
+        try:
+            return codecs.lookup(text).name
+        except LookupError:
+            raise ValueError(f"encoding={text!r} is not known; for example latin-1") from None
+    if key in _ONE:
+        text = "\t" if key == "delimiter" and text.lower() == _TAB else text
+        if len(text) != 1 or text.isalnum() or text in "\r\n":
+            raise ValueError(f"{key}={text!r} is not a single sign; {_HELP}")
+    return text

@@ -1,0 +1,196 @@
+"""Copies of files that DuckDB cannot read as they are: packed, in another encoding, JSON."""
+
+import codecs
+import csv
+import gzip
+import json
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from io import BufferedIOBase, TextIOWrapper
+from pathlib import Path
+from typing import Any, NamedTuple, TextIO, cast
+from zlib import error as zlib_error
+
+from skillian.connectors.files.options import FileOptions
+from skillian.errors import QueryError
+
+PACKED = ".gz"
+JSON = frozenset({".json", ".jsonl", ".ndjson"})
+
+_CHUNK = 1 << 20
+_MARKS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+_UTF8 = frozenset({"", "utf-8", "utf-8-sig"})
+
+
+class Prepared(NamedTuple):
+    """A file of CSV that can be read.
+
+    Attributes:
+        path: The file, or its copy.
+        offset: How many lines fewer it has before its first record than the file.
+        texts: The columns whose values are texts, even those that look like numbers.
+        is_canonical: Whether it is written as CSV is, whatever the options say about the file.
+    """
+
+    path: Path
+    offset: int = 0
+    texts: frozenset[str] = frozenset()
+    is_canonical: bool = False
+
+
+def suffix_of(path: Path) -> str:
+    """Return the suffix that tells the format: `.csv` for `old.csv.gz`."""
+    suffix = path.suffix.lower()
+    return Path(path.stem).suffix.lower() if suffix == PACKED else suffix
+
+
+def prepared(path: Path, options: FileOptions, folder: Path) -> Prepared:
+    """Return the file, or a copy in `folder`; raises `QueryError` for a damaged file."""
+    encoding = options.encoding or _encoding(path)
+    is_json = suffix_of(path) in JSON
+    is_plain = path.suffix.lower() != PACKED and encoding in _UTF8
+    if is_plain and not is_json and options.header == 1:
+        return Prepared(path)
+    copy = folder / f"{len(list(folder.iterdir()))}.csv"
+    try:
+        with _opened(path) as binary:
+            text = TextIOWrapper(cast("Any", binary), encoding or "utf-8-sig", newline="",
+                                 errors="strict" if encoding else "surrogateescape")  # fmt: skip
+            with copy.open("w", encoding="utf-8", errors="surrogateescape", newline="") as target:
+                if is_json:
+                    return Prepared(copy, 0, _write_json(path, text, target), is_canonical=True)
+                return Prepared(copy, _write_lines(path, text, target, options))
+    except UnicodeDecodeError as error:
+        raise QueryError(
+            f"{path.name}: byte {error.start} is not {error.encoding}; name its encoding, such as"
+            " encoding=latin-1"
+        ) from None
+    except (EOFError, gzip.BadGzipFile, zlib_error):
+        raise QueryError(f"{path.name}: it is not a complete gzip file; pack it again") from None
+
+
+def _encoding(path: Path) -> str:
+    with _opened(path) as file:
+        try:
+            start = file.read(2)
+        except (EOFError, gzip.BadGzipFile, zlib_error):
+            return ""
+    return _MARKS.get(start, "")
+
+
+def _opened(path: Path) -> BufferedIOBase:
+    is_packed = path.suffix.lower() == PACKED
+    return cast("BufferedIOBase", gzip.open(path) if is_packed else path.open("rb"))
+
+
+def _write_lines(path: Path, text: TextIO, target: TextIO, options: FileOptions) -> int:
+    """Copy the lines from the header on; without one, write one. Returns the lines left out."""
+    for number in range(1, options.header):
+        if not text.readline():
+            raise QueryError(f"{path.name}: header={options.header}, but it has {number - 1} lines")
+    if options.header == 0:
+        first = text.readline()
+        if not first:
+            raise QueryError(f"{path.name}: it is empty")
+        delimiter = options.delimiter or _most_frequent(first)
+        cells = next(csv.reader([first], delimiter=delimiter, quotechar=options.quote))
+        names = [f"column_{place}" for place in range(1, len(cells) + 1)]
+        target.write(delimiter.join(names) + "\n" + first)
+    while chunk := text.read(_CHUNK):
+        target.write(chunk)
+    return options.header - 1
+
+
+def _most_frequent(line: str) -> str:
+    return max("\t;|,", key=line.count)
+
+
+def _write_json(path: Path, text: TextIO, target: TextIO) -> frozenset[str]:
+    """Write the objects of a JSON file as CSV; returns the columns that have texts."""
+    columns: dict[str, None] = {}
+    texts: set[str] = set()
+    for _, record in _records(path, text):
+        columns |= dict.fromkeys(record)
+        texts |= {name for name, value in record.items() if isinstance(value, str | dict | list)}
+    if not columns:
+        raise QueryError(f"{path.name}: it has no objects, whose keys are the columns")
+    text.seek(0)
+    target.write(",".join(_quoted(name) for name in columns) + "\n")
+    for _, record in _records(path, text):
+        cells = [_cell(record.get(name)) for name in columns]
+        # A line without any sign would be no record.
+        target.write((",".join(cells) if len(cells) > 1 or cells[0] else '""') + "\n")
+    return frozenset(texts)
+
+
+def _records(path: Path, text: TextIO) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the objects with their lines: of one array, or of one object on each line."""
+    start = text.read(1)
+    while start.isspace() or start == "\ufeff":
+        start = text.read(1)
+    text.seek(0)
+    if start == "[":
+        listed = _parsed(path, text.read(), 1)
+        for place, record in enumerate(listed, 1):
+            yield place, _object(path, record, f"entry {place}")
+        return
+    for number, line in enumerate(text, 1):
+        if line.strip(" \t\r\n\ufeff"):
+            yield number, _object(path, _parsed(path, line.strip(), number), f"line {number}")
+
+
+def _parsed(path: Path, text: str, line: int) -> Any:
+    def pairs(listed: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(listed)
+        if len(found) < len(listed):
+            names = [name for name, _ in listed]
+            twice = next(name for name in names if names.count(name) > 1)
+            raise QueryError(f"{path.name}, line {line}: an object has the key {twice!r} twice")
+        return found
+
+    try:
+        return json.loads(text.lstrip("\ufeff"), parse_float=Decimal, object_pairs_hook=pairs)
+    except json.JSONDecodeError as error:
+        place = line + error.lineno - 1
+        raise QueryError(
+            f"{path.name}, line {place}: it is not JSON: {error.msg}; write one object on each"
+            " line, or one array of objects"
+        ) from None
+    except RecursionError:
+        raise QueryError(f"{path.name}, line {line}: its values are nested too deeply") from None
+
+
+def _object(path: Path, record: Any, place: str) -> dict[str, Any]:
+    if not isinstance(record, dict):
+        raise QueryError(
+            f'{path.name}, {place}: it is not an object such as {{"id": 1, "amount": 2.50}}'
+        )
+    return cast("dict[str, Any]", record)
+
+
+def _cell(value: Any) -> str:
+    """Return a value as a cell of CSV: texts are quoted, null is nothing."""
+    if value is None:
+        return ""
+    return _quoted(value) if isinstance(value, str) else _written(value)
+
+
+def _written(value: Any) -> str:
+    """Return a value as JSON, with each digit of its numbers; a list or an object quoted."""
+    return _quoted(_json(value)) if isinstance(value, list | dict) else _json(value)
+
+
+def _json(value: Any) -> str:
+    if isinstance(value, dict):
+        # In the order of the keys, so that the same object has the same text in each file.
+        pairs = sorted(cast("dict[str, Any]", value).items())
+        return "{" + ", ".join(f"{json.dumps(name)}: {_json(each)}" for name, each in pairs) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(_json(each) for each in cast("Sequence[Any]", value)) + "]"
+    if isinstance(value, Decimal):
+        return str(value)
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace('"', '""') + '"'

@@ -1,0 +1,92 @@
+"""Proposes which columns without a counterpart may be one column that was renamed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rapidfuzz import fuzz, utils
+
+from skillian.data import sql
+from skillian.data.declare.rules import EXACT
+from skillian.data.tables.cells import CellPair, NotComparableError, family_of
+from skillian.data.tables.columns import ColumnPair, Pairing
+from skillian.data.tables.place import SideRows
+from skillian.data.tables.results import Proposal
+from skillian.data.tables.transport import transported
+from skillian.data.tables.types import cell_type
+
+_SAMPLED_ROWS = 1000
+_MOST_COLUMNS = 50
+_SIMILAR_NAME = 75
+_SIMILAR_VALUES = 0.5
+
+
+async def proposed_renames(
+    pairing: Pairing, sides: tuple[SideRows, SideRows]
+) -> tuple[Proposal, ...]:
+    """Return pairs of columns that may be the same, the most similar first.
+
+    Two columns are proposed if their types can be compared, and their names are similar or at least
+    half of the distinct values in a sample of either side are in both.
+    """
+    names = pairing.only_a[:_MOST_COLUMNS], pairing.only_b[:_MOST_COLUMNS]
+    if not all(names):
+        return ()
+    samples = [
+        await _sample(side, side_names) for side, side_names in zip(sides, names, strict=True)
+    ]
+    rated: list[tuple[float, Proposal]] = []
+    for a in names[0]:
+        for b in names[1]:
+            if _are_comparable(sides, a, b):
+                similarity = fuzz.WRatio(a, b, processor=utils.default_process)
+                shared = _overlap(samples[0][a], samples[1][b])
+                if similarity >= _SIMILAR_NAME or shared >= _SIMILAR_VALUES:
+                    rated.append((similarity / 100 + 2 * shared, _proposal(a, b, shared)))
+    taken: set[str] = set()
+    chosen: list[Proposal] = []
+    for _, proposal in sorted(rated, key=lambda each: (-each[0], each[1].a, each[1].b)):
+        if f"a {proposal.a}" not in taken and f"b {proposal.b}" not in taken:
+            taken |= {f"a {proposal.a}", f"b {proposal.b}"}
+            chosen.append(proposal)
+    return tuple(chosen)
+
+
+def _proposal(a: str, b: str, shared: float) -> Proposal:
+    values = f"{shared:.0%} of the values in a sample are in both".replace("%", " %")
+    return Proposal(a, b, values if shared else "the names are similar")
+
+
+def _are_comparable(sides: tuple[SideRows, SideRows], a: str, b: str) -> bool:
+    try:
+        _cells(sides, a, b)
+    except NotComparableError:
+        return False
+    return True
+
+
+def _cells(sides: tuple[SideRows, SideRows], a: str, b: str) -> ColumnPair:
+    types = cell_type(sides[0].source.columns[a]), cell_type(sides[1].source.columns[b])
+    return ColumnPair(a, b, CellPair(*types, family_of(*types), EXACT))
+
+
+def _overlap(a: set[str], b: set[str]) -> float:
+    """Return the share of the smaller set that is also in the other one."""
+    return len(a & b) / min(len(a), len(b)) if a and b else 0.0
+
+
+async def _sample(side: SideRows, names: Sequence[str]) -> dict[str, set[str]]:
+    """Return the distinct values of columns in the first rows, as text."""
+    dialect = side.connector.dialect
+    columns = [
+        sql.named(
+            transported(cell_type(side.source.columns[name]), side.value(name), dialect).value,
+            f"c{index}",
+        )
+        for index, name in enumerate(names)
+    ]
+    rows = await side.fetch(side.rows(columns).limit(_SAMPLED_ROWS, copy=False))
+    return {
+        name: {str(row[f"c{index}"]) for row in rows if row[f"c{index}"] is not None}
+        for index, name in enumerate(names)
+    }

@@ -1,0 +1,89 @@
+"""Rows of files that are damaged, odd or extreme: an exact result or a clear message."""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+import subprocess
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
+import pytest
+from pyarrow.parquet import write_table  # pyright: ignore[reportMissingTypeStubs]
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+GOOD = "id,v\n1,a\n2,b\n"
+LONG = "x" * 300
+# The file compared with, its text, the exit code, and a part of the output.
+CASES = {
+    "ragged": ("id,v\n1,a\n2\n", GOOD, 2, "line 3: it has 1 values"),
+    "unclosed quote": ('id,v\n1,"a\n2,b\n', GOOD, 2, "line 2: unexpected end of data"),
+    "no names": ("1,2\n3,4\n", GOOD, 2, "it has no column names"),
+    "empty": ("", GOOD, 2, "it has no column names"),
+    "title line": ("Report,\nid,v\n1,a\n", GOOD, 2, "have no column in common"),
+    "byte order mark": (f"\ufeff{GOOD}", GOOD, 0, "all 2 rows"),
+    "only a header": ("id,v\n", GOOD, 1, "2 rows are only in good.csv"),
+    "two headers": ("id,v\n", "id,v\n", 0, "Neither bad.csv nor good.csv has rows."),
+    "decimal comma": (
+        "id;v\n1;1,5\n",
+        "id;v\n1;1.5\n",
+        1,
+        "bad.csv holds '1,5' (line 2).",
+    ),
+    "invalid date": (
+        "id,v\n1,2024-02-30\n",
+        "id,v\n1,2024-02-29\n",
+        1,
+        "VARCHAR and DATE have no common form; bad.csv holds '2024-02-30' (line 2).",
+    ),
+    "past 64 bits": (
+        "id,v\n9223372036854775808,1\n18446744073709551616,2\n",
+        "id,v\n9223372036854775808,1\n18446744073709551617,2\n",
+        1,
+        "1 row is only in bad.csv, 1 row is only in good.csv; 1 row matches.",
+    ),
+    "names": (
+        f'id,a.b,"q""x","n\nl",{LONG}\n1,1,2,3,4\n',
+        f'id,a.b,"q""x","n\nl",{LONG}\n1,1,2,3,5\n',
+        1,
+        "1 row differs; 0 rows match.",
+    ),
+    "same name twice": ("id,id,v\n1,2,a\n", "id,id,v\n1,2,a\n", 0, "No row differs"),
+    "other case": ("ID,V\n1,a\n2,b\n", GOOD, 0, "No row differs"),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_file(skillian: Run, tmp_path: Path, name: str) -> None:
+    bad, good, code, text = CASES[name]
+    (tmp_path / "bad.csv").write_text(bad, encoding="utf-8", newline="")
+    (tmp_path / "good.csv").write_text(good, encoding="utf-8", newline="")
+    done = skillian("compare", "bad.csv", "good.csv")
+    assert done.returncode == code, (done.stdout, done.stderr)
+    assert text in (done.stderr if code == 2 else done.stdout)
+    assert "Traceback" not in done.stderr
+
+
+def test_values_of_several_types_in_a_column_of_sqlite(skillian: Run, tmp_path: Path) -> None:
+    (tmp_path / "good.csv").write_text("id,v\n1,1\n2,2\n", encoding="utf-8")
+    with closing(sqlite3.connect(tmp_path / "mixed.sqlite")) as connection, connection:
+        connection.execute("CREATE TABLE t (id INTEGER, v INTEGER)")
+        connection.executemany("INSERT INTO t VALUES (?, ?)", [(1, 1), (2, "x")])
+    done = skillian("compare", "good.csv", "sqlite:///mixed.sqlite#t")
+    assert done.returncode == 2
+    assert "column 'v': 'x' is not exactly of its declared type" in done.stderr
+
+
+def test_nan_zero_and_infinity(skillian: Run, tmp_path: Path) -> None:
+    for name, zero in (("a", 0.0), ("b", -0.0)):
+        table = pa.table({"id": [1, 2, 3], "v": [math.nan, zero, math.inf]})
+        write_table(table, str(tmp_path / f"{name}.parquet"))
+    assert skillian("compare", "a.parquet", "b.parquet").returncode == 0
+    table = pa.table({"id": [1, 2, 3], "v": [math.nan, 0.0, -math.inf]})
+    write_table(table, str(tmp_path / "c.parquet"))
+    done = skillian("compare", "a.parquet", "c.parquet", "--relative", "2")
+    assert done.returncode == 1
+    assert "1 row differs; 2 rows match." in done.stdout

@@ -1,0 +1,232 @@
+"""Files whose form has to be stated, packed files, and JSON: exact results, or messages."""
+
+import gzip
+from collections.abc import Mapping
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from skillian.connectors import connect
+from skillian.errors import QueryError, UnavailableError
+
+xlsxwriter: Any = pytest.importorskip("xlsxwriter")
+
+
+async def rows_of(folder: Path, name: str, query: str = "") -> list[dict[str, Any]]:
+    """Return the rows of a file's first table."""
+    connector: Any = connect("c", f"files:///{folder / name}{query}", folder)
+    try:
+        tables = await connector.catalog()
+        first = next(iter(tables))
+        assert first.name == name
+        assert list(first.columns)
+        rows: list[dict[str, Any]] = (
+            await connector.run(f'SELECT * FROM "{name}"', {})  # noqa: S608 - our own name
+        ).to_pylist()
+    finally:
+        await connector.aclose()
+    return rows
+
+
+async def refusal(folder: Path, name: str, query: str = "") -> str:
+    """Return why a file cannot be read."""
+    with pytest.raises(QueryError) as refused:
+        await rows_of(folder, name, query)
+    return str(refused.value).removeprefix("connection 'c': ")
+
+
+def money(*texts: str) -> list[Decimal]:
+    return [Decimal(text) for text in texts]
+
+
+@pytest.mark.parametrize(
+    ("content", "query", "expected"),
+    [
+        ("a;b\n1;1,5\n2;-0,25\n", "?decimal=,", {"a": [1, 2], "b": money("1.50", "-0.25")}),
+        (
+            "a;b\n1;1.234,5\n2;-1.000.000,25\n3;7\n",
+            "?decimal=,&thousands=.",
+            {"a": [1, 2, 3], "b": money("1234.50", "-1000000.25", "7")},
+        ),
+        ('a,b\n1,"1,234"\n2,"12"\n', "?thousands=,", {"a": [1, 2], "b": [1234, 12]}),
+        # A point is not a decimal sign where a comma is.
+        ("a;b\n1;1.5\n2;2,5\n", "?decimal=,", {"a": [1, 2], "b": ["1.5", "2,5"]}),
+        ("a;b\n1;1.23\n2;1.234\n", "?thousands=.&decimal=,", {"a": [1, 2], "b": ["1.23", "1.234"]}),
+        ("a,b\n1,NA\n2,3\n3,-\n", "?null=NA&null=-", {"a": [1, 2, 3], "b": [None, 3, None]}),
+        ('a,b\n1,NA\n2,"NA"\n', "?null=NA", {"a": [1, 2], "b": [None, "NA"]}),
+        ("a|b,c\n1|x,y\n", "?delimiter=|", {"a": [1], "b,c": ["x,y"]}),
+        ("a\tb;c\n1\t2;3\n", "?delimiter=tab", {"a": [1], "b;c": ["2;3"]}),
+        ("a,b\n1,'x,''y'\n", "?quote='", {"a": [1], "b": ["x,'y"]}),
+        ("Report\n\na,b\n1,2\n", "?header=3", {"a": [1], "b": [2]}),
+        ("1,x\n2,y\n", "?header=0", {"column_1": [1, 2], "column_2": ["x", "y"]}),
+    ],
+)
+async def test_csv_is_read_as_stated(
+    tmp_path: Path, content: str, query: str, expected: Mapping[str, list[Any]]
+) -> None:
+    (tmp_path / "x.csv").write_text(content, encoding="utf-8")
+    rows = await rows_of(tmp_path, "x.csv", query)
+    assert {name: [row[name] for row in rows] for name in expected} == expected
+    assert list(rows[0]) == list(expected)
+
+
+async def test_an_encoding_is_stated_or_marked(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_bytes("name,n\nGröße,1\n".encode("latin-1"))
+    assert await refusal(tmp_path, "x.csv") == (
+        "x.csv, line 2: it is not UTF-8 text; save it as UTF-8, or name its encoding, such as"
+        " encoding=latin-1"
+    )
+    assert await rows_of(tmp_path, "x.csv", "?encoding=latin-1") == [{"name": "Größe", "n": 1}]
+    assert "byte" in await refusal(tmp_path, "x.csv", "?encoding=ascii&header=1")
+    (tmp_path / "u.csv").write_bytes("name,n\nGröße,1\n".encode("utf-16"))
+    assert await rows_of(tmp_path, "u.csv") == [{"name": "Größe", "n": 1}]
+    (tmp_path / "b.csv").write_bytes("name,n\nGröße,1\n".encode("utf-8-sig"))
+    assert await rows_of(tmp_path, "b.csv") == [{"name": "Größe", "n": 1}]
+
+
+async def test_lines_are_those_of_the_file(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("Report\n\na,b\n1,2\n3\n", encoding="utf-8")
+    assert await refusal(tmp_path, "x.csv", "?header=3") == (
+        "x.csv, line 5: it has 1 values, but the header names 2 columns"
+    )
+    assert "it has 5 lines" in await refusal(tmp_path, "x.csv", "?header=9")
+    (tmp_path / "y.csv").write_text("1,2\n3\n", encoding="utf-8")
+    assert (await refusal(tmp_path, "y.csv", "?header=0")).startswith("y.csv, line 2: ")
+
+
+async def test_packed_files_are_read(tmp_path: Path) -> None:
+    with gzip.open(tmp_path / "x.csv.gz", "wt", encoding="utf-8") as file:
+        file.write("a,b\n1,2.50\n")
+    assert await rows_of(tmp_path, "x.csv.gz") == [{"a": 1, "b": Decimal("2.50")}]
+    whole = (tmp_path / "x.csv.gz").read_bytes()
+    (tmp_path / "cut.csv.gz").write_bytes(whole[:-9])
+    assert await refusal(tmp_path, "cut.csv.gz") == (
+        "cut.csv.gz: it is not a complete gzip file; pack it again"
+    )
+    (tmp_path / "text.csv.gz").write_bytes(b"a,b\n1,2\n")
+    assert "not a complete gzip file" in await refusal(tmp_path, "text.csv.gz")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        (
+            '{"id": 1, "code": "007", "v": 0.10, "d": "2024-01-31", "ok": true, "x": null}\n'
+            '{"id": 2, "code": "12", "v": 12345678901234567890.25, "d": null, "ok": false,'
+            ' "tags": ["a", {"b": 1.5}]}\n'
+        ),
+        (
+            '[{"id": 1, "code": "007", "v": 0.10, "d": "2024-01-31", "ok": true, "x": null},\n'
+            ' {"id": 2, "code": "12", "v": 12345678901234567890.25, "d": null, "ok": false,'
+            ' "tags": ["a", {"b": 1.5}]}]'
+        ),
+    ],
+)
+@pytest.mark.parametrize("name", ["x.json", "x.jsonl", "x.ndjson", "x.jsonl.gz"])
+async def test_json_is_exact(tmp_path: Path, name: str, content: str) -> None:
+    write: Any = gzip.open if name.endswith(".gz") else open
+    with write(tmp_path / name, "wt", encoding="utf-8") as file:
+        file.write(content)
+    first, second = await rows_of(tmp_path, name)
+    assert first == {
+        "id": 1,
+        "code": "007",
+        "v": Decimal("0.10"),
+        "d": date(2024, 1, 31),
+        "ok": True,
+        "x": None,
+        "tags": None,
+    }
+    assert second["code"] == "12"
+    assert second["v"] == Decimal("12345678901234567890.25")
+    assert second["tags"] == '["a", {"b": 1.5}]'
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ('{"a": 1}\n{"a": \n', "x.jsonl, line 2: it is not JSON: "),
+        ("[1, 2]", "x.jsonl, entry 1: it is not an object"),
+        ('{"a": 1}\n7\n', "x.jsonl, line 2: it is not an object"),
+        ('{"a": 1, "a": 2}\n', "x.jsonl, line 1: an object has the key 'a' twice"),
+        ("", "x.jsonl: it has no objects"),
+        ("[" * 100_000, "x.jsonl, line 1: "),
+    ],
+)
+async def test_what_is_not_json_is_refused(tmp_path: Path, content: str, message: str) -> None:
+    (tmp_path / "x.jsonl").write_text(content, encoding="utf-8")
+    assert (await refusal(tmp_path, "x.jsonl")).startswith(message)
+
+
+async def test_a_workbook_is_read_as_stated(tmp_path: Path) -> None:
+    path = tmp_path / "x.xlsx"
+    with xlsxwriter.Workbook(path) as book:
+        one, two = book.add_worksheet("One"), book.add_worksheet("Two")
+        one.write_row(0, 0, ["Report"])
+        one.write_row(2, 0, ["id", "v"])
+        one.write_row(3, 0, [1, "NA"])
+        two.write_row(0, 0, ["k"])
+        two.write_row(1, 0, [7])
+    assert await rows_of(tmp_path, "x.xlsx", "?header=3&null=NA") == [{"id": 1, "v": None}]
+    assert await rows_of(tmp_path, "x.xlsx", "?sheet=Two") == [{"k": 7}]
+    assert (await rows_of(tmp_path, "x.xlsx", "?sheet=Two&header=0"))[0] == {"A": "k"}
+    assert await refusal(tmp_path, "x.xlsx", "?sheet=Three") == (
+        "x.xlsx: it has no sheet 'Three'; its sheets: One, Two"
+    )
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ("?nul=NA", "unknown option of files 'nul'; they are null=NA"),
+        ("?decimal=xx", "decimal='xx' is not a single sign"),
+        ("?delimiter=a", "delimiter='a' is not a single sign"),
+        ("?encoding=klingon", "encoding='klingon' is not known"),
+        ("?header=first", "header='first' is not the number of a line"),
+        ("?decimal=,&thousands=,", "are the same"),
+    ],
+)
+def test_an_unknown_option_is_refused(tmp_path: Path, query: str, message: str) -> None:
+    with pytest.raises(UnavailableError) as refused:
+        connect("c", f"files:///{tmp_path / 'x.csv'}{query}", tmp_path)
+    assert message in str(refused.value)
+
+
+async def test_a_name_with_a_question_mark_has_no_options(tmp_path: Path) -> None:
+    (tmp_path / "a?b=c.csv").write_text("a\n1\n", encoding="utf-8")
+    assert await rows_of(tmp_path, "a?b=c.csv") == [{"a": 1}]
+
+
+@pytest.mark.parametrize(
+    "name", ["a.b", 'say ""hi""', "two\nlines", "x" * 300, "select", "ä", "a,b", "%s {0}"]
+)
+async def test_any_column_name_is_read(tmp_path: Path, name: str) -> None:
+    (tmp_path / "x.csv").write_text(f'"{name}",n\n1,2\n', encoding="utf-8")
+    [row] = await rows_of(tmp_path, "x.csv")
+    assert list(row.values()) == [1, 2]
+    assert next(iter(row)) == " ".join(name.replace('""', '"').split())
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        (["9223372036854775807", "-9223372036854775808"], [2**63 - 1, -(2**63)]),
+        (["9223372036854775808", "1"], [Decimal(2**63), Decimal(1)]),
+        (["1" * 39, "1"], ["1" * 39, "1"]),
+        (["2024-02-30", "2024-02-29"], ["2024-02-30", "2024-02-29"]),
+        (["NaN", "1.5"], ["NaN", "1.5"]),
+        (["-0", "0"], [Decimal(0), Decimal(0)]),
+        (["inf", "-inf"], ["inf", "-inf"]),
+        (["", '""'], [None, ""]),
+    ],
+)
+async def test_values_are_never_changed(
+    tmp_path: Path, values: list[str], expected: list[Any]
+) -> None:
+    lines = "".join(f"{place},{value}\n" for place, value in enumerate(values))
+    (tmp_path / "x.csv").write_text(f"i,v\n{lines}", encoding="utf-8")
+    rows = await rows_of(tmp_path, "x.csv")
+    assert [row["v"] for row in rows] == expected

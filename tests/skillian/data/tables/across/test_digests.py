@@ -1,0 +1,228 @@
+"""The text and the digest of a cell are the same bytes in every engine that computes them."""
+
+import hashlib
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import NamedTuple
+
+import duckdb
+import pytest
+from sqlglot import exp
+from tests.support.mysql import Database as MySQLDatabase
+from tests.support.postgres import Database
+
+from skillian.connectors import connect
+from skillian.connectors.base import Connector
+from skillian.data import sql
+from skillian.data.sql import prepare
+from skillian.data.tables.across.digests import cell_text, digest, prepared
+from skillian.data.tables.types import cell_type
+
+DUCKDB, POSTGRES, MYSQL = "duckdb", "postgres", "mysql"
+
+
+class Cells(NamedTuple):
+    """A type's name in each engine that has a form for it, and its values with their texts."""
+
+    types: dict[str, str]
+    values: tuple[tuple[str, str], ...]
+
+
+def everywhere(name: str) -> dict[str, str]:
+    return dict.fromkeys((DUCKDB, POSTGRES, MYSQL), name)
+
+
+FLOATS = (
+    ("0.1", "1e-1"),
+    ("-0.1", "-1e-1"),
+    ("0", "0"),
+    ("-0.0", "0"),
+    ("100", "1e2"),
+    ("1.5", "15e-1"),
+    ("1e15", "1e15"),
+    ("123456789012345680", "12345678901234568e1"),
+    ("9007199254740993", "9007199254740992e0"),
+    ("1e300", "1e300"),
+    ("1.7976931348623157e308", "17976931348623157e292"),
+    ("5e-324", "5e-324"),
+    ("2.2250738585072014e-308", "22250738585072014e-324"),
+    ("1e22", "1e22"),
+    ("1e-7", "1e-7"),
+    ("'NaN'", "nan"),
+    ("'Infinity'", "inf"),
+    ("'-Infinity'", "-inf"),
+)
+SINGLE = (
+    ("0.1", "1e-1"),
+    ("16777216", "16777216e0"),
+    ("3.4028235e38", "34028235e31"),
+    ("1e-30", "1e-30"),
+    ("33554432", "33554432e0"),
+    ("1e10", "1e10"),
+    ("'NaN'", "nan"),
+)
+TEXTS = (
+    ("''", ""),
+    ("'a'", "a"),
+    ("' a '", " a "),
+    ("'Zürich'", "Zürich"),
+    ("'a;b:1'", "a;b:1"),
+    ("'漢字 😀'", "漢字 😀"),
+    ("'O''Neil'", "O'Neil"),
+    ("'-'", "-"),
+)
+CASES = {
+    "smallint": Cells(everywhere("SMALLINT"), (("0", "0"), ("-32768", "-32768"))),
+    "integer": Cells(everywhere("INTEGER"), (("0", "0"), ("-7", "-7"), ("2147483647",) * 2)),
+    "bigint": Cells(
+        everywhere("BIGINT"),
+        (("9223372036854775807", "9223372036854775807"), ("-9223372036854775808",) * 2),
+    ),
+    "unsigned": Cells(
+        {DUCKDB: "UBIGINT", MYSQL: "BIGINT UNSIGNED"}, (("18446744073709551615",) * 2,)
+    ),
+    "decimal": Cells(
+        everywhere("DECIMAL(12, 3)"),
+        (
+            ("0", "0"),
+            ("0.500", "0.5"),
+            ("-0.125", "-0.125"),
+            ("100", "100"),
+            ("123456789.100", "123456789.1"),
+        ),
+    ),
+    "wide decimal": Cells(
+        everywhere("DECIMAL(38, 10)"),
+        (("1234567890123456789012345678.0123456789",) * 2, ("1000", "1000")),
+    ),
+    "whole decimal": Cells(everywhere("DECIMAL(20, 0)"), (("1000", "1000"), ("0", "0"))),
+    "numeric without scale": Cells(
+        {POSTGRES: "NUMERIC"}, (("0.50", "0.5"), ("1e30", "1" + "0" * 30), ("'NaN'", "NaN"))
+    ),
+    "double": Cells({DUCKDB: "DOUBLE", POSTGRES: "DOUBLE PRECISION"}, FLOATS),
+    "float": Cells({DUCKDB: "FLOAT", POSTGRES: "REAL"}, SINGLE),
+    "text": Cells({DUCKDB: "VARCHAR", POSTGRES: "TEXT", MYSQL: "TEXT"}, TEXTS),
+    "varchar": Cells(everywhere("VARCHAR(20)"), TEXTS),
+    "boolean": Cells(everywhere("BOOLEAN"), (("true", "1"), ("false", "0"))),
+    "date": Cells(
+        everywhere("DATE"), (("'2024-02-29'",) * 2, ("'1969-12-31'",) * 2, ("'9999-12-31'",) * 2)
+    ),
+    "timestamp": Cells(
+        {DUCKDB: "TIMESTAMP", POSTGRES: "TIMESTAMP", MYSQL: "DATETIME(6)"},
+        (
+            ("'1970-01-01 00:00:00'", "0"),
+            ("'2024-02-29 12:34:56.123456'", "1709210096123456"),
+            ("'1969-12-31 23:59:59.999999'", "-1"),
+            ("'1600-01-01 00:00:00'", "-11676096000000000"),
+        ),
+    ),
+    "timestamp with time zone": Cells(
+        {DUCKDB: "TIMESTAMPTZ", POSTGRES: "TIMESTAMPTZ"},
+        (("'2024-02-29 12:34:56.5+02'", "1709202896500000"),),
+    ),
+    "time": Cells(
+        {DUCKDB: "TIME", POSTGRES: "TIME", MYSQL: "TIME(6)"},
+        (("'12:00:00'", "12:00:00"), ("'23:59:59.5'", "23:59:59.5")),
+    ),
+    "uuid": Cells(
+        {DUCKDB: "UUID", POSTGRES: "UUID"}, (("'0A9f1c34-0000-4000-8000-00000000ABCD'",) * 2,)
+    ),
+    "binary": Cells(
+        {DUCKDB: "BLOB", POSTGRES: "BYTEA", MYSQL: "VARBINARY(20)"}, (("", ""), ("00ff27",) * 2)
+    ),
+}  # fmt: skip
+BYTES = {DUCKDB: "unhex('{}')", POSTGRES: "decode('{}', 'hex')", MYSQL: "unhex('{}')"}
+
+
+@pytest.fixture
+async def engines(
+    tmp_path: Path, postgres_database: Database, mysql_database: MySQLDatabase
+) -> AsyncIterator[dict[str, tuple[Connector, object]]]:
+    """A connector to each engine, and what runs a script in it."""
+
+    def in_duckdb(script: str) -> None:
+        with duckdb.connect(tmp_path / "x.duckdb") as connection:
+            connection.execute(script)
+
+    in_duckdb("SELECT 1")
+    urls = {
+        DUCKDB: (f"duckdb:///{tmp_path / 'x.duckdb'}", in_duckdb),
+        POSTGRES: (postgres_database.url, postgres_database.execute),
+        MYSQL: (mysql_database.url, mysql_database.execute),
+    }
+    connectors = {name: connect(name, url, tmp_path) for name, (url, _) in urls.items()}
+    yield {name: (connector, urls[name][1]) for name, connector in connectors.items()}
+    for connector in connectors.values():
+        await connector.aclose()
+
+
+def literal(case: str, value: str, engine: str) -> str:
+    return BYTES[engine].format(value) if case == "binary" else value
+
+
+def expected_text(text: str) -> str:
+    return text.strip("'").lower() if text.startswith("'") else text
+
+
+def expected_digest(text: str | None, *, is_free: bool) -> int:
+    written = "-" if text is None else f"{len(text)}:{text}" if is_free else text
+    return int(hashlib.md5(f"{written};".encode(), usedforsecurity=False).hexdigest()[:15], 16)
+
+
+@pytest.mark.parametrize("case", CASES)
+async def test_every_engine_writes_a_value_with_the_same_bytes(
+    engines: dict[str, tuple[Connector, object]], case: str
+) -> None:
+    cells = CASES[case]
+    is_free = case in {"text", "varchar"}
+    texts = [None, *(expected_text(text) for _, text in cells.values)]
+    expected = [(text, expected_digest(text, is_free=is_free)) for text in texts]
+    for engine, name in cells.types.items():
+        connector, execute = engines[engine]
+        rows = ["(0, NULL)"]
+        rows += [
+            f"({number}, {literal(case, value, engine)})"
+            for number, (value, _) in enumerate(cells.values, 1)
+        ]
+        execute(f"CREATE TABLE cells (n INTEGER, v {name})")  # type: ignore[operator]
+        execute(f"INSERT INTO cells VALUES {', '.join(rows)}")  # type: ignore[operator]  # noqa: S608 - ours
+        [table] = [each for each in await connector.catalog() if each.name == "cells"]
+        kind = cell_type(table.columns["v"])
+        cell = prepared(kind, sql.bare("v"), connector.dialect)
+        inner = exp.Select(expressions=[sql.bare("n"), sql.named(cell, "c")])
+        inner.from_(sql.table("cells"), copy=False)
+        column = sql.bare("c")
+        select = exp.Select(
+            expressions=[
+                sql.named(cell_text(kind, column, connector.dialect), "t"),
+                sql.named(digest([(kind, column)], connector.dialect), "d"),
+            ]
+        )
+        select.from_(inner.subquery(sql.name("inner"), copy=False), copy=False)
+        select.order_by(sql.bare("n"), copy=False)
+        statement = prepare(select, connector.dialect, {})
+        found = (await connector.run(statement.text, {})).to_pylist()
+        assert [(row["t"], int(row["d"])) for row in found] == expected, engine
+
+
+async def test_cells_that_are_joined_differ_wherever_their_boundaries_do(tmp_path: Path) -> None:
+    rows = [
+        ("a", "b"),
+        ("ab", ""),
+        ("", "ab"),
+        ("a;1:b", ""),
+        (None, "-"),
+        ("-", None),
+        (None, None),
+    ]
+    with duckdb.connect(tmp_path / "x.duckdb") as connection:
+        connection.execute("CREATE TABLE cells (a TEXT, b TEXT)")
+        connection.executemany("INSERT INTO cells VALUES (?, ?)", rows)
+    connector = connect("x", "duckdb:///x.duckdb", tmp_path)
+    [table] = await connector.catalog()
+    kinds = [(cell_type(table.columns[name]), sql.bare(name)) for name in "ab"]
+    select = exp.Select(expressions=[sql.named(digest(kinds, "duckdb"), "d")])
+    select.from_(sql.table("cells"), copy=False)
+    found = (await connector.run(prepare(select, "duckdb", {}).text, {})).to_pylist()
+    assert len({row["d"] for row in found}) == len(rows)
+    await connector.aclose()
