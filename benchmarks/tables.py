@@ -117,7 +117,7 @@ def by_skillian(folder: Path) -> dict[str, Any]:
         async with Connections(registry) as connections:
             engine = TableEngine(Binder(registry, connections))
             try:
-                result = await engine.compare(TableQuestion(*names, key=("id",)))
+                result = await engine.compare(TableQuestion(names[0], names[1], key=("id",)))
             finally:
                 await engine.aclose()
         rows = result.rows

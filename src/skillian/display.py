@@ -88,8 +88,8 @@ def show_differences(console: Console, comparison: Mapping[str, Any]) -> None:
     if not differences:
         summary = comparison["summary"]
         if 0 < summary["matched"] == summary["groups"]:
-            schema = (comparison.get("schema") or {}).get("findings", 0)
-            _print_match(console, summary.get("uneven_matches", 0), schema)
+            schema: Mapping[str, Any] = comparison.get("schema") or {}
+            _print_match(console, summary.get("uneven_matches", 0), schema.get("findings", 0))
         return
     console.print(
         f"\nLargest differences (a: {comparison['source_a']}, b: {comparison['source_b']})",

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from contextlib import suppress
+from dataclasses import dataclass, field
 from datetime import timedelta
 from weakref import WeakValueDictionary
 
@@ -34,6 +35,17 @@ KEPT = timedelta(hours=1)
 _KEEP_SECONDS = 1.0
 
 
+@dataclass(frozen=True, slots=True)
+class _Progress:
+    """How many groups or rows each source has delivered."""
+
+    unit: str
+    counts: dict[str, int] = field(default_factory=dict[str, int])
+
+    def words(self) -> str:
+        return "; ".join(f"{name}: {count} {self.unit}" for name, count in self.counts.items())
+
+
 class ComparisonJobs:
     """The jobs of this process; the jobs of all processes are in `store`.
 
@@ -48,7 +60,7 @@ class ComparisonJobs:
         self._slots = asyncio.Semaphore(AT_ONCE)
         self._owner_slots: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
         self._tasks: dict[str, asyncio.Task[None]] = {}
-        self._progress: dict[str, dict[str, int]] = {}
+        self._progress: dict[str, _Progress] = {}
         self._keeper: asyncio.Task[None] | None = None
 
     async def start(self, owner: str, comparison: SavedComparison) -> JobRecord:
@@ -64,7 +76,7 @@ class ComparisonJobs:
         job = await self.store.add(owner, title, MAX_WAITING)
         if job is None:
             raise TooManyWaiting("comparisons", MAX_WAITING)
-        self._progress[job.id] = {}
+        self._progress[job.id] = _Progress("rows" if comparison.is_of_rows else "groups")
         task = asyncio.create_task(self._work(job, comparison))
         self._tasks[job.id] = task
         task.add_done_callback(lambda _: self._forget(job.id))
@@ -98,7 +110,7 @@ class ComparisonJobs:
         async with owner_slots, self._slots:
             try:
                 await self.store.update(job.id, state="running")
-                progress = self._progress[job.id]
+                progress = self._progress[job.id].counts
                 result = await self._comparisons.compare(comparison, progress.__setitem__)
                 end = {"state": "completed", "result": str(result["cache_key"])}
             except ToolError as error:
@@ -117,7 +129,7 @@ class ComparisonJobs:
             await asyncio.sleep(_KEEP_SECONDS)
             if not self._tasks:
                 continue
-            jobs = {job_id: _described(groups) for job_id, groups in self._progress.items()}
+            jobs = {job_id: progress.words() for job_id, progress in self._progress.items()}
             try:
                 live = await self.store.keep(jobs)
             except StorageError as error:  # it may answer again before the leases end
@@ -130,8 +142,3 @@ class ComparisonJobs:
     def _forget(self, job_id: str) -> None:
         self._tasks.pop(job_id, None)
         self._progress.pop(job_id, None)
-
-
-def _described(groups: dict[str, int]) -> str:
-    """The number of groups that each source has delivered, in words."""
-    return "; ".join(f"{name}: {count} groups" for name, count in groups.items())

@@ -8,7 +8,7 @@ from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -57,6 +57,7 @@ def _text_option(name: str, help_text: str) -> Any:
 _ROWS = "Whole rows"
 _ALL = "All tables of two schemas (A and B: URL, URL#schema, or a folder of files)"
 _FILES = "Files"
+_NOT_OF_ALL = frozenset({"--key", "--columns", "--map", "--column"})
 _Measures = Annotated[list[str] | None, typer.Option(help="A measure to compare; repeatable.")]
 _Dimensions = Annotated[list[str] | None, typer.Option(help="A dimension to group by; repeatable.")]
 _Filters = Annotated[
@@ -76,114 +77,131 @@ _FailOn = Annotated[
 ]
 
 
+_A = Annotated[
+    str, typer.Argument(metavar="A", help="The baseline: a source, a file, or a saved .yaml.")
+]
+_B = Annotated[
+    str | None, typer.Argument(metavar="B", help="The source or file to compare with A.")
+]
+_MatchAbsolute = Annotated[Decimal | None, _limit_option("The largest difference of a match.")]
+_MatchPercent = Annotated[
+    Decimal | None, _limit_option("The same in percent of A; if both are set, both apply.")
+]
+_MinorAbsolute = Annotated[Decimal | None, _limit_option("The largest difference that is minor.")]
+_MinorPercent = Annotated[
+    Decimal | None, _limit_option("The same in percent of A; if both are set, both apply.")
+]
+_Output = Annotated[
+    list[Path] | None,
+    typer.Option(help="Write the report to this file; with --all repeatable."),
+]
+_Key = Annotated[
+    list[str] | None,
+    typer.Option(help="A column that identifies a row; repeatable.", rich_help_panel=_ROWS),
+]
+_Columns = Annotated[
+    list[str] | None,
+    typer.Option(help="Compare only these columns: a,b,c.", rich_help_panel=_ROWS),
+]
+_Ignore = Annotated[
+    list[str] | None,
+    typer.Option(help="Do not compare these columns: a,b,c.", rich_help_panel=_ROWS),
+]
+_Mapping = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--map", help="A column with another name in B: a_name=b_name.", rich_help_panel=_ROWS
+    ),
+]
+_Column = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="A rule for one column: name:0.01, name:1%, name:5s or name:trim,ignore-case.",
+        rich_help_panel=_ROWS,
+    ),
+]
+_Absolute = Annotated[Decimal | None, _rule_option("The largest difference of two numbers.")]
+_Relative = Annotated[Decimal | None, _rule_option("The same as a fraction of the number in A.")]
+_Seconds = Annotated[Decimal | None, _rule_option("The largest difference of two times.")]
+_Precision = Annotated[
+    str | None, _text_option("--precision", "Cut times to this unit, such as second.")
+]
+_Zone = Annotated[str | None, _text_option("--zone", "The zone of times without one; default UTC.")]
+_Trim = Annotated[bool, _text_option("--trim", "Ignore white space around texts.")]
+_IgnoreCase = Annotated[bool, _text_option("--ignore-case", "Ignore case in texts.")]
+_Nfc = Annotated[bool, _text_option("--nfc", "Compare texts in Unicode form NFC.")]
+_CollapseWhitespace = Annotated[
+    bool, _text_option("--collapse-whitespace", "Treat runs of white space as one space.")
+]
+_EmptyIsNull = Annotated[bool, _text_option("--empty-is-null", "Treat an empty text as NULL.")]
+_Multiset = Annotated[
+    bool, _text_option("--multiset", "Compare rows without a key, with their counts.")
+]
+_All = Annotated[
+    bool, typer.Option("--all", help="Compare all tables of two schemas.", rich_help_panel=_ALL)
+]
+_Include = Annotated[
+    list[str] | None,
+    typer.Option(help="Only tables like this: fact_*; repeatable.", rich_help_panel=_ALL),
+]
+_Exclude = Annotated[
+    list[str] | None,
+    typer.Option(help="No tables like this: *_old; repeatable.", rich_help_panel=_ALL),
+]
+_Csv = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="How the files are written: decimal=, thousands=. null=NA delimiter=; quote=' "
+        "encoding=latin-1 header=2 (0: none); repeatable.",
+        metavar="KEY=VALUE",
+        rich_help_panel=_FILES,
+    ),
+]
+_Sheet = Annotated[
+    str | None,
+    typer.Option(help="The worksheet of Excel files; default the first.", rich_help_panel=_FILES),
+]
+_Top = Annotated[
+    int, typer.Option(min=1, max=MAX_PAGE, help="How many of the largest differences to list.")
+]
+
+
 def compare(  # noqa: PLR0913 - the options of a command are its arguments
-    source_a: Annotated[
-        str, typer.Argument(metavar="A", help="The baseline: a source, a file, or a saved .yaml.")
-    ],
-    source_b: Annotated[
-        str | None, typer.Argument(metavar="B", help="The source or file to compare with A.")
-    ] = None,
+    source_a: _A,
+    source_b: _B = None,
     measure: _Measures = None,
     by: _Dimensions = None,
     where: _Filters = None,
     *,
-    match_absolute: Annotated[
-        Decimal | None, _limit_option("The largest difference of a match.")
-    ] = None,
-    match_percent: Annotated[
-        Decimal | None, _limit_option("The same in percent of A; if both are set, both apply.")
-    ] = None,
-    minor_absolute: Annotated[
-        Decimal | None, _limit_option("The largest difference that is minor.")
-    ] = None,
-    minor_percent: Annotated[
-        Decimal | None, _limit_option("The same in percent of A; if both are set, both apply.")
-    ] = None,
+    match_absolute: _MatchAbsolute = None,
+    match_percent: _MatchPercent = None,
+    minor_absolute: _MinorAbsolute = None,
+    minor_percent: _MinorPercent = None,
     form: _Format = None,
-    output: Annotated[
-        list[Path] | None,
-        typer.Option(help="Write the report to this file; with --all repeatable."),
-    ] = None,
-    key: Annotated[
-        list[str] | None,
-        typer.Option(help="A column that identifies a row; repeatable.", rich_help_panel=_ROWS),
-    ] = None,
-    columns: Annotated[
-        list[str] | None,
-        typer.Option(help="Compare only these columns: a,b,c.", rich_help_panel=_ROWS),
-    ] = None,
-    ignore: Annotated[
-        list[str] | None,
-        typer.Option(help="Do not compare these columns: a,b,c.", rich_help_panel=_ROWS),
-    ] = None,
-    mapping: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--map", help="A column with another name in B: a_name=b_name.", rich_help_panel=_ROWS
-        ),
-    ] = None,
-    column: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="A rule for one column: name:0.01, name:1%, name:5s or name:trim,ignore-case.",
-            rich_help_panel=_ROWS,
-        ),
-    ] = None,
-    absolute: Annotated[
-        Decimal | None, _rule_option("The largest difference of two numbers.")
-    ] = None,
-    relative: Annotated[
-        Decimal | None, _rule_option("The same as a fraction of the number in A.")
-    ] = None,
-    seconds: Annotated[Decimal | None, _rule_option("The largest difference of two times.")] = None,
-    precision: Annotated[
-        str | None, _text_option("--precision", "Cut times to this unit, such as second.")
-    ] = None,
-    zone: Annotated[
-        str | None, _text_option("--zone", "The zone of times without one; default UTC.")
-    ] = None,
-    trim: Annotated[bool, _text_option("--trim", "Ignore white space around texts.")] = False,
-    ignore_case: Annotated[bool, _text_option("--ignore-case", "Ignore case in texts.")] = False,
-    nfc: Annotated[bool, _text_option("--nfc", "Compare texts in Unicode form NFC.")] = False,
-    collapse_whitespace: Annotated[
-        bool, _text_option("--collapse-whitespace", "Treat runs of white space as one space.")
-    ] = False,
-    empty_is_null: Annotated[
-        bool, _text_option("--empty-is-null", "Treat an empty text as NULL.")
-    ] = False,
-    multiset: Annotated[
-        bool, _text_option("--multiset", "Compare rows without a key, with their counts.")
-    ] = False,
-    every: Annotated[
-        bool, typer.Option("--all", help="Compare all tables of two schemas.", rich_help_panel=_ALL)
-    ] = False,
-    include: Annotated[
-        list[str] | None,
-        typer.Option(help="Only tables like this: fact_*; repeatable.", rich_help_panel=_ALL),
-    ] = None,
-    exclude: Annotated[
-        list[str] | None,
-        typer.Option(help="No tables like this: *_old; repeatable.", rich_help_panel=_ALL),
-    ] = None,
-    csv: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="How the files are written: decimal=, thousands=. null=NA delimiter=; quote=' "
-            "encoding=latin-1 header=2 (0: none); repeatable.",
-            metavar="KEY=VALUE",
-            rich_help_panel=_FILES,
-        ),
-    ] = None,
-    sheet: Annotated[
-        str | None,
-        typer.Option(
-            help="The worksheet of Excel files; default the first.", rich_help_panel=_FILES
-        ),
-    ] = None,
+    output: _Output = None,
+    key: _Key = None,
+    columns: _Columns = None,
+    ignore: _Ignore = None,
+    mapping: _Mapping = None,
+    column: _Column = None,
+    absolute: _Absolute = None,
+    relative: _Relative = None,
+    seconds: _Seconds = None,
+    precision: _Precision = None,
+    zone: _Zone = None,
+    trim: _Trim = False,
+    ignore_case: _IgnoreCase = False,
+    nfc: _Nfc = False,
+    collapse_whitespace: _CollapseWhitespace = False,
+    empty_is_null: _EmptyIsNull = False,
+    multiset: _Multiset = False,
+    every: _All = False,
+    include: _Include = None,
+    exclude: _Exclude = None,
+    csv: _Csv = None,
+    sheet: _Sheet = None,
     fail_on: _FailOn = None,
-    top: Annotated[
-        int, typer.Option(min=1, max=MAX_PAGE, help="How many of the largest differences to list.")
-    ] = TOP,
+    top: _Top = TOP,
     sources: SourcesFile = None,
 ) -> None:
     """Compare two tables, row by row, or the sums of --measure, or what a saved file describes.
@@ -191,78 +209,90 @@ def compare(  # noqa: PLR0913 - the options of a command are its arguments
     A table is a file (CSV, Parquet, Excel), a declared source, or one of a database: URL#table.
     Exit codes: 0 equal, 1 findings, 2 could not compare (also if --where leaves no rows).
     """
-    from skillian.cli.compare_input import addressed, load_options, load_saved
-    from skillian.cli.compare_report import report
-    from skillian.cli.compare_rows import RowOptions, load_rows
+    from skillian.cli.compare_rows import RowOptions
 
-    of_files = _file_options(csv or (), sheet)
-    if source_b is not None:
-        source_a, source_b = (addressed(name, of_files) for name in (source_a, source_b))
-    limits = {
-        "match": {"absolute": match_absolute, "percentage": match_percent},
-        "minor_diff": {"absolute": minor_absolute, "percentage": minor_percent},
-    }
-    of_rows = RowOptions(
-        key or (),
-        columns or (),
-        ignore or (),
-        mapping or (),
-        column or (),
-        absolute,
-        relative,
-        seconds,
-        precision,
-        zone,
-        trim,
-        ignore_case,
-        nfc,
-        collapse_whitespace,
-        empty_is_null,
-        multiset,
+    rows = RowOptions(
+        *(key or (), columns or (), ignore or (), mapping or (), column or ()),
+        *(absolute, relative, seconds, precision, zone),
+        *(trim, ignore_case, nfc, collapse_whitespace, empty_is_null, multiset),
     )
+    names = _addressed(source_a, source_b, _file_options(csv or (), sheet))
+    limits = (match_absolute, match_percent, minor_absolute, minor_percent)
+    chosen = _Chosen(*names, rows, measure, by, where, limits, fail_on, sources)
     targets = _targets(form, output, top, several=every)
     if every:
-        named: dict[str, object] = {"--measure": measure, "--by": by, "--where": where}
-        named |= {"--key": key, "--columns": columns, "--map": mapping, "--column": column}
-        named |= {"--sources": sources}
-        _check_unused([name for name, value in named.items() if value], "does not go with --all")
-        patterns = (include or (), exclude or ())
-        raise typer.Exit(_report_all((source_a, source_b), of_rows, fail_on, patterns, targets))
-    patterns_only = {"--include": include, "--exclude": exclude}
-    _check_unused([name for name, value in patterns_only.items() if value], "goes with --all")
-    [target] = targets
-    if source_b is None:
-        others = (measure, by, where, sources, match_absolute, match_percent)
-        _check_saved(source_a, (*others, minor_absolute, minor_percent, of_rows.stated() or None))
-        load = partial(load_saved, Path(source_a), fail_on)
-    elif fail_on is FailOn.NEW:
-        raise typer.BadParameter("only a saved comparison (.yaml) has a history to compare with")
-    elif not measure:
-        _check_row_fail_on(fail_on)
-        stated = {"--by": by, "--match-absolute": match_absolute}
-        stated |= {"--match-percent": match_percent, "--minor-absolute": minor_absolute}
-        stated |= {"--minor-percent": minor_percent}
-        _check_unused(
-            [name for name, value in stated.items() if value not in (None, [])],
-            "needs --measure; without it whole rows are compared, by --key",
-        )
-        load = partial(
-            load_rows, (source_a, source_b), of_rows, _filters(where or ()), sources, fail_on
-        )
-    else:
-        _check_unused(of_rows.stated(), "compares whole rows, without --measure")
-        options = {
-            "name": f"{source_a} and {source_b}",
-            "a": source_a,
-            "b": source_b,
-            "measures": measure,
-            "align_on": _listed(by or ()) or None,
-            "filters": _filters(where or ()),
-            "thresholds": limits,
-            "fail_on": fail_on or FailOn.MINOR,
+        raise typer.Exit(_report_all(chosen, include or (), exclude or (), targets))
+    stated = {"--include": include, "--exclude": exclude}
+    _check_unused([name for name, value in stated.items() if value], "goes with --all")
+    raise typer.Exit(_report_one(chosen, targets[0]))
+
+
+class _Chosen(NamedTuple):
+    """What the command line says to compare, and how."""
+
+    a: str
+    b: str | None
+    rows: RowOptions
+    measures: list[str] | None
+    by: list[str] | None
+    where: list[str] | None
+    limits: tuple[Decimal | None, Decimal | None, Decimal | None, Decimal | None]
+    fail_on: FailOn | None
+    sources: Path | None
+
+    def thresholds(self) -> dict[str, dict[str, Decimal | None]]:
+        """Return the limits as a saved comparison has them."""
+        absolute, percent, minor_absolute, minor_percent = self.limits
+        return {
+            "match": {"absolute": absolute, "percentage": percent},
+            "minor_diff": {"absolute": minor_absolute, "percentage": minor_percent},
         }
-        load = partial(load_options, options, sources)
-    raise typer.Exit(report(load, target))
+
+    def stated(self) -> list[str]:
+        """Return the options for measures that the command line states."""
+        names = ("--match-absolute", "--match-percent", "--minor-absolute", "--minor-percent")
+        stated = {"--by": self.by or None, **dict(zip(names, self.limits, strict=True))}
+        return [name for name, value in stated.items() if value is not None]
+
+
+def _addressed(a: str, b: str | None, options: Sequence[str]) -> tuple[str, str | None]:
+    from skillian.cli.compare_input import addressed
+
+    return (a, None) if b is None else (addressed(a, options), addressed(b, options))
+
+
+def _report_one(chosen: _Chosen, target: ReportTarget) -> int:
+    """Compare two tables, or what a saved file describes."""
+    from skillian.cli.compare_input import load_options, load_saved
+    from skillian.cli.compare_report import report
+    from skillian.cli.compare_rows import load_rows
+
+    a, b, rows, sources = chosen.a, chosen.b, chosen.rows, chosen.sources
+    if b is None:
+        others = (chosen.measures, chosen.where, sources, *chosen.stated(), *rows.stated())
+        _check_saved(a, others)
+        return report(partial(load_saved, Path(a), chosen.fail_on), target)
+    if chosen.fail_on is FailOn.NEW:
+        raise typer.BadParameter("only a saved comparison (.yaml) has a history to compare with")
+    filters = _filters(chosen.where or ())
+    if not chosen.measures:
+        _check_row_fail_on(chosen.fail_on)
+        _check_unused(
+            chosen.stated(), "needs --measure; without it whole rows are compared, by --key"
+        )
+        return report(partial(load_rows, (a, b), rows, filters, sources, chosen.fail_on), target)
+    _check_unused(rows.stated(), "compares whole rows, without --measure")
+    options = {
+        "name": f"{a} and {b}",
+        "a": a,
+        "b": b,
+        "measures": chosen.measures,
+        "align_on": _listed(chosen.by or ()) or None,
+        "filters": filters,
+        "thresholds": chosen.thresholds(),
+        "fail_on": chosen.fail_on or FailOn.MINOR,
+    }
+    return report(partial(load_options, options, sources), target)
 
 
 def _targets(
@@ -277,19 +307,23 @@ def _targets(
 
 
 def _report_all(
-    names: tuple[str, str | None],
-    options: RowOptions,
-    fail_on: FailOn | None,
-    patterns: tuple[Sequence[str], Sequence[str]],
+    chosen: _Chosen,
+    include: Sequence[str],
+    exclude: Sequence[str],
     targets: Sequence[ReportTarget],
 ) -> int:
+    """Compare all tables of two schemas."""
     from skillian.cli.tables.whole import WholeQuestion, report_whole
 
-    a, b = names
-    if b is None:
+    rows = [name for name in chosen.rows.stated() if name in _NOT_OF_ALL]
+    others = {"--measure": chosen.measures, "--where": chosen.where, "--sources": chosen.sources}
+    stated = [*rows, *chosen.stated(), *(name for name, value in others.items() if value)]
+    _check_unused(stated, "does not go with --all")
+    if chosen.b is None:
         raise typer.BadParameter("--all compares two schemas; name the second one")
-    _check_row_fail_on(fail_on)
-    question = WholeQuestion((a, b), options, fail_on or FailOn.MINOR, *patterns)
+    _check_row_fail_on(chosen.fail_on)
+    fail_on = chosen.fail_on or FailOn.MINOR
+    question = WholeQuestion((chosen.a, chosen.b), chosen.rows, fail_on, include, exclude)
     return report_whole(question, targets)
 
 

@@ -4,10 +4,10 @@ Long texts and lists are shortened. Of sources with hidden values it reads count
 neither a value of a row nor an amount, nor the members of a dimension.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from decimal import Decimal
-from typing import Any
+from typing import Any, cast
 
 from skillian.data.comparison.explain.explanation import (
     Breakdown,
@@ -60,9 +60,9 @@ def brief_row_comparison(result: TableResult) -> dict[str, Any]:
 def _cut(value: Any) -> Any:
     """Return the value with the long texts in it cut."""
     if isinstance(value, dict):
-        return {str(name): _cut(part) for name, part in value.items()}
+        return {name: _cut(part) for name, part in cast("dict[str, Any]", value).items()}
     if isinstance(value, list):
-        return [_cut(part) for part in value]
+        return [_cut(part) for part in cast("Sequence[Any]", value)]
     return brief_value(value)
 
 

@@ -9,15 +9,13 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from pydantic import SecretStr
-
 from skillian.connectors import scheme
 from skillian.connectors.base import Table
 from skillian.connectors.files.connector import SUFFIXES
-from skillian.data.declare.definitions import Source, SourcesFile
+from skillian.data.declare.definitions import Source
 from skillian.data.declare.infer import connection_name
 from skillian.data.declare.saved import SavedComparison
-from skillian.data.declare.sources import Connections, SourceRegistry
+from skillian.data.declare.sources import Connections, SourceRegistry, registry_of
 from skillian.data.schema.diff import pair_columns
 from skillian.data.tables.relation import bare_source, free_name, split_url
 from skillian.errors import InvalidInputError, ToolError, nearest, quoted
@@ -91,7 +89,7 @@ async def plan_whole(
     """
     parts = [_split(url) for url in urls]
     connections = _connections([url for url, _ in parts])
-    registry = _registry(connections, {}, folder)
+    registry = registry_of(connections, {}, folder)
     names = [next(name for name, url in connections.items() if url == each) for each, _ in parts]
     async with Connections(registry) as opened:
         sides = [
@@ -160,7 +158,7 @@ def _planned(
             **_by_key(table_a, table_b, template),
         }
         comparisons.append(template.model_copy(update=update))
-    registry = _registry(place[0], sources, place[1])
+    registry = registry_of(place[0], sources, place[1], undeclared=sources)
     return WholeSchema(registry, tuple(comparisons), missing, names)
 
 
@@ -241,14 +239,3 @@ def _named(tables: Sequence[Table]) -> Iterator[tuple[str, Table]]:
 def _stem(table: Table) -> str:
     suffix = Path(table.name).suffix.lower()
     return Path(table.name).stem if table.engine == "files" and suffix in SUFFIXES else table.name
-
-
-def _registry(
-    connections: Mapping[str, str], sources: Mapping[str, Source], folder: Path
-) -> SourceRegistry:
-    # Not validated: a bare table has no measures, and its columns may have any name.
-    definitions = SourcesFile.model_construct(
-        connections={name: SecretStr(url) for name, url in connections.items()},
-        sources=dict(sources),
-    )
-    return SourceRegistry(definitions, folder, sources)

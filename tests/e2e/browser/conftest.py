@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page
-from tests.e2e.browser.views import Seed, seed, seed_plot, seed_runs
+from tests.e2e.browser.views import Seed, seed, seed_plot, seed_rows, seed_runs
 from tests.support.browser import SECONDS, Watch, chromium
+from tests.support.customers import write_customers
 from tests.support.paced_model import PacedModel, by_model, paced_model
 from tests.support.serving import COMMAND, UNCOUNTED, Serving, running, serving
 
@@ -69,6 +70,20 @@ def demo_seed(demo: Serving) -> Seed:
 def scripted_seed(scripted: Serving, model: PacedModel) -> Seed:
     """The scripted server, after code that drew a plot."""
     return seed_plot(scripted.url, model)
+
+
+@pytest.fixture(scope="session")
+def customers(model: PacedModel, tmp_path_factory: pytest.TempPathFactory) -> Generator[Serving]:
+    """A server over two tables whose rows differ, with the scripted model."""
+    sources = write_customers(tmp_path_factory.mktemp("page-customers"))
+    with serving(sources, **by_model(model)) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def customers_seed(customers: Serving, model: PacedModel) -> Seed:
+    """The server over the customers, after a comparison of whole rows."""
+    return seed_rows(customers.url, model)
 
 
 @pytest.fixture(scope="session")

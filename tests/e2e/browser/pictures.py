@@ -17,8 +17,9 @@ from playwright.sync_api import Browser
 
 ROOT = Path(__file__).parents[3]
 sys.path.insert(0, str(ROOT))
-from tests.e2e.browser.views import VIEWS, Seed, seed, seed_plot, seed_runs  # noqa: E402 - found from here on
+from tests.e2e.browser.views import VIEWS, Seed, seed, seed_plot, seed_rows, seed_runs  # noqa: E402 - found from here on
 from tests.support.browser import chromium  # noqa: E402
+from tests.support.customers import write_customers  # noqa: E402
 from tests.support.paced_model import by_model, paced_model  # noqa: E402
 from tests.support.serving import COMMAND, running, serving  # noqa: E402
 
@@ -38,11 +39,15 @@ def servers(folder: Path) -> Generator[dict[str, Seed]]:
         demo = stack.enter_context(running(command, folder))
         model = stack.enter_context(paced_model())
         scripted = stack.enter_context(serving(sources, **by_model(model)))
+        customers = stack.enter_context(
+            serving(write_customers(folder / "customers"), **by_model(model))
+        )
         durable = stack.enter_context(serving(sources, SKILLIAN_DURABLE="true"))
         locked = stack.enter_context(serving(sources, SKILLIAN_API_KEYS=KEY))
         yield {
             "demo": seed(demo.url),
             "scripted": seed_plot(scripted.url, model),
+            "customers": seed_rows(customers.url, model),
             "durable": seed_runs(durable.url),
             "locked": Seed(locked.url),
         }

@@ -22,6 +22,12 @@ COMPARED: dict[str, Any] = {
     "measures": ["amount"],
     "filters": {"company": "1001"},
 }
+ROWS_QUESTION = "Are the rows of the customers the same?"
+ROWS_COMPARED: dict[str, Any] = {
+    "source_a": "customers",
+    "source_b": "customers_copy",
+    "key": ["id"],
+}
 CODE = """\
 import matplotlib.pyplot as plt
 gaps = comparison.set_index("period")["amount_gap"].astype(float).sort_index()
@@ -68,6 +74,15 @@ def seed_runs(url: str) -> Seed:
     return Seed(url, chat["session_id"])
 
 
+def seed_rows(url: str, model: PacedModel) -> Seed:
+    """Compare whole rows, by the model of a server over the customers and without it."""
+    call = scripted_call("compare_sources", **ROWS_COMPARED)
+    model.says(ROWS_QUESTION, call, "The countries are written differently.")
+    chat = _posted(f"{url}/chat", {"message": ROWS_QUESTION})
+    compared = _posted(f"{url}/compare", ROWS_COMPARED)
+    return Seed(url, chat["session_id"], compared["cache_key"])
+
+
 def _posted(url: str, body: dict[str, Any], **headers: str) -> dict[str, Any]:
     answer = requests.post(url, json=body, headers=headers, timeout=SECONDS)
     answer.raise_for_status()
@@ -98,7 +113,8 @@ class View:
     Attributes:
         path: Its path, with the fields of a `Seed`.
         come: Opens what the view shows, and waits until it is complete.
-        at: The server that has it: `demo`, `scripted`, `durable` or `locked` (with keys).
+        at: The server that has it: `demo`, `scripted`, `durable`, `customers` or `locked` (with
+            keys).
     """
 
     path: str
@@ -135,6 +151,17 @@ def _comparison(page: Page) -> None:
     expect(page.locator(".comparison-grid")).to_contain_text("2024007")
 
 
+def _rows_form(page: Page) -> None:
+    """Choose no measure, so that the form asks for a key."""
+    form = page.locator(".compare-form")
+    form.get_by_role("combobox", name="Measures").click()
+    page.get_by_role("option", name="credit").click()
+    page.keyboard.press("Escape")
+    expect(form).to_contain_text("How rows are matched")
+    expect(form).to_contain_text("Without key columns")
+    expect(page.get_by_role("option")).to_have_count(0)
+
+
 def _drill_down(page: Page) -> None:
     _comparison(page)
     page.locator(BAR).first.click()
@@ -165,6 +192,9 @@ VIEWS: Mapping[str, View] = MappingProxyType(
         "drill-down": View("/ui/compare/{comparison}", _drill_down),
         "explanation": View("/ui/compare/{comparison}", _explanation),
         "compare": View("/ui/compare", _shows(".compare-form", "Measures")),
+        "rows": View("/ui/compare/{comparison}", _shows(".view", "How this was"), "customers"),
+        "rows-form": View("/ui/compare", _rows_form, "customers"),
+        "rows-card": View("/ui/chat/{session}", _open_card, "customers"),
         "sources": View("/ui/sources", _shows(".source-card", "fi_reporting")),
         "settings": View("/ui/settings", _shows("body", "Theme")),
         "run": View("/ui/runs/{session}/1", _shows("body", "compare_sources")),

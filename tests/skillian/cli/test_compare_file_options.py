@@ -91,7 +91,7 @@ def test_database_files_are_named_like_files(skillian: Run, tmp_path: Path) -> N
     assert skillian("compare", "a.sqlite", "b.db#t").returncode == 0
     done = skillian("compare", "a.sqlite", "b.db")
     assert done.returncode == 2
-    assert "its tables: t, u" in done.stderr
+    assert "its tables: main.t, main.u" in done.stderr
 
 
 def test_a_sheet_is_chosen(skillian: Run, tmp_path: Path) -> None:

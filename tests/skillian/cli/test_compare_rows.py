@@ -9,6 +9,7 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
+import duckdb
 import pytest
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -60,6 +61,17 @@ def test_a_file_and_a_table_of_a_database(skillian: Run, tmp_path: Path) -> None
     done = skillian("compare", "old.csv", "sqlite:///shop.sqlite#persons")
     assert done.returncode == 2
     assert "there is no table 'persons' in its database; nearest: people" in done.stderr
+
+
+def test_a_filter_applies_to_keys_of_two_types(skillian: Run, tmp_path: Path) -> None:
+    with duckdb.connect(tmp_path / "people.duckdb") as connection:
+        connection.execute("CREATE TABLE t AS SELECT 1::DECIMAL(9, 2) AS id, 'Ann' AS name")
+        connection.execute("INSERT INTO t VALUES (2, 'Rob')")
+    compare = ("compare", "old.csv", "duckdb:///people.duckdb#t", "--key", "id")
+    assert skillian(*compare, "--columns", "name", "--where", "id=1").returncode == 0
+    done = skillian(*compare, "--columns", "name", "--where", "id=2")
+    assert (done.returncode, "1 row differs; 0 rows match." in done.stdout) == (1, True)
+    assert skillian(*compare, "--columns", "name", "--where", "id=9").returncode == 2
 
 
 def test_json_has_the_documented_keys(skillian: Run) -> None:

@@ -7,9 +7,10 @@ import shlex
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
-import xlsxwriter
+import xlsxwriter  # pyright: ignore[reportMissingTypeStubs]
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -40,7 +41,7 @@ def test_an_example_prints_what_the_page_shows(skillian: Run, command: str, outp
 def test_two_workbooks_need_no_options(skillian: Run, tmp_path: Path) -> None:
     for name, text in FILES.items():
         with xlsxwriter.Workbook(str(tmp_path / name.replace("csv", "xlsx"))) as book:
-            sheet = book.add_worksheet()
+            sheet: Any = book.add_worksheet()  # pyright: ignore[reportUnknownMemberType]
             for index, line in enumerate(text.splitlines()):
                 sheet.write_row(index, 0, line.split(","))
     done = skillian("compare", "old.xlsx", "new.xlsx")

@@ -113,6 +113,27 @@ def test_a_table_that_cannot_be_compared_is_a_row(skillian: Run, tmp_path: Path)
     assert (done.returncode, "2 tables: 2 equal" in done.stdout) == (0, True)
 
 
+def test_a_schema_of_postgresql_and_one_of_duckdb(
+    skillian: Run, databases: tuple[Database, Database], tmp_path: Path
+) -> None:
+    databases[0].execute(TABLES.replace("{last}", "2"))
+    with duckdb.connect(tmp_path / "copy.duckdb") as connection:
+        for name in ("T000", "t001", "t002"):
+            connection.execute(
+                f"CREATE TABLE {name} AS SELECT i::INTEGER AS id, 'n' || i AS name,"  # noqa: S608
+                " (i * 1.25)::DECIMAL(12, 2) AS amount,"
+                " TIMESTAMPTZ '2024-01-01 00:00:00+00' + i * INTERVAL 1 HOUR AS at"
+                " FROM range(1, 21) AS r(i)"
+            )
+        connection.execute('UPDATE t002 SET "at" = "at" + INTERVAL 1 SECOND WHERE id = 3')
+    server, _, options = databases[0].url.partition("?")
+    names = (f"{server}/public?{options}", "duckdb:///copy.duckdb#main", "--all")
+    done = skillian("compare", *names)
+    assert "3 tables: 2 equal, 1 with differences" in done.stdout, done.stderr
+    assert "t002: 1 row differs; 19 rows match. at differs in 1 row" in done.stdout
+    assert done.returncode == 1
+
+
 def test_tables_of_two_engines_by_schema_and_pattern(skillian: Run, tmp_path: Path) -> None:
     with duckdb.connect(tmp_path / "shop.duckdb") as connection:
         connection.execute("CREATE SCHEMA old; CREATE TABLE old.Orders (id INTEGER, v VARCHAR)")

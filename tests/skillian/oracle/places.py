@@ -122,16 +122,21 @@ class ClickHousePlace(_Folders):
         path = self.renewed() / "clickhouse"
         write_clickhouse(
             path,
+            # In its default database chDB takes a name with `?` or `*` for a pattern of files.
             [
-                statement
-                for table in tables
-                for statement in (
-                    (
-                        f"{_created(_escaped(table), CLICKHOUSE, '`')} ENGINE = MergeTree"
-                        " ORDER BY tuple()"
-                    ),
-                    *_inserted(_escaped(table)),
-                )
+                "CREATE DATABASE tables",
+                "USE tables",
+                *(
+                    statement
+                    for table in tables
+                    for statement in (
+                        (
+                            f"{_created(_escaped(table), CLICKHOUSE, '`')} ENGINE = MergeTree"
+                            " ORDER BY tuple()"
+                        ),
+                        *_inserted(_escaped(table)),
+                    )
+                ),
             ],
         )
         return f"clickhouse:///{path}"

@@ -8,6 +8,7 @@ from pathlib import Path
 import duckdb
 import pytest
 from pydantic import SecretStr
+from tests.support.customers import write_customers
 
 from skillian.api.service import Service
 from skillian.app import open_service
@@ -42,6 +43,13 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
 async def service(demo: Path, tmp_path: Path) -> AsyncIterator[Service]:
     """A service over the sources of the demo."""
     async with open_service(_settings(demo, tmp_path)) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def customers(tmp_path: Path) -> AsyncIterator[Service]:
+    """A service over two tables whose rows differ."""
+    async with open_service(_settings(write_customers(tmp_path), tmp_path)) as opened:
         yield opened
 
 

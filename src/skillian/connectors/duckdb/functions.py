@@ -1,8 +1,9 @@
 """Functions in Python that every DuckDB of this process has, for what its SQL cannot do exactly."""
 
 import json
+from collections.abc import Sequence
 from decimal import Context, Decimal, InvalidOperation
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 # Enough for the difference of any two numbers that a database can hold.
 _EXACT = Context(prec=2000, Emax=999_999, Emin=-999_999)
@@ -55,9 +56,9 @@ def _written(value: Any) -> str:
         written = f"{'-' if sign else ''}{''.join(map(str, digits))}e{exponent}"
         return written if value else "0"
     if isinstance(value, list):
-        return f"[{','.join(map(_written, value))}]"
+        return f"[{','.join(map(_written, cast('Sequence[Any]', value)))}]"
     if isinstance(value, dict):
-        members = sorted(value.items())
+        members = sorted(cast("dict[str, Any]", value).items())
         return f"{{{','.join(f'{json.dumps(name)}:{_written(each)}' for name, each in members)}}}"
     return json.dumps(value)
 

@@ -182,7 +182,8 @@ def _written(value: Any) -> str:
 
 def _json(value: Any) -> str:
     if isinstance(value, dict):
-        pairs = cast("dict[str, Any]", value).items()
+        # In the order of the keys, so that the same object has the same text in each file.
+        pairs = sorted(cast("dict[str, Any]", value).items())
         return "{" + ", ".join(f"{json.dumps(name)}: {_json(each)}" for name, each in pairs) + "}"
     if isinstance(value, list):
         return "[" + ", ".join(_json(each) for each in cast("Sequence[Any]", value)) + "]"

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from pydantic import SecretStr
 from sqlglot import exp
 
 from skillian.connectors import floats, scheme
@@ -16,13 +15,11 @@ from skillian.connectors.dialects import compile_sql
 from skillian.connectors.files.options import split_name
 from skillian.data import sql
 from skillian.data.declare.definitions import (
-    ComparisonSettings,
     Dimension,
     Measure,
     Source,
-    SourcesFile,
 )
-from skillian.data.declare.sources import Connections, SourceRegistry
+from skillian.data.declare.sources import Connections, SourceRegistry, registry_of
 from skillian.data.sql.values import python_rows
 from skillian.errors import InvalidInputError, QueryError, UnknownNameError
 
@@ -259,31 +256,6 @@ def connection_name(url: str) -> str:
     except ValueError:
         stem = ""
     return re.sub(r"\W+", "_", stem).strip("_").lower() or "data"
-
-
-def registry_of(
-    urls: Mapping[str, str],
-    sources: Mapping[str, Source],
-    folder: Path,
-    comparison: ComparisonSettings | None = None,
-    undeclared: Collection[str] = (),
-) -> SourceRegistry:
-    """Return a registry of these connections, by name, and sources.
-
-    Args:
-        urls: The URLs of the connections; they may contain `${ENV}`.
-        sources: The sources.
-        folder: The folder that paths in a URL are relative to.
-        comparison: The defaults of every comparison.
-        undeclared: The sources that stand for a whole table.
-    """
-    # Not validated, since there are no sources before the catalogue has been read.
-    definitions = SourcesFile.model_construct(
-        connections={name: SecretStr(url) for name, url in urls.items()},
-        sources=dict(sources),
-        comparison=comparison or ComparisonSettings(),
-    )
-    return SourceRegistry(definitions, folder, undeclared)
 
 
 def _urls(names: Iterable[str]) -> dict[str, str]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from decimal import Decimal
 from typing import Annotated, Literal
+from zoneinfo import ZoneInfo, available_timezones
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from skillian.data.declare.definitions import Definition, Name
 
@@ -26,6 +27,20 @@ Family = Literal[
 ]
 Precision = Literal["day", "hour", "minute", "second", "millisecond", "microsecond"]
 Limit = Annotated[Decimal, Field(ge=0, max_digits=30, decimal_places=20, allow_inf_nan=False)]
+
+
+def _known_zone(name: str) -> str:
+    try:
+        ZoneInfo(name)
+    except (KeyError, ValueError, OSError):
+        if available_timezones():  # otherwise this machine knows none, but the database may
+            raise ValueError(
+                f"there is no time zone {name[:60]!r}; name one such as Europe/Berlin"
+            ) from None
+    return name
+
+
+Zone = Annotated[Name, AfterValidator(_known_zone)]
 
 _LIMITED = frozenset({"number", "float"})
 _WORDS = {
@@ -57,7 +72,7 @@ class Rule(Definition):
     relative: Limit | None = None
     seconds: Limit | None = None
     precision: Precision | None = None
-    zone: Name | None = None
+    zone: Zone | None = None
     trim: bool | None = None
     ignore_case: bool | None = None
     nfc: bool | None = None
@@ -117,19 +132,10 @@ class Rules(Definition):
     """The rules of a comparison; that of a column precedes that of its type and that of all."""
 
     all: Rule = EXACT
-    types: dict[Family, Rule] = Field(default_factory=dict)
-    columns: dict[Name, Rule] = Field(default_factory=dict)
+    types: dict[Family, Rule] = Field(default_factory=dict[Family, Rule])
+    columns: dict[Name, Rule] = Field(default_factory=dict[Name, Rule])
 
-    def of(self, names: tuple[str, str], family: Family) -> Rule:
-        """Return the rule for a pair of columns; the names of either side are known."""
+    def of(self, family: Family, own: Rule | None = None) -> Rule:
+        """Return the rule for a type; `own` is that of the column."""
         rule = self.types.get(family, EXACT).over(self.all)
-        for name in names:
-            column = _column(name, self.columns)
-            if column is not None:
-                return column.over(rule).within(family)
-        return rule.within(family)
-
-
-def _column(name: str, rules: Mapping[str, Rule]) -> Rule | None:
-    folded = {known.casefold(): rule for known, rule in rules.items()}
-    return rules.get(name, folded.get(name.casefold()))
+        return (rule if own is None else own.over(rule)).within(family)

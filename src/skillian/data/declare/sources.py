@@ -8,6 +8,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from pydantic import SecretStr
+
 from skillian.connectors import Connector, connect, dialect_of, scheme, schemes
 from skillian.data.declare.definitions import ComparisonSettings, Measure, Source, SourcesFile
 from skillian.data.declare.document import Data, YamlDocument, read_yaml, shown, validated
@@ -228,6 +230,31 @@ class SourceRegistry:
             return os.environ[match[1]]
 
         return VARIABLE.sub(value, self.declared_url(connection))
+
+
+def registry_of(
+    urls: Mapping[str, str],
+    sources: Mapping[str, Source],
+    folder: Path,
+    comparison: ComparisonSettings | None = None,
+    undeclared: Iterable[str] = (),
+) -> SourceRegistry:
+    """Return a registry of these connections, by name, and sources.
+
+    Args:
+        urls: The URLs of the connections; they may contain `${ENV}`.
+        sources: The sources.
+        folder: The folder that paths in a URL are relative to.
+        comparison: The defaults of every comparison.
+        undeclared: The sources that stand for a whole table.
+    """
+    # Not validated, since there are no sources before the catalogue has been read.
+    definitions = SourcesFile.model_construct(
+        connections={name: SecretStr(url) for name, url in urls.items()},
+        sources=dict(sources),
+        comparison=comparison or ComparisonSettings(),
+    )
+    return SourceRegistry(definitions, folder, undeclared)
 
 
 class Connections:

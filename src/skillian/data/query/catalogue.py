@@ -101,6 +101,10 @@ class Catalogue:
             source = self._described[name] = await _describe(bound)
         return source
 
+    async def columns(self, name: str) -> tuple[str, ...]:
+        """Return the columns of a source's table; raises as `source`."""
+        return tuple((await self._binder.bind(name)).columns)
+
     async def sample(self, name: str, limit: int) -> Sample:
         """Return at most `limit` rows of a source; raises as `source`."""
         bound = await self._binder.bind(name)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from skillian.connectors.base import ColumnType
-from skillian.data.declare.rules import Rules
+from skillian.data.declare.rules import EXACT, Rule, Rules
 from skillian.data.schema.diff import pair_columns
 from skillian.data.tables.cells import CellPair, NotComparableError, check_key, family_of
 from skillian.data.tables.types import CellType, cell_type
@@ -88,17 +88,24 @@ def match_name(name: str, known: Iterable[str]) -> str | None:
 
 
 def paired(a: Columns, b: Columns, mapping: Mapping[str, str], rules: Rules) -> Pairing:
-    """Return the columns of two tables; raises as `pair_columns`."""
+    """Return the columns of two tables; raises as `pair_columns`, or for a rule that cannot apply.
+
+    Raises:
+        UnknownNameError: A rule is for a column that neither table has.
+        InvalidInputError: A rule is for a column of another type.
+    """
     partners = pair_columns([*a], [*b], mapping)
+    own = _own_rules(rules, a, b, partners)
     pairs: list[ColumnPair] = []
     refused: list[NotCompared] = []
     for name, other in partners.items():
         types = cell_type(a[name]), cell_type(b[other])
         try:
-            pairs.append(ColumnPair(name, other, _cells(types, (name, other), rules)))
+            pairs.append(ColumnPair(name, other, _cells(types, rules, own.get(name))))
         except NotComparableError as reason:
             refused.append(NotCompared(name, "both", str(reason)))
-    _check_rules(rules, a, b)
+    for pair in pairs:
+        _check_rule(pair, own.get(pair.a))
     return Pairing(
         tuple(pairs),
         tuple(refused),
@@ -107,15 +114,39 @@ def paired(a: Columns, b: Columns, mapping: Mapping[str, str], rules: Rules) -> 
     )
 
 
-def _cells(types: tuple[CellType, CellType], names: tuple[str, str], rules: Rules) -> CellPair:
+def _cells(types: tuple[CellType, CellType], rules: Rules, own: Rule | None) -> CellPair:
     family = family_of(*types)
-    return CellPair(*types, family, rules.of(names, family))
+    return CellPair(*types, family, rules.of(family, own))
 
 
-def _check_rules(rules: Rules, a: Columns, b: Columns) -> None:
-    for name in rules.columns:
-        if match_name(name, a) is None and match_name(name, b) is None:
+def _own_rules(
+    rules: Rules, a: Columns, b: Columns, partners: Mapping[str, str]
+) -> dict[str, Rule]:
+    """Return the rules for columns by the name in a; names of a have precedence."""
+    names = {other: name for name, other in partners.items()}
+    of_a: dict[str, Rule] = {}
+    of_b: dict[str, Rule] = {}
+    for name, rule in rules.columns.items():
+        in_a, in_b = match_name(name, a), match_name(name, b)
+        if in_a is not None:
+            of_a[in_a] = rule
+        elif in_b is None:
             raise UnknownNameError("column", name, {**a, **b})
+        elif in_b in names:
+            of_b[names[in_b]] = rule
+    return of_b | of_a
+
+
+def _check_rule(pair: ColumnPair, rule: Rule | None) -> None:
+    """Refuse a rule for one column, none of which applies to its type."""
+    family = pair.cells.family
+    if rule is None or rule == EXACT or family == "other":
+        return
+    if rule.within(family) == EXACT:
+        raise InvalidInputError(
+            f"the rule for column {quoted(pair.a)} ({rule.words()}) does not apply to its type,"
+            f" which is {family}"
+        )
 
 
 def selected(

@@ -18,8 +18,9 @@ def _verdict(result: TableResult) -> str:
     if not rows.rows_a and not rows.rows_b:
         return f"Neither {a} nor {b} has rows."
     if rows.are_equal:
-        every = f"all {rows.rows_a:,} rows of" if rows.rows_a > 1 else "the only row of"
-        return f"No row differs: {every} {a} and {b} match."
+        if rows.rows_a == 1:
+            return f"No row differs: the only row of {a} and {b} matches."
+        return f"No row differs: all {rows.rows_a:,} rows of {a} and {b} match."
     parts: list[str] = []
     if rows.differing:
         parts.append(f"{_rows(rows.differing)} differ{'s' if rows.differing == 1 else ''}")

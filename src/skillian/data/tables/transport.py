@@ -69,6 +69,7 @@ def _number(kind: CellType, value: exp.Expr, dialect: str) -> Transported:
             return Transported(value.copy(), replace(kind, sql=stored), stored)
     text = {
         "postgres": "CAST(TRIM_SCALE(v) AS TEXT)",
+        "clickhouse": "CAST(v AS TEXT)",
         "duckdb": "RTRIM(RTRIM(CAST(v AS TEXT), '0'), '.')" if kind.scale else "CAST(v AS TEXT)",
     }.get(dialect)
     if text is None:
@@ -99,5 +100,6 @@ _TEXTS = {
     ("uuid", ""): "LOWER(CAST(v AS TEXT))",
     ("time", "mysql"): f"CASE WHEN v LIKE '%.%' THEN {_ZEROS} ELSE CAST(v AS CHAR) END",
     ("json", "mysql"): "CAST(v AS CHAR)",
+    ("nested", "clickhouse"): "CAST(v AS TEXT)",
     ("nested", ""): "CAST(TO_JSON(v) AS TEXT)",
 }

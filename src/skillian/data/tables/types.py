@@ -39,6 +39,11 @@ _INTEGERS = {
     "BIGINT UNSIGNED": 20,
     "HUGEINT": 39,
     "UHUGEINT": 39,
+    "UINT64": 20,
+    "INT128": 39,
+    "UINT128": 39,
+    "INT256": 77,
+    "UINT256": 78,
 }
 _BIGINT_DIGITS = 19
 _NAMED: dict[str, CellKind] = {
@@ -88,7 +93,7 @@ def cell_type(kind: ColumnType) -> CellType:
     """Return the type of a column's cells."""
     name = " ".join(kind.sql.upper().split())
     if kind.kind == "integer":
-        plain = re.sub(r"\(\d+\)", "", name)
+        plain = re.sub(r"\(\d+\)| ZEROFILL", "", name)
         return CellType("integer", kind.sql, _INTEGERS.get(plain, _BIGINT_DIGITS))
     if kind.kind == "decimal":
         number = _NUMBER.fullmatch(name)

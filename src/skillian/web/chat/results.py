@@ -15,6 +15,7 @@ from skillian.display import printable
 from skillian.errors import SkillianError
 from skillian.web.shell import text
 from skillian.web.shell.activity import start_task
+from skillian.web.shell.elements import scroll_region
 
 IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp", "image/svg+xml"})
 PLOTS = "/plots"
@@ -99,20 +100,23 @@ def _tables(tool: str, data: Mapping[str, Any]) -> Iterator[str]:
     elif data.get("kind") == "rows" and data.get("columns"):
         names = ("a", "b", "mismatches", "compared")
         columns = [[column[name] for name in names] for column in data["columns"]]
-        text.table(list(names), columns, "Columns that differ")
+        with scroll_region("Columns that differ"):
+            text.table(list(names), columns, "Columns that differ")
         yield "columns"
         cells = list(_differing_cells(data.get("samples")))
         if cells:
-            text.table(["key", "column", "a", "b"], cells, "Rows that differ")
+            with scroll_region("Rows that differ"):
+                text.table(["key", "column", "a → b"], cells, "Rows that differ")
             yield "samples"
 
 
 def _differing_cells(samples: Any) -> Iterator[list[Any]]:
     """The cells of the sample rows that differ, each with the key of its row."""
-    for row in _as_mapping(samples).get("differing", []) if isinstance(samples, dict) else []:
+    rows: list[dict[str, Any]] = samples["differing"] if samples else []
+    for row in rows:
         key = ", ".join(f"{name}={value}" for name, value in row["key"].items())
         for column, sides in row["cells"].items():
-            yield [key, column, sides["a"], sides["b"]]
+            yield [key, column, text.change(sides["a"], sides["b"])]
 
 
 def _sentences(data: Mapping[str, Any]) -> list[str]:

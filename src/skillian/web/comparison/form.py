@@ -13,7 +13,7 @@ from skillian.api.problems import ProblemError, problem_of
 from skillian.data.declare.saved import SavedComparison
 from skillian.errors import InvalidInputError, ToolError
 from skillian.storage import StorageError
-from skillian.web.comparison.fields import FilterFields, LimitFields
+from skillian.web.comparison.fields import FilterFields, LimitFields, RowFields, select
 from skillian.web.shell.activity import start_task
 from skillian.web.shell.elements import Heading, set_options
 from skillian.web.shell.frame import Visit
@@ -39,10 +39,12 @@ class _Form:
             form.props["aria-label"] = "Compare two sources"
             form.on("submit.prevent", self._compare)
             with ui.element("div").classes("form-grid"):
-                self._a = _select("Source A, the baseline", names, names[0])
-                self._b = _select("Source B", names, names[1 % len(names)])
-                self._measures = _select("Measures", [], [], multiple=True)
-                self._align_on = _select("Group by", [], [], multiple=True)
+                self._a = select("Source A, the baseline", names, names[0])
+                self._b = select("Source B", names, names[1 % len(names)])
+                self._measures = select("Measures", [], [], multiple=True)
+                self._measures.props["hint"] = "Without a measure, whole rows are compared."
+                self._align_on = select("Group by", [], [], multiple=True)
+            self._rows = RowFields(visit.service.data.catalogue)
             self._filters = FilterFields()
             self._limits = LimitFields()
             self._error = ui.label().classes("fault").props("role=alert")
@@ -56,6 +58,7 @@ class _Form:
         client.on_delete(self._leave)
         self._a.on_value_change(self._update_options)
         self._b.on_value_change(self._update_options)
+        self._measures.on_value_change(self._update_kind)
         self._update_options()
 
     def _update_options(self) -> None:
@@ -64,9 +67,16 @@ class _Form:
         set_options(self._measures, shared.measures, list(shared.measures[:1]))
         set_options(self._align_on, shared.dimensions, list(shared.align_on))
         self._filters.set_dimensions(shared.dimensions)
-        self._measures.error = (
-            None if shared.measures else "These sources have no measure of the same name."
-        )
+        self._update_kind()
+
+    def _update_kind(self) -> None:
+        """Show the fields of measures or those of whole rows."""
+        has_measures = bool(self._measures.value)
+        self._align_on.set_visibility(has_measures)
+        self._limits.room.set_visibility(has_measures)
+        self._rows.room.set_visibility(not has_measures)
+        if not has_measures:
+            start_task(self._rows.offer(self._a.value, self._b.value), "columns", self._rows.room)
 
     async def _compare(self) -> None:
         comparison = self._read()
@@ -88,27 +98,33 @@ class _Form:
     def _read(self) -> SavedComparison | None:
         """The comparison that the fields describe; None if a field shows an error."""
         self._error.set_text("")
-        self._measures.error = None if self._measures.value else "Choose at least one measure."
-        self._align_on.error = None if self._align_on.value else "Choose at least one dimension."
-        filters, limits = self._filters.read(), self._limits.read()
-        if filters is None or limits is None or self._measures.error or self._align_on.error:
+        filters = self._filters.read()
+        how = self._read_measures() if self._measures.value else self._rows.read()
+        if filters is None or how is None:
             return None
         return SavedComparison(
-            name="comparison",
-            a=self._a.value,
-            b=self._b.value,
-            measures=tuple(self._measures.value),
-            align_on=tuple(self._align_on.value),
-            filters=filters,
-            thresholds=limits,
+            name="comparison", a=self._a.value, b=self._b.value, filters=filters, **how
         )
+
+    def _read_measures(self) -> dict[str, Any] | None:
+        """The fields of a comparison of measures; None if a field shows an error."""
+        self._measures.error = None
+        self._align_on.error = None if self._align_on.value else "Choose at least one dimension."
+        limits = self._limits.read()
+        if limits is None or self._align_on.error:
+            return None
+        return {
+            "measures": tuple(self._measures.value),
+            "align_on": tuple(self._align_on.value),
+            "thresholds": limits,
+        }
 
     def _show_error(self, error: ToolError | StorageError | ProblemError) -> None:
         """Show an error next to the field that it is about, otherwise above the buttons."""
         message = problem_of(error).detail
         if isinstance(error, InvalidInputError) and self._filters.show_error(message):
             return
-        for field in (self._measures, self._align_on):
+        for field in (self._measures, self._align_on, self._rows.key, self._rows.ignored):
             if any(repr(name) in message for name in field.value):
                 field.error = message
                 return
@@ -126,13 +142,6 @@ class _Form:
     def _leave(self) -> None:
         if self._job is not None:
             self._job.leave()
-
-
-def _select(label: str, names: list[str], value: object, *, multiple: bool = False) -> ui.select:
-    field = ui.select(names, value=value, label=label, multiple=multiple)
-    field.props("outlined dense use-chips" if multiple else "outlined dense")
-    field.props["aria-label"] = label
-    return field
 
 
 POLL_SECONDS = 0.5

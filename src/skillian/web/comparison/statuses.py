@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -51,6 +51,27 @@ def status_mark(status: Status) -> ui.element:
     return mark
 
 
+def share_bar(name: str, parts: Sequence[tuple[str, StatusStyle, int]]) -> None:
+    """Show the share of each class as a part of a bar.
+
+    Args:
+        name: What is counted, for screen readers.
+        parts: The CSS class of each part after `fill-`, its style, and its count.
+    """
+    description = ", ".join(f"{style.label} {count}" for _, style, count in parts)
+    with ui.element("div").classes("status-bar") as whole:
+        whole.props["role"] = "img"
+        whole.props["aria-label"] = f"{name}: {description}"
+        whole.props["data-testid"] = "status-bar"
+        bars = stacked([count for _, _, count in parts])
+        for (fill, style, _), bar in zip(parts, bars, strict=True):
+            if bar.length:
+                part = ui.element("div").classes(f"fill-{fill}")
+                part.style["width"] = f"{bar.length * 100 / WIDTH}%"
+                with part:
+                    ui.label(style.symbol)
+
+
 class StatusBar:
     """A bar with the share of each class, and a button for each that shows or hides its groups.
 
@@ -61,7 +82,8 @@ class StatusBar:
     def __init__(self, comparison: ComparisonContext) -> None:
         self._comparison = comparison
         self._counts = comparison.result.summary.classes.to_dict()
-        self._bar()
+        parts = [(status, STATUS_STYLES[status], self._counts[status]) for status in STATUS_STYLES]
+        share_bar("Groups by class", parts)
         with ui.element("div").classes("line").props('role=group aria-label="Classes shown"'):
             self._buttons: dict[Status, ui.button] = {
                 status: self._button(status) for status in STATUS_STYLES
@@ -75,20 +97,6 @@ class StatusBar:
             tuple(each for each in STATUSES if each in selected) or (status,)
         )
         self._update()
-
-    def _bar(self) -> None:
-        counts: dict[Status, int] = {each: self._counts[each] for each in STATUS_STYLES}
-        description = ", ".join(f"{STATUS_STYLES[each].label} {counts[each]}" for each in counts)
-        with ui.element("div").classes("status-bar") as whole:
-            whole.props["role"] = "img"
-            whole.props["aria-label"] = f"Groups by class: {description}"
-            whole.props["data-testid"] = "status-bar"
-            for status, bar in zip(counts, stacked(list(counts.values())), strict=True):
-                if bar.length:
-                    part = ui.element("div").classes(f"fill-{status}")
-                    part.style["width"] = f"{bar.length * 100 / WIDTH}%"
-                    with part:
-                        ui.label(STATUS_STYLES[status].symbol)
 
     def _button(self, status: Status) -> ui.button:
         button = ui.button(color=None, on_click=lambda: self._toggle(status))

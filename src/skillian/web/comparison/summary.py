@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from typing import Literal
 
@@ -22,12 +22,10 @@ _OPERATORS: dict[Operator, str] = {
     "lte": "≤",
     "lt": "<",
 }
-_FILES = (
-    ("CSV", "rows.csv", "csv"),
-    ("XLSX", "rows.xlsx", "xlsx"),
-    ("HTML report", "report.html", "html"),
-    ("JSON", "report.json", "json"),
-)
+REPORTS = (("HTML report", "report.html", "html"), ("JSON", "report.json", "json"))
+"""The name, the path and the suffix of each report on a comparison."""
+FILES = (("CSV", "rows.csv", "csv"), ("XLSX", "rows.xlsx", "xlsx"), *REPORTS)
+"""The same for a comparison of measures, whose groups can be downloaded too."""
 
 
 def header(result: ComparisonResult, level: Literal[1, 2]) -> ui.button:
@@ -42,7 +40,7 @@ def header(result: ComparisonResult, level: Literal[1, 2]) -> ui.button:
         why.set_enabled(bool(result.top_differences))
     ui.label(_scope(result)).classes("soft")
     ui.label(f"A is {result.source_a}, B is {result.source_b}").classes("soft small")
-    _downloads(result.cache_key)
+    downloads(result.cache_key, FILES)
     return why
 
 
@@ -55,12 +53,12 @@ def _scope(result: ComparisonResult) -> str:
     return " · ".join(parts)
 
 
-def _downloads(cache_key: str) -> None:
+def downloads(cache_key: str, files: Sequence[tuple[str, str, str]]) -> None:
     """Link to the service's own routes; tables hold the groups that differ."""
     with ui.element("div").classes("downloads line") as group:
         group.props["role"] = "group"
         group.props["aria-label"] = "Downloads"
-        for name, path, suffix in _FILES:
+        for name, path, suffix in files:
             with ui.element("a").classes("download") as link:
                 link.props["href"] = f"/comparisons/{cache_key}/{path}"
                 link.props["download"] = f"comparison-{cache_key[:12]}.{suffix}"
@@ -73,11 +71,11 @@ def tiles(result: ComparisonResult) -> None:
     classes = result.summary.classes
     with ui.element("div").classes("tiles") as row:
         row.props["data-testid"] = "tiles"
-        with _tile("Groups"):
+        with tile("Groups"):
             Amount(classes.groups)
-        with _tile("Match rate"):
+        with tile("Match rate"):
             ui.label(classes.match_rate or "-")
-        with _tile("Groups that differ"):
+        with tile("Groups that differ"):
             Amount(classes.groups - classes.match)
         for measure in result.summary.measures:
             _measure(measure)
@@ -85,18 +83,19 @@ def tiles(result: ComparisonResult) -> None:
 
 def _measure(measure: MeasureSummary) -> None:
     if measure.total_a is not None or measure.total_b is not None:
-        with _tile(f"{measure.name} in A"):
+        with tile(f"{measure.name} in A"):
             Amount(measure.total_a, measure.unit)
-        with _tile(f"{measure.name} in B"):
+        with tile(f"{measure.name} in B"):
             Amount(measure.total_b, measure.unit)
-    with _tile(f"{measure.name}: B − A"):  # noqa: RUF001 - a minus
+    with tile(f"{measure.name}: B − A"):  # noqa: RUF001 - a minus
         Amount(measure.net_difference, measure.unit, signed=True)
-    with _tile(f"{measure.name}: gross gap"):
+    with tile(f"{measure.name}: gross gap"):
         Amount(measure.gross_difference, measure.unit)
 
 
 @contextmanager
-def _tile(name: str) -> Generator[None]:
+def tile(name: str) -> Generator[None]:
+    """A tile, whose value is built in the block."""
     with ui.element("div").classes("tile status-tile"):
         ui.label(name).classes("soft small")
         with ui.element("div").classes("tile-value"):

@@ -16,6 +16,7 @@ from skillian.web.comparison.explanation import ExplanationPanel
 from skillian.web.comparison.grid import grid_panel
 from skillian.web.comparison.heat_map import heat_map_panel
 from skillian.web.comparison.method import method_panel
+from skillian.web.comparison.rows import RowsResult, rows_view
 from skillian.web.comparison.statuses import StatusBar
 from skillian.web.comparison.summary import header, sentences, tiles
 from skillian.web.shell.activity import loading
@@ -38,14 +39,12 @@ async def comparison_view(service: Service, cache_key: str, *, level: Literal[1,
         level: The level of its heading: 1 if the comparison has the page to itself.
     """
     with ui.element("div").classes("comparison stack") as room:
-        result = _cached(service, cache_key)
+        result: ComparisonResult | RowsResult | None = _cached(service, cache_key)
         if result is None:
-            spinner = loading("Comparing the sources again …")
+            spinner = loading("Reading the comparison …")
             await ui.context.client.connected(timeout=60)
             try:
-                with service.slots.taken():
-                    await service.comparisons.recall(cache_key)
-                result = service.data.comparison.remembered(cache_key)
+                result = await _recalled(service, cache_key)
             except (ToolError, ProblemError) as error:
                 Heading("This comparison cannot be shown", level)
                 ui.label(str(error)).classes("fault").props("role=alert")
@@ -54,7 +53,10 @@ async def comparison_view(service: Service, cache_key: str, *, level: Literal[1,
             finally:
                 spinner.delete()
         with room:
-            _build(ComparisonContext(service, result), level)
+            if isinstance(result, ComparisonResult):
+                _build(ComparisonContext(service, result), level)
+            else:
+                rows_view(result, level)
 
 
 def _cached(service: Service, cache_key: str) -> ComparisonResult | None:
@@ -62,6 +64,16 @@ def _cached(service: Service, cache_key: str) -> ComparisonResult | None:
         return service.data.comparison.remembered(cache_key)
     except InvalidInputError:
         return None
+
+
+async def _recalled(service: Service, cache_key: str) -> ComparisonResult | RowsResult:
+    """The comparison of another process; one of whole rows is read as it was stored."""
+    with service.slots.taken():
+        body = await service.comparisons.find(cache_key)
+        if body.get("kind") == "rows":
+            return body
+        await service.comparisons.recall(cache_key)
+    return service.data.comparison.remembered(cache_key)
 
 
 def _build(comparison: ComparisonContext, level: Literal[1, 2]) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import unicodedata
 from collections.abc import Mapping, Sequence
 from html import escape
+from itertools import takewhile
 from typing import Any
 
 from markdown_it import MarkdownIt
@@ -18,6 +20,8 @@ from skillian.display import printable
 LONGEST = 200_000
 """The number of characters after which a text is cut."""
 LONGEST_LINE = 120
+LONGEST_CELL = 160
+"""The number of characters after which a value in a cell is cut."""
 
 _FORMATTER: HtmlFormatter[str] = HtmlFormatter(nowrap=True)
 # No images, links or HTML: the data may have written them.
@@ -56,7 +60,7 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[Any]], caption: str) -
 
     Args:
         columns: The headings.
-        rows: The values, one for each column.
+        rows: The values, one for each column; a `Cell` is shown as it is.
         caption: What the table holds, also for screen readers.
     """
     head = "".join(f'<th scope="col">{escape(printable(name))}</th>' for name in columns)
@@ -64,6 +68,77 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[Any]], caption: str) -
     top = f"<caption>{escape(printable(caption))}</caption><thead><tr>{head}</tr></thead>"
     grid = ui.html(f"{top}<tbody>{body}</tbody>", sanitize=False, tag="table")
     return grid.classes("plain-table")
+
+
+class Cell(str):
+    """The content of a cell as HTML; only the functions below make it."""
+
+    __slots__ = ()
+
+
+def stored(value: str | None) -> Cell:
+    """A value with all of its white space; NULL and an empty text differ from any other."""
+    if value is None:
+        return Cell('<span class="no-value">NULL</span>')
+    if not value:
+        return Cell('<span class="no-value">empty</span>')
+    cut = value if len(value) <= LONGEST_CELL else f"{value[:LONGEST_CELL]}…"
+    return Cell(f'<span class="value">{escape(printable(cut))}</span>')
+
+
+def change(a: str | None, b: str | None) -> Cell:
+    """A value in A and the other one in B: of long ones the part where they begin to differ.
+
+    Values that look alike, such as letters with and without combining accents, are spelled out.
+    """
+    if a is not None and b is not None:
+        if _looks(a) == _looks(b):
+            a, b = (each.encode("unicode_escape").decode() for each in (a, b))
+        if max(len(a), len(b)) > LONGEST_CELL:
+            a, b = _from_difference(a, b)
+    return Cell(f'{stored(a)} <span class="soft">→</span> {stored(b)}')
+
+
+def marked(a: str | None, b: str | None) -> Cell:
+    """A cell that differs, marked by a sign as well as by its colour."""
+    return Cell(f'<span class="differs"><span class="sign">≠</span> {change(a, b)}</span>')
+
+
+def same() -> Cell:
+    """A cell that does not differ."""
+    return Cell('<span class="soft">=</span>')
+
+
+def unfolding(items: Sequence[Cell], most: int) -> Cell:
+    """A list, of which a click shows the rest after the first `most`."""
+    listed = [f"<li>{item}</li>" for item in items]
+    first = f'<ul class="cell-list">{"".join(listed[:most])}</ul>'
+    rest = listed[most:]
+    if not rest:
+        return Cell(first)
+    more = f'<summary>{len(rest)} more</summary><ul class="cell-list">{"".join(rest)}</ul>'
+    return Cell(f"{first}<details>{more}</details>")
+
+
+def counted(item: Cell, count: int) -> Cell:
+    """A cell, and in how many rows it occurs."""
+    return Cell(f'{item} <span class="soft">× {count}</span>')  # noqa: RUF001 - a multiplication
+
+
+def _looks(value: str) -> str:
+    """What a reader can tell apart: white space, invisible characters and forms are alike."""
+    plain = unicodedata.normalize("NFKC", printable(value))
+    seen = (char for char in plain if unicodedata.category(char) != "Cf")
+    return "".join(" " if char.isspace() else char for char in seen)
+
+
+def _from_difference(a: str, b: str) -> tuple[str, str]:
+    """Cut what two texts have in common at their beginnings, except for a few words."""
+    common = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(a, b, strict=False)))
+    start = max(common - LONGEST_CELL // 4, 0)
+    if not start:
+        return a, b
+    return f"…{a[start:]}", f"…{b[start:]}"
 
 
 def one_line(value: Mapping[str, Any]) -> str:
@@ -77,10 +152,13 @@ def _plain(value: Any) -> str:
 
 
 def _cell(value: Any) -> str:
+    if isinstance(value, Cell):
+        return f"<td>{value}</td>"
     if value is None:
         return '<td class="soft">-</td>'
     text = _plain(value)
-    return f'<td class="{"number" if is_number(text) else ""}">{escape(printable(text))}</td>'
+    kind = "number" if is_number(text.removesuffix(" %")) else ""
+    return f'<td class="{kind}">{escape(printable(text))}</td>'
 
 
 def is_number(text: str) -> bool:

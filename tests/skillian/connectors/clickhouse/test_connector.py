@@ -282,6 +282,8 @@ async def test_describe_returns_types_without_running(connector: Any) -> None:
         "SELECT * FROM file('/etc/passwd', 'LineAsString')",
         "SELECT * FROM url('http://127.0.0.1:9/', 'CSV', 'a String')",
         "SELECT file('/etc/passwd')",
+        'SELECT * FROM "/etc/hostname"',
+        'SELECT * FROM "default"."/etc/hostname"',
         "SELECT FILE('/etc/passwd')",
         "SELECT * FROM executable('x', 'CSV', 'a Int8')",
         "SYSTEM SHUTDOWN",
@@ -341,9 +343,8 @@ async def test_a_cancelled_statement_stops_and_others_continue(connector: Any) -
 
 
 async def test_time_is_limited(folder: Path) -> None:
-    limited: Any = type(connect("x", f"clickhouse:///{folder}", Path()))(
-        folder, "books", timeout=1.0
-    )
+    kind: Any = type(connect("x", f"clickhouse:///{folder}", Path()))
+    limited = kind(folder, "books", timeout=1.0)
     try:
         with pytest.raises(QueryError, match="longer than 1 s"):
             await limited.run(ENDLESS, {})

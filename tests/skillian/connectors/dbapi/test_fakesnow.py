@@ -6,6 +6,7 @@ own, with `snowflake-connector-python<5`.
 
 from collections.abc import AsyncIterator, Iterator
 from decimal import Decimal
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,7 @@ ROWS = {
 @pytest.fixture
 def snowflake() -> Iterator[None]:
     with fakesnow.patch():
-        import snowflake.connector as driver
+        driver = import_module("snowflake.connector")
 
         connection: Any = driver.connect(database="books", schema="public", user="u", account="a")
         for table, rows in ROWS.items():

@@ -148,7 +148,7 @@ def driver(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> D
         "databricks": ("databricks", "databricks.sql"),
     }
     for name in names[request.param]:
-        monkeypatch.setitem(sys.modules, name, made)  # type: ignore[arg-type]
+        monkeypatch.setitem(sys.modules, name, made)
     return made
 
 

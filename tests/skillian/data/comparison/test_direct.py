@@ -105,7 +105,7 @@ async def everything(services: DataServices) -> tuple[bool, Mapping[str, Any]]:
     answers = result.to_dict()
     del answers["proof"]
     for status in (None, "match"):
-        page = await comparison.rows(result.cache_key, status)  # type: ignore[arg-type]
+        page = await comparison.rows(result.cache_key, status)
         answers[f"rows {status}"] = page.to_dict()
     answers["why"] = (await comparison.explain(result.cache_key)).to_dict()
     heat_map = await comparison.heat_map(result.cache_key, ("k", "text"), "total")

@@ -158,9 +158,9 @@ def _same(value: Any, back: Any, kind: LogicalType, family: str) -> bool:
         back = {"true": "1", "t": "1", "false": "0", "f": "0"}.get(str(back), str(back))
         return _exact(back, kind) == Fraction(value)
     if kind.family in {"timestamp", "timestamptz", "date"}:
-        return _moment(back) == _moment(value)
+        return bool(_moment(back) == _moment(value))
     if kind.family == "time":
-        return _fraction(str(back)) == str(value)
+        return bool(_fraction(str(back)) == str(value))
     if family == "json":
         return bool(json.loads(back) == json.loads(value))
     return bool(back == value)

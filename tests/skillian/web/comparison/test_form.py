@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from nicegui import ui
 from nicegui.testing import User
-from tests.skillian.web.views import fire, sees, viewed
+from tests.skillian.web.views import fire, only, sees, viewed
 from tests.skillian.web.visits import visit
 from tests.support.waits import soon
 
@@ -18,15 +18,16 @@ from skillian.api.service import Service
 from skillian.chat.turns import LocalTurns
 from skillian.data.comparison.place import Progress
 from skillian.data.declare.saved import SavedComparison
+from skillian.errors import UnavailableError
 from skillian.web.comparison.form import compare_form
 
 
 def field(user: User, label: str, nth: int = 0) -> Any:
     fields = [
         element
-        for kind in (ui.select, ui.input)
-        for element in user.find(kind).elements
-        if label in (element.props.get("aria-label"), element.props.get("label"))
+        for element in user.find(ui.element).elements
+        if isinstance(element, ui.select | ui.input)
+        and label in (element.props.get("aria-label"), element.props.get("label"))
     ]
     return sorted(fields, key=lambda element: element.id)[nth]
 
@@ -59,17 +60,84 @@ async def test_the_form_offers_what_both_sources_have(service: Service) -> None:
     assert [condition.operator for condition in result.proof.filters] == ["in", "gte", "lte"]
 
 
+async def test_without_a_measure_whole_rows_are_compared(customers: Service) -> None:
+    async with viewed(lambda: compare_form(visit(customers))) as user:
+        await sees(user, "Compare two sources")
+        await user.should_not_see("How rows are matched")
+        with user:
+            field(user, "Measures").value = []
+        await sees(user, "How rows are matched")
+        await soon(lambda: bool(field(user, "Key columns").options), 60)
+        await user.should_not_see("Limits of the classes")
+        assert field(user, "Key columns").options == ["id", "name", "country", "credit", "since"]
+        assert field(user, "Ignored columns").options[-2:] == ["segment", "grade"]
+        user.find("Add a filter").click()
+        with user:
+            field(user, "Key columns").value = ["id"]
+            field(user, "Ignored columns").value = ["segment", "grade", "country"]
+            field(user, "Dimension").value = "country"
+            field(user, "Value").value = "Spain"
+        submit(user)
+        await soon(lambda: len(user.back_history) == 2, 60)
+        key = user.back_history[-1].removeprefix("/compare/")
+    result = await customers.comparisons.find(key)
+    assert (result["kind"], result["key"]["columns"]) == ("rows", ["id"])
+    assert [column["a"] for column in result["columns"]] == ["name", "credit", "since"]
+    assert (result["rows"]["a"], result["schema"]["findings"]) == (20, 0)
+
+
+async def test_rows_without_a_key_are_counted(customers: Service) -> None:
+    async with viewed(lambda: compare_form(visit(customers))) as user:
+        await sees(user, "Compare two sources")
+        with user:
+            field(user, "Measures").value = []
+            only(user, ui.checkbox).value = True
+        await soon(lambda: not field(user, "Key columns").enabled, 60)
+        submit(user)
+        await soon(lambda: len(user.back_history) == 2, 60)
+        key = user.back_history[-1].removeprefix("/compare/")
+    assert (await customers.comparisons.find(key))["key"]["origin"] == "none"
+
+
+async def test_an_error_of_a_column_is_shown_at_its_field(customers: Service) -> None:
+    async with viewed(lambda: compare_form(visit(customers))) as user:
+        await sees(user, "Compare two sources")
+        with user:
+            field(user, "Measures").value = []
+        await soon(lambda: bool(field(user, "Key columns").options), 60)
+        with user:
+            field(user, "Key columns").value = ["id"]
+            field(user, "Ignored columns").value = ["id"]
+        submit(user)
+        await soon(lambda: field(user, "Ignored columns").error is not None, 60)
+        assert field(user, "Ignored columns").error == "id is a key column."
+        assert len(user.back_history) == 1
+
+
+async def test_columns_that_cannot_be_read_are_reported(
+    customers: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def columns(_name: str) -> tuple[str, ...]:
+        raise UnavailableError("the database does not answer")
+
+    monkeypatch.setattr(customers.data.catalogue, "columns", columns)
+    async with viewed(lambda: compare_form(visit(customers))) as user:
+        await sees(user, "Compare two sources")
+        with user:
+            field(user, "Measures").value = []
+        await sees(user, "The columns cannot be read: the database does not answer")
+        assert field(user, "Key columns").options == []
+
+
 async def test_each_error_is_shown_at_its_field(service: Service) -> None:
     async with viewed(lambda: compare_form(visit(service))) as user:
         await sees(user, "Compare two sources")
         user.find("Add a filter").click()
         with user:
-            field(user, "Measures").value = []
             field(user, "Group by").value = []
             field(user, "A minor difference is at most: amount").value = "much"
         submit(user)
-        await soon(lambda: field(user, "Measures").error is not None, 60)
-        assert field(user, "Measures").error == "Choose at least one measure."
+        await soon(lambda: field(user, "Group by").error is not None, 60)
         assert field(user, "Group by").error == "Choose at least one dimension."
         assert field(user, "Value").error == "Enter a value."
         assert "decimal" in field(user, "A minor difference is at most: amount").error

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 from nicegui import ui
 from tests.skillian.web.views import only, viewed
@@ -99,6 +101,41 @@ async def test_a_table_escapes_values_and_marks_numbers() -> None:
     assert '<td class="number">-12.50</td>' in html
     assert '<td class="">1.2.3</td>' in html
     assert '<td class="soft">-</td>' in html
+
+
+def values(cell: text.Cell) -> list[str]:
+    """The values in a cell."""
+    return re.findall('<span class="(?:no-)?value">(.*?)</span>', cell, re.DOTALL)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "shown"),
+    [
+        ("<b>", "</td>", ["&lt;b&gt;", "&lt;/td&gt;"]),
+        (None, "NULL", ["NULL", "NULL"]),
+        ("", " ", ["empty", " "]),
+        ("x", "x ", ["x", "x "]),
+        ("é", "e\u0301", ["\\xe9", "e\\u0301"]),
+        ("a\tb", "a b", ["a\\tb", "a b"]),
+        ("a\u200bb", "ab", ["a\\u200bb", "ab"]),
+        ("a\x00", "a\x01", ["a\\x00", "a\\x01"]),
+        ("y" * 300 + "1", "y" * 300 + "2", [f"…{'y' * 40}1", f"…{'y' * 40}2"]),
+        ("1" + "y" * 300, "2", [f"1{'y' * 159}…", "2"]),
+    ],
+)
+def test_two_values_that_differ_never_look_the_same(
+    a: str | None, b: str | None, shown: list[str]
+) -> None:
+    assert values(text.change(a, b)) == shown
+    assert values(text.marked(a, b)) == shown
+    assert text.stored(None) != text.stored("NULL")
+
+
+def test_a_list_shows_the_rest_after_a_click() -> None:
+    cells = [text.counted(text.stored(str(number)), number) for number in range(5)]
+    assert text.unfolding(cells[:3], 3).count("<li>") == 3
+    assert "<summary>2 more</summary>" in text.unfolding(cells, 3)
+    assert "details" not in text.unfolding(cells[:3], 3)
 
 
 @pytest.mark.parametrize(

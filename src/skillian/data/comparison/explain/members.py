@@ -12,6 +12,7 @@ from typing import Any, cast
 
 from sqlglot import exp
 
+from skillian.connectors.base import Kind
 from skillian.connectors.duckdb.workspace import Workspace
 from skillian.data import sql
 from skillian.data.comparison.explain.explanation import (
@@ -202,7 +203,7 @@ async def _rows_of(
         return place.statement(select.group_by(*(key.copy() for key in keys), copy=False))
 
     rows = await place.fetch(await asyncio.to_thread(statement))
-    kinds = [terms[name][1].kind for name in dimensions]
+    kinds: list[Kind] = [terms[name][1].kind for name in dimensions]
     return {
         tuple(
             python_value(row[terms[name][0].name], kind)

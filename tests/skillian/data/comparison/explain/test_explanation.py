@@ -82,11 +82,13 @@ def test_a_share_of_the_gap_is_compared_with_the_share_of_the_rows(
 def test_members_with_all_rows_explain_nothing_and_the_next_breakdown_is_first() -> None:
     only = breakdown("currency", "100", needed=1)
     two = breakdown("period", "60", "40", needed=2)
+    rows: dict[tuple[str, ...], dict[tuple[object, ...], int]]
     rows = {("currency",): {("m0",): 1000}, ("period",): {("m0",): 30, ("m1",): 20}}
     known = explained(only, two).with_rows(rows)
     assert known.sentence() == (
         "100.0 % of the gross gap in amount: period m0; period m1, with 5.0 % of the rows."
     )
+    everything: dict[tuple[str, ...], dict[tuple[object, ...], int]]
     everything = {**rows, ("period",): {("m0",): 500, ("m1",): 500}}
     spread = explained(only, two).with_rows(everything)
     assert spread.sentence() == "The gap in amount of 100 EUR gross is spread over many members."

@@ -1,0 +1,48 @@
+"""A comparison of whole rows: from the form to the result and its report."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import Page, expect
+from tests.e2e.browser.conftest import NARROW, Visit, assert_fits
+from tests.e2e.browser.test_walk import downloaded
+from tests.e2e.browser.views import VIEWS, Seed
+
+
+def choose(page: Page, field: str, *names: str) -> None:
+    """Choose options of a field."""
+    page.get_by_role("combobox", name=field).click()
+    for name in names:
+        page.get_by_role("option", name=name, exact=True).click()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("option")).to_have_count(0)
+
+
+def test_rows_are_compared_by_key_and_the_report_is_downloaded(
+    customers_seed: Seed, visit: Visit
+) -> None:
+    page = visit(VIEWS["rows-form"].address(customers_seed), width=NARROW)
+    VIEWS["rows-form"].come(page)
+    choose(page, "Key columns", "id")
+    choose(page, "Ignored columns", "segment", "grade")
+    page.get_by_role("button", name="Compare", exact=True).click()
+    expect(page).to_have_url(re.compile("/ui/compare/.+"))
+    expect(page.get_by_test_id("verdict")).to_contain_text("24 rows differ")
+    differing = page.get_by_role("region", name="Rows that differ").get_by_role("row")
+    expect(differing.filter(has_text="112.50")).to_contain_text("≠ 112.50 → 112.51")
+    expect(differing.filter(has_text="<img src=x")).to_have_count(1)
+    expect(page.get_by_role("heading", name="Schema")).to_have_count(0)
+    assert page.locator("main img").count() == 0
+    assert_fits(page)
+    assert b"<!doctype html>" in downloaded(page, "HTML")[:100].lower()
+    assert downloaded(page, "JSON")[:1] == b"{"
+
+
+def test_the_tool_card_shows_which_cells_differ(customers_seed: Seed, visit: Visit) -> None:
+    page = visit(VIEWS["rows-card"].address(customers_seed), width=NARROW)
+    VIEWS["rows-card"].come(page)
+    card = page.get_by_test_id("tool-card").first
+    expect(card).to_contain_text("24 rows differ")
+    expect(card.get_by_role("region", name="Rows that differ")).to_contain_text("Germany → DE")
+    assert_fits(page)
