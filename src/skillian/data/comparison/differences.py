@@ -9,7 +9,7 @@ tables. That is not the proof: a primary key does not reach the tables that inhe
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -123,8 +123,19 @@ async def _unique_pieces(place: Place) -> Pieces | None:
     """Return the relations of the joined rows, if the keys are likely to be unique."""
     is_unique = all(_has_primary_key(side) for side in (place.plan.a, place.plan.b))
     if place.engine.dialect in _DIRECT:
-        return pieces_direct if is_unique or await _seems_unique(place) else None
+        if not is_unique and not await _seems_unique(place):
+            return None
+        return partial(pieces_direct, most=await _row_counts(place) + 1)
     return pieces_unique if is_unique and place.engine.dialect in JOINING else None
+
+
+async def _row_counts(place: Place) -> int:
+    """Return the number of rows of both sides together."""
+    plan = place.plan
+    counts = [row_count(plan, side) for side in (plan.a, plan.b)]
+    total = sql.named(exp.Add(this=counts[0], expression=counts[1]), "rows")
+    [row] = await _ask(place, exp.Select(expressions=[total]))
+    return int(row["rows"])
 
 
 def _direct_statement(plan: ComparisonPlan, pieces: Pieces, place: Place) -> Statement:
@@ -188,17 +199,17 @@ async def _seems_unique(place: Place) -> bool:
     if place.tables:
         return False
     sides = (place.plan.a, place.plan.b)
-    first = await _ask(place, [_first_rows(place.plan, side) for side in sides])
+    first = await _ask(place, *(_first_rows(place.plan, side) for side in sides))
     if any(int(row["most"] or 0) > 1 for row in first):
         return False
     if sum(int(row["keys"]) for row in first) < FIRST_ROWS:
         return True
-    sample = await _ask(place, [_sample(place.plan, side) for side in sides])
+    sample = await _ask(place, *(_sample(place.plan, side) for side in sides))
     return all(int(row["most"] or 0) <= 1 for row in sample)
 
 
-async def _ask(place: Place, selects: Sequence[exp.Select]) -> list[dict[str, Any]]:
-    tree = exp.union(*selects, distinct=False, copy=False)
+async def _ask(place: Place, *selects: exp.Select) -> list[dict[str, Any]]:
+    tree = exp.union(*selects, distinct=False, copy=False) if len(selects) > 1 else selects[0]
     return await place.fetch(await asyncio.to_thread(place.statement, tree))
 
 

@@ -130,16 +130,14 @@ def groups_of_staged(plan: ComparisonPlan, tables: Mapping[str, str]) -> dict[st
     return {"both": exp.union(*halves, distinct=False, copy=False), "groups": groups}
 
 
-def pieces_direct(plan: ComparisonPlan) -> dict[str, exp.Query]:
+def pieces_direct(plan: ComparisonPlan, most: int) -> dict[str, exp.Query]:
     """Return the relations up to `groups` for sides whose keys are unique: their rows, joined.
 
-    The number of joined rows is limited, so that keys that are not unique cannot fill the disk;
-    `is_proven` in `differences.py` then refuses the result.
+    There are at most `most` joined rows, so that keys that are not unique cannot fill the disk;
+    the proof in `differences.py` then fails. A limit that the statement itself computes would make
+    it a tenth slower.
     """
-    groups = _joined(plan, null_safe=True)
-    both = [row_count(plan, side) for side in (plan.a, plan.b)]
-    one_more = exp.Add(this=exp.Add(this=both[0], expression=both[1]), expression=sql.one())
-    groups.set("limit", exp.Limit(expression=exp.Paren(this=one_more)))
+    groups = _joined(plan, null_safe=True).limit(most, copy=False)
     return {**_row_sides(plan, is_exact=False), "groups": groups}
 
 
