@@ -196,7 +196,7 @@ def check(case: Case, a: str, b: str) -> None:
     one_sided = rows["only_in_a"] + rows["duplicate_rows_a"]
     assert rows["a"] == rows["matched"] + rows["differing"] + one_sided
     mismatches = {each["a"]: each["mismatches"] for each in result["columns"]}
-    assert mismatches | (case.mismatches or {}) == mismatches
+    assert {**mismatches, **(case.mismatches or {})} == mismatches
     assert not result["not_compared"]
     if sum(case.rows[1:]):
         assert done.return_value == 1

@@ -1,6 +1,7 @@
 import sqlite3
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
@@ -267,7 +268,7 @@ async def test_several_databases_share_a_file_and_their_columns(tmp_path: Path) 
         (tmp_path / name).mkdir()
         (tmp_path / name / "t.csv").write_text(text)
         urls.append(f"files:///{name}/t.csv")
-    databases = []
+    databases: list[Any] = []
     for url in urls:
         databases.append(await infer_sources(url, tmp_path, databases))
     written_text = written(list(zip(databases, urls, strict=True)))

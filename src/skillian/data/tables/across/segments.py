@@ -45,7 +45,7 @@ Sums = Mapping[int | None, tuple[int, int]]
 """The number of rows and the sum of their digests, by range; None is the range of NULL."""
 
 
-class Side(Protocol):
+class SegmentSide(Protocol):
     """The rows of one source."""
 
     parameters: sql.BoundValues
@@ -107,7 +107,12 @@ class SegmentSearch:
     """
 
     def __init__(
-        self, pairs: Sequence[ColumnPair], keys: int, sides: tuple[Side, Side], *, unique: bool
+        self,
+        pairs: Sequence[ColumnPair],
+        keys: int,
+        sides: tuple[SegmentSide, SegmentSide],
+        *,
+        unique: bool,
     ) -> None:
         self._pairs = pairs
         self._keys = keys

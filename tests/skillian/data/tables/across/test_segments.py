@@ -116,7 +116,7 @@ async def compare(
         patched.setattr(RowComparison, "_narrow", noted)
         async with Connections(registry) as connections:
             engine = TableEngine(Binder(registry, connections))
-            result = await engine.compare(TableQuestion(*names, key=key))
+            result = await engine.compare(TableQuestion(names[0], names[1], key=key))
             await engine.aclose()
     data = json.loads(json.dumps(result.to_dict()))
     del data["proof"]
