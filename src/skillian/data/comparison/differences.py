@@ -199,17 +199,17 @@ async def _seems_unique(place: Place) -> bool:
     if place.tables:
         return False
     sides = (place.plan.a, place.plan.b)
-    first = await _ask(place, *(_first_rows(place.plan, side) for side in sides))
+    first = await _ask(place, *[_first_rows(place.plan, side) for side in sides])
     if any(int(row["most"] or 0) > 1 for row in first):
         return False
     if sum(int(row["keys"]) for row in first) < FIRST_ROWS:
         return True
-    sample = await _ask(place, *(_sample(place.plan, side) for side in sides))
+    sample = await _ask(place, *[_sample(place.plan, side) for side in sides])
     return all(int(row["most"] or 0) <= 1 for row in sample)
 
 
-async def _ask(place: Place, *selects: exp.Select) -> list[dict[str, Any]]:
-    tree = exp.union(*selects, distinct=False, copy=False) if len(selects) > 1 else selects[0]
+async def _ask(place: Place, first: exp.Select, *others: exp.Select) -> list[dict[str, Any]]:
+    tree = exp.union(first, *others, distinct=False, copy=False) if others else first
     return await place.fetch(await asyncio.to_thread(place.statement, tree))
 
 
