@@ -180,6 +180,7 @@ class DuckDBEngine:
         self._timeout = timeout
         self._lock = Lock()
         self._connection: Cursor | None = None
+        self._has_functions = False
         self._calls = BlockingCalls()
         self._streams: set[RunningStatement] = set()
 
@@ -188,15 +189,17 @@ class DuckDBEngine:
         work: Callable[[Cursor], T],
         seconds: float | None = None,
         stop: Callable[[], None] | None = None,
+        text: str = "",
     ) -> T:
         """Return what `work` returns, run in a thread on its own cursor.
 
-        `stop` stops what `work` does outside DuckDB. Raises `QueryError` for what DuckDB refuses,
+        `stop` stops what `work` does outside DuckDB; `text` is the statement that it runs, if that
+        may need this process's functions. Raises `QueryError` for what DuckDB refuses,
         and after `seconds`.
         """
         with RunningStatement(stop) as statement:
             return await self._in_thread(
-                lambda: work(statement.on(self._cursor())), statement, seconds or self._timeout
+                lambda: work(statement.on(self._cursor(text))), statement, seconds or self._timeout
             )
 
     async def describe(self, statement: str) -> Mapping[str, ColumnType]:
@@ -207,13 +210,13 @@ class DuckDBEngine:
             types = (column_type(str(kind)) for kind in relation.types)
             return dict(zip(relation.columns, types, strict=True))
 
-        return await self.call(columns)
+        return await self.call(columns, text=statement)
 
     async def run(self, statement: str, parameters: Mapping[str, object]) -> ArrowTable:
         """Return the rows of one SELECT, within the budget."""
 
         def read(running: RunningStatement) -> ArrowTable:
-            relation = select(running.on(self._cursor()), statement, parameters)
+            relation = select(running.on(self._cursor(statement)), statement, parameters)
             schema = running.read(relation, _BATCH_ROWS)
             return table_within_budget(iter(running.next_batch, None), schema)
 
@@ -229,7 +232,7 @@ class DuckDBEngine:
         with RunningStatement() as running:
 
             def start() -> None:
-                relation = select(running.on(self._cursor()), statement, parameters)
+                relation = select(running.on(self._cursor(statement)), statement, parameters)
                 running.read(relation, _STREAM_BATCH_ROWS)
 
             self._streams.add(running)
@@ -262,11 +265,15 @@ class DuckDBEngine:
         except duckdb.Error as error:
             raise QueryError(self._explain(error)) from None
 
-    def _cursor(self) -> Cursor:
+    def _cursor(self, statement: str = "") -> Cursor:
         # DuckDB refuses a second call on a busy connection rather than waiting.
         with self._lock:
             if self._connection is None:
                 self._connection = self._open()
+                self._has_functions = False
+            if not self._has_functions and functions.PREFIX in statement.lower():
+                functions.register(self._connection)
+                self._has_functions = True
             cursor = self._connection.cursor()
         cursor.execute(self._setup.use)
         return cursor
@@ -279,7 +286,6 @@ class DuckDBEngine:
             spill = tempfile.mkdtemp(prefix="skillian-")
             finalize(connection, rmtree, spill, ignore_errors=True)
             connection.execute("SET temp_directory = $1", [spill])
-            functions.register(connection)
             connection.execute(self._setup.script)
             connection.execute(_LOCK_DOWN)
         except duckdb.Error as error:

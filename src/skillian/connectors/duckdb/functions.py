@@ -1,9 +1,16 @@
-"""Functions in Python that every DuckDB of this process has, for what its SQL cannot do exactly."""
+"""Functions in Python that a DuckDB of this process gets, for what its SQL cannot do exactly.
+
+DuckDB needs NumPy for them, which takes a tenth of a second to load: they are created for the first
+statement that calls one.
+"""
 
 import json
 from collections.abc import Sequence
 from decimal import Context, Decimal, InvalidOperation
 from typing import Any, NoReturn, cast
+
+PREFIX = "skillian_"
+"""With what their names begin."""
 
 # Enough for the difference of any two numbers that a database can hold.
 _EXACT = Context(prec=2000, Emax=999_999, Emin=-999_999)

@@ -67,7 +67,8 @@ class Workspace(DuckDBEngine):
         """Store the rows of a SELECT over tables of the workspace; return the new table's name."""
         name = f"staged_{next(self._numbers)}"
         create = f'CREATE TABLE "{name}" AS {statement}'
-        await self.call(partial(_execute, create, dict(parameters)), STREAM_TIMEOUT_SECONDS)
+        work = partial(_execute, create, dict(parameters))
+        await self.call(work, STREAM_TIMEOUT_SECONDS, text=create)
         return name
 
     async def drop(self, *names: str) -> None:
