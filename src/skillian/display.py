@@ -119,6 +119,8 @@ def show_row_differences(console: Console, result: Mapping[str, Any]) -> None:
         console: Where it is shown.
         result: A `TableResult` as JSON.
     """
+    from skillian.data.tables.results import percent  # noqa: PLC0415 - slow to load
+
     columns = [column for column in result["columns"] if column["mismatches"]]
     if columns:
         table = _table(("column",))
@@ -130,7 +132,8 @@ def show_row_differences(console: Console, result: Mapping[str, Any]) -> None:
                 f"{_short(pair['a'])} → {_short(pair['b'])} ({pair['count']})"
                 for pair in column["pairs"][:2]
             )
-            cells = (column["a"], column["mismatches"], column["share"], column["largest_gap"])
+            share = percent(column["mismatches"], column["compared"])
+            cells = (column["a"], column["mismatches"], share, column["largest_gap"])
             table.add_row(*(_cell(cell) for cell in cells), _cell(frequent))
         _print_whole(console, table)
     _show_row_samples(console, result["samples"])

@@ -75,7 +75,7 @@ def _rows(result: TableResult) -> Iterator[str]:
                     _code(column.a),
                     _plain(column.rule),
                     str(column.mismatches),
-                    format(column.share, "f"),
+                    column.percentage,
                     "" if column.largest_gap is None else format(column.largest_gap, "f"),
                     " → ".join(_value(each) for each in (column.pairs[0].a, column.pairs[0].b)),
                 ]

@@ -85,6 +85,12 @@ class ValuePair:
         return {"a": self.a, "b": self.b, "count": self.count}
 
 
+def percent(part: int, whole: int) -> str:
+    """Return a share for people, such as `66.67 %`; what is not 0 never reads as 0."""
+    share = round(100 * Decimal(part) / Decimal(whole or 1), 2)
+    return f"{share.normalize():f} %" if share or not part else "< 0.01 %"
+
+
 @dataclass(frozen=True, slots=True)
 class ColumnResult:
     """The mismatches of a column.
@@ -117,6 +123,11 @@ class ColumnResult:
         if not self.compared:
             return Decimal(0)
         return round(Decimal(self.mismatches) / Decimal(self.compared), 6)
+
+    @property
+    def percentage(self) -> str:
+        """The share for people."""
+        return percent(self.mismatches, self.compared)
 
     def to_dict(self) -> dict[str, object]:
         """Return the column for JSON."""

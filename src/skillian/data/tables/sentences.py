@@ -57,10 +57,8 @@ def _columns(result: TableResult) -> Iterator[str]:
     worst = sorted(result.columns, key=lambda column: -column.mismatches)
     for column in [column for column in worst if column.mismatches][:3]:
         gap = f", by at most {column.largest_gap:f}" if column.largest_gap is not None else ""
-        share = f"{column.share * 100:.2f}".rstrip("0").rstrip(".")
-        yield (
-            f"{column.a} differs in {_rows(column.mismatches)} ({share} % of those compared){gap}."
-        )
+        share = column.percentage
+        yield f"{column.a} differs in {_rows(column.mismatches)} ({share} of those compared){gap}."
 
 
 def _schema(result: TableResult) -> Iterator[str]:

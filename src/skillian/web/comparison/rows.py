@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from decimal import Decimal
 from typing import Any, Literal
 
 from nicegui import ui
 
+from skillian.data.tables.results import percent
 from skillian.display import printable
 from skillian.web.comparison.statuses import STATUS_STYLES, StatusStyle, share_bar
 from skillian.web.comparison.summary import REPORTS, downloads, tile
@@ -103,7 +103,7 @@ def _columns(result: RowsResult) -> None:
                 [
                     _column_name(column),
                     column["mismatches"],
-                    _percent(column["mismatches"], column["compared"]),
+                    percent(column["mismatches"], column["compared"]),
                     column["largest_gap"],
                     text.unfolding(
                         [
@@ -261,8 +261,3 @@ def _column_name(column: Mapping[str, Any]) -> str:
 
 def _both(a: str, b: str) -> str:
     return a if a == b else f"{a} → {b}"
-
-
-def _percent(part: int, whole: int) -> str:
-    percent = round(100 * Decimal(part) / Decimal(whole), 2)
-    return f"{percent.normalize():f} %" if percent else "< 0.01 %"
