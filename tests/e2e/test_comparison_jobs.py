@@ -107,6 +107,7 @@ def test_another_server_reports_and_cancels_a_comparison(
         assert (amount["total_a"], amount["total_b"]) == ("107.50", "107.00")
 
 
+@pytest.mark.campaign
 def test_the_comparison_of_a_killed_server_is_interrupted(
     sources: Path, postgres_database: Database, tmp_path: Path
 ) -> None:

@@ -31,6 +31,7 @@ def page(server: Serving, visit: Visit) -> Page:
     return opened
 
 
+@pytest.mark.campaign
 def test_scrolling_to_the_last_row_fetches_few_rows(page: Page) -> None:
     limits: list[int] = []
     page.on("request", lambda request: limits.extend(limits_of(request.url)))

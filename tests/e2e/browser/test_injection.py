@@ -75,6 +75,7 @@ def test_questions_and_answers_are_texts(server: Serving, model: PacedModel, vis
     expect(page.get_by_test_id("answer")).to_have_count(len(hostile.VALUES))
 
 
+@pytest.mark.campaign
 def test_calls_their_arguments_and_their_results_are_texts(
     server: Serving, model: PacedModel, visit: Visit
 ) -> None:
@@ -122,6 +123,7 @@ def test_sources_are_texts(server: Serving, visit: Visit) -> None:
     assert main.locator("img").count() == 0
 
 
+@pytest.mark.campaign
 def test_a_comparison_shows_values_and_names_as_texts(compared: str, visit: Visit) -> None:
     page = visit(compared)
     main = page.locator("main")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 import requests
 from playwright.sync_api import Page, expect
 from tests.e2e.browser.conftest import KEYS, Visit, ask
@@ -25,6 +26,7 @@ def test_the_sign_in_is_kept_where_no_script_can_read_it(locked: Serving, visit:
     assert KEYS[0] not in cookie["value"]
 
 
+@pytest.mark.campaign
 def test_each_key_sees_its_own_sessions(locked: Serving, visit: Visit) -> None:
     one, other = visit(locked.url, excuse=REFUSED), visit(locked.url, excuse=REFUSED)
     log_in(one, KEYS[0])

@@ -29,6 +29,7 @@ def test_runs_are_listed_with_links_to_their_results(
     expect(page.locator(".comparison-grid")).to_contain_text("2024007")
 
 
+@pytest.mark.campaign
 def test_the_form_compares_as_a_run(durable_seed: Seed, visit: Visit) -> None:
     page = visit(VIEWS["runs"].address(durable_seed))
     before = page.locator(".run-list li").filter(has_text="Comparison").count()

@@ -75,6 +75,7 @@ def test_a_question_is_edited_and_sent_again(
     expect(answer(page)).to_contain_text("Second answer.")
 
 
+@pytest.mark.campaign
 def test_a_page_continues_when_its_server_is_restarted(
     model: PacedModel, visit: Visit, tmp_path: Path
 ) -> None:

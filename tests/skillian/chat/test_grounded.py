@@ -116,7 +116,7 @@ async def test_the_schemas_are_narrowed_to_the_names_in_the_question(
     await Agent(model, *opened).process(f"{ASK} by company")
     declared = properties(model.requests[0], "compare_sources")
     assert declared["source_a"]["enum"] == ["fi_reporting", "bpc_reporting"]
-    assert declared["measures"]["items"]["enum"] == ["amount"]
+    assert declared["measures"]["anyOf"][0]["items"]["enum"] == ["amount"]
     assert declared["align_on"]["anyOf"][0]["items"]["enum"] == ["company"]
     assert "enum" not in properties(model.requests[0], "explain_difference")["cache_key"]
 

@@ -112,6 +112,7 @@ def test_rows_by_key(places: tuple[str, list[Place]], data: st.DataObject) -> No
     check(compared(places[1], case.a, case.b, {"key": case.keys, "rules": rules}), answer)
 
 
+@pytest.mark.campaign
 @given(data=st.data())
 @_SETTINGS
 def test_rows_with_counts(places: tuple[str, list[Place]], data: st.DataObject) -> None:

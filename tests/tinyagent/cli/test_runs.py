@@ -122,6 +122,7 @@ def test_an_error_is_one_line(arguments: list[str], message: str) -> None:
     assert not Path("tinyagent-runs.sqlite").exists()
 
 
+@pytest.mark.campaign
 def test_unknown_names_are_reported() -> None:
     runs("start", "clerk", "hello", "--id", "r1")
     for arguments in (["show", "r9"], ["cancel", "r9"], ["approve", "r9"], ["resume", "r9"]):

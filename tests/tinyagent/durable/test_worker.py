@@ -121,6 +121,7 @@ async def test_a_worker_without_options_leaves_those_there_are(url: str) -> None
         await soon(lambda: len(answering.began) == 2, 30)
 
 
+@pytest.mark.campaign
 @pytest.mark.timeout(180)
 async def test_a_drained_worker_ends_its_calls_and_leaves_its_runs(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'runs.sqlite'}"

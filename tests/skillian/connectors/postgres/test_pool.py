@@ -25,6 +25,7 @@ def options(database: Database) -> dict[str, str]:
     return {key: str(value) for key, value in conninfo_to_dict(database.url).items()}
 
 
+@pytest.mark.campaign
 async def test_a_server_that_has_stopped_answering_is_given_up(
     postgres_connector: PostgresConnector,
     postgres_database: Database,
