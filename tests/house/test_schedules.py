@@ -37,7 +37,7 @@ def test_each_command_has_options_that_exist(
 
 
 def test_the_airflow_example_is_python() -> None:
-    ast.parse(block_after("Airflow"))
+    assert ast.parse(block_after("Airflow")).body
 
 
 def test_the_workflow_is_yaml() -> None:

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 history_app = typer.Typer(
-    help="Runs of saved comparisons: their trend, and what is new, known or fixed.",
-    no_args_is_help=False,
+    help="Runs of saved comparisons: their trend, and what is new, known or fixed."
 )
 _BARS = "▁▂▃▄▅▆▇█"
 _TREND = 20

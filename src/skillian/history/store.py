@@ -147,7 +147,7 @@ class History:
             comparison: The name of the saved comparison.
             finding: The id of the finding, or the beginning of it.
             note: What is known about it.
-            due: The last day on which it counts as known; None means for good.
+            due: The last day on which it counts as known; None means no end.
 
         Raises:
             InvalidInputError: There is not exactly one such finding, or the note is too long.

@@ -27,7 +27,7 @@ async def tracked(
         url: The database of the history.
 
     Raises:
-        UnavailableError: The history cannot be used; nothing is recorded of the rest.
+        UnavailableError: The history cannot be used.
     """
     findings = [await _findings(engine, outcome) for outcome in outcomes]
 
@@ -58,7 +58,9 @@ async def _findings(engine: ComparisonEngine, outcome: Outcome) -> tuple[Finding
         return ()
     summary = outcome.result.summary
     # Groups that differ only in their number of rows are one finding, with their number.
-    rows = [Finding("rows", f"{summary.row_findings:,} groups", {})] * bool(summary.row_findings)
+    rows: list[Finding] = []
+    if summary.row_findings:
+        rows.append(Finding("rows", f"{summary.row_findings:,} groups", {}))
     schema = [
         Finding("schema", f"{each.column_a or each.column_b or 'table'} ({each.aspect})", {})
         for each in outcome.schema_findings
