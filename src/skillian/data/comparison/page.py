@@ -105,17 +105,18 @@ def _value(choice: _ColumnChoice, plan: ComparisonPlan) -> exp.Expr:
         return key_columns(plan)[_key(choice, plan)]
     if choice.column not in _OF_MEASURE:
         return sql.bare(choice.column)
-    index = _position("measure", choice.of, [measure.name for measure in plan.measures])
+    index = position("measure", choice.of, [measure.name for measure in plan.measures])
     if choice.column == "size":
         return exp.Abs(this=sql.bare(f"gap_{index}"))
     return sql.bare(f"{choice.column}_{index}")
 
 
 def _key(choice: _ColumnChoice, plan: ComparisonPlan) -> int:
-    return _position("dimension", choice.of, plan.align_on)
+    return position("dimension", choice.of, plan.align_on)
 
 
-def _position(kind: str, name: str, names: Sequence[str]) -> int:
+def position(kind: str, name: str, names: Sequence[str]) -> int:
+    """Return the index of a name; raises `UnknownNameError`."""
     if name not in names:
         raise UnknownNameError(kind, name, names, "this comparison")
     return names.index(name)

@@ -10,10 +10,11 @@ from sqlglot import exp
 from skillian.connectors.base import Kind
 from skillian.connectors.duckdb.workspace import Workspace
 from skillian.data import sql
+from skillian.data.comparison.page import position
 from skillian.data.comparison.plan import ComparisonPlan
 from skillian.data.sql import prepare
 from skillian.data.sql.values import jsonable, python_rows, python_value
-from skillian.errors import InvalidInputError, UnknownNameError
+from skillian.errors import InvalidInputError
 
 SIDE = 40
 _AXES = ("row", "column")
@@ -87,8 +88,8 @@ async def read_heat_map(
     """
     if dimensions[0] == dimensions[1]:
         raise InvalidInputError("a heat map needs two different dimensions")
-    keys = [_position("dimension", name, plan.align_on) for name in dimensions]
-    index = _position("measure", measure, [each.name for each in plan.measures])
+    keys = [position("dimension", name, plan.align_on) for name in dimensions]
+    index = position("measure", measure, [each.name for each in plan.measures])
     statement = prepare(_statement(table, plan, keys, index), workspace.dialect, {})
     cells = python_rows(await workspace.run(statement.text, statement.parameters))
     rows = _Axis.read("row", cells, plan.a.keys[keys[0]].type.kind)
@@ -132,12 +133,6 @@ class _Axis:
 
     def place(self, value: object) -> int:
         return self.places[python_value(value, self.kind)]
-
-
-def _position(kind: str, name: str, names: Sequence[str]) -> int:
-    if name not in names:
-        raise UnknownNameError(kind, name, names, "this comparison")
-    return names.index(name)
 
 
 def _none_last(value: Any) -> tuple[bool, Any]:
