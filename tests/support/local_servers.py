@@ -90,7 +90,7 @@ class ListingServer:
         default_factory=list[tuple[str, str, Mapping[str, str]]]
     )
 
-    async def answer(self, request: web.Request) -> web.StreamResponse:
+    async def answer(self, request: web.BaseRequest) -> web.StreamResponse:
         self.requests.append((request.method, request.path, dict(request.headers)))
         reply = self.replies.get(request.path)
         if reply is None:
@@ -107,7 +107,7 @@ async def listing(replies: Mapping[str, Any]) -> AsyncGenerator[ListingServer]:
     server = ListingServer(replies)
     ending = asyncio.Event()
 
-    async def answer(request: web.Request) -> web.StreamResponse:
+    async def answer(request: web.BaseRequest) -> web.StreamResponse:
         if server.replies.get(request.path) == b"hang":
             await ending.wait()
         return await server.answer(request)
