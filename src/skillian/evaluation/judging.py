@@ -120,7 +120,7 @@ class AnswerJudge:
             )
         except ValidationError:
             return False
-        return _plain(wanted) == _plain(made)
+        return bool(_plain(wanted) == _plain(made))
 
 
 def _unanswered(answer: GivenAnswer) -> Judgement:
