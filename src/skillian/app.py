@@ -32,6 +32,7 @@ from skillian.chat.turns import LocalTurns, Turns, TurnWork
 from skillian.data.declare.sources import SourceRegistry
 from skillian.data.services import DataServices
 from skillian.errors import SkillianError
+from skillian.local_models import chosen_model
 from skillian.models import make_model
 from skillian.offline.vocabulary import Vocabulary
 from skillian.settings import Settings
@@ -132,7 +133,9 @@ async def open_service(
 
         async def make_agent() -> Agent:
             vocabulary = await read_vocabulary(data, skills)
-            made = make_model(settings.model, vocabulary) if model is None else model(vocabulary)
+            if model is not None:
+                return Agent(model(vocabulary), skills, vocabulary, approvals)
+            made = make_model(await chosen_model(settings.model), vocabulary)
             return Agent(made, skills, vocabulary, approvals)
 
         slots = Slots(settings.max_turns)

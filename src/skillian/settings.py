@@ -2,6 +2,8 @@
 
 import hashlib
 import os
+import re
+import tempfile
 from pathlib import Path
 from typing import Annotated
 
@@ -9,6 +11,7 @@ from pydantic import AliasChoices, BeforeValidator, Field, SecretStr
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 MIN_KEY = 16
+_PLAIN_VALUE = re.compile(r"[\w.:/@+-]+")
 
 
 def key_digest(key: str) -> str:
@@ -83,3 +86,30 @@ class Settings(BaseSettings):
     turn_seconds: Annotated[float, Field(gt=0)] = 120
     resume_seconds: Annotated[float, Field(ge=0)] = 10
     durable: bool = False
+
+
+def write_setting(path: Path, variable: str, value: str) -> None:
+    """Set a variable in a `.env` file; its other lines and its permissions stay as they are.
+
+    Args:
+        path: The file; if it is missing, it is created, readable for this user only.
+        variable: The name of the variable.
+        value: Its value.
+
+    Raises:
+        ValueError: The value cannot be written without quotes, or the file is not UTF-8.
+        OSError: The file cannot be read or written.
+    """
+    if not _PLAIN_VALUE.fullmatch(value):
+        raise ValueError(f"the value {value!r} would have to be quoted")
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    own = re.compile(rf"[ \t]*(export[ \t]+)?{variable}[ \t]*=", re.IGNORECASE)
+    lines = [line for line in text.splitlines() if not own.match(line)]
+    mode = path.stat().st_mode & 0o777 if path.exists() else 0o600
+    # A reader sees the old file or the new one, never half of it.
+    with tempfile.NamedTemporaryFile(
+        "w", encoding="utf-8", dir=path.resolve().parent, delete=False
+    ) as file:
+        file.write("\n".join([*lines, f"{variable}={value}", ""]))
+    Path(file.name).chmod(mode)
+    Path(file.name).replace(path.resolve())
