@@ -21,7 +21,7 @@ from skillian.api.openapi import document
 from skillian.api.problems import install
 from skillian.api.protocols import ag_ui, openai
 from skillian.api.protocols.mcp_http import add_mcp, open_mcp
-from skillian.api.routes import about, chat, comparisons, runs, sessions
+from skillian.api.routes import about, chat, comparisons, runs, sessions, uploads
 from skillian.api.runs import Runs
 from skillian.api.service import OpenTurns, Service
 from skillian.chat.agent import Agent, Approvals
@@ -38,6 +38,7 @@ from skillian.offline.vocabulary import Vocabulary
 from skillian.settings import Settings
 from skillian.skills.discovery import load_registry
 from skillian.storage import open_store
+from skillian.uploads.store import UploadStore
 from tinyagent import Model
 
 REFRESH_SECONDS = 300.0
@@ -51,6 +52,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     sessions.router,
     comparisons.router,
     runs.router,
+    uploads.router,
     about.router,
     openai.router,
     ag_ui.router,
@@ -149,7 +151,8 @@ async def open_service(
         if settings.durable:
             url = settings.database_url.get_secret_value()
             turns = working = DurableTurns(work, url, settings.max_turns)
-        compared = Comparisons(data, store)
+        stored_files = UploadStore(settings.uploads, settings.max_upload_bytes)
+        compared = Comparisons(data, store, stored_files)
         jobs = ComparisonJobs(compared, store.jobs)
         service = Service(
             settings=settings,
@@ -161,6 +164,7 @@ async def open_service(
             turns=OpenTurns(turns),
             comparisons=compared,
             runs=Runs(jobs, turns),
+            uploads=stored_files,
         )
         # Turns of other processes may begin immediately, so the service must be complete.
         async with (
@@ -185,8 +189,11 @@ async def _maintained(
     async def purge() -> None:
         await service.store.comparisons.purge()
         await service.store.jobs.purge(KEPT)
-        if service.settings.retention_days is not None:
-            await service.store.purge(timedelta(days=service.settings.retention_days))
+        days = service.settings.retention_days
+        unused = None if days is None else timedelta(days=days)
+        await service.uploads.purge(unused)
+        if unused is not None:
+            await service.store.purge(unused)
 
     tasks = [
         asyncio.create_task(_repeat(refresh, REFRESH_SECONDS)),

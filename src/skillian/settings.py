@@ -46,9 +46,11 @@ class Settings(BaseSettings):
         database_url: Where sessions are stored; also read from `DATABASE_URL`.
         api_keys: The digests of the keys in `SKILLIAN_API_KEYS`, which are separated by commas.
         page_secret: Signs the cookie of the page; default random at each start.
-        retention_days: The number of days without use after which a session is deleted; by default
-            sessions are kept.
-        max_body_bytes: The maximum size of the body of a request.
+        retention_days: The number of days without use after which a session or an uploaded file is
+            deleted; by default they are kept.
+        uploads: The folder of uploaded files.
+        max_upload_bytes: The maximum size of an uploaded file.
+        max_body_bytes: The maximum size of the body of any other request.
         requests_per_minute: The maximum number of requests of a key; 0 means no maximum.
         max_turns: The maximum number of turns and comparisons at the same time.
         turn_seconds: How long a message waits for earlier ones in its session.
@@ -76,6 +78,8 @@ class Settings(BaseSettings):
     api_keys: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_digests)] = ()
     page_secret: Annotated[SecretStr, Field(min_length=MIN_KEY)] | None = None
     retention_days: Annotated[int, Field(ge=1)] | None = None
+    uploads: Path = Path("uploads")
+    max_upload_bytes: Annotated[int, Field(ge=1024)] = 2 * 1024**3
     max_body_bytes: Annotated[int, Field(ge=1024)] = 1024 * 1024
     requests_per_minute: Annotated[int, Field(ge=0)] = 600
     max_turns: Annotated[int, Field(ge=1)] = 64
