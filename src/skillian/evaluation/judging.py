@@ -28,6 +28,11 @@ class AnswerVerdict(StrEnum):
     REFUSED = "refused"
 
 
+def count_verdicts(verdicts: Sequence[AnswerVerdict]) -> str:
+    """The counts in words, such as `8 right, 0 wrong, 1 asked back, 1 refused`."""
+    return ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in AnswerVerdict)
+
+
 @dataclass(frozen=True, slots=True)
 class AnswerCall:
     """A tool call behind an answer; `result` is JSON, or its text."""

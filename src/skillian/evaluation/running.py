@@ -21,6 +21,7 @@ from skillian.evaluation.judging import (
     AnswerVerdict,
     GivenAnswer,
     Judgement,
+    count_verdicts,
 )
 from skillian.evaluation.questions import QuestionSet, VerifiedQuestion
 from skillian.history.findings import Finding, Standing
@@ -74,8 +75,8 @@ class Evaluation:
 
     @property
     def sentence(self) -> str:
-        """The counts in words, such as `8 right, 0 wrong, 1 asked back, 1 refused`."""
-        return ", ".join(f"{self.count(verdict)} {verdict}" for verdict in AnswerVerdict)
+        """The counts in words."""
+        return count_verdicts([result.judgement.verdict for result in self.results])
 
     def record(self, history: History) -> Standing:
         """Add this run to a history, where each question that is not right is a finding."""
