@@ -16,18 +16,17 @@ from skillian.chat.opening import read_vocabulary
 from skillian.data.declare.sources import SourceRegistry
 from skillian.data.services import DataServices
 from skillian.evaluation.judging import (
-    AnswerCall,
     AnswerJudge,
     AnswerVerdict,
     GivenAnswer,
     Judgement,
     count_verdicts,
+    given_answer,
 )
 from skillian.evaluation.questions import QuestionSet, VerifiedQuestion
 from skillian.history.findings import Finding, Standing
 from skillian.local_models import chosen_model
 from skillian.models import make_model
-from skillian.offline.planner import NOT_UNDERSTOOD, TOOL_FAILED
 from skillian.skills.discovery import load_registry
 from tinyagent import RunFinished
 from tinyagent.core import ModelAuthenticationError, ModelConnectionError, ModelResponded
@@ -181,9 +180,4 @@ def _given(event: RunFinished, reason: str) -> GivenAnswer:
     error = event.result.error
     if isinstance(error, ModelAuthenticationError | ModelConnectionError):
         raise error
-    response = respond(event.result)
-    calls = tuple(
-        AnswerCall(call.tool, call.arguments, call.result) for call in response.tool_calls_made
-    )
-    is_answer = response.finished and reason not in {NOT_UNDERSTOOD, TOOL_FAILED}
-    return GivenAnswer(response.content, calls, is_answer)
+    return given_answer(respond(event.result), reason)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from enum import StrEnum
@@ -18,7 +18,7 @@ from skillian.demo.ledger import QUESTIONS, write_demo
 from skillian.errors import SkillianError, how_to_install
 from skillian.evaluation.judging import AnswerVerdict, count_verdicts
 from skillian.evaluation.questions import read_questions
-from skillian.evaluation.running import open_questions
+from skillian.evaluation.running import QuestionResult, open_questions
 from skillian.local_models import chosen_model
 from skillian.models import make_model
 from skillian.offline.planner import OfflinePlanner
@@ -32,6 +32,7 @@ from tinyagent.execution import ProcessExecutor
 
 MODEL_SECONDS = 60.0
 PROBE_SECONDS = 300.0
+_LONGEST_REASON = 300
 OWNER = "skillian doctor"
 
 _PACKAGES = {
@@ -137,7 +138,7 @@ async def _model(settings: Settings) -> CheckResult:
 
 async def _answers(settings: Settings) -> CheckResult:
     """Ask the model the demo's questions, whose answers are known."""
-    verdicts: list[AnswerVerdict] = []
+    results: list[QuestionResult] = []
     with tempfile.TemporaryDirectory(prefix="skillian-doctor-") as name:
         folder = Path(name)
         await asyncio.to_thread(write_demo, folder)
@@ -147,15 +148,24 @@ async def _answers(settings: Settings) -> CheckResult:
                 asyncio.timeout(PROBE_SECONDS),
                 open_questions(questions, settings.model) as asking,
             ):
-                await asking.run(lambda result: verdicts.append(result.judgement.verdict))
-    asked, number = len(verdicts), len(questions.questions)
+                await asking.run(results.append)
+    verdicts = [result.judgement.verdict for result in results]
+    asked, number = len(results), len(questions.questions)
     text = f"{number} probe questions about the demo: {count_verdicts(verdicts)}"
     if asked < number:
         text += f"; only {asked} of them in {PROBE_SECONDS:g} s"
     is_usable = AnswerVerdict.WRONG not in verdicts and AnswerVerdict.RIGHT in verdicts
     verdict = CheckVerdict.OK if is_usable else CheckVerdict.FAULT
-    is_right = verdicts.count(AnswerVerdict.RIGHT) == number
-    return CheckResult("answers", verdict, text, "" if is_right else _FIXES["answers"])
+    return CheckResult("answers", verdict, text, _advice(results))
+
+
+def _advice(results: Sequence[QuestionResult]) -> str:
+    """Return how the first question that was not answered as expected failed, and what to do."""
+    for result in results:
+        if result.judgement.verdict is not AnswerVerdict.RIGHT:
+            reason = result.judgement.reason[:_LONGEST_REASON]
+            return f"{result.expected.question!r}: {reason}\n       {_FIXES['answers']}"
+    return ""
 
 
 async def _store(settings: Settings) -> CheckResult:
