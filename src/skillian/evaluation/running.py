@@ -140,9 +140,7 @@ class QuestionRun:
                     elif isinstance(event, RunFinished):
                         return _given(event, reason)
         except TimeoutError:
-            return GivenAnswer(
-                f"There was no answer in {QUESTION_SECONDS:g} s.", (), is_answer=False
-            )
+            return GivenAnswer(f"There was no answer in {QUESTION_SECONDS:g} s.", (), "failure")
         raise AssertionError("a run always ends with RunFinished")
 
 

@@ -13,9 +13,10 @@ from skillian.app import open_service
 from skillian.errors import ConfigurationError
 from skillian.evaluation.judging import GivenAnswer
 from skillian.evaluation.marking import open_verified
+from skillian.offline.vocabulary import Vocabulary
 from skillian.settings import Settings
 from skillian.skills.registry import SkillRegistry
-from tinyagent import ScriptedModel, scripted_call
+from tinyagent import Model, ScriptedModel, scripted_call
 
 QUESTION = "What is the total amount of fi_reporting?"
 TOTAL = scripted_call("query_source", source="fi_reporting", measures=["amount"])
@@ -28,8 +29,11 @@ async def _verified(demo: Path, folder: Path, question: str, answers: Sequence[A
         questions=demo / "questions.yaml",
         database_url=SecretStr(f"sqlite:///{folder / 'sessions.db'}"),
     )
-    made = (lambda _: ScriptedModel(answers)) if answers else None
-    async with open_service(settings, made) as service:
+
+    def scripted(_: Vocabulary) -> Model:
+        return ScriptedModel(answers)
+
+    async with open_service(settings, scripted if answers else None) as service:
         session = await service.store.create("", "a test")
         run = service.turns.start(session.id, "", question)
         with run.read(60):
