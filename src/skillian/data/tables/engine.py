@@ -144,7 +144,7 @@ class TableEngine:
             schema=_schema(question, sides, pairing),
             samples=await findings.samples(self._top),
             listed=await findings.samples(question.listed),
-            proposals=await proposed_renames(pairing, sides),
+            proposals=await proposed_renames(pairing.only_a, pairing.only_b, sides),
             notes=(*_notes(comparison.pairs), *filter(None, [comparison.segments.sentence()])),
             proof=compared_rows.proof,
         )
@@ -265,7 +265,8 @@ async def _keyed(
     if not pairing.pairs:
         raise InvalidInputError(
             f"{sides[0].name} and {sides[1].name} have no column in common that can be compared;"
-            f" columns: {_listed(sides[0])}, and {_listed(sides[1])}; pair two with --map"
+            f" columns: {_listed(sides[0])}, and {_listed(sides[1])}; if two belong together,"
+            " map one to the other"
         )
     if question.multiset:
         _check_multiset(question, pairing)
@@ -306,7 +307,7 @@ def _primary_key(pairing: Pairing, sides: tuple[SideRows, SideRows]) -> TableKey
 
 def _check_multiset(question: TableQuestion, pairing: Pairing) -> None:
     if question.key:
-        raise InvalidInputError("a comparison without a key (--multiset) takes no key")
+        raise InvalidInputError("a comparison without a key takes no key columns")
     for pair in pairing.pairs:
         rule = pair.cells.rule
         if rule.has_limits or rule.seconds is not None:

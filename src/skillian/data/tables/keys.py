@@ -68,8 +68,8 @@ async def proposed_key(pairs: Sequence[ColumnPair], sides: Sequence[SideRows]) -
     names = ", ".join(pair.a for pair in usable) or "none"
     raise InvalidInputError(
         "no key was given, and no column or combination of up to three identifies a row (usable"
-        f" columns: {names}); name the key with --key, or compare rows with their counts:"
-        " --multiset"
+        f" columns: {names}); name the columns of the `key`, or compare rows by how often each"
+        " occurs (`multiset`)"
     )
 
 

@@ -66,10 +66,7 @@ def _schema(result: TableResult) -> Iterator[str]:
     for each in result.not_compared:
         yield f"Column {each.column} was not compared: {each.reason}."
     for proposal in result.proposals:
-        yield (
-            f"{proposal.a} may have been renamed to {proposal.b} ({proposal.reason}); if so, map"
-            f" it: --map {proposal.a}={proposal.b}"
-        )
+        yield f"{proposal.sentence}; they were not compared."
 
 
 def _names(result: TableResult) -> tuple[str, str]:
