@@ -1,9 +1,9 @@
 """Tries every way to install, each in a fresh environment: `make test-install`.
 
 A wheel and an sdist are built; each extra is installed alone, without any, and all together. Some
-drivers demand other versions than `constraints.txt` has: they are installed alone, without it. Three
-things are tried of each: imports, `--help` of both commands, and the smallest use. Extras that only
-skillian uses are tried a second time with the extra `skillian`.
+drivers demand other versions than `constraints.txt` has: they are installed alone, without it.
+Three things are tried of each: imports, `--help` of both commands, and the smallest use. Extras
+that only skillian uses are tried a second time with the extra `skillian`.
 """
 
 from __future__ import annotations
