@@ -80,7 +80,7 @@ def test_exactly_the_planted_faults_are_found(
     for name, words in WORDS.items():
         assert words in " ".join(faulty[name].get("sentences", ())) + (faulty[name]["reason"] or "")
     equal = next(each for each in comparisons if each["name"] == "t008")
-    assert (equal["key"]["columns"], equal["key"]["origin"]) == (["id"], "given")
+    assert (equal["key"]["columns"], equal["key"]["origin"]) == (["id"], "catalogue")
 
     suites = fromstring((tmp_path / "report.xml").read_text())  # noqa: S314 - our own
     failing = {suite.attrib["name"] for suite in suites if suite.attrib["failures"] != "0"}

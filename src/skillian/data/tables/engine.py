@@ -27,7 +27,7 @@ from skillian.data.tables.columns import (
     selected,
 )
 from skillian.data.tables.findings import Findings
-from skillian.data.tables.keys import proposed_key
+from skillian.data.tables.keys import no_key, proposed_keys, proven
 from skillian.data.tables.place import RowComparison, SideRows
 from skillian.data.tables.proposals import proposed_renames
 from skillian.data.tables.results import TableKey, TableResult
@@ -105,12 +105,17 @@ class TableEngine:
         names = pair_columns([*sources[0].columns], [*sources[1].columns], question.mapping)
         sides = _sides(question, sources, names)
         pairing, sides = await _pairing(question, sides)
-        key, pairs = await _keyed(question, pairing, sides)
-        comparison = RowComparison(self._workspace, pairs, len(key.columns), sides, progress)
-        try:
-            return await self._run(question, pairing, key, sides, comparison)
-        finally:
-            await self._workspace.drop(*comparison.tables)
+        for key in await _keys(question, pairing, sides):
+            first = key_pairs(pairing, key.columns)
+            pairs = (*first, *(pair for pair in pairing.pairs if pair not in first))
+            comparison = RowComparison(self._workspace, pairs, len(first), sides, progress)
+            try:
+                result = await self._run(question, pairing, key, sides, comparison)
+            finally:
+                await self._workspace.drop(*comparison.tables)
+            if result is not None:
+                return result
+        raise no_key(pairing.pairs)
 
     async def _run(
         self,
@@ -119,12 +124,16 @@ class TableEngine:
         key: TableKey,
         sides: tuple[SideRows, SideRows],
         comparison: RowComparison,
-    ) -> TableResult:
+    ) -> TableResult | None:
+        """Return the result; None if the key was only proposed, and is repeated on both sides."""
         started = datetime.now(UTC).isoformat(timespec="seconds")
         compared_rows = await comparison.run(started)
         plan, table = compared_rows.plan, compared_rows.table
         findings = Findings(self._workspace, table, plan, self._top)
         counts, mismatches = await findings.counts()
+        reasoned = proven(key, counts, [side.name for side in sides])
+        if reasoned is None:
+            return None
         compared = counts.matched + counts.differing
         columns = [
             replace(
@@ -137,7 +146,7 @@ class TableEngine:
         result = TableResult(
             source_a=question.a,
             source_b=question.b,
-            key=key,
+            key=reasoned,
             rows=counts,
             columns=tuple(columns),
             not_compared=pairing.not_compared,
@@ -189,7 +198,11 @@ async def _pairing(
     if any(missing):
         pairing = paired(columns[0], columns[1], question.mapping, question.rules)
     pairing = await _explained(pairing, partners, sides)
-    pairing = selected(pairing, question.columns, question.ignore, question.key)
+    key = question.key
+    if not key and question.columns is not None:
+        catalogued = _primary_key(pairing, sides)
+        key = catalogued.columns if catalogued else ()
+    pairing = selected(pairing, question.columns, question.ignore, key)
     empty = [_with_missing(side, names) for side, names in zip(sides, missing, strict=True)]
     return _same_engine(pairing, sides), (empty[0], empty[1])
 
@@ -258,10 +271,10 @@ def _schema(
     )
 
 
-async def _keyed(
+async def _keys(
     question: TableQuestion, pairing: Pairing, sides: tuple[SideRows, SideRows]
-) -> tuple[TableKey, tuple[ColumnPair, ...]]:
-    """Return the key and the pairs of columns, those of the key first."""
+) -> tuple[TableKey, ...]:
+    """Return the key, or the keys that are proposed, the best first."""
     if not pairing.pairs:
         raise InvalidInputError(
             f"{sides[0].name} and {sides[1].name} have no column in common that can be compared;"
@@ -270,17 +283,12 @@ async def _keyed(
     if question.multiset:
         _check_multiset(question, pairing)
         reason = "Rows are compared without a key, with how often each occurs."
-        return TableKey((), "none", reason), pairing.pairs
+        return (TableKey((), "none", reason),)
     if question.key:
         names = tuple(pair.a for pair in key_pairs(pairing, question.key))
-        key = TableKey(names, "given", "")
-    elif catalogued := _primary_key(pairing, sides):
-        key = catalogued
-    else:
-        key = await proposed_key(pairing.pairs, sides)
-    pairs = key_pairs(pairing, key.columns)
-    rest = tuple(pair for pair in pairing.pairs if pair not in pairs)
-    return key, (*pairs, *rest)
+        return (TableKey(names, "given", ""),)
+    catalogued = _primary_key(pairing, sides)
+    return (catalogued,) if catalogued else await proposed_keys(pairing.pairs, sides)
 
 
 def _listed(side: SideRows) -> str:
