@@ -77,8 +77,8 @@ class KeyCandidate:
 
     @property
     def key(self) -> TableKey:
-        """The key, whose reason is stated when it is proven."""
-        return TableKey(tuple(pair.a for pair in self.pairs), "profile", "")
+        """The key; its rows are not compared yet."""
+        return _reasoned(tuple(pair.a for pair in self.pairs), "proposed", " in a sample")
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,10 +133,14 @@ def proven(key: TableKey, rows: RowCounts, names: Sequence[str]) -> TableKey | N
     if not any(unique):
         return None
     where = "" if all(unique) else f" of {names[unique.index(True)]}"
-    listed, verb = " and ".join(key.columns), "is" if len(key.columns) == 1 else "are"
-    same = "the same value" if len(key.columns) == 1 else "the same values"
-    reason = f"No key was given; {listed} {verb} used, because no two rows{where} have {same}."
-    return replace(key, reason=reason)
+    return _reasoned(key.columns, "used", where)
+
+
+def _reasoned(columns: tuple[str, ...], use: str, where: str) -> TableKey:
+    listed, verb = " and ".join(columns), "is" if len(columns) == 1 else "are"
+    same = "the same value" if len(columns) == 1 else "the same values"
+    reason = f"No key was given; {listed} {verb} {use}, because no two rows{where} have {same}."
+    return TableKey(columns, "profile", reason)
 
 
 def no_key(pairs: Sequence[ColumnPair]) -> InvalidInputError:
