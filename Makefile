@@ -28,11 +28,11 @@ demo: $(VENV)/.run ## Answer a real question over two generated tables, without 
 	@$(BIN)/skillian demo
 
 test: $(VENV)/.dev $(VENV)/.programs ## Run the tests: of large families a sample (10 minutes)
-	$(BIN)/pytest -n 2 --dist loadgroup -m "not models and not campaign" # one worker for all tests of a browser, of Spark, ...: see tests/conftest.py
+	$(BIN)/pytest -n 3 --dist loadgroup -m "not models and not campaign" # one worker for all tests of a browser, of Spark, ...: see tests/conftest.py
 
 test-all: $(VENV)/.dev $(VENV)/.programs ## Run all tests: every attack, property and crash (half an hour)
-	ORACLE_EXAMPLES=20 $(BIN)/pytest -n 2 --dist loadgroup -m "not models"
-	$(BIN)/pytest -n 2 --dist load tests/e2e/test_service_schema.py # under pytest 9.2 its tests share ids: above, one of each runs
+	ORACLE_EXAMPLES=20 $(BIN)/pytest -n 3 --dist loadgroup -m "not models"
+	$(BIN)/pytest -n 3 --dist load tests/e2e/test_service_schema.py # under pytest 9.2 its tests share ids: above, one of each runs
 
 test-pythons: $(VENV)/bin/python ## Import, sandbox, demo and tests on Python 3.11 to 3.14, each in its own environment (an hour)
 	$(BIN)/python tests/support/pythons.py

@@ -76,6 +76,23 @@ class TableQuestion:
     listed: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class TablePreview:
+    """What a comparison would compare.
+
+    Attributes:
+        key: The columns that identify a row; None if none were found.
+        no_key: Why none were found; empty if they were.
+        pairs: The columns that would be compared, in the order of a.
+        not_compared: The columns of both sides that would not be.
+    """
+
+    key: TableKey | None
+    no_key: str
+    pairs: tuple[ColumnPair, ...]
+    not_compared: tuple[NotCompared, ...]
+
+
 class TableEngine:
     """Compares the rows of two sources; close it to drop what it has staged.
 
@@ -101,16 +118,28 @@ class TableEngine:
         Raises:
             ToolError: A name is wrong, no key was found, or a database refuses.
         """
-        sources = await together(self._binder.bind(question.a), self._binder.bind(question.b))
-        names = pair_columns([*sources[0].columns], [*sources[1].columns], question.mapping)
-        sides = _sides(question, sources, names)
-        pairing, sides = await _pairing(question, sides)
+        pairing, sides = await self._paired(question)
         key, pairs = await _keyed(question, pairing, sides)
         comparison = RowComparison(self._workspace, pairs, len(key.columns), sides, progress)
         try:
             return await self._run(question, pairing, key, sides, comparison)
         finally:
             await self._workspace.drop(*comparison.tables)
+
+    async def preview(self, question: TableQuestion) -> TablePreview:
+        """Return which columns would be compared, and by which key; raises as `compare` does."""
+        pairing, sides = await self._paired(question)
+        key, no_key = None, ""
+        try:
+            key, _ = await _keyed(question, pairing, sides)
+        except InvalidInputError as error:
+            no_key = str(error)
+        return TablePreview(key, no_key, pairing.pairs, pairing.not_compared)
+
+    async def _paired(self, question: TableQuestion) -> tuple[Pairing, tuple[SideRows, SideRows]]:
+        sources = await together(self._binder.bind(question.a), self._binder.bind(question.b))
+        names = pair_columns([*sources[0].columns], [*sources[1].columns], question.mapping)
+        return await _pairing(question, _sides(question, sources, names))
 
     async def _run(
         self,
