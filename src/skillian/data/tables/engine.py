@@ -27,7 +27,7 @@ from skillian.data.tables.columns import (
     selected,
 )
 from skillian.data.tables.findings import Findings
-from skillian.data.tables.keys import proposed_key
+from skillian.data.tables.keys import no_key, proposed_keys, proven
 from skillian.data.tables.place import RowComparison, SideRows
 from skillian.data.tables.proposals import proposed_renames
 from skillian.data.tables.results import TableKey, TableResult
@@ -76,6 +76,23 @@ class TableQuestion:
     listed: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class TablePreview:
+    """What a comparison would compare.
+
+    Attributes:
+        key: The columns that identify a row; None if none were found.
+        no_key: Why none were found; empty if they were.
+        pairs: The columns that would be compared, in the order of a.
+        not_compared: The columns of both sides that would not be.
+    """
+
+    key: TableKey | None
+    no_key: str
+    pairs: tuple[ColumnPair, ...]
+    not_compared: tuple[NotCompared, ...]
+
+
 class TableEngine:
     """Compares the rows of two sources; close it to drop what it has staged.
 
@@ -101,16 +118,33 @@ class TableEngine:
         Raises:
             ToolError: A name is wrong, no key was found, or a database refuses.
         """
+        pairing, sides = await self._paired(question)
+        for key in await _keys(question, pairing, sides):
+            first = key_pairs(pairing, key.columns)
+            pairs = (*first, *(pair for pair in pairing.pairs if pair not in first))
+            comparison = RowComparison(self._workspace, pairs, len(first), sides, progress)
+            try:
+                result = await self._run(question, pairing, key, sides, comparison)
+            finally:
+                await self._workspace.drop(*comparison.tables)
+            if result is not None:
+                return result
+        raise no_key(pairing.pairs)
+
+    async def preview(self, question: TableQuestion) -> TablePreview:
+        """Return which columns would be compared, and by which key; raises as `compare` does."""
+        pairing, sides = await self._paired(question)
+        key, refusal = None, ""
+        try:
+            key = (await _keys(question, pairing, sides))[0]
+        except InvalidInputError as error:
+            refusal = str(error)
+        return TablePreview(key, refusal, pairing.pairs, pairing.not_compared)
+
+    async def _paired(self, question: TableQuestion) -> tuple[Pairing, tuple[SideRows, SideRows]]:
         sources = await together(self._binder.bind(question.a), self._binder.bind(question.b))
         names = pair_columns([*sources[0].columns], [*sources[1].columns], question.mapping)
-        sides = _sides(question, sources, names)
-        pairing, sides = await _pairing(question, sides)
-        key, pairs = await _keyed(question, pairing, sides)
-        comparison = RowComparison(self._workspace, pairs, len(key.columns), sides, progress)
-        try:
-            return await self._run(question, pairing, key, sides, comparison)
-        finally:
-            await self._workspace.drop(*comparison.tables)
+        return await _pairing(question, _sides(question, sources, names))
 
     async def _run(
         self,
@@ -119,12 +153,16 @@ class TableEngine:
         key: TableKey,
         sides: tuple[SideRows, SideRows],
         comparison: RowComparison,
-    ) -> TableResult:
+    ) -> TableResult | None:
+        """Return the result; None if the key was only proposed, and is repeated on both sides."""
         started = datetime.now(UTC).isoformat(timespec="seconds")
         compared_rows = await comparison.run(started)
         plan, table = compared_rows.plan, compared_rows.table
         findings = Findings(self._workspace, table, plan, self._top)
         counts, mismatches = await findings.counts()
+        reasoned = proven(key, counts, [side.name for side in sides])
+        if reasoned is None:
+            return None
         compared = counts.matched + counts.differing
         columns = [
             replace(
@@ -137,7 +175,7 @@ class TableEngine:
         result = TableResult(
             source_a=question.a,
             source_b=question.b,
-            key=key,
+            key=reasoned,
             rows=counts,
             columns=tuple(columns),
             not_compared=pairing.not_compared,
@@ -189,7 +227,11 @@ async def _pairing(
     if any(missing):
         pairing = paired(columns[0], columns[1], question.mapping, question.rules)
     pairing = await _explained(pairing, partners, sides)
-    pairing = selected(pairing, question.columns, question.ignore, question.key)
+    key = question.key
+    if not key and question.columns is not None:
+        catalogued = _primary_key(pairing, sides)
+        key = catalogued.columns if catalogued else ()
+    pairing = selected(pairing, question.columns, question.ignore, key)
     empty = [_with_missing(side, names) for side, names in zip(sides, missing, strict=True)]
     return _same_engine(pairing, sides), (empty[0], empty[1])
 
@@ -258,10 +300,10 @@ def _schema(
     )
 
 
-async def _keyed(
+async def _keys(
     question: TableQuestion, pairing: Pairing, sides: tuple[SideRows, SideRows]
-) -> tuple[TableKey, tuple[ColumnPair, ...]]:
-    """Return the key and the pairs of columns, those of the key first."""
+) -> tuple[TableKey, ...]:
+    """Return the key, or the keys that are proposed, the best first."""
     if not pairing.pairs:
         raise InvalidInputError(
             f"{sides[0].name} and {sides[1].name} have no column in common that can be compared;"
@@ -271,17 +313,12 @@ async def _keyed(
     if question.multiset:
         _check_multiset(question, pairing)
         reason = "Rows are compared without a key, with how often each occurs."
-        return TableKey((), "none", reason), pairing.pairs
+        return (TableKey((), "none", reason),)
     if question.key:
         names = tuple(pair.a for pair in key_pairs(pairing, question.key))
-        key = TableKey(names, "given", "")
-    elif catalogued := _primary_key(pairing, sides):
-        key = catalogued
-    else:
-        key = await proposed_key(pairing.pairs, sides)
-    pairs = key_pairs(pairing, key.columns)
-    rest = tuple(pair for pair in pairing.pairs if pair not in pairs)
-    return key, (*pairs, *rest)
+        return (TableKey(names, "given", ""),)
+    catalogued = _primary_key(pairing, sides)
+    return (catalogued,) if catalogued else await proposed_keys(pairing.pairs, sides)
 
 
 def _listed(side: SideRows) -> str:
