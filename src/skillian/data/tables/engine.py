@@ -15,7 +15,7 @@ from skillian.data.comparison.place import Progress, together
 from skillian.data.declare.rules import Rules
 from skillian.data.query.binding import Binder, BoundSource
 from skillian.data.query.filters import Filters, conditions
-from skillian.data.query.unfit import described, misfits
+from skillian.data.query.unfit import described, misfits, padded
 from skillian.data.schema.diff import SchemaDiff, compare_schemas, distinct_names, pair_columns
 from skillian.data.tables.cells import NotComparableError, check_key
 from skillian.data.tables.columns import (
@@ -23,6 +23,7 @@ from skillian.data.tables.columns import (
     NotCompared,
     Pairing,
     key_pairs,
+    misplaced_rule,
     paired,
     selected,
 )
@@ -32,7 +33,7 @@ from skillian.data.tables.place import RowComparison, SideRows
 from skillian.data.tables.proposals import proposed_renames
 from skillian.data.tables.results import TableKey, TableResult
 from skillian.data.tables.sentences import in_words
-from skillian.errors import InvalidInputError
+from skillian.errors import InvalidInputError, UnreadableColumnError
 
 TOP = 10
 # The types that a text is read as, to find the values that prevent it.
@@ -94,6 +95,8 @@ class TableEngine:
     ) -> TableResult:
         """Compare all rows of two tables.
 
+        A column that cannot be read, because one of its values is not of its type, is not compared.
+
         Args:
             question: What to compare.
             progress: Gets the name of a source and how many of its rows are staged.
@@ -105,6 +108,24 @@ class TableEngine:
         names = pair_columns([*sources[0].columns], [*sources[1].columns], question.mapping)
         sides = _sides(question, sources, names)
         pairing, sides = await _pairing(question, sides)
+        while True:
+            try:
+                return await self._compared(question, pairing, sides, progress)
+            except UnreadableColumnError as error:
+                unread = _unread(error, pairing, sides)
+                keys = {pairing.find(name).a for name in question.key}
+                if unread is None or unread[0].a in keys:
+                    raise
+                pair, side = unread
+                pairing = pairing.without(pair, f"{side.name} {error.reason}")
+
+    async def _compared(
+        self,
+        question: TableQuestion,
+        pairing: Pairing,
+        sides: tuple[SideRows, SideRows],
+        progress: Progress | None,
+    ) -> TableResult:
         key, pairs = await _keyed(question, pairing, sides)
         comparison = RowComparison(self._workspace, pairs, len(key.columns), sides, progress)
         try:
@@ -188,10 +209,26 @@ async def _pairing(
                 break
     if any(missing):
         pairing = paired(columns[0], columns[1], question.mapping, question.rules)
+    for pair in pairing.misplaced:
+        if not await _is_empty_in_files(pair, sides):
+            raise misplaced_rule(pair, question.rules)
     pairing = await _explained(pairing, partners, sides)
     pairing = selected(pairing, question.columns, question.ignore, question.key)
     empty = [_with_missing(side, names) for side, names in zip(sides, missing, strict=True)]
     return _same_engine(pairing, sides), (empty[0], empty[1])
+
+
+def _unread(
+    error: UnreadableColumnError, pairing: Pairing, sides: Sequence[SideRows]
+) -> tuple[ColumnPair, SideRows] | None:
+    """Return the pair whose column cannot be read on a side; None if it is not compared anyway."""
+    for index, side in enumerate(sides):
+        table = side.source.table
+        if error.source == side.name or (table and not error.source and table.name == error.table):
+            for pair in pairing.pairs:
+                if (pair.a, pair.b)[index] == error.column:
+                    return pair, side
+    return None
 
 
 async def _explained(
@@ -208,9 +245,12 @@ async def _explained(
             if kinds[index].kind == "text" and side.connector.dialect == "duckdb" and goal in _READ:
                 value = side.value(names[index])
                 values = await misfits(side.source, value, ColumnType(goal, _READ[goal]))
+                zeros = "" if values else ", whose zeros a number does not keep"
+                if not values and goal in {"integer", "decimal"}:
+                    values = await padded(side.source, value)
                 if values:
                     holds = await described(side.source, value, values)
-                    reason += f"; {side.name} holds {holds}"
+                    reason += f"; {side.name} holds {holds}{zeros}"
         refused.append(replace(each, reason=reason))
     return replace(pairing, not_compared=tuple(refused))
 
@@ -232,9 +272,21 @@ def _same_engine(pairing: Pairing, sides: tuple[SideRows, SideRows]) -> Pairing:
     return replace(pairing, pairs=tuple(kept), not_compared=(*pairing.not_compared, *refused))
 
 
+async def _is_empty_in_files(pair: ColumnPair, sides: Sequence[SideRows]) -> bool:
+    """Return whether a column is text only because two files have no value in it."""
+    for side, name in zip(sides, (pair.a, pair.b), strict=True):
+        table = side.source.table
+        if table is None or not table.inferred or await _has_values(side, name):
+            return False
+    return True
+
+
 async def _has_values(side: SideRows, column: str) -> bool:
     count = exp.Count(this=side.value(column))
-    [row] = await side.fetch(side.rows([sql.named(count, "n")]))
+    try:
+        [row] = await side.fetch(side.rows([sql.named(count, "n")]))
+    except UnreadableColumnError:
+        return True
     return bool(row["n"])
 
 
