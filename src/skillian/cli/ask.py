@@ -45,7 +45,7 @@ def ask(
     sources: SourcesFile = None,
     as_json: AsJson = False,
 ) -> None:
-    """AskResult one question about the configured sources.
+    """Ask one question about the configured sources.
 
     Exit codes: 0 answered, 1 no answer found, 2 could not ask, 3 not understood.
     """

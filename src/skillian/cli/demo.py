@@ -63,9 +63,9 @@ def _serve(folder: Path, sources: Path, port: int | None) -> NoReturn:
 
 def _write_demo(folder: Path) -> Path:
     """Write the demo's files; existing files are never replaced."""
-    from skillian.demo.ledger import write_demo
+    from skillian.demo.ledger import QUESTIONS, write_demo
 
-    names = ("sources.yaml", "ledger.duckdb", SESSIONS)
+    names = ("sources.yaml", "ledger.duckdb", QUESTIONS, SESSIONS)
     existing = [name for name in names if (folder / name).exists()]
     if existing:
         raise typer.BadParameter(

@@ -220,3 +220,31 @@ def key_pairs(pairing: Pairing, names: Sequence[str]) -> tuple[ColumnPair, ...]:
                 f"{quoted(pair.a)} cannot be a key: {reason}; name another column"
             ) from None
     return pairs
+
+
+def of_two_engines(pairing: Pairing) -> Pairing:
+    """Return the columns without the types that only one engine can compare with itself."""
+    kept = tuple(pair for pair in pairing.pairs if pair.cells.family not in {"nested", "other"})
+    refused = tuple(
+        NotCompared(pair.a, "both", f"{pair.cells.a.sql} is written differently by each database")
+        for pair in pairing.pairs
+        if pair not in kept
+    )
+    return replace(pairing, pairs=kept, not_compared=(*pairing.not_compared, *refused))
+
+
+def check_countable(pairing: Pairing) -> None:
+    """Raise `InvalidInputError` for a column by whose values equal rows cannot be counted."""
+    for pair in pairing.pairs:
+        rule = pair.cells.rule
+        if rule.has_limits or rule.seconds is not None:
+            raise InvalidInputError(
+                f"column {pair.a!r} has a tolerance, which needs a key: without one, rows are"
+                " matched by their values; name a key, or leave the tolerance out"
+            )
+        try:
+            check_key(pair.cells)
+        except NotComparableError as reason:
+            raise InvalidInputError(
+                f"column {pair.a!r} cannot be compared without a key: {reason}; ignore it"
+            ) from None

@@ -10,7 +10,7 @@ from skillian.cli.shell import ExitCode, SourcesFile, notes, out, run, settings_
 from skillian.display import printable
 
 if TYPE_CHECKING:
-    from skillian.cli.checks import CheckResult
+    from skillian.cli.setup.checks import CheckResult
     from skillian.settings import Settings
 
 _STYLES = {"ok": "green", "FAULT": "bold red", "absent": "yellow"}
@@ -23,7 +23,7 @@ def doctor(sources: SourcesFile = None) -> None:
     """
     from pydantic import ValidationError
 
-    from skillian.cli.checks import CheckResult, CheckVerdict
+    from skillian.cli.setup.checks import CheckResult, CheckVerdict
     from skillian.settings import Settings
 
     try:
@@ -44,7 +44,7 @@ def doctor(sources: SourcesFile = None) -> None:
 
 
 async def _check(settings: Settings) -> int:
-    from skillian.cli.checks import CheckVerdict, check_all
+    from skillian.cli.setup.checks import CheckVerdict, check_all
 
     faults = 0
     with notes.status("Checking ..."):
