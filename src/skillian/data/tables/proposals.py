@@ -14,6 +14,7 @@ from skillian.data.tables.place import SideRows
 from skillian.data.tables.results import Proposal
 from skillian.data.tables.transport import transported
 from skillian.data.tables.types import cell_type
+from skillian.errors import UnreadableColumnError
 
 _SAMPLED_ROWS = 1000
 _MOST_COLUMNS = 50
@@ -27,7 +28,8 @@ async def proposed_renames(
     """Return pairs of columns that may be the same, the most similar first.
 
     Two columns are proposed if their types can be compared, and their names are similar or at least
-    half of the distinct values in a sample of either side are in both.
+    half of the distinct values in a sample of either side are in both. Nothing is proposed if a
+    column cannot be read.
 
     Args:
         only_a: The columns of a without a counterpart.
@@ -37,9 +39,12 @@ async def proposed_renames(
     names = only_a[:_MOST_COLUMNS], only_b[:_MOST_COLUMNS]
     if not all(names):
         return ()
-    samples = [
-        await _sample(side, side_names) for side, side_names in zip(sides, names, strict=True)
-    ]
+    try:
+        samples = [
+            await _sample(side, side_names) for side, side_names in zip(sides, names, strict=True)
+        ]
+    except UnreadableColumnError:
+        return ()
     rated: list[tuple[float, Proposal]] = []
     for a in names[0]:
         for b in names[1]:
