@@ -149,11 +149,7 @@ async def open_service(
             verify=None if verified is None else verified.agrees_event,
             turn_seconds=settings.turn_seconds,
         )
-        turns: Turns = LocalTurns(work, slots.taken)
-        working: AbstractAsyncContextManager[object] = nullcontext()
-        if settings.durable:
-            url = settings.database_url.get_secret_value()
-            turns = working = DurableTurns(work, url, settings.max_turns)
+        turns, working = _make_turns(settings, work, slots)
         stored_files = UploadStore(settings.uploads, settings.max_upload_bytes)
         compared = Comparisons(data, store, stored_files)
         jobs = ComparisonJobs(compared, store.jobs)
@@ -177,6 +173,16 @@ async def open_service(
             _maintained(service, make_agent),
         ):
             yield service
+
+
+def _make_turns(
+    settings: Settings, work: TurnWork, slots: Slots
+) -> tuple[Turns, AbstractAsyncContextManager[object]]:
+    """How turns run, and what is open meanwhile."""
+    if settings.durable:
+        durable = DurableTurns(work, settings.database_url.get_secret_value(), settings.max_turns)
+        return durable, durable
+    return LocalTurns(work, slots.taken), nullcontext()
 
 
 @asynccontextmanager
