@@ -32,6 +32,7 @@ from skillian.chat.turns import LocalTurns, Turns, TurnWork
 from skillian.data.declare.sources import SourceRegistry
 from skillian.data.services import DataServices
 from skillian.errors import SkillianError
+from skillian.evaluation.marking import open_verified
 from skillian.local_models import chosen_model
 from skillian.models import make_model
 from skillian.offline.vocabulary import Vocabulary
@@ -138,12 +139,14 @@ async def open_service(
             made = make_model(await chosen_model(settings.model), vocabulary)
             return Agent(made, skills, vocabulary, approvals)
 
+        verified = open_verified(settings.questions, settings.sources, skills)
         slots = Slots(settings.max_turns)
         work = TurnWork(
             await make_agent(),
             store,
             approvals=approvals,
             check=check_answer,
+            verify=None if verified is None else verified.agrees_event,
             turn_seconds=settings.turn_seconds,
         )
         turns: Turns = LocalTurns(work, slots.taken)

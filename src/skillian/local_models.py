@@ -195,8 +195,8 @@ def _is_name(name: object) -> bool:
 def _of_ollama(reply: Any) -> Iterator[object]:
     """Models that run here; others only forward to a host elsewhere, or make vectors of texts."""
     for model in cast("Sequence[dict[str, Any]]", reply["models"]):
-        families = str((model.get("details") or {}).get("family"))
-        if not model.get("remote_host") and "bert" not in families:
+        details = cast("dict[str, Any]", model.get("details") or {})
+        if not model.get("remote_host") and "bert" not in str(details.get("family")):
             yield model["name"]
 
 

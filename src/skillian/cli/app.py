@@ -8,6 +8,7 @@ from skillian.cli.ask import ask
 from skillian.cli.chat import chat
 from skillian.cli.compare import compare
 from skillian.cli.demo import demo
+from skillian.cli.eval import evaluate
 from skillian.cli.history import history_app
 from skillian.cli.serve import mcp, serve, worker
 from skillian.cli.setup.doctor import doctor
@@ -44,6 +45,7 @@ def skillian(
 
 for command in (demo, ask, chat, compare, doctor, mcp, models, schema, serve, worker):
     app.command()(command)
+app.command("eval")(evaluate)
 app.add_typer(history_app, name="history")
 app.add_typer(sources_app, name="sources")
 app.add_typer(skills_app, name="skills")
