@@ -149,9 +149,13 @@ async def open_service(
             verify=None if verified is None else verified.agrees_event,
             turn_seconds=settings.turn_seconds,
         )
-        turns, working = _make_turns(settings, work, slots)
-        stored_files = UploadStore(settings.uploads, settings.max_upload_bytes)
-        compared = Comparisons(data, store, stored_files)
+        turns: Turns = LocalTurns(work, slots.taken)
+        working: AbstractAsyncContextManager[object] = nullcontext()
+        if settings.durable:
+            url = settings.database_url.get_secret_value()
+            turns = working = DurableTurns(work, url, settings.max_turns)
+        files = UploadStore(settings.uploads, settings.max_upload_bytes)
+        compared = Comparisons(data, store, files)
         jobs = ComparisonJobs(compared, store.jobs)
         service = Service(
             settings=settings,
@@ -163,26 +167,12 @@ async def open_service(
             turns=OpenTurns(turns),
             comparisons=compared,
             runs=Runs(jobs, turns),
-            uploads=stored_files,
+            uploads=files,
         )
         # Turns of other processes may begin immediately, so the service must be complete.
-        async with (
-            working,
-            aclosing(jobs),
-            aclosing(service.turns),
-            _maintained(service, make_agent),
-        ):
+        upkeep = _maintained(service, make_agent)
+        async with working, aclosing(jobs), aclosing(service.turns), upkeep:
             yield service
-
-
-def _make_turns(
-    settings: Settings, work: TurnWork, slots: Slots
-) -> tuple[Turns, AbstractAsyncContextManager[object]]:
-    """How turns run, and what is open meanwhile."""
-    if settings.durable:
-        durable = DurableTurns(work, settings.database_url.get_secret_value(), settings.max_turns)
-        return durable, durable
-    return LocalTurns(work, slots.taken), nullcontext()
 
 
 @asynccontextmanager
