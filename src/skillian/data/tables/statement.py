@@ -14,10 +14,10 @@ from sqlglot import exp
 from skillian.data import sql
 from skillian.data.tables.cells import form, shown
 from skillian.data.tables.columns import ColumnPair
-from skillian.data.tables.types import CellType
 from skillian.data.tables.unequal import differs
 
 DIFFERING, ONLY_A, ONLY_B, DUPLICATE, COUNTS = range(5)
+_REPEATED_KEYS = "repeated_keys"
 
 RowsOf = Callable[[Sequence[exp.Expr]], exp.Select]
 """Returns a SELECT of these expressions over the rows of a side."""
@@ -86,6 +86,8 @@ def differences(plan: TablePlan, *, duplicates: bool) -> exp.Expr:
     result = exp.union(_counts(plan), _joined(plan, apart=duplicates), distinct=False, copy=False)
     if duplicates:
         result = exp.union(result, _repeated(plan), distinct=False, copy=False)
+        name = sql.name(_REPEATED_KEYS)
+        result.with_(name, as_=_repeated_keys(plan), materialized=True, copy=False)
     return result
 
 
@@ -269,60 +271,56 @@ def _unequal_rows(plan: TablePlan, *, apart: bool) -> exp.Select:
     return select.where(sql.any_of(tests), copy=False)
 
 
-def _keys_only(plan: TablePlan) -> exp.Query:
-    """Return the keys of all rows of both sides, with the side that each is from."""
+def _repeated_keys(plan: TablePlan) -> exp.Query:
+    """Return the keys that are repeated on a side; only keys are read for it."""
     selects: list[exp.Select] = []
     for side in (0, 1):
-        columns = [sql.named(_key(plan, index, side), f"k{index}") for index in range(plan.keys)]
-        for kind, value in zip(_kinds(plan, side), range(plan.keys), strict=True):
-            text = shown(kind, plan.sides[side].values[value], plan.dialect)
-            columns.append(sql.named(text, f"t{value}"))
-        columns += [sql.named(_number(int(side == each)), f"rows_{'ab'[each]}") for each in (0, 1)]
-        selects.append(plan.sides[side].rows(columns))
-    return exp.union(*selects, distinct=False, copy=False)
-
-
-def _kinds(plan: TablePlan, side: int) -> list[CellType]:
-    return [(pair.cells.a, pair.cells.b)[side] for pair in plan.pairs[: plan.keys]]
-
-
-def _repeats(plan: TablePlan) -> exp.Select:
-    """Return the keys that are repeated on a side, and their rows on each."""
-    columns = [sql.bare(f"k{index}") for index in range(plan.keys)]
-    texts = [
-        sql.named(exp.Min(this=sql.bare(f"t{index}")), f"t{index}") for index in range(plan.keys)
-    ]
-    totals = [exp.Sum(this=sql.bare(name)) for name in ("rows_a", "rows_b")]
-    several = [exp.GT(this=total.copy(), expression=sql.one()) for total in totals]
-    listed = [
-        *(column.copy() for column in columns),
-        *texts,
-        *(sql.named(total, name) for total, name in zip(totals, ("rows_a", "rows_b"), strict=True)),
-    ]
-    select = exp.Select(expressions=listed)
-    select = select.from_(_keys_only(plan).subquery(sql.name("all_keys"), copy=False), copy=False)
-    return select.group_by(*columns, copy=False).having(sql.any_of(several), copy=False)
+        keys = [sql.named(_key(plan, index, side), f"k{index}") for index in range(plan.keys)]
+        rows = plan.sides[side].rows(keys).subquery(sql.name("rows"), copy=False)
+        names = [sql.bare(f"k{index}") for index in range(plan.keys)]
+        select = exp.Select(expressions=[*names, sql.named(sql.one(), "present")])
+        select.from_(rows, copy=False).group_by(*(each.copy() for each in names), copy=False)
+        count = exp.Count(this=exp.Star())
+        selects.append(select.having(exp.GT(this=count, expression=sql.one()), copy=False))
+    return exp.union(*selects, distinct=True, copy=False)
 
 
 def _repeated(plan: TablePlan) -> exp.Select:
+    """Return the keys that are repeated on a side, with their number of rows on each."""
+    selects: list[exp.Select] = []
+    names = [f"{letter}{index}" for letter in "kt" for index in range(plan.keys)]
+    for side in (0, 1):
+        columns = [sql.named(_key(plan, index, side), f"k{index}") for index in range(plan.keys)]
+        for index, pair in enumerate(plan.pairs[: plan.keys]):
+            kind = (pair.cells.a, pair.cells.b)[side]
+            text = shown(kind, plan.sides[side].values[index], plan.dialect)
+            columns.append(sql.named(text, f"t{index}"))
+        rows = plan.sides[side].rows(columns).subquery(sql.name("rows"), copy=False)
+        listed: list[exp.Expr] = [sql.column(name, "rows") for name in names]
+        listed += [sql.named(_number(int(side == each)), f"rows_{'ab'[each]}") for each in (0, 1)]
+        select = exp.Select(expressions=listed).from_(rows, copy=False)
+        selects.append(select.join(_repeats(), on=_same_key(plan, "rows", "repeated"), copy=False))
     values: dict[str, exp.Expr] = {"class": _number(DUPLICATE)}
-    values |= {
-        name: exp.Cast(this=sql.bare(name), to=exp.DataType.build("BIGINT"))
-        for name in ("rows_a", "rows_b")
-    }
-    values |= {f"k{index}": sql.bare(f"t{index}") for index in range(plan.keys)}
-    repeats = _repeats(plan).subquery(sql.name("repeated"), copy=False)
-    return exp.Select(expressions=_row(plan, values)).from_(repeats, copy=False)
+    for name in ("rows_a", "rows_b"):
+        total = exp.Sum(this=sql.bare(name))
+        values[name] = exp.Cast(this=total, to=exp.DataType.build("BIGINT"))
+    values |= {f"k{index}": exp.Min(this=sql.bare(f"t{index}")) for index in range(plan.keys)}
+    every = exp.union(*selects, distinct=False, copy=False).subquery(sql.name("every"), copy=False)
+    select = exp.Select(expressions=_row(plan, values)).from_(every, copy=False)
+    return select.group_by(*(sql.bare(f"k{index}") for index in range(plan.keys)), copy=False)
+
+
+def _repeats() -> exp.Expr:
+    return exp.alias_(sql.table(_REPEATED_KEYS), sql.name("repeated"), table=True)
 
 
 def _without_repeats(plan: TablePlan, side: exp.Subquery, alias: str) -> exp.Subquery:
     """Return the rows of a side whose key is not repeated on either side."""
-    repeats = _repeats(plan).subquery(sql.name("repeated"), copy=False)
     select = exp.Select(expressions=[exp.Column(this=exp.Star(), table=sql.name("rows"))])
     side.set("alias", exp.TableAlias(this=sql.name("rows")))
     same = _same_key(plan, "rows", "repeated")
-    select = select.from_(side, copy=False).join(repeats, on=same, join_type="LEFT", copy=False)
-    select = select.where(sql.is_null(sql.column("rows_a", "repeated")), copy=False)
+    select = select.from_(side, copy=False).join(_repeats(), on=same, join_type="LEFT", copy=False)
+    select = select.where(sql.is_null(sql.column("present", "repeated")), copy=False)
     return select.subquery(sql.name(alias), copy=False)
 
 
