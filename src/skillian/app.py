@@ -146,8 +146,8 @@ async def open_service(
         if settings.durable:
             url = settings.database_url.get_secret_value()
             turns = working = DurableTurns(work, url, settings.max_turns)
-        stored_files = UploadStore(settings.uploads, settings.max_upload_bytes)
-        compared = Comparisons(data, store, stored_files)
+        files = UploadStore(settings.uploads, settings.max_upload_bytes)
+        compared = Comparisons(data, store, files)
         jobs = ComparisonJobs(compared, store.jobs)
         service = Service(
             settings=settings,
@@ -159,15 +159,11 @@ async def open_service(
             turns=OpenTurns(turns),
             comparisons=compared,
             runs=Runs(jobs, turns),
-            uploads=stored_files,
+            uploads=files,
         )
         # Turns of other processes may begin immediately, so the service must be complete.
-        async with (
-            working,
-            aclosing(jobs),
-            aclosing(service.turns),
-            _maintained(service, make_agent),
-        ):
+        upkeep = _maintained(service, make_agent)
+        async with working, aclosing(jobs), aclosing(service.turns), upkeep:
             yield service
 
 

@@ -81,7 +81,7 @@ class Settings(BaseSettings):
     page_secret: Annotated[SecretStr, Field(min_length=MIN_KEY)] | None = None
     retention_days: Annotated[int, Field(ge=1)] | None = None
     uploads: Path = Path("uploads")
-    max_upload_bytes: Annotated[int, Field(ge=1024)] = 2 * 1024**3
+    max_upload_bytes: Annotated[int, Field(ge=1024)] = 2_000_000_000
     max_body_bytes: Annotated[int, Field(ge=1024)] = 1024 * 1024
     requests_per_minute: Annotated[int, Field(ge=0)] = 600
     max_turns: Annotated[int, Field(ge=1)] = 64
