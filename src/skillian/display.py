@@ -19,6 +19,8 @@ _STATUS = {
     "missing_in_a": "[magenta]only in b[/]",
     "missing_in_b": "[magenta]only in a[/]",
 }
+VERIFIED = "✓ Verified: the team knows this answer to be right."
+DIFFERS = "⚠ This differs from the answer that the team has verified."
 _UNBOUNDED = 10_000
 _LONGEST_CELL = 60
 # These change the order of characters: "gnp.exe" would be read as "exe.png".
@@ -75,6 +77,13 @@ def _show_code_result(console: Console, result: Mapping[str, Any]) -> None:
         show_rows(console, table["columns"], table["rows"])
     for file in result["artifacts"]:
         console.print(printable(f"{file['name']} ({file['bytes']} bytes)"), markup=False)
+
+
+def show_mark(console: Console, agrees: bool | None) -> None:  # noqa: FBT001 - its only subject
+    """Show whether an answer is the one that the team has verified, if there is one."""
+    if agrees is not None:
+        style = "green" if agrees else "bold red"
+        console.print(VERIFIED if agrees else DIFFERS, style=style, markup=False)
 
 
 def show_differences(console: Console, comparison: Mapping[str, Any]) -> None:
