@@ -32,12 +32,13 @@ from skillian.chat.turns import LocalTurns, Turns, TurnWork
 from skillian.data.declare.sources import SourceRegistry
 from skillian.data.services import DataServices
 from skillian.errors import SkillianError
+from skillian.evaluation.marking import open_verified
 from skillian.local_models import chosen_model
 from skillian.models import make_model
 from skillian.offline.vocabulary import Vocabulary
 from skillian.settings import Settings
 from skillian.skills.discovery import load_registry
-from skillian.storage import open_store
+from skillian.storage import SessionStore, open_store
 from skillian.uploads.store import UploadStore
 from tinyagent import Model
 
@@ -139,20 +140,14 @@ async def open_service(
             return Agent(made, skills, vocabulary, approvals)
 
         slots = Slots(settings.max_turns)
-        work = TurnWork(
-            await make_agent(),
-            store,
-            approvals=approvals,
-            check=check_answer,
-            turn_seconds=settings.turn_seconds,
-        )
+        work = _turn_work(settings, await make_agent(), store, approvals)
         turns: Turns = LocalTurns(work, slots.taken)
         working: AbstractAsyncContextManager[object] = nullcontext()
         if settings.durable:
             url = settings.database_url.get_secret_value()
             turns = working = DurableTurns(work, url, settings.max_turns)
-        stored_files = UploadStore(settings.uploads, settings.max_upload_bytes)
-        compared = Comparisons(data, store, stored_files)
+        files = UploadStore(settings.uploads, settings.max_upload_bytes)
+        compared = Comparisons(data, store, files)
         jobs = ComparisonJobs(compared, store.jobs)
         service = Service(
             settings=settings,
@@ -164,16 +159,26 @@ async def open_service(
             turns=OpenTurns(turns),
             comparisons=compared,
             runs=Runs(jobs, turns),
-            uploads=stored_files,
+            uploads=files,
         )
         # Turns of other processes may begin immediately, so the service must be complete.
-        async with (
-            working,
-            aclosing(jobs),
-            aclosing(service.turns),
-            _maintained(service, make_agent),
-        ):
+        upkeep = _maintained(service, make_agent)
+        async with working, aclosing(jobs), aclosing(service.turns), upkeep:
             yield service
+
+
+def _turn_work(
+    settings: Settings, agent: Agent, store: SessionStore, approvals: Approvals
+) -> TurnWork:
+    verified = open_verified(settings.questions, settings.sources, agent.skills)
+    return TurnWork(
+        agent,
+        store,
+        approvals=approvals,
+        check=check_answer,
+        verify=None if verified is None else verified.agrees_event,
+        turn_seconds=settings.turn_seconds,
+    )
 
 
 @asynccontextmanager

@@ -263,7 +263,7 @@ class _RuleLine:
 
     def __init__(self, scopes: Mapping[str, str], remove: Callable[[_RuleLine], None]) -> None:
         with ui.element("div").classes("filter-line") as self.row:
-            self.scope = ui.select(dict(scopes), value="all", label="For")
+            self.scope: Any = ui.select(dict(scopes), value="all", label="For")
             self.kind = ui.select(_LIMITS | _OPTIONS, value="absolute", label="Rule")
             with ui.element("div"):
                 self.value = ui.input("Value", placeholder=_HINTS["absolute"])

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 import xlsxwriter  # pyright: ignore[reportMissingTypeStubs]
@@ -54,8 +55,9 @@ async def test_sheets_are_named_behind_their_file(
     monkeypatch.chdir(tmp_path)
     with xlsxwriter.Workbook("book.xlsx") as book:
         for sheet, typed in (("Plan", 1.5), ("Actual", 2.5)):
-            book.add_worksheet(sheet).write_row(0, 0, ("company", "amount"))
-            book.get_worksheet_by_name(sheet).write_row(1, 0, ("001", typed))
+            page: Any = book.add_worksheet(sheet)  # pyright: ignore[reportUnknownMemberType]
+            page.write_row(0, 0, ("company", "amount"))
+            page.write_row(1, 0, ("001", typed))
     a, b = "book.xlsx", "book.xlsx#Actual"
     async with DataServices(await measured([a, b])) as services:
         result = await services.comparison.compare(a, b, ["amount"], ["company"])
