@@ -254,7 +254,10 @@ class Endless(Comparisons):
         return f"{question.a} and {question.b} of {owner}"
 
     async def compare(
-        self, question: SavedComparison, owner: str, progress: Progress | None = None
+        self,
+        question: SavedComparison,
+        owner: str,  # noqa: ARG002 - of the protocol
+        progress: Progress | None = None,
     ) -> dict[str, Any]:
         if progress is not None:
             progress(question.a, 7)
