@@ -28,11 +28,11 @@ demo: $(VENV)/.run ## Answer a real question over two generated tables, without 
 	@$(BIN)/skillian demo
 
 test: $(VENV)/.dev $(VENV)/.programs ## Run the tests: of large families a sample (10 minutes)
-	$(BIN)/pytest -n 2 --dist loadgroup -m "not models and not campaign" # one worker for all tests of a browser, of Spark, ...: see tests/conftest.py
+	$(BIN)/pytest -n 3 --dist loadgroup -m "not models and not campaign" # one worker for all tests of a browser, of Spark, ...: see tests/conftest.py
 
 test-all: $(VENV)/.dev $(VENV)/.programs ## Run all tests: every attack, property and crash (half an hour)
-	ORACLE_EXAMPLES=20 $(BIN)/pytest -n 2 --dist loadgroup -m "not models"
-	$(BIN)/pytest -n 2 --dist load tests/e2e/test_service_schema.py # under pytest 9.2 its tests share ids: above, one of each runs
+	ORACLE_EXAMPLES=20 $(BIN)/pytest -n 3 --dist loadgroup -m "not models"
+	$(BIN)/pytest -n 3 --dist load tests/e2e/test_service_schema.py # under pytest 9.2 its tests share ids: above, one of each runs
 
 test-pythons: $(VENV)/bin/python ## Import, sandbox, demo and tests on Python 3.11 to 3.14, each in its own environment (an hour)
 	$(BIN)/python tests/support/pythons.py
@@ -72,7 +72,8 @@ bench-comparison: $(VENV)/.dev ## Two ledgers of 1 and 10 million rows, also by 
 	$(BIN)/python benchmarks/comparison_memory.py
 	$(BIN)/python benchmarks/comparison.py
 
-bench-tables: $(VENV)/.dev ## TPC-H lineitem in two Parquet files, by SQL and by another tool (10 minutes; SCALE=10: an hour)
+bench-tables: $(VENV)/.dev ## Whole tables and TPC-H lineitem, by SQL and by other tools (10 minutes; ROWS=10000000 SCALE=10: an hour)
+	$(BIN)/python benchmarks/tables.py --rows $(or $(ROWS),1000000)
 	$(BIN)/python benchmarks/lineitem.py --peers --scale $(or $(SCALE),1)
 
 bench-durable: $(VENV)/.dev ## Durable runs: what the journal costs, workers side by side, 2 x 1,000 runs with 500 kills (an hour)

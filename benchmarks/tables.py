@@ -1,176 +1,182 @@
-"""Whole tables compared: skillian next to the best SQL by hand that reports the same.
+"""`make bench-tables`: whole tables of twelve columns of mixed types, compared row by row.
 
-Two Parquet files with a key and eleven other columns of mixed types; a thousandth of all cells of b
-are altered. Each side runs in its own process, which prints its CPU time and its peak memory.
-
-    python benchmarks/tables.py --rows 10000000
+One million rows with the other tools, or as many as `--rows` says. Two Parquet files, two tables of
+a DuckDB and two of PostgreSQL are compared with the best SQL for the case; across PostgreSQL and
+DuckDB, identical tables, tables that differ in ten ranges of the key, and tables that differ
+everywhere (these up to a million rows) are compared with reladiff. Every run is a process, and the
+runs alternate. The figures are the CPU of the client and of the PostgreSQL server, and the client's
+peak memory; the ratio is to the first row of a contest. A run that finds other differences than
+those planted says so.
 """
-
-# ruff: noqa: S608, PLC0415 - names are ours; a process by hand does not load skillian
 
 from __future__ import annotations
 
 import argparse
-import asyncio
 import json
-import os
-import resource
+import shutil
+import statistics
 import subprocess
 import sys
-import tempfile
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
-import duckdb
+from comparison_cases import Contest, Way
+from comparison_turns import Go, Place, turns
+from peer_table import HERE
+from tables_data import RANGES, load_postgres, make_tables
 
-MEMORY = "2GB"
-CELLS = {
-    "small": ("(hash(i, 1) % 100)::INTEGER", "small + 1"),
-    "large": ("(hash(i, 2) % 1000000000000)::BIGINT", "large + 1"),
-    "amount": ("((hash(i, 3) % 100000000) / 100)::DECIMAL(18, 2)", "amount + 0.01"),
-    "price": ("((hash(i, 4) % 100000) / 1000)::DOUBLE", "price * 1.5"),
-    "name": ("'name ' || (hash(i, 5) % 100000)", "name || ' '"),
-    "city": ("'city ' || (hash(i, 6) % 500)", "upper(city)"),
-    "note": ("CASE WHEN i % 3 = 0 THEN NULL ELSE 'a longer note number ' || i END", "'new'"),
-    "born": ("DATE '1950-01-01' + (hash(i, 7) % 20000)::INTEGER", "born + 1"),
-    "seen": (
-        "TIMESTAMP '2020-01-01' + INTERVAL 1 SECOND * (hash(i, 8) % 100000000)::BIGINT",
-        "seen + INTERVAL 1 SECOND",
-    ),
-    "active": ("hash(i, 9) % 2 = 0", "NOT active"),
-    "code": ("lpad((hash(i, 10) % 10000)::VARCHAR, 5, '0')", "NULL"),
-}
+FOLDER = HERE.parent / ".cache" / "bench"
+MISSED = "missed"
+SAME_MEMORY = 1.1
+"""The peak memory of two runs of one program differs by this factor."""
+EVERYWHERE, MOST_ROWS = "cells altered everywhere", 1_000_000
+"""All rows travel then, for reladiff several times."""
+MOST_BYTES = 1_000_000
+"""What may travel of identical tables."""
 
 
-def create(folder: Path, rows: int) -> None:
-    """Write a.parquet and b.parquet; b lacks a row in 100,000 and has as many of its own."""
-    columns = ", ".join(f"{value} AS {name}" for name, (value, _) in CELLS.items())
-    changed = ", ".join(
-        f"CASE WHEN hash(id, {place}, 0) % 1000 = 0 THEN {other} ELSE {name} END AS {name}"
-        for place, (name, (_, other)) in enumerate(CELLS.items())
-    )
-    with duckdb.connect() as connection:
-        connection.execute(f"SET memory_limit = '{MEMORY}'")
-        a, b = folder / "a.parquet", folder / "b.parquet"
-        connection.execute(
-            f"COPY (SELECT i AS id, {columns} FROM range({rows}) t (i)) TO '{a}' (FORMAT parquet)"
-        )
-        connection.execute(
-            f"COPY (SELECT CASE WHEN id % 100000 = 7 THEN -id ELSE id END AS id, {changed}"
-            f" FROM '{a}') TO '{b}' (FORMAT parquet)"
-        )
-
-
-def by_hand(folder: Path) -> dict[str, Any]:
-    """Compare by SQL: rows that differ into a table, then counts, pairs and samples from it."""
-    names = list(CELLS)
-    tests = {name: f"a.{name} IS DISTINCT FROM b.{name}" for name in names}
-    both = "a.id IS NOT NULL AND b.id IS NOT NULL"
-    flags = ", ".join(
-        f"{both} AND {test} AS d_{name}, CASE WHEN {test} THEN a.{name} END AS a_{name},"
-        f" CASE WHEN {test} THEN b.{name} END AS b_{name}"
-        for name, test in tests.items()
-    )
-    with duckdb.connect() as connection:
-        connection.execute(f"SET memory_limit = '{MEMORY}'")
-        connection.execute(f"SET temp_directory = '{folder}/spill'")
-        connection.execute("SET preserve_insertion_order = false")
-        for side in "ab":
-            connection.execute(f"CREATE VIEW {side} AS FROM '{folder}/{side}.parquet'")
-        connection.execute(
-            f"CREATE TEMP TABLE d AS SELECT a.id AS id_a, b.id AS id_b, {flags} FROM a FULL JOIN b"
-            f" ON a.id = b.id WHERE a.id IS NULL OR b.id IS NULL OR {' OR '.join(tests.values())}"
-        )
-        repeated = "SELECT count(*) FROM (SELECT 1 FROM {} GROUP BY id HAVING count(*) > 1)"
-
-        def one(statement: str) -> Any:
-            return connection.execute(statement).fetchall()
-
-        report: dict[str, Any] = {
-            "rows": [one(f"SELECT count(*) FROM {side}")[0][0] for side in "ab"],
-            "repeated": [one(repeated.format(side))[0][0] for side in "ab"],
-            "only": one("SELECT count_if(id_b IS NULL), count_if(id_a IS NULL) FROM d")[0],
-            "samples": one(f"FROM d WHERE d_{names[0]} ORDER BY id_a LIMIT 10"),
-        }
-        mismatches = ", ".join(f"count_if(d_{name})" for name in names)
-        report["mismatches"] = dict(zip(names, one(f"SELECT {mismatches} FROM d")[0], strict=True))
-        report["pairs"] = {
-            name: one(
-                f"SELECT a_{name}, b_{name}, count(*) AS n FROM d WHERE d_{name}"
-                " GROUP BY ALL ORDER BY n DESC LIMIT 10"
+def _contests() -> tuple[Contest, ...]:
+    return (
+        Contest(
+            "two Parquet files",
+            "b",
+            (Way("SQL by hand", "tables_sql", "parquet"),),
+            (
+                Way("skillian", "tables_skillian", "parquet", 1.3),
+                Way("datacompy 1.1 on polars", "tables_datacompy", "polars"),
+            ),
+            3,
+        ),
+        Contest(
+            "two DuckDB tables",
+            "b",
+            (Way("SQL by hand", "tables_sql", "duckdb"),),
+            (Way("skillian", "tables_skillian", "duckdb", 1.3),),
+            3,
+        ),
+        Contest(
+            "two PostgreSQL tables",
+            "b",
+            (Way("SQL by hand", "tables_sql", "postgres"),),
+            (
+                Way("skillian", "tables_skillian", "postgres", 1.2),
+                Way("reladiff 0.6 joindiff", "tables_reladiff", "postgres"),
+            ),
+            2,
+        ),
+        *(
+            Contest(
+                f"PostgreSQL and DuckDB, {what}",
+                truth,
+                (Way("reladiff 0.6 hashdiff", "tables_reladiff", case),),
+                (Way("skillian", "tables_skillian", case, 0.2),),
+                1,
             )
-            for name in names
-        }
-        return report
+            for what, truth, case in (
+                ("identical tables", "same", "same"),
+                (f"{RANGES} ranges of the key altered", "ranges", "ranges"),
+                (EVERYWHERE, "b", "across"),
+            )
+        ),
+    )
 
 
-def by_skillian(folder: Path) -> dict[str, Any]:
-    """Compare with the engine."""
-    from skillian.data.declare.sources import Connections
-    from skillian.data.query.binding import Binder
-    from skillian.data.tables.engine import TableEngine, TableQuestion
-    from skillian.data.tables.relation import bare_tables
+@contextmanager
+def place(rows: int) -> Generator[Place]:
+    """The tables in a folder and in a PostgreSQL server of their own, gone in the end."""
+    sys.path.append(str(HERE.parent))
+    from tests.support.postgres import running_postgres  # noqa: PLC0415 - found only from here on
 
-    async def run() -> dict[str, Any]:
-        registry, names = await bare_tables([str(folder / f"{side}.parquet") for side in "ab"])
-        async with Connections(registry) as connections:
-            engine = TableEngine(Binder(registry, connections))
-            try:
-                result = await engine.compare(TableQuestion(names[0], names[1], key=("id",)))
-            finally:
-                await engine.aclose()
-        rows = result.rows
-        return {
-            "rows": [rows.rows_a, rows.rows_b],
-            "repeated": [rows.duplicate_keys_a, rows.duplicate_keys_b],
-            "only": [rows.only_in_a, rows.only_in_b],
-            "mismatches": {column.a: column.mismatches for column in result.columns},
-        }
-
-    return asyncio.run(run())
+    folder = FOLDER / f"tables_{rows}"
+    print(f"making tables of {rows:,} rows ...", file=sys.stderr, flush=True)
+    try:
+        make_tables(folder, rows)
+        with running_postgres() as server:
+            load_postgres(folder, server.url())
+            postmaster = (server.folder / "data" / "postmaster.pid").read_text().split()[0]
+            yield Place(folder, server.url(), int(postmaster))
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
-WAYS: dict[str, Callable[[Path], dict[str, Any]]] = {"by hand": by_hand, "skillian": by_skillian}
+def verdict(found: dict[str, Any], truth: dict[str, Any]) -> str:
+    """What was found compared with the truth, and what travelled."""
+    travelled, repeated = found.pop("bytes", None), found.pop("repeated", 0)
+    if repeated or found != {name: truth[name] for name in found}:
+        counts = {name: each for name, each in found.items() if isinstance(each, int)}
+        return f"wrong: {json.dumps(counts)}"
+    if not travelled:
+        return "exact"
+    late = f", {MISSED}" if not truth["differing"] and travelled >= MOST_BYTES else ""
+    return f"exact; {travelled / 1e6:,.2f} MB travelled{late}"
 
 
-def measured(way: str, folder: Path) -> tuple[dict[str, Any], float, float]:
-    """Run one way in its own process: its report, its CPU seconds and its peak memory in MB."""
-    command = [sys.executable, __file__, "--way", way, "--folder", str(folder)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, env=os.environ)
-    answer = json.loads(done.stdout.splitlines()[-1])
-    return answer["report"], answer["cpu"], answer["memory"]
+def line(way: Way, goes: Sequence[Go], floors: Sequence[Go], truth: dict[str, Any]) -> str:
+    """Return the row of one way; `floors` are the runs that it is compared with."""
+    ratios = [go.seconds / floor.seconds for go, floor in zip(goes, floors, strict=False)]
+    ratio, peak = statistics.median(ratios), max(go.peak for go in goes)
+    target = "-"
+    if way.target is not None:
+        most = SAME_MEMORY * max(floor.peak for floor in floors)
+        target = f"<= {way.target:g}{'' if ratio <= way.target else f', {MISSED}'}"
+        if way.target >= 1 and not way.case.startswith("postgres"):
+            target += f"; memory of the SQL{'' if peak <= most else f', {MISSED}'}"
+    spread = f" ({min(ratios):.2f} to {max(ratios):.2f})" if len(ratios) > 1 else ""
+    cells = (
+        way.title,
+        f"{statistics.median(go.seconds for go in goes):,.1f} s",
+        f"{statistics.median(go.server for go in goes):,.1f} s",
+        f"{peak:,.0f} MB",
+        f"{ratio:.2f}{spread}",
+        target,
+        "; ".join(sorted({verdict(dict(go.found), truth) for go in goes})),
+    )
+    return f"| {' | '.join(cells)} |"
 
 
-def main() -> None:
-    """Print a table with a line for each way."""
+def measure(contests: Sequence[Contest], there: Place) -> bool:
+    """Print the rows of all contests; return whether the targets are met."""
+    truth = json.loads((there.folder / "truth.json").read_text())
+    is_met = True
+    for contest in contests:
+        print(f"measuring {contest.title} ...", file=sys.stderr, flush=True)
+        goes = turns(contest, there)
+        print(f"| **{contest.title}** | | | | | | |")
+        for way, gone in goes.items():
+            row = line(way, gone, goes[contest.floors[0]], truth[contest.truth])
+            is_ours = way.peer == "tables_sql" or way.target is not None
+            is_met &= MISSED not in row and not (is_ours and "wrong" in row)
+            print(row, flush=True)
+    return is_met
+
+
+def main() -> int:
+    """Measure, print the table, say whether all targets are met."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=1_000_000)
-    parser.add_argument("--way", choices=WAYS)
-    parser.add_argument("--folder", type=Path)
-    arguments = parser.parse_args()
-    if arguments.way:
-        report = WAYS[arguments.way](arguments.folder)
-        usage = resource.getrusage(resource.RUSAGE_SELF)
-        cpu, memory = usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
-        print(json.dumps({"report": report, "cpu": cpu, "memory": memory}, default=str))
-        return
-    with tempfile.TemporaryDirectory() as made_in:
-        folder = Path(made_in)
-        create(folder, arguments.rows)
-        print(f"{arguments.rows:,} rows, {len(CELLS) + 1} columns\n")
-        print("| way | CPU | memory | CPU ratio |\n|---|--:|--:|--:|")
-        reports: list[dict[str, Any]] = []
-        first = 0.0
-        for way in WAYS:
-            report, cpu, memory = measured(way, folder)
-            first = first or cpu
-            reports.append(report)
-            print(f"| {way} | {cpu:.1f} s | {memory:,.0f} MB | {cpu / first:.2f} |", flush=True)
-        for name in ("rows", "repeated", "only", "mismatches"):
-            if reports[0][name] != reports[1][name]:
-                raise SystemExit(f"{name}: {reports[0][name]} by hand, {reports[1][name]}")
+    parser.add_argument("--rows", type=int, default=1_000_000, help="rows of each table")
+    parser.add_argument("--only", default="", help="only contests with this text in their title")
+    parser.add_argument("--no-peers", action="store_true", help="without the other tools")
+    asked = parser.parse_args()
+    contests = [each for each in _contests() if asked.only in each.title]
+    if asked.rows > MOST_ROWS:
+        contests = [each for each in contests if EVERYWHERE not in each.title]
+    if asked.no_peers:
+        contests = [
+            each._replace(others=tuple(way for way in each.others if way.target is not None))
+            for each in contests
+            if each.floors[0].peer == "tables_sql"
+        ]
+    with place(asked.rows) as there:
+        print(f"\n| {asked.rows:,} rows, 12 columns | CPU | of it PostgreSQL | memory ", end="")
+        print("| ratio | target | found |\n|---|--:|--:|--:|--:|---|---|")
+        is_met = measure(contests, there)
+    print("\nAll targets are met." if is_met else "\nA target is missed.")
+    return int(not is_met)
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        sys.exit(main())
+    except subprocess.SubprocessError as error:
+        sys.exit(str(error))

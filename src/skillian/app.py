@@ -21,7 +21,7 @@ from skillian.api.openapi import document
 from skillian.api.problems import install
 from skillian.api.protocols import ag_ui, openai
 from skillian.api.protocols.mcp_http import add_mcp, open_mcp
-from skillian.api.routes import about, chat, comparisons, runs, sessions
+from skillian.api.routes import about, chat, comparisons, runs, sessions, uploads
 from skillian.api.runs import Runs
 from skillian.api.service import OpenTurns, Service
 from skillian.chat.agent import Agent, Approvals
@@ -32,11 +32,14 @@ from skillian.chat.turns import LocalTurns, Turns, TurnWork
 from skillian.data.declare.sources import SourceRegistry
 from skillian.data.services import DataServices
 from skillian.errors import SkillianError
+from skillian.evaluation.marking import open_verified
+from skillian.local_models import chosen_model
 from skillian.models import make_model
 from skillian.offline.vocabulary import Vocabulary
 from skillian.settings import Settings
 from skillian.skills.discovery import load_registry
-from skillian.storage import open_store
+from skillian.storage import SessionStore, open_store
+from skillian.uploads.store import UploadStore
 from tinyagent import Model
 
 REFRESH_SECONDS = 300.0
@@ -50,6 +53,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     sessions.router,
     comparisons.router,
     runs.router,
+    uploads.router,
     about.router,
     openai.router,
     ag_ui.router,
@@ -130,23 +134,20 @@ async def open_service(
 
         async def make_agent() -> Agent:
             vocabulary = await read_vocabulary(data, skills)
-            made = make_model(settings.model, vocabulary) if model is None else model(vocabulary)
+            if model is not None:
+                return Agent(model(vocabulary), skills, vocabulary, approvals)
+            made = make_model(await chosen_model(settings.model), vocabulary)
             return Agent(made, skills, vocabulary, approvals)
 
         slots = Slots(settings.max_turns)
-        work = TurnWork(
-            await make_agent(),
-            store,
-            approvals=approvals,
-            check=check_answer,
-            turn_seconds=settings.turn_seconds,
-        )
+        work = _turn_work(settings, await make_agent(), store, approvals)
         turns: Turns = LocalTurns(work, slots.taken)
         working: AbstractAsyncContextManager[object] = nullcontext()
         if settings.durable:
             url = settings.database_url.get_secret_value()
             turns = working = DurableTurns(work, url, settings.max_turns)
-        compared = Comparisons(data, store)
+        files = UploadStore(settings.uploads, settings.max_upload_bytes)
+        compared = Comparisons(data, store, files)
         jobs = ComparisonJobs(compared, store.jobs)
         service = Service(
             settings=settings,
@@ -158,15 +159,26 @@ async def open_service(
             turns=OpenTurns(turns),
             comparisons=compared,
             runs=Runs(jobs, turns),
+            uploads=files,
         )
         # Turns of other processes may begin immediately, so the service must be complete.
-        async with (
-            working,
-            aclosing(jobs),
-            aclosing(service.turns),
-            _maintained(service, make_agent),
-        ):
+        upkeep = _maintained(service, make_agent)
+        async with working, aclosing(jobs), aclosing(service.turns), upkeep:
             yield service
+
+
+def _turn_work(
+    settings: Settings, agent: Agent, store: SessionStore, approvals: Approvals
+) -> TurnWork:
+    verified = open_verified(settings.questions, settings.sources, agent.skills)
+    return TurnWork(
+        agent,
+        store,
+        approvals=approvals,
+        check=check_answer,
+        verify=None if verified is None else verified.agrees_event,
+        turn_seconds=settings.turn_seconds,
+    )
 
 
 @asynccontextmanager
@@ -182,8 +194,11 @@ async def _maintained(
     async def purge() -> None:
         await service.store.comparisons.purge()
         await service.store.jobs.purge(KEPT)
-        if service.settings.retention_days is not None:
-            await service.store.purge(timedelta(days=service.settings.retention_days))
+        days = service.settings.retention_days
+        unused = None if days is None else timedelta(days=days)
+        await service.uploads.purge(unused)
+        if unused is not None:
+            await service.store.purge(unused)
 
     tasks = [
         asyncio.create_task(_repeat(refresh, REFRESH_SECONDS)),

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from typing import Protocol
 
+from skillian.local_models import local_servers, ollama_url
 from skillian.offline.planner import OfflinePlanner
 from skillian.offline.vocabulary import Vocabulary
 from tinyagent import AnthropicModel, ConfigurationError, Model, OpenAIModel
 
-_OLLAMA_PORT = {"": 11434, "http": 80, "https": 443}
-_ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104 - read, not bound
+OFFLINE = "offline"
+"""The setting for the offline planner; the same as no setting."""
 
 
 class LLMProvider(Protocol):
@@ -25,14 +26,14 @@ def make_model(name: str | None, vocabulary: Vocabulary) -> Model:
     """Return the model that the setting names; without one, the offline planner.
 
     Args:
-        name: `openai:NAME`, `anthropic:NAME`, `ollama:NAME`, or a bare name, which is served by
-            `OPENAI_BASE_URL`.
+        name: `openai:NAME`, `anthropic:NAME`, `ollama:NAME` (and the other servers of this
+            machine), `offline`, or a bare name, which is served by `OPENAI_BASE_URL`.
         vocabulary: the names that questions to the planner can use.
 
     Raises:
         tinyagent.ConfigurationError: a key or package is missing, or an address is invalid.
     """
-    if name is None or not name.strip():
+    if name is None or name.strip().lower() in {"", OFFLINE}:
         return OfflinePlanner(vocabulary)
     prefix, colon, rest = name.strip().partition(":")
     provider = PROVIDERS.get(prefix.lower()) if colon else None
@@ -44,32 +45,6 @@ def make_model(name: str | None, vocabulary: Vocabulary) -> Model:
             f" write {prefix.lower()}:NAME"
         )
     return provider(rest.strip())
-
-
-def ollama_url(host: str) -> str:
-    """Return the address of Ollama's chat completions, reading `OLLAMA_HOST` as Ollama does.
-
-    Args:
-        host: `host`, `host:port` or a URL; empty means port 11434 of this machine.
-    """
-    scheme, _, rest = host.strip().strip("\"'").rpartition("://")
-    address, _, path = rest.partition("/")
-    name, port = _split(address)
-    name = _ANYWHERE.get(name, name)
-    shown = f"[{name}]" if ":" in name else name
-    folder = f"/{path.strip('/')}" if path.strip("/") else ""
-    return f"{scheme or 'http'}://{shown}:{port or _OLLAMA_PORT.get(scheme, 11434)}{folder}/v1"
-
-
-def _split(address: str) -> tuple[str, str]:
-    """Return host and port of `host:port`, `[::1]:port`, `::1` or `:port`."""
-    if address.startswith("["):
-        name, _, port = address[1:].partition("]")
-        return name, port.removeprefix(":")
-    if address.count(":") > 1:
-        return address, ""
-    name, _, port = address.partition(":")
-    return name, port
 
 
 def _ollama(name: str) -> Model:
@@ -85,9 +60,20 @@ def _ollama(name: str) -> Model:
         ) from None
 
 
+def _local(prefix: str) -> LLMProvider:
+    """Return a provider whose server on this machine needs no key."""
+
+    def make(name: str) -> Model:
+        server = next(each for each in local_servers() if each.prefix == prefix)
+        return OpenAIModel(name, base_url=server.base_url, api_key="none")
+
+    return make
+
+
 PROVIDERS: dict[str, LLMProvider] = {
     "openai": OpenAIModel,
     "anthropic": AnthropicModel,
     "ollama": _ollama,
+    **{prefix: _local(prefix) for prefix in ("lmstudio", "llamacpp", "vllm")},
 }
 """Providers by the prefix of a model's name."""

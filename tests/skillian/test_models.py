@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from tests.support.messages_server import MessagesServer
 
-from skillian.models import make_model, ollama_url
+from skillian.local_models import ollama_url
+from skillian.models import make_model
 from skillian.offline.planner import OfflinePlanner
 from skillian.offline.vocabulary import Vocabulary
 from tinyagent import ConfigurationError, Message

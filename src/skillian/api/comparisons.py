@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 from typing import Any
 from uuid import uuid4
@@ -11,46 +11,62 @@ from uuid import uuid4
 from skillian.api.problems import ProblemError
 from skillian.data.comparison.place import Progress
 from skillian.data.declare.saved import SavedComparison
+from skillian.data.query.catalogue import Sample
 from skillian.data.query.filters import Filters
 from skillian.data.services import DataServices
+from skillian.data.tables.engine import TablePreview
 from skillian.errors import InvalidInputError
 from skillian.reports.formats import Depth
 from skillian.reports.outcome import Outcome
 from skillian.reports.running import question_of, run_all
 from skillian.storage import MessageTooLong, SessionStore
+from skillian.uploads.store import UploadStore
+from skillian.uploads.tables import PREFIX, opened, upload_ids
 
+PREVIEW_ROWS = 5
 REPORT_DEPTH = Depth(groups=1000, drilled=5)
 
 
 class Comparisons:
     """Compares, and finds comparisons by their cache key.
 
+    A source that is named `upload:ID` is a file of the owner; what was found in it is only for
+    this owner, and is deleted with the file.
+
     Args:
         data: Compares.
         store: Keeps each result, with its question, as long as the engine does.
+        uploads: The uploaded files.
     """
 
-    def __init__(self, data: DataServices, store: SessionStore) -> None:
+    def __init__(self, data: DataServices, store: SessionStore, uploads: UploadStore) -> None:
         self._data = data
         self._store = store.comparisons
+        self._uploads = uploads
 
     async def compare(
-        self, question: SavedComparison, progress: Progress | None = None
+        self, question: SavedComparison, owner: str, progress: Progress | None = None
     ) -> dict[str, Any]:
         """The result as JSON; `progress` and errors are those of the engines."""
-        body = await self._compared(question, progress)
+        body = await self._compared(question, owner, progress)
         expires = timedelta(seconds=self._data.registry.comparison.cache_ttl_seconds)
-        stored = {
+        stored: dict[str, Any] = {
             "question": question.model_dump(mode="json", exclude_defaults=True),
             "result": body,
         }
+        if upload_ids((question.a, question.b)):
+            stored["owner"] = owner
         with suppress(MessageTooLong):  # then only this process knows it
             await self._store.put(str(body["cache_key"]), stored, expires)
         return body
 
     async def _compared(
-        self, question: SavedComparison, progress: Progress | None
+        self, question: SavedComparison, owner: str, progress: Progress | None
     ) -> dict[str, Any]:
+        if upload_ids((question.a, question.b)):
+            async with self._opened(question, owner) as (data, named):
+                rows = await data.tables.compare(question_of(named), progress)
+                return {**rows.to_dict(), "cache_key": uuid4().hex}
         if question.is_of_rows:
             rows = await self._data.tables.compare(question_of(question), progress)
             return {**rows.to_dict(), "cache_key": uuid4().hex}
@@ -59,16 +75,27 @@ class Comparisons:
         )
         return result.to_dict()
 
-    async def check(self, question: SavedComparison) -> None:
-        """Raise the errors that `compare` would raise before it begins."""
+    async def check(self, question: SavedComparison, owner: str) -> str:
+        """Raise the errors that `compare` would raise before it begins.
+
+        Returns:
+            The names of both sources, for a reader.
+        """
+        if upload_ids((question.a, question.b)):
+            async with self._opened(question, owner) as (_, named):
+                return f"{named.a} and {named.b}"
+        await self._check(question)
+        return f"{question.a} and {question.b}"
+
+    async def _check(self, question: SavedComparison) -> None:
         if question.is_of_rows:
             for name in (question.a, question.b):
                 self._data.registry.get(name)
             return
         await self._data.comparison.check(*_arguments(question), thresholds=question.thresholds)
 
-    async def find(self, key: str) -> dict[str, Any]:
-        """The result of this key as JSON.
+    async def find(self, key: str, owner: str = "") -> dict[str, Any]:
+        """The result of this key as JSON; that of a file only for its owner.
 
         Raises:
             ProblemError: There is none, or it has expired (404).
@@ -76,10 +103,10 @@ class Comparisons:
         try:
             return self._data.comparison.remembered(key).to_dict()
         except InvalidInputError:
-            result: dict[str, Any] = (await self._stored(key))["result"]
+            result: dict[str, Any] = (await self._stored(key, owner))["result"]
             return result
 
-    async def recall(self, key: str) -> None:
+    async def recall(self, key: str, owner: str = "") -> None:
         """Make the engine of this process know the comparison; raises as `find` and `compare` do.
 
         The comparison of another process is made again, so that its rows can be read.
@@ -87,31 +114,65 @@ class Comparisons:
         try:
             self._data.comparison.remembered(key)
         except InvalidInputError:
-            question = await self._question(key)
+            question = await self._question(key, owner)
             if question.is_of_rows:
                 raise _no_groups() from None
-            again = await self.compare(question)
+            again = await self.compare(question, owner)
             if again["cache_key"] != key:
                 raise _unknown() from None
 
-    async def report(self, key: str) -> Outcome:
+    async def report(self, key: str, owner: str = "") -> Outcome:
         """The content of a report on a comparison; raises as `recall` does.
 
         Whole rows are compared again, because only the result in JSON is kept.
         """
-        saved = await self._saved(key)
-        [outcome] = await run_all(self._data, [saved], REPORT_DEPTH, _unwatched)
-        return outcome
+        saved = await self._saved(key, owner)
+        if not upload_ids((saved.a, saved.b)):
+            [outcome] = await run_all(self._data, [saved], REPORT_DEPTH, _unwatched)
+            return outcome
+        async with self._opened(saved, owner) as (data, named):
+            [outcome] = await run_all(data, [named], REPORT_DEPTH, _unwatched)
+            return outcome
 
-    async def _saved(self, key: str) -> SavedComparison:
+    async def preview(
+        self, names: tuple[str, str], owner: str
+    ) -> tuple[TablePreview, Sequence[Sample]]:
+        """How two sources of whole rows would be compared, and their first rows."""
+        question = SavedComparison(name="preview", a=names[0], b=names[1])
+        async with self._opened(question, owner) as (data, named):
+            samples = [
+                await data.catalogue.sample(name, PREVIEW_ROWS) for name in (named.a, named.b)
+            ]
+            return await data.tables.preview(question_of(named)), samples
+
+    async def forget_upload(self, owner: str, upload_id: str) -> None:
+        """Delete a file of the owner, and all results about it; raises `UploadNotFound`."""
+        await self._uploads.delete(owner, upload_id)
+        await self._store.delete(f"{PREFIX}{upload_id}")
+
+    @asynccontextmanager
+    async def _opened(
+        self, question: SavedComparison, owner: str
+    ) -> AsyncGenerator[tuple[DataServices, SavedComparison]]:
+        """Engines that know the files of the question, and the question with their names."""
+        if not question.is_of_rows:
+            raise InvalidInputError(
+                "uploaded files are compared by whole rows: leave out `measures`"
+            )
+        names = question.a, question.b
+        async with opened(self._uploads, owner, names, self._data.registry) as (data, (a, b)):
+            name = question.name.replace(question.a, a).replace(question.b, b)
+            yield data, question.model_copy(update={"name": name, "a": a, "b": b})
+
+    async def _saved(self, key: str, owner: str) -> SavedComparison:
         try:
             question = self._data.comparison.question(key)
         except InvalidInputError:
-            stored = await self._question(key)
+            stored = await self._question(key, owner)
             name = f"{stored.a} and {stored.b}"
             if stored.is_of_rows:
                 return stored.model_copy(update={"name": name})
-            await self.recall(key)
+            await self.recall(key, owner)
             question = self._data.comparison.question(key)
         return SavedComparison(
             name=f"{question.source_a} and {question.source_b}",
@@ -123,13 +184,16 @@ class Comparisons:
             thresholds=question.thresholds,
         )
 
-    async def _question(self, key: str) -> SavedComparison:
-        return SavedComparison.model_validate((await self._stored(key))["question"])
+    async def _question(self, key: str, owner: str) -> SavedComparison:
+        return SavedComparison.model_validate((await self._stored(key, owner))["question"])
 
-    async def _stored(self, key: str) -> dict[str, Any]:
+    async def _stored(self, key: str, owner: str) -> dict[str, Any]:
         stored = await self._store.find(key) if key.isalnum() and key.isascii() else None
-        if stored is None:
+        if stored is None or stored.get("owner", owner) != owner:
             raise _unknown()
+        question = stored["question"]
+        for upload_id in upload_ids((question["a"], question["b"])):
+            await self._uploads.get(owner, upload_id)
         return stored
 
 

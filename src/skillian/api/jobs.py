@@ -71,8 +71,7 @@ class ComparisonJobs:
             TooManyWaiting: Too many jobs of the owner are queued.
             StoreUnavailable: The job cannot be stored.
         """
-        await self._comparisons.check(comparison)
-        title = f"{comparison.a} and {comparison.b}"
+        title = await self._comparisons.check(comparison, owner)
         job = await self.store.add(owner, title, MAX_WAITING)
         if job is None:
             raise TooManyWaiting("comparisons", MAX_WAITING)
@@ -111,7 +110,9 @@ class ComparisonJobs:
             try:
                 await self.store.update(job.id, state="running")
                 progress = self._progress[job.id].counts
-                result = await self._comparisons.compare(comparison, progress.__setitem__)
+                result = await self._comparisons.compare(
+                    comparison, job.owner, progress.__setitem__
+                )
                 end = {"state": "completed", "result": str(result["cache_key"])}
             except ToolError as error:
                 end = {"state": "error", "error": str(error)}

@@ -121,6 +121,10 @@ SEND_SECONDS = 30.0
 DISCARD_SECONDS = 10.0
 DISCARD_BYTES = 256 * 1024 * 1024
 """Bytes of a refused body that are read and discarded, so that the client sees the answer."""
+UPLOADS = "/uploads"
+"""The path whose bodies are files, which are not held in memory."""
+UPLOAD_SECONDS = 4 * 3600.0
+"""How long a file may take to arrive."""
 MAX_FRAME = 256 * 1024
 """Characters or bytes of a message on a page's socket."""
 FRAMES_PER_MINUTE = 3000
@@ -186,6 +190,8 @@ class _BodyReader:
 class Bounded:
     """Reads a whole body within its limits of size and time, and drops clients that do not read.
 
+    The body of an upload is passed on as it arrives.
+
     Args:
         app: The application behind it.
         max_body: The maximum size of a body, in bytes.
@@ -220,6 +226,10 @@ class Bounded:
                 raise SlowClient from None
 
         body = _BodyReader(receive)
+        if scope["path"] == UPLOADS and scope["method"] == "POST":
+            steady = _steady(body, self._receive_seconds)
+            await self._app(scope, steady, body.discarding(send_in_time))
+            return
         try:
             first = await self._read(scope, body)
         except ProblemError as problem:
@@ -287,6 +297,26 @@ def _bounded(receive: Receive, send: Send) -> Receive:
         return {"type": "websocket.disconnect", "code": code}
 
     return receive_bounded
+
+
+def _steady(receive: Receive, seconds: float) -> Receive:
+    """The messages of a body that must not pause for longer than `seconds`, nor take for ever."""
+    deadline = monotonic() + UPLOAD_SECONDS
+    has_more = True
+
+    async def receive_steadily() -> Message:
+        nonlocal has_more
+        if not has_more:
+            return await receive()
+        try:
+            async with asyncio.timeout(min(seconds, deadline - monotonic())):
+                message = await receive()
+        except TimeoutError:
+            raise ProblemError(408, "request_timeout", "The file did not arrive in time.") from None
+        has_more = message["type"] == "http.request" and message.get("more_body", False)
+        return message
+
+    return receive_steadily
 
 
 def _check_type(headers: Headers) -> None:

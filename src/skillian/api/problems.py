@@ -24,6 +24,13 @@ from skillian.storage import (
     TooManyWaiting,
     TurnLost,
 )
+from skillian.uploads.limits import (
+    DiskFull,
+    UploadIncomplete,
+    UploadNotFound,
+    UploadQuota,
+    UploadTooLarge,
+)
 
 MEDIA_TYPE = "application/problem+json"
 CLIENT_GONE = 499
@@ -165,7 +172,18 @@ def _http(error: HTTPException) -> ProblemError:
     return ProblemError(error.status_code, _code(error.status_code), detail, error.headers)
 
 
+_UPLOADS: Mapping[type[ToolError], tuple[int, str]] = {
+    UploadNotFound: (404, "upload_not_found"),
+    UploadTooLarge: (413, "upload_too_large"),
+    UploadIncomplete: (400, "upload_incomplete"),
+    UploadQuota: (409, "too_many_uploads"),
+    DiskFull: (507, "disk_full"),
+}
+
+
 def _tool(error: ToolError) -> ProblemError:
+    if type(error) in _UPLOADS:
+        return ProblemError(*_UPLOADS[type(error)], str(error))
     extra = {
         name: value for name, value in error.to_dict().items() if name.startswith("available_")
     }

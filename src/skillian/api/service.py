@@ -24,6 +24,7 @@ from skillian.settings import Settings
 from skillian.skills.registry import SkillRegistry
 from skillian.skills.skill import in_session
 from skillian.storage import SessionStore, TurnEvent
+from skillian.uploads.store import UploadStore
 from tinyagent import Decision
 
 logger = logging.getLogger("skillian")
@@ -200,6 +201,7 @@ class Service:
         turns: The turns that clients of this process wait for.
         comparisons: Comparisons without a model.
         runs: Comparisons in the background, and turns.
+        uploads: Uploaded files.
         recall: Tool results of conversations that their clients keep.
     """
 
@@ -212,6 +214,7 @@ class Service:
     turns: OpenTurns
     comparisons: Comparisons
     runs: Runs
+    uploads: UploadStore
     recall: Recall = field(default_factory=Recall)
 
     @property

@@ -47,14 +47,21 @@ def encode(event: TurnEvent, session_id: str) -> bytes:
     return format_sse_event(data_str=data, event=event.type, id=str(event.number))
 
 
-async def while_connected(request: Request, work: Coroutine[Any, Any, T]) -> T:
+async def while_connected(
+    request: Request, work: Coroutine[Any, Any, T], arrived: asyncio.Event | None = None
+) -> T:
     """The result of `work`, which is cancelled when the client disconnects.
+
+    Args:
+        request: The request.
+        work: The work.
+        arrived: Set once `work` has read the body of the request, if it does that itself.
 
     Raises:
         ClientGone: The client has disconnected.
     """
     task = asyncio.create_task(work)
-    disconnected = asyncio.create_task(_gone(request.receive))
+    disconnected = asyncio.create_task(_gone(request.receive, arrived))
     try:
         await asyncio.wait([task, disconnected], return_when=asyncio.FIRST_COMPLETED)
         if not task.done():
@@ -134,7 +141,9 @@ async def encoded(
         yield format_sse_event(data_str=problem, event="error")
 
 
-async def _gone(receive: Receive) -> None:
+async def _gone(receive: Receive, arrived: asyncio.Event | None = None) -> None:
+    if arrived is not None:
+        await arrived.wait()
     while (await receive())["type"] != "http.disconnect":
         pass
 

@@ -11,6 +11,7 @@ from skillian.data.declare.definitions import Measure
 from skillian.data.declare.sources import SourceRegistry
 from skillian.data.query.catalogue import DimensionInfo
 from skillian.data.services import DataServices
+from skillian.local_models import chosen_model
 from skillian.models import make_model
 from skillian.offline.vocabulary import DimensionWords, SourceWords, ToolWords, Vocabulary
 from skillian.skills.discovery import load_registry
@@ -36,7 +37,8 @@ async def open_agent(
         registry = load_registry(services, skills)
         try:
             vocabulary = await read_vocabulary(services, registry)
-            yield Agent(make_model(model, vocabulary), registry, vocabulary)
+            made = make_model(await chosen_model(model), vocabulary)
+            yield Agent(made, registry, vocabulary)
         finally:
             await registry.aclose()
 

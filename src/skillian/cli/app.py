@@ -8,9 +8,11 @@ from skillian.cli.ask import ask
 from skillian.cli.chat import chat
 from skillian.cli.compare import compare
 from skillian.cli.demo import demo
-from skillian.cli.doctor import doctor
+from skillian.cli.eval import evaluate
 from skillian.cli.history import history_app
 from skillian.cli.serve import mcp, serve, worker
+from skillian.cli.setup.doctor import doctor
+from skillian.cli.setup.models import models
 from skillian.cli.skills import skills_app
 from skillian.cli.sources import sources_app
 from skillian.cli.tables.schema import schema
@@ -41,8 +43,9 @@ def skillian(
     """Compare two systems that should agree."""
 
 
-for command in (demo, ask, chat, compare, doctor, mcp, schema, serve, worker):
+for command in (demo, ask, chat, compare, doctor, mcp, models, schema, serve, worker):
     app.command()(command)
+app.command("eval")(evaluate)
 app.add_typer(history_app, name="history")
 app.add_typer(sources_app, name="sources")
 app.add_typer(skills_app, name="skills")

@@ -34,7 +34,8 @@ def demo(
     """Write a small ledger and its planning copy, and answer a question about them."""
     with _demo_folder(keep) as folder:
         sources = _write_demo(folder)
-        settings = read_settings(sources=sources, skills=())
+        questions = sources.with_name("questions.yaml")
+        settings = read_settings(sources=sources, questions=questions, skills=())
         if serve:
             _serve(folder, sources, port)
         out.print("Question: ", style="bold", end="")
@@ -56,16 +57,17 @@ def _command() -> str:
 def _serve(folder: Path, sources: Path, port: int | None) -> NoReturn:
     """Serve the demo; its sessions are stored in the same folder."""
     url = f"sqlite:///{folder / SESSIONS}"
-    settings = read_settings(sources=sources, database_url=url, port=port)
+    questions = sources.with_name("questions.yaml")
+    settings = read_settings(sources=sources, questions=questions, database_url=url, port=port)
     run(serve_until_interrupted(settings))
     raise typer.Exit(ExitCode.OK)
 
 
 def _write_demo(folder: Path) -> Path:
     """Write the demo's files; existing files are never replaced."""
-    from skillian.demo.ledger import write_demo
+    from skillian.demo.ledger import QUESTIONS, write_demo
 
-    names = ("sources.yaml", "ledger.duckdb", SESSIONS)
+    names = ("sources.yaml", "ledger.duckdb", QUESTIONS, SESSIONS)
     existing = [name for name in names if (folder / name).exists()]
     if existing:
         raise typer.BadParameter(

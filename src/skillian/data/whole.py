@@ -155,26 +155,25 @@ def _planned(
             "name": one,
             "a": f"{names[0]}.{one}",
             "b": f"{names[1]}.{other}",
-            **_by_key(table_a, table_b, template),
+            **_settings(table_a, table_b, template),
         }
         comparisons.append(template.model_copy(update=update))
     registry = registry_of(place[0], sources, place[1], undeclared=sources)
     return WholeSchema(registry, tuple(comparisons), missing, names)
 
 
-def _by_key(a: Table, b: Table, template: SavedComparison) -> dict[str, object]:
-    """Return the key and the columns to ignore; no key if the catalogues do not declare one."""
+def _settings(a: Table, b: Table, template: SavedComparison) -> dict[str, object]:
+    """Return the columns to ignore, and whether to compare without a key."""
     try:
         paired = pair_columns([*a.columns], [*b.columns])
         known = {name.casefold() for table in (a, b) for name in table.columns}
     except ToolError:  # a table that cannot be read; the comparison reports it
-        return {"key": (), "ignore": ()}
+        return {"ignore": ()}
     back = {other: one for one, other in paired.items()}
     keys = (a.primary_key, tuple(back.get(name, "") for name in b.primary_key))
-    usable = [key for key in keys if key and all(name in paired for name in key)]
+    usable = any(key and all(name in paired for name in key) for key in keys)
     ignored = tuple(name for name in template.ignore if name.casefold() in known)
-    key = usable[0] if usable else ()
-    return {"key": key, "ignore": ignored, "multiset": template.multiset and not key}
+    return {"ignore": ignored, "multiset": template.multiset and not usable}
 
 
 def _source(connection: str, table: Table) -> Source:

@@ -21,6 +21,7 @@ from pathlib import Path
 
 import duckdb
 
+QUESTIONS = "questions.yaml"
 SEED = 20240131
 COMPANIES = (1001, 1002, 1003)
 PERIODS = tuple(f"2024{month:03d}" for month in range(1, 13))
@@ -57,7 +58,9 @@ SELECT unnest($1), unnest($2), unnest($3), unnest($4), unnest($5), unnest($6)
 
 
 def write_demo(folder: Path) -> Path:
-    """Write `ledger.duckdb` and `sources.yaml` into `folder`; returns the path of the latter.
+    """Write the demo into `folder`, and return the path of its `sources.yaml`.
+
+    The other files are `ledger.duckdb` and the verified questions, `questions.yaml`.
 
     What is there under these names is replaced. Every run writes the same rows.
     """
@@ -69,9 +72,9 @@ def write_demo(folder: Path) -> Path:
         connection.execute(_TABLES)
         connection.execute(_FILL_LEDGER, _columns(map(_as_ledger, ledger)))
         connection.execute(_FILL_PLANNING, _columns(map(_as_planning, _copied(ledger))))
-    sources = folder / "sources.yaml"
-    sources.write_bytes(files("skillian.demo").joinpath("sources.yaml").read_bytes())
-    return sources
+    for name in ("sources.yaml", QUESTIONS):
+        (folder / name).write_bytes(files("skillian.demo").joinpath(name).read_bytes())
+    return folder / "sources.yaml"
 
 
 def postings() -> Iterator[Posting]:

@@ -60,6 +60,15 @@ class ComparisonStore:
         result: dict[str, Any] | None = None if body is None else json.loads(body)
         return result
 
+    async def delete(self, text: str) -> None:
+        """Delete all results with this text in their JSON, such as the id of a deleted file."""
+        query = delete(comparisons).where(comparisons.c.body.contains(text, autoescape=True))
+
+        def work(connection: Connection) -> None:
+            connection.execute(query)
+
+        await self._database.write(work)
+
     async def purge(self) -> int:
         """Delete expired results; returns their number."""
 

@@ -8,7 +8,7 @@ import pytest
 from starlette.types import Message, Receive, Scope, Send
 from tests.skillian.api.conftest import KEYS, Client, Serve
 
-from skillian.api.limits import Bounded, Buckets, Slots
+from skillian.api.limits import UPLOADS, Bounded, Buckets, Slots
 from skillian.api.problems import ProblemError, SlowClient
 
 LIMIT = 2000
@@ -121,6 +121,22 @@ async def test_a_body_that_does_not_come_is_not_waited_for() -> None:
 
     await Bounded(answers, LIMIT, receive_seconds=0.01)(SCOPE, never, send)
     assert sent[0]["status"] == 408
+
+
+async def test_a_file_that_does_not_come_is_not_waited_for() -> None:
+    sent: list[Message] = []
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    async def reads(_scope: Scope, receive: Receive, _send: Send) -> None:
+        with pytest.raises(ProblemError, match="did not arrive in time"):
+            await receive()
+        sent.append({"type": "read"})
+
+    scope = {**SCOPE, "path": UPLOADS, "method": "POST"}
+    await Bounded(reads, LIMIT, receive_seconds=0.01)(scope, never, send)
+    assert sent == [{"type": "read"}]
 
 
 async def test_a_client_that_does_not_read_is_left() -> None:

@@ -80,7 +80,7 @@ def test_exactly_the_planted_faults_are_found(
     for name, words in WORDS.items():
         assert words in " ".join(faulty[name].get("sentences", ())) + (faulty[name]["reason"] or "")
     equal = next(each for each in comparisons if each["name"] == "t008")
-    assert (equal["key"]["columns"], equal["key"]["origin"]) == (["id"], "given")
+    assert (equal["key"]["columns"], equal["key"]["origin"]) == (["id"], "catalogue")
 
     suites = fromstring((tmp_path / "report.xml").read_text())  # noqa: S314 - our own
     failing = {suite.attrib["name"] for suite in suites if suite.attrib["failures"] != "0"}
@@ -130,7 +130,10 @@ def test_a_schema_of_postgresql_and_one_of_duckdb(
     names = (f"{server}/public?{options}", "duckdb:///copy.duckdb#main", "--all")
     done = skillian("compare", *names)
     assert "3 tables: 2 equal, 1 with differences" in done.stdout, done.stderr
-    assert "t002: 1 row differs; 19 rows match. at differs in 1 row" in done.stdout
+    assert (
+        "t002: 1 row differs; 19 rows match. No key was given; id is the primary key" in done.stdout
+    )
+    assert "at differs in 1 row" in done.stdout
     assert done.returncode == 1
 
 

@@ -9,6 +9,8 @@ from skillian.data.declare.sources import Connections, SourceRegistry
 from skillian.data.query.binding import Binder
 from skillian.demo.ledger import postings, write_demo
 
+FILES = ["ledger.duckdb", "questions.yaml", "sources.yaml"]
+
 
 @pytest.fixture
 async def engine(tmp_path: Path) -> AsyncIterator[ComparisonEngine]:
@@ -81,4 +83,4 @@ def test_every_run_writes_the_same_and_replaces_the_last(tmp_path: Path) -> None
     assert list(postings()) == list(postings())
     first = write_demo(tmp_path / "new")
     assert write_demo(tmp_path / "new") == first
-    assert sorted(path.name for path in first.parent.iterdir()) == ["ledger.duckdb", "sources.yaml"]
+    assert sorted(path.name for path in first.parent.iterdir()) == FILES

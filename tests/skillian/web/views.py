@@ -54,7 +54,7 @@ async def compared(service: Service, **options: Any) -> str:
     """Compare the demo's amounts, unless the options say otherwise; returns the key."""
     defaults = {"name": "x", "a": "fi_reporting", "b": "bpc_reporting", "measures": ["amount"]}
     comparison = SavedComparison.model_validate({**defaults, **options})
-    key: str = (await service.comparisons.compare(comparison))["cache_key"]
+    key: str = (await service.comparisons.compare(comparison, ""))["cache_key"]
     return key
 
 

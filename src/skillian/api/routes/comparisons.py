@@ -216,13 +216,13 @@ async def compare(
         headers = {"Location": f"/runs/{run['id']}", "Preference-Applied": "respond-async"}
         return JSONResponse(run, 202, headers)
     with service.slots.taken():
-        return await while_connected(request, service.comparisons.compare(saved))
+        return await while_connected(request, service.comparisons.compare(saved, owner))
 
 
 @router.get("/comparisons/{key}", response_model=RowComparisonBody | MeasureComparison)
-async def read(key: Key, service: TheService) -> dict[str, Any]:
+async def read(key: Key, service: TheService, owner: TheOwner) -> dict[str, Any]:
     """Read a comparison that anybody made before."""
-    return await service.comparisons.find(key)
+    return await service.comparisons.find(key, owner)
 
 
 @router.get("/comparisons/{key}/rows", response_model=ComparisonPage)
@@ -230,12 +230,13 @@ async def rows(
     key: Key,
     request: Request,
     service: TheService,
+    owner: TheOwner,
     query: Annotated[RowsQuery, Query()],
 ) -> dict[str, Any]:
     """Read a page of its groups; without `order`, the largest difference first."""
 
     async def work() -> dict[str, Any]:
-        await service.comparisons.recall(key)
+        await service.comparisons.recall(key, owner)
         page = await service.data.comparison.rows(
             key,
             query.status,
@@ -255,10 +256,10 @@ async def rows(
     response_class=Response,
     responses={200: {"content": {"text/html": {}}}},
 )
-async def report_html(key: Key, request: Request, service: TheService) -> Response:
+async def report_html(key: Key, request: Request, service: TheService, owner: TheOwner) -> Response:
     """Read the comparison as one self-contained page."""
     with service.slots.taken():
-        outcome = await while_connected(request, service.comparisons.report(key))
+        outcome = await while_connected(request, service.comparisons.report(key, owner))
     headers = {"Content-Security-Policy": _PAGE_POLICY}
     return Response(write_html([outcome]), media_type="text/html", headers=headers)
 
@@ -269,11 +270,11 @@ def _file(media_type: str) -> dict[int | str, dict[str, object]]:
 
 @router.get("/comparisons/{key}/rows.csv", response_class=Response, responses=_file("text/csv"))
 async def rows_csv(
-    key: Key, request: Request, service: TheService, query: SelectedGroups
+    key: Key, request: Request, service: TheService, owner: TheOwner, query: SelectedGroups
 ) -> Response:
     """Download the groups as CSV; a text that looks like a formula starts with a `'`."""
     with service.slots.taken():
-        await while_connected(request, service.comparisons.recall(key))
+        await while_connected(request, service.comparisons.recall(key, owner))
         result = service.data.comparison.remembered(key)
         batches = await while_connected(request, _started(_groups(service, key, query)))
 
@@ -288,12 +289,13 @@ async def rows_csv(
 
 @router.get("/comparisons/{key}/rows.xlsx", response_class=Response, responses=_file(XLSX))
 async def rows_xlsx(
-    key: Key, request: Request, service: TheService, query: SelectedGroups
+    key: Key, request: Request, service: TheService, owner: TheOwner, query: SelectedGroups
 ) -> Response:
     """Download the groups as a workbook, with a summary."""
     file = tempfile.TemporaryFile()  # noqa: SIM115 - closed once it is sent
     try:
         with service.slots.taken():
+            await while_connected(request, service.comparisons.recall(key, owner))
             await while_connected(request, _write(file, service, key, query))
     except BaseException:
         file.close()
@@ -304,10 +306,10 @@ async def rows_xlsx(
 @router.get(
     "/comparisons/{key}/report.json", response_class=Response, responses=_file("application/json")
 )
-async def report_json(key: Key, request: Request, service: TheService) -> Response:
+async def report_json(key: Key, request: Request, service: TheService, owner: TheOwner) -> Response:
     """Download the comparison as a report for programs."""
     with service.slots.taken():
-        outcome = await while_connected(request, service.comparisons.report(key))
+        outcome = await while_connected(request, service.comparisons.report(key, owner))
     headers = _attached(key, "json")
     return Response(write_json([outcome]), media_type="application/json", headers=headers)
 
@@ -330,7 +332,6 @@ async def _started(batches: RowBatches) -> RowBatches:
 
 
 async def _write(file: IO[bytes], service: Service, key: str, query: GroupsQuery) -> None:
-    await service.comparisons.recall(key)
     async with aclosing(_groups(service, key, query)) as batches:
         await write_xlsx(file, service.data.comparison.remembered(key), batches)
     file.seek(0)

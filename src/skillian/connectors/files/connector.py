@@ -37,6 +37,9 @@ _DELIMITED = frozenset({".csv", ".tsv"}) | JSON
 SUFFIXES = _DELIMITED | frozenset({".parquet"}) | excel.SUFFIXES
 """The suffixes of files that are tables; those of text may be followed by `.gz`."""
 
+INFERRED = {"skillian.inferred": "true"}
+"""The metadata of a Parquet file whose types were guessed from the values of another file."""
+
 _SCHEMA = "main"
 _UNREADABLE = "its files cannot be read; check that they exist and are readable"
 _OWNED_BY_EXCEL = "~$"
@@ -273,7 +276,8 @@ def _read(
             yield _created(cursor, "TABLE", name, exp.select("*").from_("sheet"))
             cursor.unregister("sheet")
     elif suffix == ".parquet":
-        yield _created(cursor, "VIEW", path.name, _parquet(cursor, path), inferred=False)
+        select = _parquet(cursor, path)
+        yield _created(cursor, "VIEW", path.name, select, inferred=_is_inferred(cursor, path))
     else:
         [file] = copies
         form = read_format(path, file, options)
@@ -303,6 +307,18 @@ def _wide_decimals(cursor: Cursor, path: Path) -> list[tuple[str, int, int]]:
     except duckdb.Error:  # reading it reports what is wrong
         return []
     return [(str(name), int(precision), int(scale)) for name, precision, scale in rows]
+
+
+def _is_inferred(cursor: Cursor, path: Path) -> bool:
+    """Whether a Parquet file says of itself that its types were guessed."""
+    function = exp.Anonymous(this="PARQUET_KV_METADATA", expressions=[file_pattern(path)])
+    select = exp.select("key", "value").from_(exp.Table(this=function))
+    try:
+        rows = cursor.execute(select.sql("duckdb")).fetchall()
+    except duckdb.Error:  # reading it reports what is wrong
+        return False
+    stated = {(bytes(key).decode("latin-1"), bytes(value).decode("latin-1")) for key, value in rows}
+    return not stated.isdisjoint(INFERRED.items())
 
 
 def _refused(path: Path, name: str, kind: str) -> exp.Expr:

@@ -3,13 +3,14 @@
 Rows with a unique key are joined as they are, which costs a fraction of aggregating both sides. The
 proof is in the same statement. A row that meets n rows of the other side is in the join n times; so
 the join has as many rows of each side as the side itself only if no key of both sides is repeated.
-Keys of one side, and keys that differ, would show that they hold several. If the proof fails, both
+Keys of one side, and keys that differ, would show that they hold several. If the proof fails, the
+rows whose key is repeated are aggregated, and the others joined; where many keys are repeated, both
 sides are aggregated. PostgreSQL joins rows directly if the key contains the primary key of both
 tables. That is not the proof: a primary key does not reach the tables that inherit from it.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -27,6 +28,7 @@ from skillian.data.comparison.collapsed import (
 from skillian.data.comparison.groups import (
     JOINING,
     groups_direct,
+    groups_mixed,
     pieces_direct,
     pieces_unique,
     row_count,
@@ -46,6 +48,8 @@ from skillian.errors import QueryError
 
 FIRST_ROWS = 10_000
 """The rows in which a key that is often repeated shows itself."""
+FEW = 0.1
+"""Up to this share of rows with a repeated key, the other rows are joined apart from them."""
 SAMPLED = 64
 """Of this many keys, one is looked for a second row with it."""
 _DIRECT = frozenset({"duckdb"})
@@ -75,7 +79,8 @@ async def keep_differences(place: Place, workspace: Workspace) -> tuple[Place, D
 
     The place that is returned finds all groups as fast as the comparison did. Raises `QueryError`.
     """
-    pieces = await _unique_pieces(place)
+    repeated = await _repeated_share(place)
+    pieces = await _unique_pieces(place, repeated)
     if pieces is not None:
         statement = await asyncio.to_thread(_direct_statement, place.plan, pieces, place)
         table = await _stage_direct(place, statement, workspace)
@@ -83,6 +88,9 @@ async def keep_differences(place: Place, workspace: Workspace) -> tuple[Place, D
             if place.engine.dialect in _DIRECT:
                 place = replace(place, groups=partial(groups_direct, place.plan))
             return place, await _rated(place.plan, statement, table, workspace)
+    if place.engine.dialect in _DIRECT and repeated <= FEW:
+        groups = partial(groups_mixed, place.plan)
+        place = replace(place, groups=groups, pieces=groups)
     statement = await asyncio.to_thread(
         lambda: place.statement(collapsed_statement(place.plan, place.pieces()))
     )
@@ -119,13 +127,13 @@ async def _stage(place: Place, statement: Statement, workspace: Workspace) -> st
     return await workspace.stage(collapsed_columns(place.plan), batches)
 
 
-async def _unique_pieces(place: Place) -> Pieces | None:
+async def _unique_pieces(place: Place, repeated: float) -> Pieces | None:
     """Return the relations of the joined rows, if the keys are likely to be unique."""
-    is_unique = all(_has_primary_key(side) for side in (place.plan.a, place.plan.b))
     if place.engine.dialect in _DIRECT:
-        if not is_unique and not await _seems_unique(place):
+        if repeated:
             return None
         return partial(pieces_direct, most=await _row_counts(place) + 1)
+    is_unique = _have_primary_keys(place.plan)
     return pieces_unique if is_unique and place.engine.dialect in JOINING else None
 
 
@@ -177,6 +185,10 @@ async def _is_proven(table: str, workspace: Workspace) -> bool:
     )
 
 
+def _have_primary_keys(plan: ComparisonPlan) -> bool:
+    return all(_has_primary_key(side) for side in (plan.a, plan.b))
+
+
 def _has_primary_key(side: Side) -> bool:
     """Return whether the key contains the primary key of the side's table, as it is stored."""
     source, table = side.source, side.source.table
@@ -191,21 +203,29 @@ def _has_primary_key(side: Side) -> bool:
     return {name.casefold() for name in table.primary_key} <= stored
 
 
-async def _seems_unique(place: Place) -> bool:
-    """Return whether no key is repeated in the first rows, nor in a sample of all keys.
+async def _repeated_share(place: Place) -> float:
+    """Return the share of rows whose key is repeated on their side, as far as samples show it.
 
-    That of the groups of staged sides is unique, and nothing has to be looked at.
+    These are the first rows and a sample of all keys. That of staged sides is 1, because their
+    groups need not be joined otherwise; that of a primary key, and of a database where it makes no
+    difference, is 0.
     """
     if place.tables:
-        return False
+        return 1
+    if place.engine.dialect not in _DIRECT or _have_primary_keys(place.plan):
+        return 0
     sides = (place.plan.a, place.plan.b)
     first = await _ask(place, *[_first_rows(place.plan, side) for side in sides])
-    if any(int(row["most"] or 0) > 1 for row in first):
-        return False
-    if sum(int(row["keys"]) for row in first) < FIRST_ROWS:
-        return True
-    sample = await _ask(place, *[_sample(place.plan, side) for side in sides])
-    return all(int(row["most"] or 0) <= 1 for row in sample)
+    share = _share(first)
+    if share > FEW or sum(int(row["rows"]) for row in first) < FIRST_ROWS:
+        return share
+    return max(share, _share(await _ask(place, *[_sample(place.plan, side) for side in sides])))
+
+
+def _share(counts: Sequence[Mapping[str, Any]]) -> float:
+    return max(
+        1 - int(row["alone"]) / (int(row["rows"]) or 1) if row["rows"] else 0 for row in counts
+    )
 
 
 async def _ask(place: Place, first: exp.Select, *others: exp.Select) -> list[dict[str, Any]]:
@@ -214,7 +234,7 @@ async def _ask(place: Place, first: exp.Select, *others: exp.Select) -> list[dic
 
 
 def _first_rows(plan: ComparisonPlan, side: Side) -> exp.Select:
-    return _most(plan, _keys(plan, side).limit(FIRST_ROWS, copy=False))
+    return _alone(plan, _keys(plan, side).limit(FIRST_ROWS, copy=False))
 
 
 def _sample(plan: ComparisonPlan, side: Side) -> exp.Select:
@@ -222,7 +242,7 @@ def _sample(plan: ComparisonPlan, side: Side) -> exp.Select:
     rows.from_(_keys(plan, side).subquery(sql.name("rows"), copy=False), copy=False)
     hashed = exp.Anonymous(this="HASH", expressions=key_columns(plan))
     few = exp.LT(this=hashed, expression=exp.Literal.number(2**64 // SAMPLED))
-    return _most(plan, rows.where(few, copy=False))
+    return _alone(plan, rows.where(few, copy=False))
 
 
 def _keys(plan: ComparisonPlan, side: Side) -> exp.Select:
@@ -230,15 +250,18 @@ def _keys(plan: ComparisonPlan, side: Side) -> exp.Select:
     return filtered_rows(side.source, values, side.where, plan.parameters)
 
 
-def _most(plan: ComparisonPlan, rows: exp.Select) -> exp.Select:
-    """Return the number of keys in `rows`, and the largest number of rows of one of them."""
+def _alone(plan: ComparisonPlan, rows: exp.Select) -> exp.Select:
+    """Return how many `rows` there are, and how many of them have a key that no other one has."""
     count = sql.named(exp.Count(this=exp.Star()), "rows")
     keys = exp.Select(expressions=[count])
     keys.from_(rows.subquery(sql.name("sampled"), copy=False), copy=False)
     keys.group_by(*key_columns(plan), copy=False)
+    is_alone = exp.case().when(sql.equals(sql.bare("rows"), 1), sql.one(), copy=False)
     columns: list[exp.Expr] = [
-        sql.named(exp.Count(this=exp.Star()), "keys"),
-        sql.named(exp.Max(this=sql.bare("rows")), "most"),
+        sql.named(
+            exp.Coalesce(this=exp.Sum(this=sql.bare("rows")), expressions=[sql.zero()]), "rows"
+        ),
+        sql.named(exp.Count(this=is_alone), "alone"),
     ]
-    most = exp.Select(expressions=columns)
-    return most.from_(keys.subquery(sql.name("grouped"), copy=False), copy=False)
+    counts = exp.Select(expressions=columns)
+    return counts.from_(keys.subquery(sql.name("grouped"), copy=False), copy=False)

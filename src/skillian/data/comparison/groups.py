@@ -20,6 +20,7 @@ from skillian.data.query.filters import filtered_rows
 from skillian.data.query.measures import COUNTS, code_of, code_of_one_row, finite, of_one_row
 
 STAGED_A, STAGED_B = "side_a", "side_b"
+_REPEATED = "repeated_keys"
 
 
 def groups_of_rows(plan: ComparisonPlan) -> dict[str, exp.Query]:
@@ -147,6 +148,56 @@ def pieces_unique(plan: ComparisonPlan) -> dict[str, exp.Query]:
     As in `pieces_joined`, a key with a NULL has a row for each side.
     """
     return {**_row_sides(plan, is_exact=False), "groups": _joined(plan)}
+
+
+def groups_mixed(plan: ComparisonPlan) -> dict[str, exp.Query]:
+    """Return the relations up to `groups` for sides in which few keys are repeated.
+
+    Rows whose key is repeated on neither side are joined; only the others are aggregated.
+    """
+    both = exp.Select(expressions=[exp.Column(this=exp.Star(), table=sql.name("rows"))])
+    both.from_(rows_of_both(plan).subquery(sql.name("rows"), copy=False), copy=False)
+    both.join(sql.table(_REPEATED), on=_same_key(plan, "rows", _REPEATED), copy=False)
+    return {
+        _REPEATED: _repeated_keys(plan),
+        "side_a": _without_repeated(plan, _row_side(plan, plan.a, is_exact=True)),
+        "side_b": _without_repeated(plan, _row_side(plan, plan.b, is_exact=True)),
+        "both": both,
+        "groups": exp.union(
+            _joined(plan, null_safe=True), aggregated(plan), distinct=False, copy=False
+        ),
+    }
+
+
+def _repeated_keys(plan: ComparisonPlan) -> exp.Query:
+    """Return the keys that several rows of a side have."""
+    sides: list[exp.Query] = []
+    for side in (plan.a, plan.b):
+        values = {f"key_{index}": term.value for index, term in enumerate(side.keys)}
+        rows = filtered_rows(side.source, values, side.where, plan.parameters)
+        keys = exp.Select(expressions=[*key_columns(plan), sql.named(sql.one(), "present")])
+        keys.from_(rows.subquery(sql.name("rows"), copy=False), copy=False)
+        count = exp.Count(this=exp.Star())
+        keys.group_by(*key_columns(plan), copy=False)
+        sides.append(keys.having(exp.GT(this=count, expression=sql.one()), copy=False))
+    return exp.union(*sides, distinct=True, copy=False)
+
+
+def _without_repeated(plan: ComparisonPlan, side: exp.Select) -> exp.Select:
+    rows = exp.Select(expressions=[exp.Column(this=exp.Star(), table=sql.name("rows"))])
+    rows.from_(side.subquery(sql.name("rows"), copy=False), copy=False)
+    same = _same_key(plan, "rows", _REPEATED)
+    rows.join(sql.table(_REPEATED), on=same, join_type="left", copy=False)
+    return rows.where(sql.is_null(sql.column("present", _REPEATED)), copy=False)
+
+
+def _same_key(plan: ComparisonPlan, one: str, other: str) -> exp.Expr:
+    """Return the test whether two rows have the same key; NULL equals NULL."""
+    names = [key.name for key in key_columns(plan)]
+    return sql.all_of(
+        exp.NullSafeEQ(this=sql.column(name, one), expression=sql.column(name, other))
+        for name in names
+    )
 
 
 def groups_direct(plan: ComparisonPlan) -> dict[str, exp.Query]:

@@ -6,6 +6,7 @@ and `001` never a number; the models of the file give it types.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path as FilePath
 from typing import Any, TypeVar, cast, get_args
 
 import yaml
@@ -14,11 +15,12 @@ from pydantic_core import ErrorDetails
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from skillian.connectors import scheme
-from skillian.errors import Fault, nearest
+from skillian.errors import ConfigurationError, Fault, nearest
 
 Path = tuple[str | int, ...]
 Data = Mapping[str, "Data"] | list["Data"] | str | None
 
+MAX_BYTES = 10 * 1024 * 1024
 _MAX_DEPTH = 20
 _MAX_VALUES = 100_000
 _MERGE = "tag:yaml.org,2002:merge"
@@ -48,6 +50,22 @@ class YamlDocument:
         while path not in self.lines and path:
             path = path[:-1]
         return self.lines.get(path, 1)
+
+
+def read_yaml_file(path: FilePath) -> YamlDocument:
+    """Read a file of at most `MAX_BYTES`; raises `ConfigurationError` if it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(MAX_BYTES + 1)
+        text = content.decode()
+    except OSError as error:
+        raise ConfigurationError([Fault(str(path), 1, f"{error.strerror}")]) from None
+    except UnicodeDecodeError:
+        raise ConfigurationError([Fault(str(path), 1, "this is not UTF-8 text")]) from None
+    if len(content) > MAX_BYTES:
+        fault = Fault(str(path), 1, f"the file has more than {MAX_BYTES:,} bytes", "split it")
+        raise ConfigurationError([fault])
+    return read_yaml(text, str(path))
 
 
 def read_yaml(text: str, file: str) -> YamlDocument:
@@ -242,6 +260,8 @@ def _keys_at(model: type[BaseModel], location: tuple[int | str, ...]) -> list[st
         else:
             # dict[Name, Model] and tuple[Model, ...]: the model is the one that is a class.
             annotation = next(arg for arg in get_args(annotation) if _is_model(arg))
+    if not _is_model(annotation):  # one that may be left out
+        annotation = next(arg for arg in get_args(annotation) if _is_model(arg))
     return list(annotation.model_fields)
 
 

@@ -9,10 +9,10 @@ from pydantic import Field, model_validator
 
 from skillian.data.declare.definitions import Definition, Name, Thresholds
 from skillian.data.declare.document import Path as KeyPath
-from skillian.data.declare.document import YamlDocument, read_yaml, validated
+from skillian.data.declare.document import read_yaml_file, validated
 from skillian.data.declare.rules import Rules
 from skillian.data.declare.sources import SourceRegistry
-from skillian.errors import ConfigurationError, Fault, SourceNotFoundError, UnknownNameError
+from skillian.errors import ConfigurationError, SourceNotFoundError, UnknownNameError
 
 FailOn = Literal["minor", "major", "new", "schema"]
 
@@ -81,7 +81,7 @@ class Saved:
 
 def read_saved(path: Path) -> Saved:
     """Read a saved file and its sources; raises `ConfigurationError` with the faults of both."""
-    document = _document(path)
+    document = read_yaml_file(path)
     content = validated(SavedFile, document)
     if content is None:
         raise ConfigurationError(document.faults)
@@ -103,15 +103,6 @@ def read_saved(path: Path) -> Saved:
     if document.faults:
         raise ConfigurationError(document.faults)
     return Saved(registry, content.compare, has_history=True)
-
-
-def _document(path: Path) -> YamlDocument:
-    try:
-        return read_yaml(path.read_text(encoding="utf-8"), str(path))
-    except OSError as error:
-        raise ConfigurationError([Fault(str(path), 1, f"{error.strerror}")]) from None
-    except UnicodeDecodeError:
-        raise ConfigurationError([Fault(str(path), 1, "this is not UTF-8 text")]) from None
 
 
 def _repeated_names(content: SavedFile) -> Iterator[tuple[KeyPath, str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
@@ -15,24 +15,26 @@ from skillian.data.comparison.place import Progress, together
 from skillian.data.declare.rules import Rules
 from skillian.data.query.binding import Binder, BoundSource
 from skillian.data.query.filters import Filters, conditions
-from skillian.data.query.unfit import described, misfits
+from skillian.data.query.unfit import described, misfits, padded
 from skillian.data.schema.diff import SchemaDiff, compare_schemas, distinct_names, pair_columns
-from skillian.data.tables.cells import NotComparableError, check_key
 from skillian.data.tables.columns import (
     ColumnPair,
     NotCompared,
     Pairing,
+    check_countable,
     key_pairs,
+    misplaced_rule,
+    of_two_engines,
     paired,
     selected,
 )
 from skillian.data.tables.findings import Findings
-from skillian.data.tables.keys import proposed_key
+from skillian.data.tables.keys import no_key, proposed_keys, proven
 from skillian.data.tables.place import RowComparison, SideRows
 from skillian.data.tables.proposals import proposed_renames
 from skillian.data.tables.results import TableKey, TableResult
-from skillian.data.tables.sentences import in_words
-from skillian.errors import InvalidInputError
+from skillian.data.tables.sentences import in_words, notes_on
+from skillian.errors import InvalidInputError, UnreadableColumnError
 
 TOP = 10
 # The types that a text is read as, to find the values that prevent it.
@@ -76,6 +78,23 @@ class TableQuestion:
     listed: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class TablePreview:
+    """What a comparison would compare.
+
+    Attributes:
+        key: The columns that identify a row; None if none were found.
+        no_key: Why none were found; empty if they were.
+        pairs: The columns that would be compared, in the order of a.
+        not_compared: The columns of both sides that would not be.
+    """
+
+    key: TableKey | None
+    no_key: str
+    pairs: tuple[ColumnPair, ...]
+    not_compared: tuple[NotCompared, ...]
+
+
 class TableEngine:
     """Compares the rows of two sources; close it to drop what it has staged.
 
@@ -94,6 +113,8 @@ class TableEngine:
     ) -> TableResult:
         """Compare all rows of two tables.
 
+        A column that cannot be read, because one of its values is not of its type, is not compared.
+
         Args:
             question: What to compare.
             progress: Gets the name of a source and how many of its rows are staged.
@@ -101,16 +122,46 @@ class TableEngine:
         Raises:
             ToolError: A name is wrong, no key was found, or a database refuses.
         """
+        pairing, sides = await self._paired(question)
+        while True:
+            try:
+                return await self._compared(question, pairing, sides, progress)
+            except UnreadableColumnError as error:
+                pairing = _without_unread(error, pairing, sides, question.key)
+
+    async def _compared(
+        self,
+        question: TableQuestion,
+        pairing: Pairing,
+        sides: tuple[SideRows, SideRows],
+        progress: Progress | None,
+    ) -> TableResult:
+        for key in await _keys(question, pairing, sides):
+            first = key_pairs(pairing, key.columns)
+            pairs = (*first, *(pair for pair in pairing.pairs if pair not in first))
+            comparison = RowComparison(self._workspace, pairs, len(first), sides, progress)
+            try:
+                result = await self._run(question, pairing, key, sides, comparison)
+            finally:
+                await self._workspace.drop(*comparison.tables)
+            if result is not None:
+                return result
+        raise no_key(pairing.pairs)
+
+    async def preview(self, question: TableQuestion) -> TablePreview:
+        """Return which columns would be compared, and by which key; raises as `compare` does."""
+        pairing, sides = await self._paired(question)
+        key, refusal = None, ""
+        try:
+            key = (await _keys(question, pairing, sides))[0]
+        except InvalidInputError as error:
+            refusal = str(error)
+        return TablePreview(key, refusal, pairing.pairs, pairing.not_compared)
+
+    async def _paired(self, question: TableQuestion) -> tuple[Pairing, tuple[SideRows, SideRows]]:
         sources = await together(self._binder.bind(question.a), self._binder.bind(question.b))
         names = pair_columns([*sources[0].columns], [*sources[1].columns], question.mapping)
-        sides = _sides(question, sources, names)
-        pairing, sides = await _pairing(question, sides)
-        key, pairs = await _keyed(question, pairing, sides)
-        comparison = RowComparison(self._workspace, pairs, len(key.columns), sides, progress)
-        try:
-            return await self._run(question, pairing, key, sides, comparison)
-        finally:
-            await self._workspace.drop(*comparison.tables)
+        return await _pairing(question, _sides(question, sources, names))
 
     async def _run(
         self,
@@ -119,12 +170,16 @@ class TableEngine:
         key: TableKey,
         sides: tuple[SideRows, SideRows],
         comparison: RowComparison,
-    ) -> TableResult:
+    ) -> TableResult | None:
+        """Return the result; None if the key was only proposed, and is repeated on both sides."""
         started = datetime.now(UTC).isoformat(timespec="seconds")
         compared_rows = await comparison.run(started)
         plan, table = compared_rows.plan, compared_rows.table
         findings = Findings(self._workspace, table, plan, self._top)
         counts, mismatches = await findings.counts()
+        reasoned = proven(key, counts, [side.name for side in sides])
+        if reasoned is None:
+            return None
         compared = counts.matched + counts.differing
         columns = [
             replace(
@@ -137,15 +192,15 @@ class TableEngine:
         result = TableResult(
             source_a=question.a,
             source_b=question.b,
-            key=key,
+            key=reasoned,
             rows=counts,
             columns=tuple(columns),
             not_compared=pairing.not_compared,
             schema=_schema(question, sides, pairing),
             samples=await findings.samples(self._top),
             listed=await findings.samples(question.listed),
-            proposals=await proposed_renames(pairing, sides),
-            notes=(*_notes(comparison.pairs), *filter(None, [comparison.segments.sentence()])),
+            proposals=await proposed_renames(pairing.only_a, pairing.only_b, sides),
+            notes=(*notes_on(comparison.pairs), *filter(None, [comparison.segments.sentence()])),
             proof=compared_rows.proof,
         )
         return replace(result, sentences=in_words(result))
@@ -188,10 +243,36 @@ async def _pairing(
                 break
     if any(missing):
         pairing = paired(columns[0], columns[1], question.mapping, question.rules)
+    for pair in pairing.misplaced:
+        if not await _is_empty_in_files(pair, sides):
+            raise misplaced_rule(pair, question.rules)
     pairing = await _explained(pairing, partners, sides)
-    pairing = selected(pairing, question.columns, question.ignore, question.key)
+    key = question.key
+    if not key and question.columns is not None:
+        catalogued = _primary_key(pairing, sides)
+        key = catalogued.columns if catalogued else ()
+    pairing = selected(pairing, question.columns, question.ignore, key)
     empty = [_with_missing(side, names) for side, names in zip(sides, missing, strict=True)]
-    return _same_engine(pairing, sides), (empty[0], empty[1])
+    if sides[0].connector.dialect != sides[1].connector.dialect:
+        pairing = of_two_engines(pairing)
+    return pairing, (empty[0], empty[1])
+
+
+def _without_unread(
+    error: UnreadableColumnError,
+    pairing: Pairing,
+    sides: Sequence[SideRows],
+    key: Sequence[str],
+) -> Pairing:
+    """Return the columns without one that cannot be read; raises the error if it is needed."""
+    keys = {pairing.find(name) for name in key}
+    for index, side in enumerate(sides):
+        table = side.source.table
+        if error.source == side.name or (table and not error.source and table.name == error.table):
+            for pair in pairing.pairs:
+                if (pair.a, pair.b)[index] == error.column and pair not in keys:
+                    return pairing.without(pair, f"{side.name} {error.reason}")
+    raise error
 
 
 async def _explained(
@@ -208,9 +289,12 @@ async def _explained(
             if kinds[index].kind == "text" and side.connector.dialect == "duckdb" and goal in _READ:
                 value = side.value(names[index])
                 values = await misfits(side.source, value, ColumnType(goal, _READ[goal]))
+                zeros = "" if values else ", whose zeros a number does not keep"
+                if not values and goal in {"integer", "decimal"}:
+                    values = await padded(side.source, value)
                 if values:
                     holds = await described(side.source, value, values)
-                    reason += f"; {side.name} holds {holds}"
+                    reason += f"; {side.name} holds {holds}{zeros}"
         refused.append(replace(each, reason=reason))
     return replace(pairing, not_compared=tuple(refused))
 
@@ -219,22 +303,21 @@ def _with_missing(side: SideRows, names: set[str]) -> SideRows:
     return side if not names else side.without(frozenset(names))
 
 
-def _same_engine(pairing: Pairing, sides: tuple[SideRows, SideRows]) -> Pairing:
-    """Refuse types that only one engine can compare with itself."""
-    if sides[0].connector.dialect == sides[1].connector.dialect:
-        return pairing
-    kept = [pair for pair in pairing.pairs if pair.cells.family not in {"nested", "other"}]
-    refused = [
-        NotCompared(pair.a, "both", f"{pair.cells.a.sql} is written differently by each database")
-        for pair in pairing.pairs
-        if pair not in kept
-    ]
-    return replace(pairing, pairs=tuple(kept), not_compared=(*pairing.not_compared, *refused))
+async def _is_empty_in_files(pair: ColumnPair, sides: Sequence[SideRows]) -> bool:
+    """Return whether a column is text only because two files have no value in it."""
+    for side, name in zip(sides, (pair.a, pair.b), strict=True):
+        table = side.source.table
+        if table is None or not table.inferred or await _has_values(side, name):
+            return False
+    return True
 
 
 async def _has_values(side: SideRows, column: str) -> bool:
     count = exp.Count(this=side.value(column))
-    [row] = await side.fetch(side.rows([sql.named(count, "n")]))
+    try:
+        [row] = await side.fetch(side.rows([sql.named(count, "n")]))
+    except UnreadableColumnError:
+        return True
     return bool(row["n"])
 
 
@@ -258,29 +341,27 @@ def _schema(
     )
 
 
-async def _keyed(
+async def _keys(
     question: TableQuestion, pairing: Pairing, sides: tuple[SideRows, SideRows]
-) -> tuple[TableKey, tuple[ColumnPair, ...]]:
-    """Return the key and the pairs of columns, those of the key first."""
+) -> tuple[TableKey, ...]:
+    """Return the key, or the keys that are proposed, the best first."""
     if not pairing.pairs:
         raise InvalidInputError(
             f"{sides[0].name} and {sides[1].name} have no column in common that can be compared;"
-            f" columns: {_listed(sides[0])}, and {_listed(sides[1])}; pair two with --map"
+            f" columns: {_listed(sides[0])}, and {_listed(sides[1])}; if two belong together,"
+            " map one to the other"
         )
     if question.multiset:
-        _check_multiset(question, pairing)
+        if question.key:
+            raise InvalidInputError("a comparison without a key takes no key columns")
+        check_countable(pairing)
         reason = "Rows are compared without a key, with how often each occurs."
-        return TableKey((), "none", reason), pairing.pairs
+        return (TableKey((), "none", reason),)
     if question.key:
         names = tuple(pair.a for pair in key_pairs(pairing, question.key))
-        key = TableKey(names, "given", "")
-    elif catalogued := _primary_key(pairing, sides):
-        key = catalogued
-    else:
-        key = await proposed_key(pairing.pairs, sides)
-    pairs = key_pairs(pairing, key.columns)
-    rest = tuple(pair for pair in pairing.pairs if pair not in pairs)
-    return key, (*pairs, *rest)
+        return (TableKey(names, "given", ""),)
+    catalogued = _primary_key(pairing, sides)
+    return (catalogued,) if catalogued else await proposed_keys(pairing.pairs, sides)
 
 
 def _listed(side: SideRows) -> str:
@@ -302,41 +383,3 @@ def _primary_key(pairing: Pairing, sides: tuple[SideRows, SideRows]) -> TableKey
             reason = f"No key was given; {listed} {verb} the primary key of {side.name}."
             return TableKey(columns, "catalogue", reason)
     return None
-
-
-def _check_multiset(question: TableQuestion, pairing: Pairing) -> None:
-    if question.key:
-        raise InvalidInputError("a comparison without a key (--multiset) takes no key")
-    for pair in pairing.pairs:
-        rule = pair.cells.rule
-        if rule.has_limits or rule.seconds is not None:
-            raise InvalidInputError(
-                f"column {pair.a!r} has a tolerance, which needs a key: without one, rows are"
-                " matched by their values; name a key, or leave the tolerance out"
-            )
-        _check_countable(pair)
-
-
-def _check_countable(pair: ColumnPair) -> None:
-    """Raise `InvalidInputError` for a column whose values cannot be counted."""
-    try:
-        check_key(pair.cells)
-    except NotComparableError as reason:
-        raise InvalidInputError(
-            f"column {pair.a!r} cannot be compared without a key: {reason}; ignore it"
-        ) from None
-
-
-def _notes(pairs: Sequence[ColumnPair]) -> Iterator[str]:
-    for pair in pairs:
-        a, b, rule = pair.cells.a, pair.cells.b, pair.cells.rule
-        kinds = {a.kind, b.kind}
-        if "timestamptz" in kinds and len(kinds) > 1:
-            zone = rule.zone or "UTC"
-            yield f"Times of {pair.a} without a zone are read as {zone}."
-        elif kinds == {"date", "timestamp"}:
-            yield f"Dates of {pair.a} are compared as midnight."
-        if a.nanos != b.nanos and pair.cells.family == "timestamp" and rule.precision is None:
-            yield f"{pair.a} has nanoseconds on one side and microseconds on the other."
-        if "boolean" in kinds and pair.cells.family == "number":
-            yield f"Numbers of {pair.a} are compared with 1 for true and 0 for false."

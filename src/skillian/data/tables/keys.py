@@ -1,25 +1,39 @@
-"""Proposes the columns that identify a row, for a comparison without a stated key."""
+"""Proposes the columns that identify a row, for a comparison without a stated key.
+
+A sample of each side rules out most columns and combinations. The others are counted in one scan of
+each side, by the keys whose hash is divisible by `PART`: a repeated key among them rules out the
+candidate. What the comparison itself then counts is the proof (`proven`).
+"""
 
 from __future__ import annotations
 
+import asyncio
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 from sqlglot import exp
 
 from skillian.data import sql
+from skillian.data.comparison.place import together
+from skillian.data.tables.across.digests import digest
 from skillian.data.tables.cells import NotComparableError, check_key
 from skillian.data.tables.columns import ColumnPair
 from skillian.data.tables.place import SideRows
-from skillian.data.tables.results import TableKey
+from skillian.data.tables.results import RowCounts, TableKey
+from skillian.data.tables.templates import filled
 from skillian.data.tables.transport import transported
+from skillian.data.tables.types import CellType
 from skillian.errors import InvalidInputError
 
-_SAMPLED_ROWS = 5000
+SAMPLED_ROWS = 5000
+PART = 32
+"""Of this many keys of a candidate, the scan counts one."""
 _COMBINED = 8
-_MOST_COLUMNS = 3
-_VERIFIED = 8
+_LARGEST = (4, 3, 2)
+"""How many candidates of one, two and three columns are counted."""
+_PROPOSED = 4
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _KEY_WORDS = frozenset(
     {"id", "key", "code", "no", "nr", "num", "number", "uuid", "guid", "sku", "ref", "account"}
@@ -39,46 +53,104 @@ _AMOUNT_WORDS = frozenset(
         "rate",
     }
 )
+_HASHES = {
+    "duckdb": "HASH(v)",
+    "postgres": "HASHTEXTEXTENDED(CAST(v AS TEXT), 0)",
+}
 
-_Candidate = tuple[ColumnPair, ...]
+
+@dataclass(frozen=True, slots=True)
+class KeyCandidate:
+    """Columns that may identify a row.
+
+    Attributes:
+        indexes: Which of the columns that can be part of a key.
+        pairs: These columns.
+        repeated: On which sides a key is known to be repeated.
+        nulls: In how many rows one of the columns has no value, as far as counted.
+    """
+
+    indexes: tuple[int, ...]
+    pairs: tuple[ColumnPair, ...]
+    repeated: tuple[bool, bool]
+    nulls: int = 0
+
+    @property
+    def key(self) -> TableKey:
+        """The key; its rows are not compared yet."""
+        return _reasoned(tuple(pair.a for pair in self.pairs), "proposed", " in a sample")
 
 
-async def proposed_key(pairs: Sequence[ColumnPair], sides: Sequence[SideRows]) -> TableKey:
-    """Return the columns that identify a row on both sides, or on one of them.
+@dataclass(frozen=True, slots=True)
+class _Sample:
+    """Rows of a side; `is_whole` says whether they are all of them."""
 
-    A sample of each side rules out most columns and combinations of up to three; the values of the
-    others are counted on all rows, the most likely first: names such as `id` precede others, and
-    fewer columns precede more.
+    rows: Sequence[tuple[object, ...]]
+    is_whole: bool
+
+    def is_repeated(self, indexes: Sequence[int]) -> bool:
+        return self.distinct(indexes) < len(self.rows)
+
+    def distinct(self, indexes: Sequence[int]) -> int:
+        return len({tuple(row[index] for index in indexes) for row in self.rows})
+
+    def nulls(self, indexes: Sequence[int]) -> int:
+        return sum(any(row[index] is None for index in indexes) for row in self.rows)
+
+
+async def proposed_keys(
+    pairs: Sequence[ColumnPair], sides: Sequence[SideRows]
+) -> tuple[TableKey, ...]:
+    """Return the keys that are likely to identify a row, the best first.
+
+    Those that may be unique on both sides precede those of one side, fewer columns precede more,
+    columns without NULL precede others, and names such as `id` precede other names.
 
     Raises:
-        InvalidInputError: No combination is unique.
+        InvalidInputError: No combination can be unique.
     """
     usable = [pair for pair in pairs if _is_usable(pair)]
-    samples = [await _sample(side, index, usable) for index, side in enumerate(sides)]
-    best: TableKey | None = None
-    for size in range(1, _MOST_COLUMNS + 1):
-        for candidate in _candidates(usable, samples, size):
-            unique = [await _is_unique(side, index, candidate) for index, side in enumerate(sides)]
-            if all(unique):
-                return _key(candidate, "")
-            if any(unique) and best is None:
-                best = _key(candidate, f" of {sides[unique.index(True)].name}")
-    if best is not None:
-        return best
-    names = ", ".join(pair.a for pair in usable) or "none"
-    raise InvalidInputError(
+    samples = await together(*(_sample(side, index, usable) for index, side in enumerate(sides)))
+    candidates: list[KeyCandidate] = []
+    for size, most in enumerate(_LARGEST, start=1):
+        unique = _candidates(usable, samples, size)
+        # What contains another candidate is needed only if that is repeated.
+        unique.sort(key=lambda each: _contains_one(each, candidates))
+        candidates += unique[:most]
+    candidates = await _counted(candidates, samples, sides)
+    likely = [each for each in candidates if not all(each.repeated)]
+    likely.sort(key=lambda each: (sum(each.repeated), len(each.pairs), each.nulls > 0))
+    if not likely:
+        raise no_key(pairs)
+    return tuple(each.key for each in likely[:_PROPOSED])
+
+
+def proven(key: TableKey, rows: RowCounts, names: Sequence[str]) -> TableKey | None:
+    """Return the key, a proposed one with its reason; None if that is repeated on both sides."""
+    if key.origin != "profile":
+        return key
+    unique = [not rows.duplicate_keys_a, not rows.duplicate_keys_b]
+    if not any(unique):
+        return None
+    where = "" if all(unique) else f" of {names[unique.index(True)]}"
+    return _reasoned(key.columns, "used", where)
+
+
+def _reasoned(columns: tuple[str, ...], use: str, where: str) -> TableKey:
+    listed, verb = " and ".join(columns), "is" if len(columns) == 1 else "are"
+    same = "the same value" if len(columns) == 1 else "the same values"
+    reason = f"No key was given; {listed} {verb} {use}, because no two rows{where} have {same}."
+    return TableKey(columns, "profile", reason)
+
+
+def no_key(pairs: Sequence[ColumnPair]) -> InvalidInputError:
+    """Return the error for tables without columns that identify a row."""
+    names = ", ".join(pair.a for pair in pairs if _is_usable(pair)) or "none"
+    return InvalidInputError(
         "no key was given, and no column or combination of up to three identifies a row (usable"
-        f" columns: {names}); name the key with --key, or compare rows with their counts:"
-        " --multiset"
+        f" columns: {names}); name the columns of the `key`, or compare rows by how often each"
+        " occurs (`multiset`)"
     )
-
-
-def _key(candidate: _Candidate, where: str) -> TableKey:
-    names = tuple(pair.a for pair in candidate)
-    listed, verb = " and ".join(names), "is" if len(names) == 1 else "are"
-    same = "the same value" if len(names) == 1 else "the same values"
-    reason = f"No key was given; {listed} {verb} used, because no two rows{where} have {same}."
-    return TableKey(names, "profile", reason)
 
 
 def _is_usable(pair: ColumnPair) -> bool:
@@ -92,44 +164,45 @@ def _is_usable(pair: ColumnPair) -> bool:
     return cells.family != "binary"
 
 
-def _value(pair: ColumnPair, side: SideRows, index: int) -> exp.Expr:
+def _cell(pair: ColumnPair, side: SideRows, index: int) -> tuple[CellType, exp.Expr]:
     name, kind = ((pair.a, pair.cells.a), (pair.b, pair.cells.b))[index]
-    return transported(kind, sql.column(name, "source"), side.connector.dialect).value
+    return kind, side.value(name)
 
 
-async def _sample(
-    side: SideRows, index: int, pairs: Sequence[ColumnPair]
-) -> list[tuple[object, ...]]:
+async def _sample(side: SideRows, index: int, pairs: Sequence[ColumnPair]) -> _Sample:
     if not pairs:
-        return []
-    columns = [sql.named(_value(pair, side, index), f"c{n}") for n, pair in enumerate(pairs)]
-    rows = await side.fetch(side.rows(columns).limit(_SAMPLED_ROWS, copy=False))
-    return [tuple(row.values()) for row in rows]
+        return _Sample((), is_whole=True)
+    cells = [_cell(pair, side, index) for pair in pairs]
+    values = [transported(kind, value, side.connector.dialect).value for kind, value in cells]
+    columns = [sql.named(value, f"c{n}") for n, value in enumerate(values)]
+    rows = await side.fetch(side.rows(columns).limit(SAMPLED_ROWS, copy=False))
+    return _Sample([tuple(row.values()) for row in rows], len(rows) < SAMPLED_ROWS)
 
 
 def _candidates(
-    pairs: Sequence[ColumnPair], samples: Sequence[Sequence[tuple[object, ...]]], size: int
-) -> list[_Candidate]:
+    pairs: Sequence[ColumnPair], samples: Sequence[_Sample], size: int
+) -> list[KeyCandidate]:
     """Return the combinations that are unique in a sample, the most likely keys first."""
-    distinct = [_distinct(samples, (index,)) for index in range(len(pairs))]
+    distinct = [[sample.distinct((index,)) for sample in samples] for index in range(len(pairs))]
     order = sorted(
         range(len(pairs)), key=lambda index: (_rank(pairs[index]), -sum(distinct[index]), index)
     )
     if size > 1:
-        varied = [index for index in order if max(distinct[index], default=0) > 1]
+        varied = [index for index in order if max(distinct[index]) > 1]
         order = varied[: _COMBINED if size > 2 else 2 * _COMBINED]  # noqa: PLR2004 - see above
-    sizes = [len(rows) for rows in samples]
-    chosen: list[_Candidate] = []
-    for indexes in combinations(order, size):
-        counts = _distinct(samples, indexes)
-        if any(count == total for count, total in zip(counts, sizes, strict=True)):
-            in_order = sorted(indexes)
-            chosen.append(tuple(pairs[index] for index in in_order))
-    return chosen[:_VERIFIED]
+    chosen: list[KeyCandidate] = []
+    for combination in combinations(order, size):
+        indexes = tuple(sorted(combination))
+        repeated = samples[0].is_repeated(indexes), samples[1].is_repeated(indexes)
+        if not all(repeated):
+            nulls = sum(sample.nulls(indexes) for sample in samples)
+            columns = tuple(pairs[index] for index in indexes)
+            chosen.append(KeyCandidate(indexes, columns, repeated, nulls))
+    return chosen
 
 
-def _distinct(samples: Sequence[Sequence[tuple[object, ...]]], indexes: Sequence[int]) -> list[int]:
-    return [len({tuple(row[index] for index in indexes) for row in rows}) for rows in samples]
+def _contains_one(candidate: KeyCandidate, others: Sequence[KeyCandidate]) -> bool:
+    return any(set(other.indexes) < set(candidate.indexes) for other in others)
 
 
 def _rank(pair: ColumnPair) -> int:
@@ -142,17 +215,83 @@ def _rank(pair: ColumnPair) -> int:
     return {"number": 1, "text": 1, "uuid": 0, "date": 1}.get(pair.cells.family, 2)
 
 
-async def _is_unique(side: SideRows, index: int, candidate: _Candidate) -> bool:
-    """Return whether no two rows of the side have the same values."""
-    total = side.rows([exp.Count(this=exp.Star())])
-    columns = [
-        sql.named(_value(pair, side, index), f"c{place}") for place, pair in enumerate(candidate)
-    ]
-    keys = side.rows(columns).distinct(copy=False).subquery(sql.name("keys"), copy=False)
-    distinct = exp.Select(expressions=[exp.Count(this=exp.Star())]).from_(keys, copy=False)
-    counts = {"total": total, "keys": distinct}
-    select = exp.Select(
-        expressions=[sql.named(exp.Subquery(this=count), name) for name, count in counts.items()]
-    )
-    [row] = await side.fetch(select)
-    return int(row["keys"]) == int(row["total"])
+async def _counted(
+    candidates: Sequence[KeyCandidate], samples: Sequence[_Sample], sides: Sequence[SideRows]
+) -> list[KeyCandidate]:
+    """Return the candidates with what one scan says of each side that was not sampled whole."""
+
+    async def one(index: int) -> Mapping[int, tuple[bool, int]]:
+        if samples[index].is_whole or not candidates:
+            return {}
+        return await _scan(candidates, sides[index], index)
+
+    scans = await together(one(0), one(1))
+    counted: list[KeyCandidate] = []
+    for number, each in enumerate(candidates):
+        seen = [scan.get(number, (False, 0)) for scan in scans]
+        repeated = each.repeated[0] or seen[0][0], each.repeated[1] or seen[1][0]
+        nulls = each.nulls + seen[0][1] + seen[1][1]
+        counted.append(replace(each, repeated=repeated, nulls=nulls))
+    return counted
+
+
+async def _scan(
+    candidates: Sequence[KeyCandidate], side: SideRows, index: int
+) -> Mapping[int, tuple[bool, int]]:
+    """Return for each candidate whether a key is repeated, and how many rows have a NULL in it."""
+    tree = await asyncio.to_thread(_scan_of, candidates, side, index)
+    if tree is None:
+        return {}
+    [row] = await side.fetch(tree)
+    counts = {name: int(value) for name, value in row.items()}
+    return {
+        number: (counts[f"keys_{number}"] < counts[f"rows_{number}"], counts[f"nulls_{number}"])
+        for number in range(len(candidates))
+    }
+
+
+def _scan_of(candidates: Sequence[KeyCandidate], side: SideRows, index: int) -> exp.Select | None:
+    """Return the statement; None for a database without a hash that is known here."""
+    hashes: list[exp.Expr] = []
+    columns: list[exp.Expr] = []
+    for number, each in enumerate(candidates):
+        cells = [_cell(pair, side, index) for pair in each.pairs]
+        hashed = _hash(cells, side.connector.dialect)
+        if hashed is None:
+            return None
+        hashes.append(sql.named(hashed, f"h{number}"))
+        empty = sql.any_of(sql.is_null(value) for _, value in cells)
+        null = exp.case().when(empty, sql.one(), copy=False)
+        hashes.append(sql.named(null, f"n{number}"))
+        columns += _counts_of(number)
+    rows = side.rows(hashes)
+    rows.meta["apart"] = True  # each hash is computed once
+    select = exp.Select(expressions=columns)
+    return select.from_(rows.subquery(sql.name("hashes"), copy=False), copy=False)
+
+
+def _counts_of(number: int) -> Iterator[exp.Expr]:
+    """Yield the rows and the keys of a candidate in its part, and its rows with NULL."""
+    hashed = sql.bare(f"h{number}")
+    rest = exp.Mod(this=hashed, expression=exp.Literal.number(PART))
+    part = exp.case().when(sql.equals(rest, 0), hashed.copy(), copy=False)
+    yield sql.named(exp.Count(this=part), f"rows_{number}")
+    yield sql.named(exp.Count(this=exp.Distinct(expressions=[part.copy()])), f"keys_{number}")
+    yield sql.named(exp.Count(this=sql.bare(f"n{number}")), f"nulls_{number}")
+
+
+def _hash(cells: Sequence[tuple[CellType, exp.Expr]], dialect: str) -> exp.Expr | None:
+    """Return a hash that is the same for the same values."""
+    if dialect == "mysql":
+        return digest(cells, dialect)
+    template = _HASHES.get(dialect)
+    if template is None:
+        return None
+    values = [value.copy() for _, value in cells]
+    if len(values) == 1:
+        [key] = values
+    elif dialect == "duckdb":
+        key = exp.Anonymous(this="ROW", expressions=values)
+    else:
+        key = exp.Tuple(expressions=values)
+    return filled(template, dialect, v=key)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import aclosing
+from collections.abc import Generator, Sequence
+from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
@@ -27,6 +27,7 @@ from skillian.data.tables.results import TableProof
 from skillian.data.tables.statement import TablePlan, TableSide, differences, has_repeated_keys
 from skillian.data.tables.transport import transported
 from skillian.data.tables.types import CellType
+from skillian.errors import UnreadableColumnError
 
 
 class SideRows:
@@ -91,10 +92,23 @@ class SideRows:
         statement = prepare(tree, self.connector.dialect, self.parameters.values)
         rows: list[dict[str, Any]] = []
         batches = self.connector.stream(statement.text, statement.parameters)
-        async with aclosing(batches):
-            async for batch in batches:
-                rows += python_rows(batch)
+        with self.reading(tree):
+            async with aclosing(batches):
+                async for batch in batches:
+                    rows += python_rows(batch)
         return rows
+
+    @contextmanager
+    def reading(self, tree: exp.Expr) -> Generator[None]:
+        """Name the column of the source in an error about a column of a statement's result."""
+        try:
+            yield
+        except UnreadableColumnError as error:
+            select = tree.find(exp.Select)
+            values = [] if select is None else select.expressions
+            names = {each.alias: each.find(exp.Column) for each in values}
+            columns = {alias: column.name for alias, column in names.items() if column is not None}
+            raise error.of(self.name, columns) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,28 +186,46 @@ class RowComparison:
             for index, side in enumerate(self.sides)
         )
         dialect = shared.engine.dialect
-        return TablePlan(self.pairs, self._keys, a, b, dialect, unique=self._is_unique())
+        unique, required = self._is_unique(), self._required()
+        return TablePlan(self.pairs, self._keys, a, b, dialect, unique=unique, required=required)
 
     def _is_unique(self) -> bool:
         """Whether primary keys guarantee that no key is repeated on either side."""
-        pairs = self.pairs[: self._keys]
+        return self._is_unique_on(0) and self._is_unique_on(1)
+
+    def _is_unique_on(self, index: int) -> bool:
+        """Whether a primary key guarantees that no key is repeated on a side."""
+        pairs, table = self.pairs[: self._keys], self.sides[index].source.table
         if any(pair.cells.rule != EXACT for pair in pairs):
             return False
-        for index, side in enumerate(self.sides):
-            table = side.source.table
-            names = {(pair.a, pair.b)[index] for pair in pairs}
-            if table is None or not table.primary_key or not names.issuperset(table.primary_key):
-                return False
-            # A primary key of SQLite may hold NULL several times.
-            declared = [table.declared.get(name) for name in table.primary_key]
-            if any(each is None or each.nullable is not False for each in declared):
-                return False
-        return True
+        if table is None or not table.primary_key:
+            return False
+        names = {(pair.a, pair.b)[index] for pair in pairs}
+        return names.issuperset(table.primary_key) and (
+            self._never_null(index) == {*table.primary_key}
+        )
+
+    def _required(self) -> frozenset[int]:
+        """Return the columns of the key, by index, that primary keys keep from being NULL."""
+        never_null = self._never_null(0), self._never_null(1)
+        return frozenset(
+            index
+            for index, pair in enumerate(self.pairs[: self._keys])
+            if pair.cells.rule == EXACT and pair.a in never_null[0] and pair.b in never_null[1]
+        )
+
+    def _never_null(self, index: int) -> set[str]:
+        """Return the columns of a side's primary key that cannot be NULL, as in SQLite they may."""
+        table = self.sides[index].source.table
+        names = () if table is None else table.primary_key
+        declared = {} if table is None else table.declared
+        return {name for name in names if name in declared and declared[name].nullable is False}
 
     async def _narrow(self) -> None:
         """Leave out the rows in ranges of the key that are equal on both sides."""
         a, b = self.sides
-        search = SegmentSearch(self.pairs, self._keys, (a, b), unique=self._is_unique())
+        unique = self._is_unique_on(0), self._is_unique_on(1)
+        search = SegmentSearch(self.pairs, self._keys, (a, b), unique=unique)
         self.segments = await search.run()
         if self.segments.ranges is not None:
             self.sides = a.among(search.tests(0)), b.among(search.tests(1))
@@ -221,11 +253,13 @@ class RowComparison:
             for pair in self.pairs
         ]
         named = [sql.named(each.value, f"c{number}") for number, each in enumerate(columns)]
-        query = prepare(side.rows(named), dialect, side.parameters.values)
+        tree = side.rows(named)
+        query = prepare(tree, dialect, side.parameters.values)
         stored = {f"c{number}": each.stored for number, each in enumerate(columns)}
         report = None if self._progress is None else partial(self._progress, side.name)
         batches = side.connector.stream(query.text, query.parameters)
-        table = await self._workspace.stage(stored, batches, report)
+        with side.reading(tree):
+            table = await self._workspace.stage(stored, batches, report)
         self.tables.append(table)
         return _Loaded(table, tuple(each.type for each in columns), query)
 

@@ -14,10 +14,10 @@ from sqlglot import exp
 from skillian.data import sql
 from skillian.data.tables.cells import form, shown
 from skillian.data.tables.columns import ColumnPair
-from skillian.data.tables.types import CellType
 from skillian.data.tables.unequal import differs
 
 DIFFERING, ONLY_A, ONLY_B, DUPLICATE, COUNTS = range(5)
+_REPEATED_KEYS = "repeated_keys"
 
 RowsOf = Callable[[Sequence[exp.Expr]], exp.Select]
 """Returns a SELECT of these expressions over the rows of a side."""
@@ -47,6 +47,7 @@ class TablePlan:
         b: The rows of b.
         dialect: The sqlglot dialect of the statement.
         unique: Whether the database guarantees that no key is repeated.
+        required: The columns of the key, by index, that the database keeps from being NULL.
         equal_rows: The rows of each side that are known to be equal and are not among its rows.
     """
 
@@ -56,6 +57,7 @@ class TablePlan:
     b: TableSide
     dialect: str
     unique: bool = False
+    required: frozenset[int] = frozenset()
     equal_rows: int = 0
 
     @property
@@ -84,6 +86,8 @@ def differences(plan: TablePlan, *, duplicates: bool) -> exp.Expr:
     result = exp.union(_counts(plan), _joined(plan, apart=duplicates), distinct=False, copy=False)
     if duplicates:
         result = exp.union(result, _repeated(plan), distinct=False, copy=False)
+        name = sql.name(_REPEATED_KEYS)
+        result.with_(name, as_=_repeated_keys(plan), materialized=True, copy=False)
     return result
 
 
@@ -179,7 +183,9 @@ def _same_key(plan: TablePlan, one: str, other: str) -> exp.Expr:
     tests: list[exp.Expr] = []
     for index, pair in enumerate(plan.pairs[: plan.keys]):
         keys: list[exp.Expr] = [sql.column(f"k{index}", alias) for alias in (one, other)]
-        if plan.dialect == "postgres":
+        if index in plan.required:
+            tests.append(exp.EQ(this=keys[0], expression=keys[1]))
+        elif plan.dialect == "postgres":
             # It joins neither by hash nor in full on IS NOT DISTINCT FROM.
             nulls = [exp.Paren(this=sql.is_null(key)) for key in keys]
             tests.append(exp.EQ(this=nulls[0], expression=nulls[1]))
@@ -212,22 +218,8 @@ _FILLS = {
 
 
 def _joined(plan: TablePlan, *, apart: bool) -> exp.Select:
-    sides = [_side(plan, index, alias) for index, alias in enumerate("ab")]
-    if apart:
-        sides = [
-            _without_repeats(plan, side, alias) for side, alias in zip(sides, "ab", strict=True)
-        ]
-    a, b = sides
-    missing = [sql.is_null(sql.column("present", alias)) for alias in "ab"]
-    tests = {
-        index: differs(
-            plan.pairs[index].cells,
-            sql.column(f"c{index}", "a"),
-            sql.column(f"c{index}", "b"),
-            plan.dialect,
-        )
-        for index in range(plan.keys, len(plan.pairs))
-    }
+    """Return the rows without a partner, and the pairs of rows that differ, with their cells."""
+    missing = [sql.is_null(sql.bare(f"{alias}_present")) for alias in "ab"]
     both = exp.Not(this=exp.Paren(this=sql.any_of(test.copy() for test in missing)))
     values: dict[str, exp.Expr] = {
         "class": exp.case()
@@ -235,79 +227,100 @@ def _joined(plan: TablePlan, *, apart: bool) -> exp.Select:
         .when(missing[0], _number(ONLY_B))
         .else_(_number(DIFFERING))
     }
-    for index in range(plan.keys):
-        cells = plan.pairs[index].cells
-        texts = [
-            shown(kind, sql.column(f"c{index}", alias), plan.dialect)
-            for kind, alias in ((cells.a, "a"), (cells.b, "b"))
-        ]
-        values[f"k{index}"] = exp.Coalesce(this=texts[0], expressions=[texts[1]])
-    for index, test in tests.items():
-        cells = plan.pairs[index].cells
-        different = sql.all_of((both.copy(), test.copy()))
+    for index, pair in enumerate(plan.pairs):
+        a, b = (sql.bare(f"{alias}_c{index}") for alias in "ab")
+        texts = shown(pair.cells.a, a, plan.dialect), shown(pair.cells.b, b, plan.dialect)
+        if index < plan.keys:
+            values[f"k{index}"] = exp.Coalesce(this=texts[0], expressions=[texts[1]])
+            continue
+        different = sql.all_of((both.copy(), differs(pair.cells, a, b, plan.dialect)))
         values[f"d{index}"] = different
-        for kind, alias in ((cells.a, "a"), (cells.b, "b")):
-            text = shown(kind, sql.column(f"c{index}", alias), plan.dialect)
+        for alias, text in zip("ab", texts, strict=True):
             values[f"{alias}{index}"] = exp.case().when(different.copy(), text)
-    select = exp.Select(expressions=_row(plan, values)).from_(a, copy=False)
+    rows = _unequal_rows(plan, apart=apart).subquery(sql.name("unequal"), copy=False)
+    return exp.Select(expressions=_row(plan, values)).from_(rows, copy=False)
+
+
+def _unequal_rows(plan: TablePlan, *, apart: bool) -> exp.Select:
+    """Return the cells of rows without a partner, and of pairs of rows that differ."""
+    sides = [_side(plan, index, alias) for index, alias in enumerate("ab")]
+    if apart:
+        sides = [
+            _without_repeats(plan, side, alias) for side, alias in zip(sides, "ab", strict=True)
+        ]
+    a, b = sides
+    names = [*(f"c{index}" for index in range(len(plan.pairs))), "present"]
+    columns = [
+        sql.named(sql.column(name, alias), f"{alias}_{name}") for alias in "ab" for name in names
+    ]
+    tests = [sql.is_null(sql.column("present", alias)) for alias in "ab"]
+    tests += [
+        differs(
+            plan.pairs[index].cells,
+            sql.column(f"c{index}", "a"),
+            sql.column(f"c{index}", "b"),
+            plan.dialect,
+        )
+        for index in range(plan.keys, len(plan.pairs))
+    ]
+    select = exp.Select(expressions=columns).from_(a, copy=False)
     select = select.join(b, on=_same_key(plan, "a", "b"), join_type="FULL", copy=False)
-    return select.where(sql.any_of([*missing, *tests.values()]), copy=False)
+    # The result is small, which a query planner may not expect: it would plan for as many texts as
+    # there are rows.
+    select.meta["apart"] = True
+    return select.where(sql.any_of(tests), copy=False)
 
 
-def _keys_only(plan: TablePlan) -> exp.Query:
-    """Return the keys of all rows of both sides, with the side that each is from."""
+def _repeated_keys(plan: TablePlan) -> exp.Query:
+    """Return the keys that are repeated on a side; only keys are read for it."""
     selects: list[exp.Select] = []
     for side in (0, 1):
-        columns = [sql.named(_key(plan, index, side), f"k{index}") for index in range(plan.keys)]
-        for kind, value in zip(_kinds(plan, side), range(plan.keys), strict=True):
-            text = shown(kind, plan.sides[side].values[value], plan.dialect)
-            columns.append(sql.named(text, f"t{value}"))
-        columns += [sql.named(_number(int(side == each)), f"rows_{'ab'[each]}") for each in (0, 1)]
-        selects.append(plan.sides[side].rows(columns))
-    return exp.union(*selects, distinct=False, copy=False)
-
-
-def _kinds(plan: TablePlan, side: int) -> list[CellType]:
-    return [(pair.cells.a, pair.cells.b)[side] for pair in plan.pairs[: plan.keys]]
-
-
-def _repeats(plan: TablePlan) -> exp.Select:
-    """Return the keys that are repeated on a side, and their rows on each."""
-    columns = [sql.bare(f"k{index}") for index in range(plan.keys)]
-    texts = [
-        sql.named(exp.Min(this=sql.bare(f"t{index}")), f"t{index}") for index in range(plan.keys)
-    ]
-    totals = [exp.Sum(this=sql.bare(name)) for name in ("rows_a", "rows_b")]
-    several = [exp.GT(this=total.copy(), expression=sql.one()) for total in totals]
-    listed = [
-        *(column.copy() for column in columns),
-        *texts,
-        *(sql.named(total, name) for total, name in zip(totals, ("rows_a", "rows_b"), strict=True)),
-    ]
-    select = exp.Select(expressions=listed)
-    select = select.from_(_keys_only(plan).subquery(sql.name("all_keys"), copy=False), copy=False)
-    return select.group_by(*columns, copy=False).having(sql.any_of(several), copy=False)
+        keys = [sql.named(_key(plan, index, side), f"k{index}") for index in range(plan.keys)]
+        rows = plan.sides[side].rows(keys).subquery(sql.name("rows"), copy=False)
+        names = [sql.bare(f"k{index}") for index in range(plan.keys)]
+        select = exp.Select(expressions=[*names, sql.named(sql.one(), "present")])
+        select.from_(rows, copy=False).group_by(*(each.copy() for each in names), copy=False)
+        count = exp.Count(this=exp.Star())
+        selects.append(select.having(exp.GT(this=count, expression=sql.one()), copy=False))
+    return exp.union(*selects, distinct=True, copy=False)
 
 
 def _repeated(plan: TablePlan) -> exp.Select:
+    """Return the keys that are repeated on a side, with their number of rows on each."""
+    selects: list[exp.Select] = []
+    names = [f"{letter}{index}" for letter in "kt" for index in range(plan.keys)]
+    for side in (0, 1):
+        columns = [sql.named(_key(plan, index, side), f"k{index}") for index in range(plan.keys)]
+        for index, pair in enumerate(plan.pairs[: plan.keys]):
+            kind = (pair.cells.a, pair.cells.b)[side]
+            text = shown(kind, plan.sides[side].values[index], plan.dialect)
+            columns.append(sql.named(text, f"t{index}"))
+        rows = plan.sides[side].rows(columns).subquery(sql.name("rows"), copy=False)
+        listed: list[exp.Expr] = [sql.column(name, "rows") for name in names]
+        listed += [sql.named(_number(int(side == each)), f"rows_{'ab'[each]}") for each in (0, 1)]
+        select = exp.Select(expressions=listed).from_(rows, copy=False)
+        selects.append(select.join(_repeats(), on=_same_key(plan, "rows", "repeated"), copy=False))
     values: dict[str, exp.Expr] = {"class": _number(DUPLICATE)}
-    values |= {
-        name: exp.Cast(this=sql.bare(name), to=exp.DataType.build("BIGINT"))
-        for name in ("rows_a", "rows_b")
-    }
-    values |= {f"k{index}": sql.bare(f"t{index}") for index in range(plan.keys)}
-    repeats = _repeats(plan).subquery(sql.name("repeated"), copy=False)
-    return exp.Select(expressions=_row(plan, values)).from_(repeats, copy=False)
+    for name in ("rows_a", "rows_b"):
+        total = exp.Sum(this=sql.bare(name))
+        values[name] = exp.Cast(this=total, to=exp.DataType.build("BIGINT"))
+    values |= {f"k{index}": exp.Min(this=sql.bare(f"t{index}")) for index in range(plan.keys)}
+    every = exp.union(*selects, distinct=False, copy=False).subquery(sql.name("every"), copy=False)
+    select = exp.Select(expressions=_row(plan, values)).from_(every, copy=False)
+    return select.group_by(*(sql.bare(f"k{index}") for index in range(plan.keys)), copy=False)
+
+
+def _repeats() -> exp.Expr:
+    return exp.alias_(sql.table(_REPEATED_KEYS), sql.name("repeated"), table=True)
 
 
 def _without_repeats(plan: TablePlan, side: exp.Subquery, alias: str) -> exp.Subquery:
     """Return the rows of a side whose key is not repeated on either side."""
-    repeats = _repeats(plan).subquery(sql.name("repeated"), copy=False)
     select = exp.Select(expressions=[exp.Column(this=exp.Star(), table=sql.name("rows"))])
     side.set("alias", exp.TableAlias(this=sql.name("rows")))
     same = _same_key(plan, "rows", "repeated")
-    select = select.from_(side, copy=False).join(repeats, on=same, join_type="LEFT", copy=False)
-    select = select.where(sql.is_null(sql.column("rows_a", "repeated")), copy=False)
+    select = select.from_(side, copy=False).join(_repeats(), on=same, join_type="LEFT", copy=False)
+    select = select.where(sql.is_null(sql.column("present", "repeated")), copy=False)
     return select.subquery(sql.name(alias), copy=False)
 
 

@@ -13,6 +13,7 @@ from skillian.api.problems import ProblemError, problem_of
 from skillian.chat.examples import example_questions
 from skillian.chat.turns import follow
 from skillian.errors import SkillianError
+from skillian.offline.planner import NAME as OFFLINE_PLANNER
 from skillian.storage import MAX_EVENTS, SessionNotFound, TurnEvent
 from skillian.web.chat.composer import Composer
 from skillian.web.chat.sessions import SessionList
@@ -60,7 +61,7 @@ class ChatView:
         """
         stored = await self._stored_events()
         Heading("Chat", 1).classes("visually-hidden")
-        if self._service.settings.model is None:
+        if self._service.work.agent.model_name == OFFLINE_PLANNER:
             _offline_banner()
         self._welcome = ui.element("div").classes("stack welcome")
         self._transcript = ui.element("div").classes("transcript")
@@ -210,4 +211,6 @@ class ChatView:
 def _offline_banner() -> None:
     with ui.element("div").classes("banner small").props("role=note"):
         ui.label("The offline planner answers: rules, not a language model.")
-        ui.label("To use a language model, set SKILLIAN_MODEL.").classes("soft")
+        ui.label("To use a language model, run skillian models, or set SKILLIAN_MODEL.").classes(
+            "soft"
+        )

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
+from tests.support.mysql import Database as MySQLDatabase
+from tests.support.postgres import Database
 
 from skillian.data.declare.sources import Connections
 from skillian.data.query.binding import Binder
+from skillian.data.tables import keys
 from skillian.data.tables.engine import TableEngine, TableQuestion
 from skillian.data.tables.relation import bare_tables
-from skillian.data.tables.results import TableKey
+from skillian.data.tables.results import TableKey, TableResult
 from skillian.errors import InvalidInputError
 
 
@@ -86,3 +91,94 @@ def test_a_key_that_is_repeated_on_one_side_is_used_and_named(tmp_path: Path) ->
 def test_without_unique_columns_it_refuses(tmp_path: Path, select: str) -> None:
     with pytest.raises(InvalidInputError, match=r"no column or combination .* --multiset"):
         key_of(tmp_path, select)
+
+
+# No column alone is unique: `ref` is in the sampled rows only.
+ORDERS = """
+CREATE TABLE {name} AS SELECT i % 5 AS company, i / 4 AS order_no, i % 4 AS line_no,
+    CASE WHEN i < 6000 THEN i ELSE i / 4 END AS ref, i % 90 AS amount FROM {numbers}
+"""
+NUMBERS = {
+    "duckdb": "(SELECT CAST(i AS INTEGER) AS i FROM range(12000) t (i)) AS n",
+    "postgres": "generate_series(0, 11999) AS n (i)",
+    "mysql": "(SELECT seq AS i FROM seq_0_to_11999) AS n",
+}
+
+
+@pytest.fixture(params=NUMBERS)
+def orders(request: pytest.FixtureRequest, tmp_path: Path) -> list[str]:
+    """The names of two equal tables of 12,000 orders in one kind of database."""
+    script = ORDERS.replace("/", "DIV" if request.param == "mysql" else "/")
+    if request.param == "duckdb":
+        script = script.replace("/", "//")
+        for name in "ab":
+            with duckdb.connect(tmp_path / f"{name}.duckdb") as connection:
+                connection.execute(script.format(name=name, numbers=NUMBERS["duckdb"]))
+        return [f"duckdb:///{tmp_path}/{name}.duckdb#{name}" for name in "ab"]
+    database: MySQLDatabase | Database = request.getfixturevalue(f"{request.param}_database")
+    for name in "ab":
+        database.execute(script.format(name=name, numbers=NUMBERS[request.param]))
+    return [f"{database.url}#{name}" for name in "ab"]
+
+
+async def compared(names: list[str]) -> tuple[TableResult, list[str]]:
+    """Return the result, and all statements that the databases of both sides ran."""
+    statements: list[str] = []
+    registry, (one, other) = await bare_tables(names)
+    async with Connections(registry) as connections:
+        for connector in {connections.get(registry.get(each).connection) for each in (one, other)}:
+            _record(connector, statements)
+        engine = TableEngine(Binder(registry, connections))
+        try:
+            return await engine.compare(TableQuestion(one, other)), statements
+        finally:
+            await engine.aclose()
+
+
+def _record(connector: Any, statements: list[str]) -> None:
+    stream = connector.stream
+
+    def recorded(statement: str, parameters: Mapping[str, object]) -> Any:
+        statements.append(statement)
+        return stream(statement, parameters)
+
+    connector.stream = recorded
+
+
+async def test_after_a_sample_one_scan_of_each_side_counts_all_candidates(
+    orders: list[str],
+) -> None:
+    result, statements = await compared(orders)
+    assert result.key.columns == ("order_no", "line_no")
+    assert "no two rows have the same values" in result.key.reason
+    assert result.rows.are_equal
+    samples, scans = statements[:2], statements[2:4]
+    assert all("LIMIT 5000" in statement for statement in samples)
+    assert all(statement.count("FROM") == 2 and "keys_4" in statement for statement in scans)
+    assert not [each for each in statements[4:] if "LIMIT 5000" in each or "keys_0" in each]
+
+
+async def test_the_comparison_is_the_proof_of_a_proposed_key(
+    orders: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keys, "PART", 2**50)
+    result, statements = await compared(orders)
+    # The scan counts no key, so `ref` is tried, which the comparison shows to be repeated.
+    assert result.key.columns == ("order_no", "line_no")
+    assert result.rows.are_equal
+    assert len([each for each in statements if "keys_0" in each]) == 2
+
+
+async def test_a_key_of_many_rows_that_is_repeated_on_one_side_is_used_and_named(
+    tmp_path: Path,
+) -> None:
+    rows = "SELECT i AS id, 1 AS v FROM range(9000) t (i)"
+    key = await asyncio.to_thread(key_of, tmp_path, f"{rows} UNION ALL SELECT 8000, 1", rows)
+    assert key.columns == ("id",)
+    assert "no two rows of b#t have the same value" in key.reason
+
+
+async def test_many_rows_without_unique_columns_are_refused(tmp_path: Path) -> None:
+    rows = "SELECT i % 6000 AS id, i % 6000 % 7 AS v FROM range(12000) t (i)"
+    with pytest.raises(InvalidInputError, match=r"no column or combination .* --multiset"):
+        await asyncio.to_thread(key_of, tmp_path, rows)

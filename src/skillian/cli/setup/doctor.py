@@ -10,7 +10,7 @@ from skillian.cli.shell import ExitCode, SourcesFile, notes, out, run, settings_
 from skillian.display import printable
 
 if TYPE_CHECKING:
-    from skillian.cli.checks import CheckResult
+    from skillian.cli.setup.checks import CheckResult
     from skillian.settings import Settings
 
 _STYLES = {"ok": "green", "FAULT": "bold red", "absent": "yellow"}
@@ -19,11 +19,13 @@ _STYLES = {"ok": "green", "FAULT": "bold red", "absent": "yellow"}
 def doctor(sources: SourcesFile = None) -> None:
     """Check the settings, sources, model, session store, skills, sandbox and optional packages.
 
-    The model gets one short question. Exit codes: 0 no faults, 1 faults.
+    The model gets one short question, then ten about the demo, whose answers are known.
+
+    Exit codes: 0 no faults, 1 faults.
     """
     from pydantic import ValidationError
 
-    from skillian.cli.checks import CheckResult, CheckVerdict
+    from skillian.cli.setup.checks import CheckResult, CheckVerdict
     from skillian.settings import Settings
 
     try:
@@ -44,7 +46,7 @@ def doctor(sources: SourcesFile = None) -> None:
 
 
 async def _check(settings: Settings) -> int:
-    from skillian.cli.checks import CheckVerdict, check_all
+    from skillian.cli.setup.checks import CheckVerdict, check_all
 
     faults = 0
     with notes.status("Checking ..."):

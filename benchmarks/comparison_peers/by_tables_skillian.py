@@ -1,0 +1,87 @@
+"""This project's comparison of whole tables; the process has compared a little before."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Mapping
+from typing import Any
+
+from skillian.connectors.base import ArrowBatch
+from skillian.connectors.duckdb.connector import DuckDBConnector
+from skillian.connectors.postgres.connector import PostgresConnector
+from skillian.data.declare.sources import Connections
+from skillian.data.query.binding import Binder
+from skillian.data.tables.engine import TableEngine, TableQuestion
+from skillian.data.tables.relation import bare_tables
+from skillian.data.tables.results import TableResult
+
+Found = dict[str, Any]
+Go = Callable[[], Callable[[], Found]]
+
+
+class Travelled:
+    """Counts the bytes that databases return."""
+
+    def __init__(self, *kinds: type[Any]) -> None:
+        self.bytes = 0
+        for kind in kinds:
+            self._count(kind)
+
+    def _count(self, kind: type[Any]) -> None:
+        original = kind.stream
+
+        async def stream(
+            connector: object, statement: str, parameters: Mapping[str, object]
+        ) -> AsyncGenerator[ArrowBatch]:
+            async for batch in original(connector, statement, parameters):
+                self.bytes += batch.nbytes
+                yield batch
+
+        kind.stream = stream
+
+
+def _case(a: str, b: str) -> Callable[[str, str], Go]:
+    def prepare(folder: str, url: str) -> Go:
+        places = {"folder": folder, "url": url}
+        names = [each.format(**places) for each in (a, b)]
+        asyncio.run(_compared([f"{folder}/small/{side}.parquet" for side in "ab"]))
+        travelled = Travelled(DuckDBConnector, PostgresConnector)
+
+        def go() -> Callable[[], Found]:
+            result = asyncio.run(_compared(names))
+            return lambda: {**_found(result), "bytes": travelled.bytes}
+
+        return go
+
+    return prepare
+
+
+async def _compared(names: list[str]) -> TableResult:
+    registry, (a, b) = await bare_tables(names)
+    async with Connections(registry) as connections:
+        engine = TableEngine(Binder(registry, connections))
+        try:
+            return await engine.compare(TableQuestion(a, b, key=("id",)))
+        finally:
+            await engine.aclose()
+
+
+def _found(result: TableResult) -> Found:
+    rows = result.rows
+    return {
+        "differing": rows.differing,
+        "only_in_a": rows.only_in_a,
+        "only_in_b": rows.only_in_b,
+        "repeated": rows.duplicate_keys_a + rows.duplicate_keys_b,
+        "mismatches": {column.a: column.mismatches for column in result.columns},
+    }
+
+
+CASES = {
+    "parquet": _case("{folder}/a.parquet", "{folder}/b.parquet"),
+    "duckdb": _case("duckdb:///{folder}/tables.duckdb#a", "duckdb:///{folder}/tables.duckdb#b"),
+    "postgres": _case("{url}#a", "{url}#b"),
+    "same": _case("{url}#a", "duckdb:///{folder}/tables.duckdb#a"),
+    "ranges": _case("{url}#a", "duckdb:///{folder}/tables.duckdb#ranges"),
+    "across": _case("{url}#a", "duckdb:///{folder}/tables.duckdb#b"),
+}

@@ -1,0 +1,1 @@
+"""Commands about the setup: what works, and which models are reachable."""

@@ -1,0 +1,1 @@
+"""Verified questions: what the team has checked, and how a model answers it."""

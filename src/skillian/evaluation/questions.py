@@ -1,0 +1,140 @@
+"""Files of verified questions, checked with all of their faults at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Annotated, Any, Self
+
+from pydantic import BaseModel, Field, StringConstraints, ValidationError, model_validator
+
+from skillian.data.declare.definitions import Definition, Name
+from skillian.data.declare.document import Path as KeyPath
+from skillian.data.declare.document import YamlDocument, read_yaml_file, validated
+from skillian.errors import ConfigurationError, UnknownNameError
+from skillian.skills.registry import SkillRegistry
+
+MAX_QUESTIONS = 1000
+MAX_NUMBERS = 50
+
+_Question = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=2000)]
+_Number = Annotated[Decimal, Field(max_digits=60, decimal_places=30)]
+
+
+class ExpectedCall(Definition):
+    """The tool call that answers a question; without `arguments`, any call of the tool does."""
+
+    tool: Name
+    arguments: dict[Name, Any] | None = None
+
+
+class VerifiedQuestion(Definition):
+    """A question, with the numbers that its answer must have, the call behind it, or both."""
+
+    question: _Question
+    numbers: Annotated[tuple[_Number, ...], Field(max_length=MAX_NUMBERS)] = ()
+    call: ExpectedCall | None = None
+
+    @model_validator(mode="after")
+    def _has_expectation(self) -> Self:
+        if not self.numbers and self.call is None:
+            raise ValueError("it has neither `numbers` nor `call`, so nothing can be verified")
+        return self
+
+    @property
+    def key(self) -> str:
+        """The question without its case, spaces and last mark, by which it is recognised."""
+        return question_key(self.question)
+
+
+class QuestionFile(Definition):
+    """The whole file; `sources` is the path of a `sources.yaml`, relative to this file."""
+
+    sources: Name
+    questions: Annotated[
+        tuple[VerifiedQuestion, ...], Field(min_length=1, max_length=MAX_QUESTIONS)
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionSet:
+    """The verified questions of a file.
+
+    Attributes:
+        name: The name of the file, without its suffix.
+        sources: Its `sources.yaml`.
+        questions: At least one; each is different.
+        document: The file, for messages with lines.
+    """
+
+    name: str
+    sources: Path
+    questions: tuple[VerifiedQuestion, ...]
+    document: YamlDocument
+
+    def check_calls(self, skills: SkillRegistry) -> None:
+        """Check the expected calls against the tools; raises `ConfigurationError` with all faults.
+
+        Args:
+            skills: Has the tools.
+        """
+        for index, question in enumerate(self.questions):
+            if question.call is not None:
+                for path, message in _call_faults(question.call, skills):
+                    line = self.document.line_of(("questions", index, "call", *path))
+                    self.document.fault(line, message)
+        if self.document.faults:
+            raise ConfigurationError(self.document.faults)
+
+
+def read_questions(path: Path) -> QuestionSet:
+    """Read a file of verified questions; raises `ConfigurationError` with all faults."""
+    document = read_yaml_file(path)
+    content = validated(QuestionFile, document)
+    if content is None:
+        raise ConfigurationError(document.faults)
+    sources = path.parent / content.sources
+    if not sources.is_file():
+        line = document.line_of(("sources",))
+        fix = "its path is relative to this file"
+        document.fault(line, f"there is no file `{content.sources}`", fix)
+    seen: dict[str, int] = {}
+    for index, question in enumerate(content.questions):
+        line = document.line_of(("questions", index, "question"))
+        first = seen.setdefault(question.key, line)
+        if first != line:
+            document.fault(line, f"the question is repeated from line {first}", "keep one of them")
+    if document.faults:
+        raise ConfigurationError(document.faults)
+    return QuestionSet(path.stem, sources, content.questions, document)
+
+
+def question_key(question: str) -> str:
+    """Return a question without its case, spaces and last mark."""
+    return " ".join(question.casefold().split()).rstrip("?.! ")
+
+
+def _call_faults(call: ExpectedCall, skills: SkillRegistry) -> Iterator[tuple[KeyPath, str]]:
+    try:
+        tool = skills.get_tool(call.tool)
+    except UnknownNameError as error:
+        yield ("tool",), str(error)
+        return
+    if call.arguments is None:
+        return
+    try:
+        tool.input_model.model_validate(call.arguments)
+    except ValidationError as error:
+        for fault in error.errors(include_url=False, include_context=False):
+            path = fault["loc"]
+            place = ".".join(str(part) for part in path)
+            known = f"; known: {', '.join(_names(tool.input_model))}"
+            message = f"`{place}` of {call.tool}: {fault['msg']}"
+            unknown = fault["type"] == "extra_forbidden"
+            yield ("arguments", *path), message + (known if unknown else "")
+
+
+def _names(model: type[BaseModel]) -> list[str]:
+    return list(model.model_fields)

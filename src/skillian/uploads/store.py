@@ -1,0 +1,285 @@
+"""UploadStore: the files that each key has uploaded, in a folder of this server.
+
+Each file has a folder of its own, `OWNER/ID/`, with its table as Parquet and a description; no part
+of a path comes from a client.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections import Counter
+from collections.abc import AsyncIterator, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from shutil import disk_usage, rmtree
+from time import time
+from typing import Any
+from uuid import uuid4
+
+from skillian.uploads.limits import (
+    DiskFull,
+    UploadIncomplete,
+    UploadNotFound,
+    UploadQuota,
+    UploadTooLarge,
+    suffix_of,
+)
+from skillian.uploads.reading import read_file
+
+MAX_FILES = 50
+"""The maximum number of files of an owner."""
+MAX_TOTAL = 5
+"""The maximum size of an owner's files together, in files of the largest size."""
+AT_ONCE = 4
+"""The maximum number of files that an owner sends at the same time."""
+RESERVE_BYTES = 256 * 1024 * 1024
+"""What stays free on the disk."""
+
+_READ_AT_ONCE = 2
+_BUFFER = 4 * 1024 * 1024
+_MB = 1_000_000
+_ABANDONED_SECONDS = 6 * 3600
+_ID = re.compile(r"[0-9a-f]{32}")
+_ANYBODY = "local"
+_ABOUT, _TABLE = "about.json", "table.parquet"
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """A file that somebody uploaded.
+
+    Attributes:
+        id: Its name in the service.
+        name: The name that it had on the owner's machine.
+        bytes: Its size.
+        created: When its upload began, in ISO 8601.
+        rows: How many rows its table has.
+        columns: The names and the types of its columns.
+        note: What was left out of the table; empty for nothing.
+        path: The Parquet file with its table.
+    """
+
+    id: str
+    name: str
+    bytes: int
+    created: str
+    rows: int
+    columns: tuple[tuple[str, str], ...]
+    note: str
+    path: Path = field(repr=False)
+
+
+class UploadStore:
+    """Stores files, and finds them for their owners.
+
+    Args:
+        folder: Where they are; it is created with the first file.
+        max_bytes: The maximum size of a file.
+    """
+
+    def __init__(self, folder: Path, max_bytes: int) -> None:
+        self._folder = folder.absolute()
+        self.max_bytes = max_bytes
+        self._sending: Counter[str] = Counter()
+        self._reading = asyncio.Semaphore(_READ_AT_ONCE)
+
+    async def receive(
+        self, owner: str, name: str, chunks: AsyncIterator[bytes], announced: int | None
+    ) -> Upload:
+        """Store a file as it arrives, and read it; memory stays flat.
+
+        Args:
+            owner: The digest of a key; empty if there are no keys.
+            name: The name of the file.
+            chunks: Its content.
+            announced: Its size as the client states it; None if unknown.
+
+        Raises:
+            UploadError: It is refused, or cannot be read; nothing of it stays.
+        """
+        suffix = suffix_of(name)
+        with self._one_more(owner):
+            await asyncio.to_thread(self._check_room, owner, announced or 0)
+            created = datetime.now(UTC)
+            upload_id = uuid4().hex
+            folder = self._owned(owner) / upload_id
+            try:
+                await asyncio.to_thread(_make_private, folder)
+                file = folder / f"upload{suffix}"
+                size = await self._write(file, chunks)
+                _check_complete(name, size, announced)
+                async with self._reading:
+                    table = await read_file(file, folder / _TABLE, name)
+                about = {"name": name, "bytes": size, "created": created.isoformat()}
+                return await asyncio.to_thread(_describe, folder, {**about, **asdict(table)})
+            except BaseException:
+                rmtree(folder, ignore_errors=True)
+                raise
+
+    async def list(self, owner: str) -> Sequence[Upload]:
+        """The files of an owner, the oldest first."""
+        return await asyncio.to_thread(lambda: [*self._uploads(owner)])
+
+    async def get(self, owner: str, upload_id: str) -> Upload:
+        """A file of an owner, which counts as a use of it.
+
+        Raises:
+            UploadNotFound: The owner has no such file.
+        """
+
+        def read() -> Upload | None:
+            folder = self._owned(owner) / upload_id
+            with suppress(OSError):
+                (folder / _ABOUT).touch()
+            return _read(folder)
+
+        upload = await asyncio.to_thread(read) if _ID.fullmatch(upload_id) else None
+        if upload is None:
+            raise UploadNotFound("there is no such file, or it was deleted; upload it again")
+        return upload
+
+    async def delete(self, owner: str, upload_id: str) -> None:
+        """Delete a file of an owner; raises as `get` does."""
+        upload = await self.get(owner, upload_id)
+        await asyncio.to_thread(_delete, upload.path.parent)
+
+    async def purge(self, unused: timedelta | None) -> int:
+        """Delete what interrupted uploads have left, and files that were not used for this long.
+
+        Returns:
+            The number of files that were deleted.
+        """
+        return await asyncio.to_thread(self._purge, unused)
+
+    @contextmanager
+    def _one_more(self, owner: str) -> Generator[None]:
+        if self._sending[owner] >= AT_ONCE:
+            raise UploadQuota(f"{AT_ONCE} files are being uploaded; wait until one is complete")
+        self._sending[owner] += 1
+        try:
+            yield
+        finally:
+            self._sending[owner] -= 1
+            if not self._sending[owner]:
+                del self._sending[owner]
+
+    def _check_room(self, owner: str, announced: int) -> None:
+        self._check_size(announced)
+        uploads = [*self._uploads(owner)]
+        total = announced + sum(upload.bytes for upload in uploads)
+        if len(uploads) >= MAX_FILES or total > MAX_TOTAL * self.max_bytes:
+            raise UploadQuota(
+                f"{len(uploads)} files are stored, and there is room for {MAX_FILES} files with"
+                f" {MAX_TOTAL * self.max_bytes // _MB} MB in total; delete files first"
+            )
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._check_disk(2 * announced)  # the file, and its table
+
+    def _check_size(self, size: int) -> None:
+        if size > self.max_bytes:
+            raise UploadTooLarge(
+                f"a file can have {self.max_bytes // _MB} MB; split it, or have skillian read it"
+                " where it is, as a source"
+            )
+
+    def _check_disk(self, size: int) -> None:
+        if disk_usage(self._folder).free < size + RESERVE_BYTES:
+            raise DiskFull("the server's disk has no room for this file; delete files first")
+
+    async def _write(self, path: Path, chunks: AsyncIterator[bytes]) -> int:
+        size = 0
+        buffer = bytearray()
+        try:
+            with path.open("xb") as file:
+                async for chunk in chunks:
+                    buffer += chunk
+                    if len(buffer) >= _BUFFER:
+                        size += len(buffer)
+                        self._check_size(size)
+                        await asyncio.to_thread(file.write, bytes(buffer))
+                        await asyncio.to_thread(self._check_disk, 0)
+                        buffer.clear()
+                size += len(buffer)
+                self._check_size(size)
+                await asyncio.to_thread(file.write, bytes(buffer))
+        except OSError as error:
+            raise DiskFull(f"the server cannot store this file: {error.strerror}") from None
+        return size
+
+    def _owned(self, owner: str) -> Path:
+        return self._folder / (owner or _ANYBODY)
+
+    def _uploads(self, owner: str) -> Iterator[Upload]:
+        found = [_read(folder) for folder in _folders(self._owned(owner))]
+        uploads = [upload for upload in found if upload is not None]
+        yield from sorted(uploads, key=lambda upload: (upload.created, upload.id))
+
+    def _purge(self, unused: timedelta | None) -> int:
+        deleted = 0
+        for owned in _folders(self._folder):
+            for folder in _folders(owned):
+                if _is_over(folder, unused):
+                    _delete(folder)
+                    deleted += 1
+        return deleted
+
+
+def _check_complete(name: str, size: int, announced: int | None) -> None:
+    if announced is not None and size != announced:
+        raise UploadIncomplete(f"{name}: {size} of {announced} bytes arrived; send it again")
+
+
+def _is_over(folder: Path, unused: timedelta | None) -> bool:
+    """Whether a file was not used for too long, or what is there belongs to no file."""
+    about = folder / _ABOUT
+    try:
+        if not about.exists():
+            return time() - folder.stat().st_mtime > _ABANDONED_SECONDS
+        return unused is not None and time() - about.stat().st_mtime > unused.total_seconds()
+    except OSError:  # just deleted
+        return False
+
+
+def _folders(folder: Path) -> Sequence[Path]:
+    try:
+        return [path for path in folder.iterdir() if path.is_dir() and not path.is_symlink()]
+    except OSError:
+        return []
+
+
+def _make_private(folder: Path) -> None:
+    folder.parent.mkdir(mode=0o700, exist_ok=True)
+    folder.mkdir(mode=0o700)
+
+
+def _describe(folder: Path, about: Mapping[str, Any]) -> Upload:
+    """Keep only the table and its description, which makes the file known."""
+    for path in folder.iterdir():
+        if path.name != _TABLE:
+            rmtree(path) if path.is_dir() else path.unlink()
+    written = folder / f"{_ABOUT}.new"
+    written.write_text(json.dumps(about), encoding="utf-8")
+    written.rename(folder / _ABOUT)
+    upload = _read(folder)
+    if upload is None:
+        raise DiskFull("the file was deleted while it was stored; upload it again")
+    return upload
+
+
+def _read(folder: Path) -> Upload | None:
+    try:
+        about: dict[str, Any] = json.loads((folder / _ABOUT).read_text(encoding="utf-8"))
+    except OSError:
+        return None
+    columns = tuple((str(column), str(kind)) for column, kind in about.pop("columns"))
+    return Upload(id=folder.name, columns=columns, path=folder / _TABLE, **about)
+
+
+def _delete(folder: Path) -> None:
+    with suppress(OSError):
+        (folder / _ABOUT).unlink()  # from here on, nobody finds it
+    rmtree(folder, ignore_errors=True)

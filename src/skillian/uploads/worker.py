@@ -1,0 +1,195 @@
+"""Reads an uploaded file in a process of its own, and writes its table as Parquet.
+
+Run as `python -m skillian.uploads.worker FILE TARGET`; prints the table, or why it is refused, as
+JSON. A file that crashes a reader, or needs too much memory, ends only this process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import resource
+import sys
+from collections.abc import Mapping
+from contextlib import aclosing
+from pathlib import Path
+from typing import Any, cast
+
+import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
+import pyarrow.parquet as pq  # pyright: ignore[reportMissingTypeStubs]
+from python_calamine import CalamineError, CalamineWorkbook, SheetTypeEnum
+from sqlglot import exp
+
+from skillian.connectors.base import Table
+from skillian.connectors.files.connector import INFERRED, FilesConnector
+from skillian.connectors.files.delimited import read_format
+from skillian.connectors.files.options import FileOptions
+from skillian.errors import ToolError
+from skillian.uploads.limits import (
+    KINDS,
+    MAX_COLUMNS,
+    MAX_ROWS,
+    MAX_UNPACKED,
+    MEMORY_BYTES,
+    READ_SECONDS,
+    UploadError,
+)
+from skillian.uploads.workbooks import PACKED, check_workbook
+
+_NICE = 5
+_LONGEST_LINE = 16 * 1024 * 1024
+
+parquet: Any = pq
+arrow: Any = pa
+
+
+def read(path: Path, target: Path) -> dict[str, Any]:
+    """Write the table of a file as Parquet.
+
+    Args:
+        path: The file.
+        target: Where the Parquet file is written.
+
+    Returns:
+        `rows`, `columns` with their types, and a `note` on what was left out.
+
+    Raises:
+        ToolError: The file cannot be read, or holds too much.
+    """
+    suffix = path.suffix.lower()
+    options, note = FileOptions(), ""
+    if suffix in PACKED:
+        check_workbook(path)
+    if suffix in KINDS["Excel"]:
+        options, note = _first_sheet(path)
+    elif suffix in KINDS["CSV"]:
+        _check_width(len(read_format(path).names))
+    elif suffix in KINDS["JSON lines"]:
+        _check_keys(path)
+    elif suffix in KINDS["Parquet"]:
+        _check_parquet(path)
+    rows, columns = asyncio.run(_convert(path, target, options))
+    if suffix in KINDS["Parquet"]:
+        path.rename(target)
+    return {"rows": rows, "columns": columns, "note": note}
+
+
+def _check_width(columns: int) -> None:
+    if columns > MAX_COLUMNS:
+        raise UploadError(
+            f"it has {columns:,} columns, and a file can have {MAX_COLUMNS:,}; delete the columns"
+            " that you do not need"
+        )
+
+
+def _first_sheet(path: Path) -> tuple[FileOptions, str]:
+    """Return the options that read only the first worksheet, and a note on the others."""
+    try:
+        with CalamineWorkbook.from_path(path) as book:  # pyright: ignore[reportUnknownMemberType]
+            sheets = [m.name for m in book.sheets_metadata if m.typ == SheetTypeEnum.WorkSheet]
+    except CalamineError:  # reading it says why
+        return FileOptions(), ""
+    if not sheets:
+        raise UploadError("it has no worksheet")
+    others = len(sheets) - 1
+    note = f"Only the first of {others + 1} sheets is read." if others else ""
+    return FileOptions(sheet=sheets[0]), note
+
+
+def _check_keys(path: Path) -> None:
+    """Check the number of keys of JSON lines; an array of objects is read as a whole."""
+    names: set[str] = set()
+    with path.open("rb") as file:
+        if file.read(1) == b"[":
+            return
+        file.seek(0)
+        while line := file.readline(_LONGEST_LINE):
+            if len(line) == _LONGEST_LINE:
+                raise UploadError(f"a line has more than {_LONGEST_LINE >> 20} MB")
+            try:
+                record: Any = json.loads(line) if line.strip() else {}
+            except (ValueError, RecursionError):  # reading it says where
+                return
+            if isinstance(record, dict):
+                names.update(cast("dict[str, Any]", record))
+            _check_width(len(names))
+
+
+def _check_parquet(path: Path) -> None:
+    try:
+        about = parquet.read_metadata(path)
+    except (arrow.ArrowException, OSError):
+        raise UploadError("it is damaged, or is not a Parquet file; write it again") from None
+    _check_width(about.num_columns)
+    if about.num_rows > MAX_ROWS:
+        raise UploadError(f"it has {about.num_rows:,} rows, and a file can have {MAX_ROWS:,}")
+
+
+async def _convert(
+    path: Path, target: Path, options: FileOptions
+) -> tuple[int, list[tuple[str, str]]]:
+    connector = FilesConnector(path, path.name, timeout=READ_SECONDS, options=options)
+    try:
+        table = _table(await connector.catalog())
+        _check_width(len(table.columns))
+        columns = [(name, kind.sql) for name, kind in table.columns.items()]
+        if path.suffix.lower() in KINDS["Parquet"]:
+            rows = parquet.read_metadata(path).num_rows
+        else:
+            rows = await _write(connector, table, target)
+        return rows, columns
+    finally:
+        await connector.aclose()
+
+
+def _table(tables: tuple[Table, ...]) -> Table:
+    if not tables:
+        raise UploadError("it is empty; it needs a line or a row with the names of its columns")
+    return tables[0]
+
+
+async def _write(connector: FilesConnector, table: Table, target: Path) -> int:
+    name = exp.Table(this=exp.to_identifier(table.name, quoted=True))
+    select = exp.select("*").from_(name)
+    empty: Any = await connector.run(select.limit(0).sql("duckdb"), {})
+    schema = empty.schema.with_metadata(INFERRED)
+    rows = 0
+    batches = connector.stream(select.sql("duckdb"), {})
+    with parquet.ParquetWriter(target, schema) as writer:
+        async with aclosing(batches):
+            async for batch in batches:
+                rows += batch.num_rows
+                if rows > MAX_ROWS:
+                    raise UploadError(f"it has more than {MAX_ROWS:,} rows")
+                writer.write_batch(batch)
+    return rows
+
+
+def _limit(size: int) -> None:
+    """Bound the memory, the files and the priority of this process."""
+    for kind, most in (
+        (resource.RLIMIT_AS, MEMORY_BYTES),
+        (resource.RLIMIT_FSIZE, max(4 * size, MAX_UNPACKED)),
+        (resource.RLIMIT_CORE, 0),
+    ):
+        resource.setrlimit(kind, (most, most))
+    os.nice(_NICE)
+
+
+def main(path: Path, target: Path) -> Mapping[str, Any]:
+    """Read a file within the limits; a file that is refused gives `refused`, with the reason."""
+    _limit(path.stat().st_size)
+    try:
+        return read(path, target)
+    except ToolError as error:
+        return {"refused": str(error)}
+    except MemoryError:
+        return {"refused": f"reading it needs more than {MEMORY_BYTES >> 30} GB of memory"}
+    except (OSError, ValueError, arrow.ArrowException) as error:
+        sys.stderr.write(f"{type(error).__name__}: {error}\n")
+        return {"refused": "it cannot be read: it is damaged, or unpacks to too much"}
+
+
+if __name__ == "__main__":
+    sys.stdout.write(json.dumps(main(Path(sys.argv[1]), Path(sys.argv[2]))))
