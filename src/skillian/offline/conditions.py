@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import date, timedelta
+from decimal import Decimal
 from typing import Any, Literal
 
 from skillian.offline.periods import Period, dated, day_of, values_in
@@ -165,3 +166,16 @@ def _argument(conditions: dict[Operator, list[str]]) -> Any:
 
 def _one_or_all(values: list[str]) -> Any:
     return values[0] if len(values) == 1 else list(values)
+
+
+UNITS = {
+    **dict.fromkeys(("euro", "eur", "€", "cent"), "eur"),
+    **dict.fromkeys(("dollar", "usd", "$"), "usd"),
+    **dict.fromkeys(("pound", "gbp", "£"), "gbp"),
+}
+
+
+def exact_number(number: Decimal) -> float | str:
+    """Return a number for JSON, with all of its digits."""
+    text = format(number.normalize(), "f")
+    return float(text) if str(float(text)) == text else text

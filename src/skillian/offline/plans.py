@@ -352,7 +352,7 @@ def _without_empty(arguments: Mapping[str, Any]) -> dict[str, Any]:
 def _default_measures(reading: Reading, vocabulary: Vocabulary) -> list[str]:
     """Return the measures of a question that names none: those that all of its sources have.
 
-    "How much" asks for an amount: for the only one that is no count.
+    "How much" asks for an amount: for the only one other than counts.
     """
     known = [vocabulary.sources[name] for name in reading.sources if name in vocabulary.sources]
     shared = [name for name in known[0].measures if all(name in each.measures for each in known)]

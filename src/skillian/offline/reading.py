@@ -6,7 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from skillian.offline.conditions import Conditions, NotReadError, Operator, Values
+from skillian.offline.conditions import (
+    UNITS,
+    Conditions,
+    NotReadError,
+    Operator,
+    Values,
+    exact_number,
+)
 from skillian.offline.grammar import CLAUSES, LETTERS
 from skillian.offline.lexicon import ORDINALS, PERIODIC
 from skillian.offline.tokens import Token, as_number, tokens_of
@@ -61,7 +68,7 @@ class Reading:
     def names_data(self) -> bool:
         """Whether it names something that changes a call."""
         named = (self.measures, self.breakdown, self.filters, self.cleared, self.thresholds)
-        return any(named) or bool(self.direction) or self.count is not None
+        return any((*named, self.direction, self.count))
 
 
 LONGEST_QUESTION = 2000
@@ -146,8 +153,6 @@ class _Reader:
                 raise NotReadError(part[0].text)
             return
         _HANDLERS[name](self, part)
-
-    # Conditions
 
     def condition(self, part: Sequence[Token]) -> None:
         kinds = [token.kind for token in part]
@@ -237,8 +242,6 @@ class _Reader:
     def _is_timed(self, part: Sequence[Token]) -> bool:
         return self._values.is_timed(self._groups(part)[0][0])
 
-    # Groups and order
-
     def breakdown(self, part: Sequence[Token]) -> None:
         names = dict.fromkeys(token.name for token in _of(part, {"dimension"}))
         self._reading.breakdown += [n for n in names if n not in self._reading.breakdown]
@@ -299,8 +302,6 @@ class _Reader:
     def unread(self, part: Sequence[Token]) -> None:
         raise NotReadError(_text(part))
 
-    # Limits
-
     def threshold(self, part: Sequence[Token]) -> None:
         kinds = {token.kind for token in part}
         number = as_number(_of(part, {"number", "number_value"})[0].text)
@@ -309,13 +310,13 @@ class _Reader:
         if "cents" in kinds:
             number = number.scaleb(-2)
         units = _of(part, {"currency", "cents", "unit"})
-        self._amounts += [(_UNITS.get(token.name, token.name), token.text) for token in units]
+        self._amounts += [(UNITS.get(token.name, token.name), token.text) for token in units]
         status = "minor_diff" if "minor" in kinds and "forgive" not in kinds else "match"
         kind = "percentage" if "percent" in kinds else "absolute"
         limits = self._reading.thresholds.setdefault(status, {})
         if kind in limits:
             raise NotReadError(_text(part))
-        limits[kind] = int(number) if number == int(number) else _exact(number)
+        limits[kind] = int(number) if number == int(number) else exact_number(number)
 
     def over(self, part: Sequence[Token]) -> None:
         before = self._tokens[: self._tokens.index(part[0])]
@@ -330,13 +331,11 @@ class _Reader:
         """Refuse a limit in another unit than that of the measures."""
         reading = self._reading
         measures = reading.measures or list(self._vocabulary.measures.values())
-        declared = {_UNITS.get(unit, unit) for unit in self._vocabulary.units_of(measures)}
+        declared = {UNITS.get(unit, unit) for unit in self._vocabulary.units_of(measures)}
         for unit, text in self._amounts:
             is_only = declared <= {unit}
             if not (is_only or (unit in declared and not reading.measures)):
                 reading.unread.append(text)
-
-    # What is asked for
 
     def source(self, part: Sequence[Token]) -> None:
         for token in _of(part, {"source"}):
@@ -358,19 +357,6 @@ class _Reader:
 
     def place(self, part: Sequence[Token]) -> None:
         self._reading.ordinal = ORDINALS[part[0].name]
-
-
-_UNITS = {
-    **dict.fromkeys(("euro", "eur", "€", "cent"), "eur"),
-    **dict.fromkeys(("dollar", "usd", "$"), "usd"),
-    **dict.fromkeys(("pound", "gbp", "£"), "gbp"),
-}
-
-
-def _exact(number: Any) -> float | str:
-    """The number for JSON, with all of its digits."""
-    text = format(number.normalize(), "f")
-    return float(text) if str(float(text)) == text else text
 
 
 def _is_one_name(before: Token, token: Token) -> bool:

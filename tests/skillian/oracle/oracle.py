@@ -286,7 +286,7 @@ def key_order(key: Iterable[Any]) -> tuple[tuple[bool, Any], ...]:
 def _limits(
     levels: Sequence[Mapping[str, Any]], status: str
 ) -> tuple[Fraction | None, Fraction | None]:
-    """Return both limits of the last level that states one; an unstated one is no limit."""
+    """Return both limits of the last level that states one; an unstated one does not apply."""
     stated = [level[status] for level in levels if level.get(status)]
     limits: Mapping[str, Any] = stated[-1] if stated else {}
     absolute, percentage = (limits.get(name) for name in ("absolute", "percentage"))

@@ -122,7 +122,7 @@ class Limits(Definition):
     def over(self, wider: "Limits") -> "Limits":
         """Return these limits if at least one is stated, otherwise those of `wider`.
 
-        An unstated limit is no limit: one that is stated replaces both of `wider`.
+        An unstated limit does not apply: one that is stated replaces both of `wider`.
         """
         return wider if self.absolute is None and self.percentage is None else self
 
