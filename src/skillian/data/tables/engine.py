@@ -15,6 +15,7 @@ from skillian.data.comparison.place import Progress, together
 from skillian.data.declare.rules import Rules
 from skillian.data.query.binding import Binder, BoundSource
 from skillian.data.query.filters import Filters, conditions
+from skillian.data.query.shared import one_state
 from skillian.data.query.unfit import described, misfits
 from skillian.data.schema.diff import SchemaDiff, compare_schemas, distinct_names, pair_columns
 from skillian.data.tables.cells import NotComparableError, check_key
@@ -118,7 +119,13 @@ class TableEngine:
         Raises:
             ToolError: A name is wrong, no key was found, or a database refuses.
         """
-        pairing, sides = await self._paired(question)
+        async with one_state(*await self._bound(question)) as sources:
+            return await self._compared(question, sources, progress)
+
+    async def _compared(
+        self, question: TableQuestion, sources: Sequence[BoundSource], progress: Progress | None
+    ) -> TableResult:
+        pairing, sides = await _paired(question, sources)
         for key in await _keys(question, pairing, sides):
             first = key_pairs(pairing, key.columns)
             pairs = (*first, *(pair for pair in pairing.pairs if pair not in first))
@@ -133,7 +140,7 @@ class TableEngine:
 
     async def preview(self, question: TableQuestion) -> TablePreview:
         """Return which columns would be compared, and by which key; raises as `compare` does."""
-        pairing, sides = await self._paired(question)
+        pairing, sides = await _paired(question, await self._bound(question))
         key, refusal = None, ""
         try:
             key = (await _keys(question, pairing, sides))[0]
@@ -141,10 +148,9 @@ class TableEngine:
             refusal = str(error)
         return TablePreview(key, refusal, pairing.pairs, pairing.not_compared)
 
-    async def _paired(self, question: TableQuestion) -> tuple[Pairing, tuple[SideRows, SideRows]]:
-        sources = await together(self._binder.bind(question.a), self._binder.bind(question.b))
-        names = pair_columns([*sources[0].columns], [*sources[1].columns], question.mapping)
-        return await _pairing(question, _sides(question, sources, names))
+    async def _bound(self, question: TableQuestion) -> tuple[BoundSource, BoundSource]:
+        a, b = await together(self._binder.bind(question.a), self._binder.bind(question.b))
+        return a, b
 
     async def _run(
         self,
@@ -191,6 +197,13 @@ class TableEngine:
     async def aclose(self) -> None:
         """Drop everything that is staged."""
         await self._workspace.aclose()
+
+
+async def _paired(
+    question: TableQuestion, sources: Sequence[BoundSource]
+) -> tuple[Pairing, tuple[SideRows, SideRows]]:
+    names = pair_columns([*sources[0].columns], [*sources[1].columns], question.mapping)
+    return await _pairing(question, _sides(question, sources, names))
 
 
 def _sides(
