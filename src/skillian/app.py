@@ -32,6 +32,7 @@ from skillian.chat.turns import LocalTurns, Turns, TurnWork
 from skillian.data.declare.sources import SourceRegistry
 from skillian.data.services import DataServices
 from skillian.errors import SkillianError
+from skillian.evaluation.marking import open_verified
 from skillian.local_models import chosen_model
 from skillian.models import make_model
 from skillian.offline.vocabulary import Vocabulary
@@ -138,12 +139,14 @@ async def open_service(
             made = make_model(await chosen_model(settings.model), vocabulary)
             return Agent(made, skills, vocabulary, approvals)
 
+        verified = open_verified(settings.questions, settings.sources, skills)
         slots = Slots(settings.max_turns)
         work = TurnWork(
             await make_agent(),
             store,
             approvals=approvals,
             check=check_answer,
+            verify=None if verified is None else verified.agrees_event,
             turn_seconds=settings.turn_seconds,
         )
         turns: Turns = LocalTurns(work, slots.taken)
@@ -151,8 +154,8 @@ async def open_service(
         if settings.durable:
             url = settings.database_url.get_secret_value()
             turns = working = DurableTurns(work, url, settings.max_turns)
-        stored_files = UploadStore(settings.uploads, settings.max_upload_bytes)
-        compared = Comparisons(data, store, stored_files)
+        files = UploadStore(settings.uploads, settings.max_upload_bytes)
+        compared = Comparisons(data, store, files)
         jobs = ComparisonJobs(compared, store.jobs)
         service = Service(
             settings=settings,
@@ -164,15 +167,11 @@ async def open_service(
             turns=OpenTurns(turns),
             comparisons=compared,
             runs=Runs(jobs, turns),
-            uploads=stored_files,
+            uploads=files,
         )
         # Turns of other processes may begin immediately, so the service must be complete.
-        async with (
-            working,
-            aclosing(jobs),
-            aclosing(service.turns),
-            _maintained(service, make_agent),
-        ):
+        upkeep = _maintained(service, make_agent)
+        async with working, aclosing(jobs), aclosing(service.turns), upkeep:
             yield service
 
 

@@ -19,6 +19,8 @@ _STATUS = {
     "missing_in_a": "[magenta]only in b[/]",
     "missing_in_b": "[magenta]only in a[/]",
 }
+VERIFIED = "✓ Verified: the team knows this answer to be right."
+DIFFERS = "⚠ This differs from the answer that the team has verified."
 _UNBOUNDED = 10_000
 _LONGEST_CELL = 60
 # These change the order of characters: "gnp.exe" would be read as "exe.png".
@@ -77,6 +79,13 @@ def _show_code_result(console: Console, result: Mapping[str, Any]) -> None:
         console.print(printable(f"{file['name']} ({file['bytes']} bytes)"), markup=False)
 
 
+def show_mark(console: Console, agrees: bool | None) -> None:  # noqa: FBT001 - its only subject
+    """Show whether an answer is the one that the team has verified, if there is one."""
+    if agrees is not None:
+        style = "green" if agrees else "bold red"
+        console.print(VERIFIED if agrees else DIFFERS, style=style, markup=False)
+
+
 def show_differences(console: Console, comparison: Mapping[str, Any]) -> None:
     """Show the largest differences of a comparison.
 
@@ -119,52 +128,79 @@ def show_row_differences(console: Console, result: Mapping[str, Any]) -> None:
         console: Where it is shown.
         result: A `TableResult` as JSON.
     """
-    from skillian.data.tables.results import percent  # noqa: PLC0415 - slow to load
+    from skillian.data.schema.diff import distinct_names  # noqa: PLC0415 - slow to load
 
+    names = distinct_names((result["source_a"], result["source_b"]))
     columns = [column for column in result["columns"] if column["mismatches"]]
     if columns:
-        table = _table(("column",))
-        for heading in ("mismatches", "share", "largest gap"):
-            table.add_column(heading, justify="right", no_wrap=True)
-        table.add_column("most frequent: a → b", no_wrap=True)
-        for column in columns:
-            frequent = ", ".join(
-                f"{_short(pair['a'])} → {_short(pair['b'])} ({pair['count']})"
-                for pair in column["pairs"][:2]
-            )
-            share = percent(column["mismatches"], column["compared"])
-            cells = (column["a"], column["mismatches"], share, column["largest_gap"])
-            table.add_row(*(_cell(cell) for cell in cells), _cell(frequent))
-        _print_whole(console, table)
-    _show_row_samples(console, result["samples"])
+        _title(console, f"Columns that differ (a: {result['source_a']}, b: {result['source_b']})")
+        _show_columns(console, columns)
+    _show_row_samples(console, result, names)
     for sentence in result["sentences"]:
         style = "green" if result["equal"] else None
         console.print(printable(sentence), markup=False, soft_wrap=True, style=style)
 
 
-def _show_row_samples(console: Console, samples: Mapping[str, Any]) -> None:
+def _title(console: Console, text: str) -> None:
+    console.print(f"\n{printable(text)}", style="bold", markup=False, soft_wrap=True)
+
+
+def _show_columns(console: Console, columns: Sequence[Mapping[str, Any]]) -> None:
+    from skillian.data.tables.results import percent  # noqa: PLC0415 - slow to load
+
+    has_gaps = any(column["largest_gap"] is not None for column in columns)
+    table = _table(("column",))
+    for heading in ("mismatches", "share", *(["largest gap"] if has_gaps else [])):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("most frequent: a → b", no_wrap=True)
+    for column in columns:
+        frequent = ", ".join(
+            f"{_short(pair['a'])} → {_short(pair['b'])} ({pair['count']})"
+            for pair in column["pairs"][:2]
+        )
+        share = percent(column["mismatches"], column["compared"])
+        gap = [column["largest_gap"]] if has_gaps else []
+        cells = (column["a"], column["mismatches"], share, *gap)
+        table.add_row(*(_cell(cell) for cell in cells), _cell(frequent))
+    _print_whole(console, table)
+
+
+def _show_row_samples(console: Console, result: Mapping[str, Any], names: tuple[str, str]) -> None:
+    samples, counts = result["samples"], result["rows"]
     rows = samples["differing"]
     if rows:
-        console.print("\nRows that differ", style="bold")
+        _title(console, f"Rows that differ{_first(rows, counts['differing'])}")
         table = _table((*rows[0]["key"], "column", "a", "b"))
         for row in rows:
             for name, cell in row["cells"].items():
                 values = (*row["key"].values(), name, _short(cell["a"]), _short(cell["b"]))
                 table.add_row(*(_cell(value) for value in values))
         _print_whole(console, table)
-    titles = {
-        "only_in_a": "Rows only in a",
-        "only_in_b": "Rows only in b",
-        "duplicates": "Repeated keys",
-    }
-    for name, title in titles.items():
-        if samples[name]:
-            console.print(f"\n{title}", style="bold")
-            table = _table((*samples[name][0]["key"], "rows a:b"))
-            for row in samples[name]:
-                counts = f"{row['rows_a']}:{row['rows_b']}"
-                table.add_row(*(_cell(value) for value in row["key"].values()), _cell(counts))
-            _print_whole(console, table)
+    has_key = bool(result["key"]["columns"])
+    for side, name in zip("ab", names, strict=True):
+        rows = samples[f"only_in_{side}"]
+        first = _first(rows, counts[f"only_in_{side}"]) if has_key else ""
+        _show_counted(console, f"Rows only in {name}{first}", rows, counted=not has_key)
+    _show_counted(console, "Repeated keys", samples["duplicates"], counted=True)
+
+
+def _first(rows: Sequence[object], total: int) -> str:
+    """Say how many rows a list has, if it has not all."""
+    return f" (the first {len(rows)} of {total:,})" if len(rows) < total else ""
+
+
+def _show_counted(
+    console: Console, title: str, rows: Sequence[Mapping[str, Any]], *, counted: bool
+) -> None:
+    """Show rows by their keys; `counted`: with how often each side has them."""
+    if not rows:
+        return
+    _title(console, title)
+    table = _table((*rows[0]["key"], *(["rows a:b"] if counted else [])))
+    for row in rows:
+        counts = [f"{row['rows_a']}:{row['rows_b']}"] if counted else []
+        table.add_row(*(_cell(value) for value in (*row["key"].values(), *counts)))
+    _print_whole(console, table)
 
 
 def _short(value: str | None) -> str:

@@ -7,12 +7,13 @@
         ├── UnknownNameError      not_found: no such source, dimension or measure
         │   └── SourceNotFoundError   has `available_sources`
         ├── QueryError            query_error: the statement or a definition failed
+        │   └── UnreadableColumnError   a value is not of its column's type
         └── UnavailableError      runtime_error: not possible with this version or installation
 
 A `ToolError` never holds a connection string, a path or a stack trace.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from reprlib import Repr
 from typing import ClassVar, Literal
@@ -121,6 +122,35 @@ class QueryError(ToolError):
     """A statement failed, ran too long or returned too much, or a definition does not fit."""
 
     type: ClassVar[ErrorType] = "query_error"
+
+
+class UnreadableColumnError(QueryError):
+    """A column holds a value that is not of its type.
+
+    Attributes:
+        column: The column of the result, or of `table`.
+        reason: What is wrong with the value.
+        table: The table that the database reads for the result; empty if `column` is the result's.
+        source: The source that the column belongs to; empty if that is not known yet.
+    """
+
+    def __init__(
+        self, column: str, reason: str, remedy: str, *, table: str = "", source: str = ""
+    ) -> None:
+        self.column = column
+        self.reason = reason
+        self.table = table
+        self.source = source
+        self._remedy = remedy
+        place = f"table {table!r}, " if table else ""
+        super().__init__(f"{place}column {column!r} {reason}; {remedy}")
+
+    def of(self, source: str, columns: Mapping[str, str]) -> "UnreadableColumnError":
+        """Return the error for a source whose `columns` have these names in the result."""
+        column = self.column if self.table else columns.get(self.column, self.column)
+        return UnreadableColumnError(
+            column, self.reason, self._remedy, table=self.table, source=source
+        )
 
 
 def too_slow(seconds: float) -> QueryError:

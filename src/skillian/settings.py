@@ -40,6 +40,7 @@ class Settings(BaseSettings):
     Attributes:
         model: The model that answers, such as `openai:…`; without one the offline planner answers.
         sources: The file that declares connections and sources.
+        questions: The file of verified questions, which are marked in a chat.
         skills: Folders of skills, or folders of such folders; separated as in PATH.
         host: The address to serve on; without API keys it must be a loopback address.
         port: The port to serve on; 0 takes a free one.
@@ -69,6 +70,7 @@ class Settings(BaseSettings):
 
     model: str | None = None
     sources: Path = Path("sources.yaml")
+    questions: Path | None = None
     skills: Annotated[tuple[Path, ...], NoDecode, BeforeValidator(_paths)] = ()
     host: str = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65535)] = 8000
@@ -79,7 +81,7 @@ class Settings(BaseSettings):
     page_secret: Annotated[SecretStr, Field(min_length=MIN_KEY)] | None = None
     retention_days: Annotated[int, Field(ge=1)] | None = None
     uploads: Path = Path("uploads")
-    max_upload_bytes: Annotated[int, Field(ge=1024)] = 2 * 1024**3
+    max_upload_bytes: Annotated[int, Field(ge=1024)] = 2_000_000_000
     max_body_bytes: Annotated[int, Field(ge=1024)] = 1024 * 1024
     requests_per_minute: Annotated[int, Field(ge=0)] = 600
     max_turns: Annotated[int, Field(ge=1)] = 64

@@ -72,6 +72,7 @@ class Agent:
         approvals: Approvals | None = None,
     ) -> None:
         self.model_name = model.name
+        self.skills = skills
         middleware: list[Middleware] = [TurnSession()]
         if approvals is not None:
             middleware.append(AskPerson(approvals))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import asdict, dataclass, field
 from itertools import groupby
@@ -148,6 +148,11 @@ T = TypeVar("T")
 AgentEvent = Event | ApprovalWanted | ApprovalGiven
 Check = Callable[[str, Sequence[Any], str], Any]
 """`answer_check.check_answer`, for example: takes the answer, the tool results and the question."""
+Verify = Callable[[str, Mapping[str, Any], str], bool | None]
+"""Takes the question, the data of the event `answer` and the finish reason of the last reply.
+
+Returns whether the answer is the one that the team has verified; None if the team has none.
+"""
 
 
 @dataclass(slots=True)
@@ -203,13 +208,13 @@ class TurnRecord:
         result = self.result
         return result is not None and (result.state == "completed" or result.error is not None)
 
-    def answer(self, check: Check | None = None) -> dict[str, Any]:
+    def answer(self, check: Check | None = None, verify: Verify | None = None) -> dict[str, Any]:
         """The data of the event `answer`, once `is_answered`."""
         if self.result is None:
             raise AssertionError("the run has not ended")
         response = respond(self.result)
         checked = None if check is None else check(response.content, self.results, self.question)
-        return _whole(
+        answer = _whole(
             {
                 "content": response.content,
                 "tool_calls": self.calls,
@@ -221,6 +226,9 @@ class TurnRecord:
                 "unverified": [] if checked is None else list(checked.unverified),
             }
         )
+        if verify is not None:
+            answer["verified"] = verify(self.question, answer, self._response.finish_reason)
+        return answer
 
     def closing_message(self, text: str) -> dict[str, Any]:
         """The message that holds the answer `text`, with the reasoning before it."""

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 from skillian.chat.agent import Approvals, Conversation
 from skillian.chat.resumed import ResumedRecord
-from skillian.chat.turn_events import Batches, Check, TurnRecord
+from skillian.chat.turn_events import Batches, Check, TurnRecord, Verify
 from skillian.skills.skill import in_session
 from skillian.storage import (
     CANCELLED,
@@ -107,6 +107,7 @@ class TurnWork:
         store: Where sessions are kept.
         approvals: Where calls wait for a person; without it they are refused.
         check: Looks up the numbers of an answer in the tool results.
+        verify: Compares answers with those that the team has verified.
         turn_seconds: How long a turn waits for those ahead of it.
 
     Attributes:
@@ -120,12 +121,14 @@ class TurnWork:
         *,
         approvals: Approvals | None = None,
         check: Check | None = None,
+        verify: Verify | None = None,
         turn_seconds: float = TURN_SECONDS,
     ) -> None:
         self.agent = agent
         self.store = store
         self.approvals = approvals or Approvals()
         self._check = check
+        self._verify = verify
         self._turn_seconds = turn_seconds
 
     @asynccontextmanager
@@ -204,7 +207,7 @@ class TurnWork:
             if turn.is_lost:
                 raise TurnLost
             return await turn.break_off("cancelled", CANCELLED)
-        answer = record.answer(self._check)
+        answer = record.answer(self._check, self._verify)
         messages, drafts = record.taken()
         closing = record.closing_message(answer["content"])
         return await turn.finish([*messages, closing], [*drafts, Draft("answer", answer)])

@@ -17,7 +17,7 @@ from skillian.cli.shell import (
     result_object,
     run,
 )
-from skillian.display import printable, show_call, show_result
+from skillian.display import printable, show_call, show_mark, show_result
 
 if TYPE_CHECKING:
     from skillian.chat.agent import AgentResponse
@@ -32,11 +32,15 @@ _STATES = {
 
 
 class AskResult(NamedTuple):
-    """The answer to a question, the model that gave it, and the exit code."""
+    """The answer to a question, the model that gave it, and the exit code.
+
+    `verified` is whether it is the answer that the team has verified; None if there is none.
+    """
 
     model: str
     response: AgentResponse
     code: ExitCode
+    verified: bool | None
 
 
 def ask(
@@ -59,11 +63,14 @@ async def answer_question(question: str, settings: Settings, *, quiet: bool = Fa
     """Ask a question; unless `quiet`, print each tool call and result, and the answer."""
     from skillian.chat.agent import respond
     from skillian.chat.opening import open_agent
+    from skillian.evaluation.judging import given_answer
+    from skillian.evaluation.marking import open_verified
     from skillian.offline.planner import NOT_UNDERSTOOD, TOOL_FAILED
     from tinyagent import RunFinished
     from tinyagent.core import ModelResponded
 
     async with open_agent(settings.sources, settings.model, settings.skills) as agent:
+        verified = open_verified(settings.questions, settings.sources, agent.skills)
         if not quiet:
             out.print(f"Answered by: {agent.model_name}", style="dim", markup=False)
         unanswered = {
@@ -71,20 +78,23 @@ async def answer_question(question: str, settings: Settings, *, quiet: bool = Fa
             TOOL_FAILED: ExitCode.FAILED,
         }
         response: AgentResponse | None = None
-        code = ExitCode.OK
+        reason = ""
         async with aclosing(agent.stream(question)) as events:
             async for event in events:
                 if not quiet:
                     _show(event)
                 if isinstance(event, ModelResponded):
-                    code = unanswered.get(event.response.finish_reason, ExitCode.OK)
+                    reason = event.response.finish_reason
                 elif isinstance(event, RunFinished):
                     response = respond(event.result)
         if response is None:
             raise AssertionError("a run always ends with RunFinished")
+        agrees = verified and verified.agrees(question, given_answer(response, reason))
         if not quiet:
             out.print(printable(f"\n{response.content}"), markup=False)
-        return AskResult(agent.model_name, response, code if response.finished else ExitCode.FAILED)
+            show_mark(out, agrees)
+        code = unanswered.get(reason, ExitCode.OK) if response.finished else ExitCode.FAILED
+        return AskResult(agent.model_name, response, code, agrees)
 
 
 def _show(event: Event) -> None:
@@ -115,6 +125,7 @@ def _to_json(question: str, answer: AskResult) -> dict[str, Any]:
         "model": answer.model,
         "state": _STATES[answer.code],
         "answer": answer.response.content,
+        "verified": answer.verified,
         "tool_calls": calls,
     }
 

@@ -21,7 +21,7 @@ from skillian.cli.shell import (
     result_object,
     show_error,
 )
-from skillian.display import printable, show_call, show_result
+from skillian.display import printable, show_call, show_mark, show_result
 
 if TYPE_CHECKING:
     from skillian.chat.turns import LocalTurns
@@ -127,6 +127,7 @@ async def _open(settings: Settings, session: str | None) -> _TerminalChat:
     from skillian.chat.answer_check import check_answer
     from skillian.chat.opening import open_agent
     from skillian.chat.turns import LocalTurns, TurnWork
+    from skillian.evaluation.marking import open_verified
     from skillian.storage import open_store
 
     async with AsyncExitStack() as opening:
@@ -139,7 +140,14 @@ async def _open(settings: Settings, session: str | None) -> _TerminalChat:
             record = await store.get(OWNER, session)
             title = printable(f"Continuing: {record.title}")
             out.print(title, style="dim", markup=False, soft_wrap=True)
-        work = TurnWork(agent, store, check=check_answer, turn_seconds=settings.turn_seconds)
+        verified = open_verified(settings.questions, settings.sources, agent.skills)
+        work = TurnWork(
+            agent,
+            store,
+            check=check_answer,
+            verify=None if verified is None else verified.agrees_event,
+            turn_seconds=settings.turn_seconds,
+        )
         parts = _ChatParts(store, LocalTurns(work), agent.model_name)
         return _TerminalChat(parts, opening.pop_all(), session)
 
@@ -166,6 +174,7 @@ def _show(event: TurnEvent) -> None:
             show_result(out, data["tool"], result_object(data["result"]))
         case "answer":
             out.print(printable(f"\n{data['content']}"), markup=False)
+            show_mark(out, data.get("verified"))
             if data["unverified"]:
                 numbers = ", ".join(data["unverified"])
                 note = printable(f"Not in any tool result: {numbers}")

@@ -263,7 +263,7 @@ def _addressed(a: str, b: str | None, options: Sequence[str]) -> tuple[str, str 
 
 def _report_one(chosen: _Chosen, target: ReportTarget) -> int:
     """Compare two tables, or what a saved file describes."""
-    from skillian.cli.compare_input import load_options, load_saved
+    from skillian.cli.compare_input import load_measures, load_saved
     from skillian.cli.compare_report import report
     from skillian.cli.compare_rows import load_rows
 
@@ -283,7 +283,6 @@ def _report_one(chosen: _Chosen, target: ReportTarget) -> int:
         return report(partial(load_rows, (a, b), rows, filters, sources, chosen.fail_on), target)
     _check_unused(rows.stated(), "compares whole rows, without --measure")
     options = {
-        "name": f"{a} and {b}",
         "a": a,
         "b": b,
         "measures": chosen.measures,
@@ -292,7 +291,7 @@ def _report_one(chosen: _Chosen, target: ReportTarget) -> int:
         "thresholds": chosen.thresholds(),
         "fail_on": chosen.fail_on or FailOn.MINOR,
     }
-    return report(partial(load_options, options, sources), target)
+    return report(partial(load_measures, options, sources), target)
 
 
 def _targets(

@@ -1,4 +1,4 @@
-"""What `skillian compare` compares: two files, two sources, or the comparisons of a saved file."""
+"""What `skillian compare` compares: two tables, or the comparisons of a saved file."""
 
 from __future__ import annotations
 
@@ -11,24 +11,22 @@ from urllib.parse import quote, urlencode
 from pydantic import ValidationError
 
 from skillian.cli.shell import notes, read_settings
+from skillian.connectors import PATHS, scheme
+from skillian.connectors.base import path_of
 from skillian.connectors.files.connector import SUFFIXES, is_table
 from skillian.connectors.files.options import split_name
-from skillian.data.declare.infer import (
-    declared_files,
-    is_whole,
-    looks_like_key,
-    sources_of,
-    tables_of,
-)
+from skillian.data.declare.files import measured_source
+from skillian.data.declare.infer import looks_like_key
 from skillian.data.declare.saved import Saved, SavedComparison, read_saved
 from skillian.data.declare.sources import SourceRegistry
+from skillian.data.tables.relation import address_of, bare_tables, declared_name
 from skillian.display import printable
-from skillian.errors import InvalidInputError
+from skillian.errors import InvalidInputError, SourceNotFoundError
 
 if TYPE_CHECKING:
     from skillian.connectors.base import Table
-
-_HINT = "name what to compare with --measure, and what to align on with --by"
+    from skillian.data.declare.definitions import Source
+    from skillian.data.tables.relation import SourceOfTable
 
 
 async def load_saved(path: Path, fail_on: str | None) -> Saved:
@@ -49,27 +47,69 @@ async def load_saved(path: Path, fail_on: str | None) -> Saved:
     return replace(saved, comparisons=comparisons)
 
 
-async def load_options(options: dict[str, Any], sources: Path | None) -> Saved:
-    """Read the two files or the two sources that the command line names.
+async def load_measures(options: dict[str, Any], sources: Path | None) -> Saved:
+    """Read the two tables whose measures the command line compares.
 
     Args:
         options: The fields of a `SavedComparison`.
         sources: The `sources.yaml`; None to use the configured one, if it exists.
 
     Raises:
-        ToolError: A name or an option is wrong, or a file cannot be read.
+        ToolError: A name or an option is wrong, or a table cannot be read.
         ConfigurationError: The `sources.yaml` has faults.
     """
-    if sources is None and is_file(options["a"]) and is_file(options["b"]):
-        registry = await _of_files(options)
-    else:
-        registry = _of_sources(options, sources)
+    measures, keys = options["measures"], (*(options["align_on"] or ()), *options["filters"])
+    codes: set[str] = set()
+
+    def as_source(connection: str, table: Table) -> Source:
+        codes.update(_codes(table, measures))
+        return measured_source(connection, table, measures, keys)
+
+    registry, (a, b) = await named_tables((options["a"], options["b"]), sources, as_source)
+    for column in sorted(codes):
+        warning = f"{column!r} looks like a code rather than an amount; its numbers are summed"
+        _note(f"warning: {warning}")
+    resolved = _resolved({**options, "a": a, "b": b, "name": f"{a} and {b}"}, registry)
+    return Saved(registry, (saved_comparison(resolved),))
+
+
+def saved_comparison(content: Mapping[str, Any]) -> SavedComparison:
+    """Return the comparison of these fields; raises `InvalidInputError` with what is wrong."""
     try:
-        comparison = SavedComparison.model_validate(_resolved(options, registry))
-        return Saved(registry, (comparison,))
+        return SavedComparison.model_validate(content)
     except ValidationError as error:
         faults = (f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors())
         raise InvalidInputError("; ".join(faults)) from None
+
+
+async def named_tables(
+    names: tuple[str, str], sources: Path | None, as_source: SourceOfTable | None = None
+) -> tuple[SourceRegistry, tuple[str, ...]]:
+    """Return the tables that a command line names as sources, and the names of these sources.
+
+    Args:
+        names: The two tables: files, addresses of tables, or declared sources.
+        sources: The `sources.yaml`; None to use the configured one, if it exists.
+        as_source: Makes a source of a table that nobody has declared.
+
+    Raises:
+        ToolError: A name is wrong, or a table cannot be read.
+        ConfigurationError: The `sources.yaml` has faults.
+    """
+    path = read_settings(sources=sources).sources
+    needed = sources is not None or any(address_of(name) is None for name in names)
+    declared = SourceRegistry.load(path) if needed and (sources or path.exists()) else None
+    for name in names:
+        source = None if declared is None else declared_name(name, declared)
+        if source is None:
+            _check_name(name, declared, path)
+        elif source != name:
+            _note(f"{name} is read as {path} declares it: source {source}")
+    return await bare_tables(names, declared, as_source)
+
+
+def _note(text: str) -> None:
+    notes.print(printable(text), style="yellow", markup=False, soft_wrap=True)
 
 
 def _resolved(options: dict[str, Any], registry: SourceRegistry) -> dict[str, Any]:
@@ -87,38 +127,6 @@ def _resolved(options: dict[str, Any], registry: SourceRegistry) -> dict[str, An
         "align_on": align_on and [known(name) for name in align_on],
         "filters": {known(name): test for name, test in options["filters"].items()},
     }
-
-
-async def _of_files(options: dict[str, Any]) -> SourceRegistry:
-    """The files as sources: as the `sources.yaml` declares them, otherwise by their columns."""
-    names = options["a"], options["b"]
-    path = read_settings(sources=None).sources
-    declared = SourceRegistry.load(path) if path.exists() else None
-    known = declared_files(names, declared)
-    undeclared = [name for name in names if name not in known]
-    for name in undeclared:
-        check_file(name)
-    tables = await tables_of(undeclared)
-    measures = options["measures"]
-    if not measures:
-        raise InvalidInputError(_columns(tables))
-    for warning in _code_warnings(tables, measures):
-        message = printable(f"warning: {warning}")
-        notes.print(message, style="yellow", markup=False, soft_wrap=True)
-    keys = (*(options["align_on"] or ()), *options["filters"])
-    return sources_of(tables, measures, keys, known, declared)
-
-
-def _of_sources(options: dict[str, Any], sources: Path | None) -> SourceRegistry:
-    names = options["a"], options["b"]
-    path = read_settings(sources=sources).sources
-    registry = SourceRegistry.load(path) if sources is not None or path.exists() else None
-    _check_names(names, registry, path)
-    if registry is None:
-        raise AssertionError("without sources these names are refused")
-    if not options["measures"]:
-        raise InvalidInputError(_measures(names, registry))
-    return registry
 
 
 def is_file(name: str) -> bool:
@@ -170,78 +178,53 @@ def check_file(name: str) -> None:
         raise InvalidInputError(f"{name!r} is a folder; name a file in it")
 
 
-def _check_names(names: Sequence[str], registry: SourceRegistry | None, path: Path) -> None:
-    """Explain names that are not sources but look like files.
+def _check_name(name: str, declared: SourceRegistry | None, path: Path) -> None:
+    """Explain a name that is neither a declared source nor the address of a table that exists.
 
     Args:
-        names: The names on the command line.
-        registry: The declared sources; None if the file that declares them does not exist.
+        name: The name on the command line.
+        declared: The declared sources; None if the file that declares them does not exist.
         path: The path of that file.
 
     Raises:
-        InvalidInputError: A name is neither a source nor a file that can be compared.
+        InvalidInputError: It is not the name of a file that can be compared.
+        SourceNotFoundError: No such source is declared.
     """
-    known = () if registry is None else registry.names
-    unknown = [name for name in names if name not in known]
-    for name in unknown:
-        if is_file(name):
-            check_file(name)
-        elif Path(name).exists() or (registry is None and Path(name).suffix):
-            kinds = ", ".join(sorted(SUFFIXES))
-            raise InvalidInputError(
-                f"{name!r} is not a file that can be compared; supported suffixes: {kinds}"
-            )
-    for name in filter(is_file, unknown):
-        other = next((each for each in names if each != name), name)
+    address = address_of(name)
+    if address is not None:
+        _check_path(address.url)
+    elif is_file(name):
+        check_file(name)
+    elif Path(name).exists() or Path(name).suffix:
         raise InvalidInputError(
-            f"a file can only be compared with another file, and {other!r} is not"
-            f" one; declare {name!r} in {path} to compare it with a source"
+            f"{name!r} is not a file that can be compared; supported suffixes:"
+            f" {', '.join(sorted(SUFFIXES))}; a table of a database is named by its URL, such"
+            " as sqlite:///shop.sqlite#orders"
         )
-    if registry is None:
+    elif declared is not None:
+        raise SourceNotFoundError(name, declared.names)
+    else:
         raise InvalidInputError(
-            f"{names[0]!r} and {names[1]!r} are not files, and there is no {path} that declares"
-            " them as sources; name a sources file with --sources, or write a first one with:"
-            " skillian sources infer URL"
+            f"{name!r} is not a file or the URL of a table, and there is no {path} that"
+            " declares it as a source; write a first one with: skillian sources infer URL"
         )
 
 
-def _columns(tables: Mapping[str, Table]) -> str:
-    """The columns that can be compared, for a command line without measures."""
-    lines = [f"{_HINT}; the columns are:"]
-    for name, table in tables.items():
-        columns = ", ".join(f"{column} ({kind.sql})" for column, kind in table.columns.items())
-        lines.append(f"  {name}: {columns}")
-    first, second = (list(tables.values()) * 2)[:2]
-    shared = {c: kind for c, kind in first.columns.items() if c in second.columns}
-    amounts = [c for c, kind in shared.items() if kind.kind in {"decimal", "float"}]
-    whole = [c for c, kind in shared.items() if is_whole(kind) and not looks_like_key(c, kind)]
-    measure = next(iter([*amounts, *whole]), None)
-    keys = [c for c in shared if c not in amounts and c != measure]
-    if measure is not None and keys:
-        by = " ".join(f"--by {key}" for key in keys[:2])
-        names = " ".join((list(tables) * 2)[:2])
-        lines.append(f"For example: skillian compare {names} --measure {measure} {by}")
-    return "\n".join(lines)
+def _check_path(url: str) -> None:
+    """Raise `InvalidInputError` if the path in a URL leads nowhere."""
+    kind = scheme(url)
+    if kind not in PATHS:
+        return
+    path = path_of(url, Path())
+    plain = path_of(url.partition("?")[0], Path())
+    if not path.exists() and not plain.exists():
+        hint = "" if plain.is_absolute() else f"; for /{plain} write {kind}:////{plain}"
+        raise InvalidInputError(f"there is no {str(plain)!r} in {Path.cwd()}{hint}")
 
 
-def _measures(names: Sequence[str], registry: SourceRegistry) -> str:
-    """The measures that can be compared, for a command line without measures."""
-    lines = [f"{_HINT}; the sources have:"]
-    for name in dict.fromkeys(names):
-        source = registry.get(name)
-        lines.append(f"  {name}: measures {', '.join(source.measures) or 'none'};")
-        lines[-1] += f" dimensions {', '.join(source.dimensions) or 'none'}"
-    return "\n".join(lines)
-
-
-def _code_warnings(tables: Mapping[str, Table], measures: Collection[str]) -> Iterator[str]:
-    """A warning for each measure that looks like a code, whose sum means nothing."""
+def _codes(table: Table, measures: Collection[str]) -> Iterator[str]:
+    """Yield each measure that looks like a code, whose sum means nothing."""
     names = {measure.casefold() for measure in measures}
-    codes = {
-        column
-        for table in tables.values()
-        for column, kind in table.columns.items()
-        if column.casefold() in names and looks_like_key(column, kind)
-    }
-    for column in sorted(codes):
-        yield f"{column!r} looks like a code rather than an amount; its numbers are summed"
+    for column, kind in table.columns.items():
+        if column.casefold() in names and looks_like_key(column, kind):
+            yield column

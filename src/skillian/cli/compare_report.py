@@ -1,6 +1,7 @@
 """Runs the comparisons of `skillian compare` and writes their report, to the terminal or a file."""
 
 import os
+import shlex
 import sys
 from collections.abc import Callable, Coroutine, Generator, Iterator, Sequence
 from contextlib import contextmanager
@@ -134,7 +135,8 @@ def show_table(
             console.rule(printable(outcome.comparison.name), align="left")
         if isinstance(outcome, RowsCompared) and outcome.reason is None:
             show_row_differences(console, outcome.result.to_dict())
-            for sentence in _standing(outcome):
+            proposals = [(each.a, each.b) for each in outcome.result.proposals]
+            for sentence in (*mapping_advice(proposals), *_standing(outcome)):
                 console.print(printable(sentence), markup=False, soft_wrap=True)
         elif isinstance(outcome, Compared):
             show_differences(console, outcome.result.to_dict())
@@ -146,6 +148,13 @@ def show_table(
         else:
             text = printable(f"error: {outcome.reason}")
             (errors or console).print(text, style="red", markup=False, soft_wrap=True)
+
+
+def mapping_advice(pairs: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """Yield how to pair columns that may have been renamed, if there are any."""
+    if pairs:
+        options = " ".join(f"--map {shlex.quote(f'{a}={b}')}" for a, b in pairs)
+        yield f"To compare columns with different names, add {options}"
 
 
 def _standing(outcome: Compared | RowsCompared) -> Iterator[str]:

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 from skillian.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from skillian.data.declare.saved import Saved, SavedComparison
-    from skillian.data.declare.sources import SourceRegistry
+    from skillian.data.declare.saved import Saved
 
 _FLAGS = ("trim", "ignore_case", "nfc", "collapse_whitespace", "empty_is_null")
 _RULES = ("absolute", "relative", "seconds", "precision", "zone", *_FLAGS)
@@ -130,6 +129,7 @@ async def load_rows(
         ToolError: A name or an option is wrong, or a table cannot be read.
         ConfigurationError: The `sources.yaml` has faults.
     """
+    from skillian.cli.compare_input import named_tables, saved_comparison
     from skillian.data.declare.saved import Saved
 
     registry, (a, b) = await named_tables(names, sources)
@@ -138,69 +138,3 @@ async def load_rows(
         saved["fail_on"] = fail_on
     saved["map"] = options.mapping()
     return Saved(registry, (saved_comparison(saved),))
-
-
-async def named_tables(
-    names: tuple[str, str], sources: Path | None
-) -> tuple[SourceRegistry, tuple[str, ...]]:
-    """Return the tables that a command line names as sources, and the names of these sources.
-
-    Args:
-        names: The two tables: files, addresses of tables, or declared sources.
-        sources: The `sources.yaml`; None to use the configured one, if it exists.
-
-    Raises:
-        ToolError: A name is wrong, or a table cannot be read.
-        ConfigurationError: The `sources.yaml` has faults.
-    """
-    from skillian.cli.compare_input import is_file
-    from skillian.cli.shell import read_settings
-    from skillian.data.declare.sources import SourceRegistry
-    from skillian.data.tables.relation import address_of, bare_tables
-
-    path = read_settings(sources=sources).sources
-    local = all(is_file(name) or address_of(name) for name in names)
-    readable = sources is not None or (path.exists() and not local)
-    declared = SourceRegistry.load(path) if readable else None
-    _check_names(names, declared, path)
-    return await bare_tables(names, declared)
-
-
-def saved_comparison(content: Mapping[str, Any]) -> SavedComparison:
-    """Return the comparison of these fields; raises `InvalidInputError` with what is wrong."""
-    from pydantic import ValidationError
-
-    from skillian.data.declare.saved import SavedComparison
-
-    try:
-        return SavedComparison.model_validate(content)
-    except ValidationError as error:
-        faults = (f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors())
-        raise InvalidInputError("; ".join(faults)) from None
-
-
-def _check_names(names: Sequence[str], declared: SourceRegistry | None, path: Path) -> None:
-    from skillian.cli.compare_input import check_file, is_file
-    from skillian.connectors.files.connector import SUFFIXES
-    from skillian.data.tables.relation import address_of
-    from skillian.errors import SourceNotFoundError
-
-    known = () if declared is None else declared.names
-    for name in names:
-        if name in known or address_of(name) is not None:
-            continue
-        if is_file(name):
-            check_file(name)
-        elif Path(name).exists() or Path(name).suffix:
-            raise InvalidInputError(
-                f"{name!r} is not a file that can be compared; supported suffixes:"
-                f" {', '.join(sorted(SUFFIXES))}; a table of a database is named by its URL, such"
-                " as sqlite:///shop.sqlite#orders"
-            )
-        elif declared is not None:
-            raise SourceNotFoundError(name, known)
-        else:
-            raise InvalidInputError(
-                f"{name!r} is not a file or the URL of a table, and there is no {path} that"
-                " declares it as a source; write a first one with: skillian sources infer URL"
-            )

@@ -34,7 +34,8 @@ def demo(
     """Write a small ledger and its planning copy, and answer a question about them."""
     with _demo_folder(keep) as folder:
         sources = _write_demo(folder)
-        settings = read_settings(sources=sources, skills=())
+        questions = sources.with_name("questions.yaml")
+        settings = read_settings(sources=sources, questions=questions, skills=())
         if serve:
             _serve(folder, sources, port)
         out.print("Question: ", style="bold", end="")
@@ -56,7 +57,8 @@ def _command() -> str:
 def _serve(folder: Path, sources: Path, port: int | None) -> NoReturn:
     """Serve the demo; its sessions are stored in the same folder."""
     url = f"sqlite:///{folder / SESSIONS}"
-    settings = read_settings(sources=sources, database_url=url, port=port)
+    questions = sources.with_name("questions.yaml")
+    settings = read_settings(sources=sources, questions=questions, database_url=url, port=port)
     run(serve_until_interrupted(settings))
     raise typer.Exit(ExitCode.OK)
 

@@ -14,9 +14,11 @@ from skillian.connectors.base import Connector
 from skillian.connectors.engines import engine_of, engines
 from skillian.errors import UnavailableError, how_to_install
 
-__all__ = ["Connector", "connect", "dialect_of", "scheme", "schemes"]
+__all__ = ["PATHS", "Connector", "connect", "dialect_of", "scheme", "schemes"]
 
 _GROUP = "skillian.connectors"
+PATHS = frozenset({"clickhouse", "duckdb", "files", "sqlite"})
+"""The schemes of URLs that have nothing but a path, and options after it."""
 
 
 def scheme(url: str) -> str:

@@ -7,16 +7,27 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from pydantic import ValidationError
 
+from skillian.chat.agent import AgentResponse
 from skillian.chat.answer_check import check_answer
 from skillian.evaluation.questions import ExpectedCall, VerifiedQuestion
+from skillian.offline.planner import NOT_UNDERSTOOD, TOOL_FAILED
 from skillian.skills.registry import SkillRegistry
 
 # They find out what there is; a turn that made no other call has not computed an answer.
 _LOOKUPS = frozenset({"list_sources", "describe_source", "search_knowledge", "read_skill"})
+
+
+Ending = Literal["answer", "question", "failure"]
+_ENDINGS: Mapping[str, Ending] = {NOT_UNDERSTOOD: "question", TOOL_FAILED: "failure"}
+
+
+def ending_of(finish_reason: str, *, finished: bool) -> Ending:
+    """What a turn ended with, by the reason of its last reply, and whether it ran to its end."""
+    return _ENDINGS.get(finish_reason, "answer") if finished else "failure"
 
 
 class AnswerVerdict(StrEnum):
@@ -26,6 +37,11 @@ class AnswerVerdict(StrEnum):
     WRONG = "wrong"
     ASKED_BACK = "asked back"
     REFUSED = "refused"
+
+
+def count_verdicts(verdicts: Sequence[AnswerVerdict]) -> str:
+    """The counts in words, such as `8 right, 0 wrong, 1 asked back, 1 refused`."""
+    return ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in AnswerVerdict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +66,27 @@ class GivenAnswer:
     Attributes:
         content: The text that the user reads.
         calls: The tool calls of the turn.
-        is_answer: Whether the turn ended with an answer, as far as the model says; otherwise it
-            asked the user, refused, or reported a failure.
+        ending: What the turn ended with, as far as the model says: an answer, a question to the
+            user, or a failure.
     """
 
     content: str
     calls: tuple[AnswerCall, ...]
-    is_answer: bool = True
+    ending: Ending = "answer"
+
+
+def given_answer(response: AgentResponse, finish_reason: str) -> GivenAnswer:
+    """Return the answer of a turn.
+
+    Args:
+        response: The result of the turn.
+        finish_reason: How the model's last reply ended.
+    """
+    calls = tuple(
+        AnswerCall(call.tool, call.arguments, call.result) for call in response.tool_calls_made
+    )
+    ending = ending_of(finish_reason, finished=response.finished)
+    return GivenAnswer(response.content, calls, ending)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +113,7 @@ class AnswerJudge:
         It is wrong if it presents figures, or the result of a computation, that are not the
         expected ones. Without these the model has asked back or refused.
         """
-        if not answer.is_answer:
+        if answer.ending != "answer":
             return _unanswered(answer)
         reason = self._difference(expected, answer)
         if not reason:
@@ -124,7 +154,8 @@ class AnswerJudge:
 
 
 def _unanswered(answer: GivenAnswer) -> Judgement:
-    verdict = AnswerVerdict.ASKED_BACK if _asks(answer.content) else AnswerVerdict.REFUSED
+    asks = answer.ending == "question" or (answer.ending == "answer" and _asks(answer.content))
+    verdict = AnswerVerdict.ASKED_BACK if asks else AnswerVerdict.REFUSED
     return Judgement(verdict, _lines(answer.content)[0])
 
 

@@ -16,17 +16,17 @@ from skillian.chat.opening import read_vocabulary
 from skillian.data.declare.sources import SourceRegistry
 from skillian.data.services import DataServices
 from skillian.evaluation.judging import (
-    AnswerCall,
     AnswerJudge,
     AnswerVerdict,
     GivenAnswer,
     Judgement,
+    count_verdicts,
+    given_answer,
 )
 from skillian.evaluation.questions import QuestionSet, VerifiedQuestion
 from skillian.history.findings import Finding, Standing
 from skillian.local_models import chosen_model
 from skillian.models import make_model
-from skillian.offline.planner import NOT_UNDERSTOOD, TOOL_FAILED
 from skillian.skills.discovery import load_registry
 from tinyagent import RunFinished
 from tinyagent.core import ModelAuthenticationError, ModelConnectionError, ModelResponded
@@ -74,8 +74,8 @@ class Evaluation:
 
     @property
     def sentence(self) -> str:
-        """The counts in words, such as `8 right, 0 wrong, 1 asked back, 1 refused`."""
-        return ", ".join(f"{self.count(verdict)} {verdict}" for verdict in AnswerVerdict)
+        """The counts in words."""
+        return count_verdicts([result.judgement.verdict for result in self.results])
 
     def record(self, history: History) -> Standing:
         """Add this run to a history, where each question that is not right is a finding."""
@@ -140,9 +140,7 @@ class QuestionRun:
                     elif isinstance(event, RunFinished):
                         return _given(event, reason)
         except TimeoutError:
-            return GivenAnswer(
-                f"There was no answer in {QUESTION_SECONDS:g} s.", (), is_answer=False
-            )
+            return GivenAnswer(f"There was no answer in {QUESTION_SECONDS:g} s.", (), "failure")
         raise AssertionError("a run always ends with RunFinished")
 
 
@@ -180,9 +178,4 @@ def _given(event: RunFinished, reason: str) -> GivenAnswer:
     error = event.result.error
     if isinstance(error, ModelAuthenticationError | ModelConnectionError):
         raise error
-    response = respond(event.result)
-    calls = tuple(
-        AnswerCall(call.tool, call.arguments, call.result) for call in response.tool_calls_made
-    )
-    is_answer = response.finished and reason not in {NOT_UNDERSTOOD, TOOL_FAILED}
-    return GivenAnswer(response.content, calls, is_answer)
+    return given_answer(respond(event.result), reason)

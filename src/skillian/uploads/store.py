@@ -10,7 +10,7 @@ import asyncio
 import json
 import re
 from collections import Counter
-from collections.abc import AsyncIterator, Generator, Iterator, Sequence
+from collections.abc import AsyncIterator, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -28,7 +28,7 @@ from skillian.uploads.limits import (
     UploadTooLarge,
     suffix_of,
 )
-from skillian.uploads.reading import UploadedTable, read_file
+from skillian.uploads.reading import read_file
 
 MAX_FILES = 50
 """The maximum number of files of an owner."""
@@ -56,7 +56,7 @@ class Upload:
         id: Its name in the service.
         name: The name that it had on the owner's machine.
         bytes: Its size.
-        created: When it was uploaded, in ISO 8601.
+        created: When its upload began, in ISO 8601.
         rows: How many rows its table has.
         columns: The names and the types of its columns.
         note: What was left out of the table; empty for nothing.
@@ -104,6 +104,7 @@ class UploadStore:
         suffix = suffix_of(name)
         with self._one_more(owner):
             await asyncio.to_thread(self._check_room, owner, announced or 0)
+            created = datetime.now(UTC)
             upload_id = uuid4().hex
             folder = self._owned(owner) / upload_id
             try:
@@ -113,7 +114,8 @@ class UploadStore:
                 _check_complete(name, size, announced)
                 async with self._reading:
                     table = await read_file(file, folder / _TABLE, name)
-                return await asyncio.to_thread(_describe, folder, name, size, table)
+                about = {"name": name, "bytes": size, "created": created.isoformat()}
+                return await asyncio.to_thread(_describe, folder, {**about, **asdict(table)})
             except BaseException:
                 rmtree(folder, ignore_errors=True)
                 raise
@@ -254,17 +256,11 @@ def _make_private(folder: Path) -> None:
     folder.mkdir(mode=0o700)
 
 
-def _describe(folder: Path, name: str, size: int, table: UploadedTable) -> Upload:
+def _describe(folder: Path, about: Mapping[str, Any]) -> Upload:
     """Keep only the table and its description, which makes the file known."""
     for path in folder.iterdir():
         if path.name != _TABLE:
             rmtree(path) if path.is_dir() else path.unlink()
-    about = {
-        "name": name,
-        "bytes": size,
-        "created": datetime.now(UTC).isoformat(timespec="milliseconds"),
-        **asdict(table),
-    }
     written = folder / f"{_ABOUT}.new"
     written.write_text(json.dumps(about), encoding="utf-8")
     written.rename(folder / _ABOUT)

@@ -25,11 +25,12 @@ from skillian.web.chat.timeline import timeline_view
 from skillian.web.chat.view import ChatView
 from skillian.web.comparison.form import compare_form
 from skillian.web.comparison.view import comparison_view
-from skillian.web.shell.frame import Visit, frame, visit_of
+from skillian.web.shell.frame import START, Visit, frame, visit_of
 from skillian.web.shell.login import Login
 from skillian.web.shell.policy import PagePolicy
 from skillian.web.shell.settings import settings_view
 from skillian.web.shell.sources import sources_view
+from skillian.web.start.view import start_view
 
 BUILD_SECONDS = 30.0
 MAX_TURN = 2**31 - 1
@@ -58,7 +59,7 @@ def mount(app: FastAPI, settings: Settings) -> CookieOwner:
     @app.get("/", include_in_schema=False)
     @app.get(PAGE, include_in_schema=False)
     async def root() -> RedirectResponse:
-        return RedirectResponse(f"{PAGE}/")
+        return RedirectResponse(f"{PAGE}{START}")
 
     install(nicegui.app)
     login.add_routes()
@@ -103,6 +104,12 @@ def _routes(service: Callable[[], Service]) -> None:
     async def new(request: Request) -> None:
         await _chat(visit_of(request, service()), None)
 
+    @ui.page(START, response_timeout=BUILD_SECONDS)
+    async def start(request: Request) -> None:
+        visit = visit_of(request, service())
+        with frame(visit, "Start", active=START):
+            await start_view(visit)
+
     @ui.page("/chat/{session_id}", response_timeout=BUILD_SECONDS)
     async def chat(request: Request, session_id: str) -> None:
         await _chat(visit_of(request, service()), session_id)
@@ -115,8 +122,9 @@ def _routes(service: Callable[[], Service]) -> None:
 
     @ui.page("/compare/{comparison_id}", response_timeout=BUILD_SECONDS)
     async def comparison(request: Request, comparison_id: str) -> None:
-        with frame(visit_of(request, service()), "Comparison", active="/compare"):
-            await comparison_view(service(), comparison_id)
+        visit = visit_of(request, service())
+        with frame(visit, "Comparison", active="/compare"):
+            await comparison_view(visit.service, comparison_id, owner=visit.owner)
 
     @ui.page("/sources", response_timeout=BUILD_SECONDS)
     async def sources(request: Request) -> None:

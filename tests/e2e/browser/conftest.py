@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page
@@ -116,7 +117,10 @@ def locked_seed(locked: Serving) -> Seed:
 
 @pytest.fixture
 def visit(browser: Browser) -> Generator[Visit]:
-    """Open a page of a server; fail on requests to other hosts, errors, and injected scripts."""
+    """Open a page of a server; fail on requests to other hosts, errors, and injected scripts.
+
+    An address without a path opens the chat.
+    """
     opened: list[tuple[BrowserContext, Watch]] = []
 
     def go(url: str, *, width: int = WIDE, dark: bool = False, excuse: str = "") -> Page:
@@ -132,7 +136,7 @@ def visit(browser: Browser) -> Generator[Visit]:
             watch.excuse(excuse)
         opened.append((context, watch))
         page = context.new_page()
-        page.goto(url)
+        page.goto(url if urlsplit(url).path else f"{url}/ui/")
         return page
 
     yield go

@@ -16,6 +16,8 @@ def test_the_sign_in_is_kept_where_no_script_can_read_it(locked: Serving, visit:
     log_in(page, "a-wrong-key-0123456789")
     expect(page.get_by_role("alert")).not_to_be_empty()
     log_in(page, KEYS[0])
+    expect(page.get_by_role("button", name="Choose files")).to_be_visible()
+    page.goto(f"{locked.url}/ui/")
     expect(page.get_by_role("textbox", name="Message")).to_be_visible()
     page.reload()
     expect(page.get_by_role("textbox", name="Message")).to_be_visible()
@@ -31,6 +33,9 @@ def test_each_key_sees_its_own_sessions(locked: Serving, visit: Visit) -> None:
     one, other = visit(locked.url, excuse=REFUSED), visit(locked.url, excuse=REFUSED)
     log_in(one, KEYS[0])
     log_in(other, KEYS[1])
+    for page in (one, other):
+        expect(page.get_by_role("button", name="Choose files")).to_be_visible()
+    one.goto(f"{locked.url}/ui/")
     ask(one, "Which sources are there?")
     expect(one.get_by_test_id("answer").last).to_contain_text("fi_reporting")
     mine = one.url

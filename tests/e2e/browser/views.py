@@ -185,6 +185,7 @@ def _runs(page: Page) -> None:
 VIEWS: Mapping[str, View] = MappingProxyType(
     {
         "start": View("/ui/", _shows("body", "Compare")),
+        "files": View("/ui/start", _shows(".drop-zone", "Choose files")),
         "chat": View("/ui/chat/{session}", _shows("[data-testid=answer]", "2024007")),
         "tool-card": View("/ui/chat/{session}", _open_card),
         "code": View("/ui/chat/{session}", _open_plot, "scripted"),

@@ -7,6 +7,8 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+from skillian.display import VERIFIED
+
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 QUESTION = "Compare amounts between fi_reporting and bpc_reporting for company 1001"
 
@@ -15,7 +17,7 @@ def test_an_answer_as_json(skillian: Run, demo: Path) -> None:
     done = skillian("ask", QUESTION, "--sources", str(demo), "--json")
     assert (done.returncode, done.stderr) == (0, "")
     answer = json.loads(done.stdout)
-    assert list(answer) == ["question", "model", "state", "answer", "tool_calls"]
+    assert list(answer) == ["question", "model", "state", "answer", "verified", "tool_calls"]
     assert (answer["question"], answer["state"]) == (QUESTION, "answered")
     assert answer["model"] == "offline planner, no language model"
     [call] = answer["tool_calls"]
@@ -23,6 +25,18 @@ def test_an_answer_as_json(skillian: Run, demo: Path) -> None:
     assert call["arguments"]["filters"] == {"company": "1001"}
     assert call["result"]["top_differences"][0]["gap"] == "192258.87"
     assert "groups match" in answer["answer"]
+
+
+def test_an_answer_to_a_verified_question_is_marked(skillian: Run, demo: Path) -> None:
+    questions = str(demo.parent / "questions.yaml")
+    question = ("ask", QUESTION, "--sources", str(demo))
+    done = skillian(*question, SKILLIAN_QUESTIONS=questions)
+    assert VERIFIED in done.stdout
+    marks = [
+        json.loads(skillian(*question, "--json", **settings).stdout)["verified"]
+        for settings in ({"SKILLIAN_QUESTIONS": questions}, {})
+    ]
+    assert marks == [True, None]
 
 
 def test_a_question_that_is_not_understood_is_exit_code_3(skillian: Run, demo: Path) -> None:

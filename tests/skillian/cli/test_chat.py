@@ -13,6 +13,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from skillian.display import VERIFIED
 from skillian.storage import CANCELLED, open_store
 from tinyagent.testing import MockServer, Reply
 
@@ -136,3 +139,12 @@ async def _until(stream: asyncio.StreamReader | None, text: str) -> str:
         assert piece, f"it ended without {text!r}: {read}"
         read += piece
     return read
+
+
+@pytest.mark.campaign
+def test_an_answer_to_a_verified_question_is_marked(
+    tmp_path: Path, demo: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SKILLIAN_QUESTIONS", str(demo.parent / "questions.yaml"))
+    done = chat(tmp_path, demo, typed=f"{QUESTION}\nwhich sources are there?\n")
+    assert done.stdout.count(VERIFIED) == 1

@@ -73,8 +73,33 @@ def test_values_of_several_types_in_a_column_of_sqlite(skillian: Run, tmp_path: 
         connection.execute("CREATE TABLE t (id INTEGER, v INTEGER)")
         connection.executemany("INSERT INTO t VALUES (?, ?)", [(1, 1), (2, "x")])
     done = skillian("compare", "good.csv", "sqlite:///mixed.sqlite#t")
+    assert done.returncode == 1
+    reason = "holds 'x', which is not exactly of its declared type (BIGINT)"
+    assert f"Column v was not compared: mixed#t {reason}" in done.stdout
+    done = skillian("compare", "good.csv", "sqlite:///mixed.sqlite#t", "--key", "v")
     assert done.returncode == 2
-    assert "column 'v': 'x' is not exactly of its declared type" in done.stderr
+    assert f"column 'v' {reason}; correct the value, or the type" in done.stderr
+
+
+def test_a_key_that_is_text_on_one_side_and_a_number_on_the_other(
+    skillian: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "a.csv").write_text("id,v\n001,1\n002,2\n", encoding="utf-8")
+    (tmp_path / "b.csv").write_text("id,v\n1,1\n2,3\n", encoding="utf-8")
+    done = skillian("compare", "a.csv", "b.csv", "--key", "id")
+    assert done.returncode == 2
+    assert "a.csv holds '001' (line 2), '002', whose zeros a number does not keep" in done.stderr
+    assert "convert it in the `query` of a declared source, such as SELECT CAST(" in done.stderr
+    (tmp_path / "sources.yaml").write_text(
+        "connections: {here: 'files:///.'}\n"
+        "sources:\n"
+        "  a: {connection: here, query: 'SELECT CAST(id AS BIGINT) AS id, v FROM \"a.csv\"',"
+        " dimensions: {id: {column: id}}, measures: {v: {column: v, aggregation: sum}}}\n",
+        encoding="utf-8",
+    )
+    done = skillian("compare", "a", "b.csv", "--key", "id")
+    assert done.returncode == 1, done.stderr
+    assert "1 row differs; 1 row matches." in done.stdout
 
 
 def test_nan_zero_and_infinity(skillian: Run, tmp_path: Path) -> None:

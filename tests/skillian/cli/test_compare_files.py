@@ -107,8 +107,11 @@ def test_without_a_measure_whole_rows_are_compared(skillian: Run) -> None:
             ".csv, .json, .jsonl, .ndjson, .parquet, .tsv, .xls, .xlsb, .xlsm, .xlsx",
         ),
         (("books.sqlite", "new.csv"), "'books.sqlite' is not a file that can be compared"),
-        (("old.csv", "ledger"), "'ledger' is not one; declare 'old.csv' in sources.yaml"),
-        (("ledger", "plan"), "there is no sources.yaml that declares them"),
+        (
+            ("old.csv", "ledger"),
+            "'ledger' is not a file or the URL of a table",
+        ),
+        (("ledger", "plan"), "there is no sources.yaml that declares it as a source"),
         (("old.csv", "folder"), "'folder' is not a file that can be compared"),
         (("close.yaml",), "there is no file 'close.yaml' in "),
         (("old.csv",), "name what to compare 'old.csv' with"),

@@ -18,6 +18,7 @@ def test_the_demo_shows_question_call_table_and_answer(started: Run, tmp_path: P
     assert '→ compare_sources {"source_a": "fi_reporting", "source_b": "bpc_reporting"' in shown
     assert re.search(r"2024004 +major +192258\.87 +384517\.74 +192258\.87", shown)
     assert "exactly twice the" in shown
+    assert "✓ Verified" in shown
     assert re.search(
         r"To see it on the page: \S*skillian demo --serve, then open http://127.0.0.1:8000/", shown
     )

@@ -7,11 +7,13 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.support.messages_server import MessagesServer, failure
 
-from tinyagent.testing import MockServer
+from skillian.cli.setup import checks
+from tinyagent.testing import MockServer, Reply
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 WITHOUT_EXTRAS = """
@@ -27,6 +29,8 @@ def test_the_demo_has_no_faults(skillian: Run, demo: Path, tmp_path: Path) -> No
     lines = done.stdout.splitlines()
     assert "ok     sources: 2 sources match their declaration" in lines
     assert "ok     model: offline planner, no language model" in lines
+    counts = "10 right, 0 wrong, 0 asked back, 0 refused"
+    assert f"ok     answers: 10 probe questions about the demo: {counts}" in lines
     assert "ok     session store: a session was written and deleted" in lines
     assert (lines[-1], done.returncode) == ("0 faults", 0)
 
@@ -81,8 +85,18 @@ def test_invalid_settings_end_any_command_with_a_message(started: Run) -> None:
     assert "Traceback" not in done.stderr
 
 
-async def test_a_model_is_asked_one_question(skillian: Run, demo: Path) -> None:
-    async with MockServer(["Ready."]) as server:
+@pytest.mark.parametrize(
+    ("answer", "counts"),
+    [
+        ("Ready.", "0 right, 0 wrong, 0 asked back, 10 refused"),
+        ("Shall I look?", "0 right, 0 wrong, 10 asked back, 0 refused"),
+        ("It is 240 or 6586678.06.", "1 right, 9 wrong, 0 asked back, 0 refused"),
+    ],
+)
+async def test_a_model_is_asked_questions_whose_answers_are_known(
+    skillian: Run, demo: Path, answer: str, counts: str
+) -> None:
+    async with MockServer([answer]) as server:
         done = await asyncio.to_thread(
             skillian,
             "doctor",
@@ -92,7 +106,31 @@ async def test_a_model_is_asked_one_question(skillian: Run, demo: Path) -> None:
             OPENAI_BASE_URL=server.base_url,
         )
     assert "ok     model: any answers" in done.stdout
-    assert len(server.requests) == 1
+    assert f"FAULT  answers: 10 probe questions about the demo: {counts}" in done.stdout
+    assert "skillian eval FOLDER/questions.yaml" in done.stdout
+    assert len(server.requests) == 11
+    assert done.returncode == 1
+
+
+async def test_the_time_for_the_probe_questions_is_limited(
+    skillian: Run, demo: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checks, "PROBE_SECONDS", 0.5)
+
+    def answer(body: dict[str, Any]) -> str | Reply:
+        return Reply(b"", ending="hang") if "tools" in body else "Ready."
+
+    async with MockServer(answer) as server:
+        done = await asyncio.to_thread(
+            skillian,
+            "doctor",
+            "--sources",
+            str(demo),
+            SKILLIAN_MODEL="openai:any",
+            OPENAI_BASE_URL=server.base_url,
+        )
+    assert "only 0 of them in 0.5 s" in done.stdout
+    assert done.returncode == 1
 
 
 async def test_a_refused_key_is_reported_with_its_variable(skillian: Run, demo: Path) -> None:

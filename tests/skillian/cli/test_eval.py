@@ -12,9 +12,10 @@ from xml.etree.ElementTree import fromstring
 
 import pytest
 
+from skillian.evaluation import running
 from tinyagent import scripted_call
 from tinyagent.core import ModelResponse
-from tinyagent.testing import MockServer
+from tinyagent.testing import MockServer, Reply
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 CALL = scripted_call("query_source", source="fi_reporting", measures=["amount"])
@@ -104,6 +105,16 @@ def test_a_model_that_cannot_be_reached_is_an_error_and_not_a_refusal(
     assert done.returncode == 2
     assert "127.0.0.1" in done.stderr
     assert "refused" not in done.stdout
+
+
+async def test_a_question_has_a_time_limit(
+    skillian: Run, one: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(running, "QUESTION_SECONDS", 0.2)
+    done = await _ask(skillian, one, Reply(b"", ending="hang"))
+    assert "1 refused" in done.stdout
+    assert "There was no answer in 0.2 s." in done.stdout
+    assert done.returncode == 1
 
 
 def test_faults_of_the_file_are_reported_with_their_lines(skillian: Run, one: Path) -> None:

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+import xlsxwriter  # pyright: ignore[reportMissingTypeStubs]
 import yaml
+from tests.support.postgres import Database
 
+from skillian.data.declare.infer import connection_name
 from skillian.data.declare.saved import SavedFile
 
 ROOT = Path(__file__).parents[3]
@@ -21,6 +26,9 @@ def section() -> str:
     match = SECTION.search((ROOT / "README.md").read_text(encoding="utf-8"))
     assert match is not None
     return match[1]
+
+
+EXAMPLES = re.findall(r"```console\n\$ (.*?)\n(.*?)```", section(), re.DOTALL)
 
 
 def commands() -> list[str]:
@@ -52,17 +60,47 @@ def test_the_commands_do_what_they_say(tmp_path: Path) -> None:
     } == {0}
     assert (tmp_path / "report.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
     assert (tmp_path / "close.xml").read_text(encoding="utf-8").startswith("<?xml")
-    [(command, output)] = re.findall(r"```console\n\$ (.*?)\n(.*?)```", section(), re.DOTALL)
-    shown = subprocess.run(
-        ["sh", "-c", command],
+
+
+@pytest.fixture
+def people(tmp_path: Path, postgres_database: Database) -> dict[str, str]:
+    """The tables of the examples; returns what stands for the database of the README."""
+    rows = [("id", "name", "city"), (1, "Ann", "Ulm"), (2, "Bob", "Bonn"), (3, "Cy", "Kiel")]
+    for command in (each for each in commands() if each.startswith("printf")):
+        subprocess.run(["sh", "-c", command], cwd=tmp_path, check=True)
+    for name, town in (("people", "Bonn"), ("copy", "Köln")):
+        with xlsxwriter.Workbook(str(tmp_path / f"{name}.xlsx")) as book:
+            sheet: Any = book.add_worksheet()  # pyright: ignore[reportUnknownMemberType]
+            for index, row in enumerate(rows):
+                sheet.write_row(index, 0, [town if cell == "Bonn" else cell for cell in row])
+    postgres_database.execute(
+        "CREATE TABLE people (id INTEGER PRIMARY KEY, name TEXT, city TEXT);"
+        "INSERT INTO people VALUES (1, 'Ann', 'Ulm'), (2, 'Bob', 'Bonn')"
+    )
+    url = postgres_database.url
+    return {
+        "postgresql://reader@db.example/shop": url,
+        "shop#people": f"{connection_name(url)}#people",
+    }
+
+
+@pytest.mark.parametrize(("command", "output"), EXAMPLES, ids=[each[0] for each in EXAMPLES])
+def test_an_example_prints_what_the_readme_shows(
+    tmp_path: Path, people: dict[str, str], command: str, output: str
+) -> None:
+    arguments = shlex.split(command)
+    [(address, url), (name, real)] = people.items()
+    done = subprocess.run(
+        [Path(sys.executable).with_name(arguments[0])]
+        + [each.replace(address, url) for each in arguments[1:]],
         cwd=tmp_path,
-        env={**os.environ, "PATH": path, "COLUMNS": "100"},
+        env={"COLUMNS": "100", "PATH": os.defpath},
         capture_output=True,
         text=True,
         check=False,
     )
-    assert shown.returncode == 1
-    assert plain(shown.stdout) == plain(output)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert plain(done.stdout.replace(real, name)) == plain(output)
 
 
 def plain(text: str) -> list[str]:

@@ -31,6 +31,20 @@ def test_a_rule_for_another_type_is_refused(
     assert words in done.stderr
 
 
+def test_a_rule_for_a_column_without_values_in_files_has_nothing_to_apply_to(
+    skillian: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "a.csv").write_text("id,v\n1,\n2,\n", encoding="utf-8")
+    (tmp_path / "b.csv").write_text("id,v\n1,\n2,0.5\n", encoding="utf-8")
+    (tmp_path / "c.csv").write_text("id,v\n1,\n2,x\n", encoding="utf-8")
+    rule = ("--key", "id", "--column", "v:0.1")
+    assert skillian("compare", "a.csv", "a.csv", *rule).returncode == 0
+    assert skillian("compare", "a.csv", "b.csv", *rule).returncode == 1
+    done = skillian("compare", "a.csv", "c.csv", *rule)
+    assert done.returncode == 2
+    assert "does not apply to its type, which is text" in done.stderr
+
+
 def test_an_unknown_zone_is_refused_even_if_no_column_needs_it(
     skillian: Run, tmp_path: Path
 ) -> None:

@@ -82,9 +82,9 @@ def test_all_numbers_must_be_there(skills: SkillRegistry) -> None:
         (GivenAnswer("It is low.", (_call(),)), WRONG),
         (GivenAnswer("It is low?", (_call(),)), WRONG),
         (GivenAnswer("That failed.", (_call(result='{"error": true}'),)), REFUSED),
-        (GivenAnswer("I did not understand: VAT.\n- Why?", (_call(),), is_answer=False), REFUSED),
-        (GivenAnswer("Do you mean net?", (_call(),), is_answer=False), ASKED),
-        (GivenAnswer("It is 12.", (_call(),), is_answer=False), REFUSED),
+        (GivenAnswer("I did not understand: VAT.", (_call(),), "question"), ASKED),
+        (GivenAnswer("The tool failed.\nIs it 12?", (_call(),), "failure"), REFUSED),
+        (GivenAnswer("It is 12.", (_call(),), "question"), ASKED),
     ],
 )
 def test_what_is_not_right(

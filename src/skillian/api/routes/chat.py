@@ -94,6 +94,7 @@ class ChatResponse(BaseModel):
 
     `finished` is false if a limit ended the turn without an answer: `response` then has the results
     so far and the reason. The numbers of `unverified` are in no tool result.
+    `verified` is whether the answer is the one that the team has verified; null if there is none.
     """
 
     response: str
@@ -104,6 +105,7 @@ class ChatResponse(BaseModel):
     model: str = Field(description="The model that answered; the offline planner is named as such.")
     references: list[ReferenceInfo]
     unverified: list[str]
+    verified: bool | None = None
 
 
 class ApprovalRequest(Body):

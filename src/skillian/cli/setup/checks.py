@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import aclosing
+import tempfile
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from importlib.util import find_spec
+from pathlib import Path
 
 from skillian.connectors.engines import engines
 from skillian.data.declare.check import check_sources
 from skillian.data.declare.sources import SourceRegistry
+from skillian.demo.ledger import QUESTIONS, write_demo
 from skillian.errors import SkillianError, how_to_install
+from skillian.evaluation.judging import AnswerVerdict, count_verdicts
+from skillian.evaluation.questions import read_questions
+from skillian.evaluation.running import QuestionResult, open_questions
+from skillian.local_models import chosen_model
 from skillian.models import make_model
+from skillian.offline.planner import OfflinePlanner
 from skillian.offline.vocabulary import Vocabulary
 from skillian.settings import Settings
 from skillian.skills.discovery import find_skills
@@ -23,6 +31,8 @@ from tinyagent.core import ModelAuthenticationError, ModelConnectionError, Model
 from tinyagent.execution import ProcessExecutor
 
 MODEL_SECONDS = 60.0
+PROBE_SECONDS = 300.0
+_LONGEST_REASON = 300
 OWNER = "skillian doctor"
 
 _PACKAGES = {
@@ -58,11 +68,16 @@ class CheckResult:
 
 async def check_all(settings: Settings) -> AsyncGenerator[CheckResult, None]:
     """Check each part in turn; an error of a part is a result."""
+    answers = False
     for part, check in _CHECKS.items():
+        if part == "answers" and not answers:
+            continue
         try:
-            yield await check(settings)
+            result = await check(settings)
         except (SkillianError, TinyAgentError) as error:
-            yield CheckResult(part, CheckVerdict.FAULT, str(error), _FIXES.get(part, ""))
+            result = CheckResult(part, CheckVerdict.FAULT, str(error), _FIXES.get(part, ""))
+        answers = part == "model" and result.verdict is CheckVerdict.OK
+        yield result
     for package, (extra, what) in (_PACKAGES | _drivers()).items():
         if not _is_installed(package):
             fix = f"if you need it, {how_to_install(extra)}"
@@ -103,9 +118,9 @@ async def _sources(settings: Settings) -> CheckResult:
 
 
 async def _model(settings: Settings) -> CheckResult:
-    model = make_model(settings.model, Vocabulary({}))
-    if settings.model is None:
-        fix = "to use a language model, set SKILLIAN_MODEL, for example to openai:NAME"
+    model = make_model(await chosen_model(settings.model), Vocabulary({}))
+    if isinstance(model, OfflinePlanner):
+        fix = "to use a language model, set SKILLIAN_MODEL, or see: skillian models"
         return CheckResult("model", CheckVerdict.OK, model.name, fix)
     request = ModelRequest([Message("user", "Answer with the word: ready")])
     try:
@@ -119,6 +134,38 @@ async def _model(settings: Settings) -> CheckResult:
     except ModelConnectionError as error:
         return CheckResult("model", CheckVerdict.FAULT, str(error), _ADDRESS)
     return CheckResult("model", CheckVerdict.OK, f"{model.name} answers")
+
+
+async def _answers(settings: Settings) -> CheckResult:
+    """Ask the model the demo's questions, whose answers are known."""
+    results: list[QuestionResult] = []
+    with tempfile.TemporaryDirectory(prefix="skillian-doctor-") as name:
+        folder = Path(name)
+        await asyncio.to_thread(write_demo, folder)
+        questions = read_questions(folder / QUESTIONS)
+        with suppress(TimeoutError):
+            async with (
+                asyncio.timeout(PROBE_SECONDS),
+                open_questions(questions, settings.model) as asking,
+            ):
+                await asking.run(results.append)
+    verdicts = [result.judgement.verdict for result in results]
+    asked, number = len(results), len(questions.questions)
+    text = f"{number} probe questions about the demo: {count_verdicts(verdicts)}"
+    if asked < number:
+        text += f"; only {asked} of them in {PROBE_SECONDS:g} s"
+    is_usable = AnswerVerdict.WRONG not in verdicts and AnswerVerdict.RIGHT in verdicts
+    verdict = CheckVerdict.OK if is_usable else CheckVerdict.FAULT
+    return CheckResult("answers", verdict, text, _advice(results))
+
+
+def _advice(results: Sequence[QuestionResult]) -> str:
+    """Return how the first question that was not answered as expected failed, and what to do."""
+    for result in results:
+        if result.judgement.verdict is not AnswerVerdict.RIGHT:
+            reason = result.judgement.reason[:_LONGEST_REASON]
+            return f"{result.expected.question!r}: {reason}\n       {_FIXES['answers']}"
+    return ""
 
 
 async def _store(settings: Settings) -> CheckResult:
@@ -169,6 +216,7 @@ async def _service(settings: Settings) -> CheckResult:
 _CHECKS: dict[str, Callable[[Settings], Awaitable[CheckResult]]] = {
     "sources": _sources,
     "model": _model,
+    "answers": _answers,
     "session store": _store,
     "skills": _skills,
     "sandbox": _sandbox,
@@ -177,6 +225,8 @@ _CHECKS: dict[str, Callable[[Settings], Awaitable[CheckResult]]] = {
 _FIXES = {
     "sources": "to write a first file: skillian demo --keep FOLDER or skillian sources infer URL",
     "model": "change SKILLIAN_MODEL",
+    "answers": "try a larger model; for each answer, run: skillian demo --keep FOLDER and"
+    " skillian eval FOLDER/questions.yaml",
     "session store": "set SKILLIAN_DATABASE_URL, or make its folder writable",
     "skills": "run: skillian skills check PATH",
 }

@@ -19,7 +19,9 @@ _STYLES = {"ok": "green", "FAULT": "bold red", "absent": "yellow"}
 def doctor(sources: SourcesFile = None) -> None:
     """Check the settings, sources, model, session store, skills, sandbox and optional packages.
 
-    The model gets one short question. Exit codes: 0 no faults, 1 faults.
+    The model gets one short question, then ten about the demo, whose answers are known.
+
+    Exit codes: 0 no faults, 1 faults.
     """
     from pydantic import ValidationError
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from io import StringIO
 from pathlib import Path
@@ -16,6 +16,7 @@ from skillian.display import printable, show_rows
 
 if TYPE_CHECKING:
     from skillian.data.schema.diff import SchemaColumn, SchemaDiff, SchemaPair
+    from skillian.data.tables.results import Proposal
 
 
 class SchemaFormat(StrEnum):
@@ -73,15 +74,15 @@ def schema(  # noqa: PLR0913 - the options of a command are its arguments
     form = form or _format_of(output)
     pairs = column_map(mapping or ())
     names = (addressed(a, ()), addressed(b, ()))
-    diff = run(_compared(names, pairs, ignore or (), sources))
-    text = _text(diff, form, every=fail_on is SchemaFailOn.SCHEMA)
+    diff, proposals = run(_compared(names, pairs, ignore or (), sources))
+    text = _text(diff, proposals, form, every=fail_on is SchemaFailOn.SCHEMA)
     if output is not None:
         from skillian.cli.compare_report import write_text
 
         write_text(output, text)
         notes.print(printable(f"The report is in {output}"), markup=False, soft_wrap=True)
     elif form is SchemaFormat.TABLE:
-        show_schema(out, diff)
+        show_schema(out, diff, proposals)
     else:
         typer.echo(text, nl=False)
     findings = diff.differences if fail_on is SchemaFailOn.SCHEMA else diff.findings
@@ -105,16 +106,25 @@ def column_map(entries: Iterable[str]) -> dict[str, str]:
     return mapping
 
 
-def show_schema(console: Console, diff: SchemaDiff) -> None:
-    """Print the columns of both sides next to each other, and the differences in words."""
+def show_schema(console: Console, diff: SchemaDiff, proposals: Sequence[Proposal]) -> None:
+    """Print the columns of both sides next to each other, and the differences in words.
+
+    Args:
+        console: Where they go.
+        diff: The differences.
+        proposals: Columns that may have been renamed.
+    """
+    from skillian.cli.compare_report import mapping_advice
+
     rows = [
         *((_words(pair.a), _words(pair.b), _relation(pair)) for pair in diff.pairs),
         *((_words(column), "", "only in a") for column in diff.only_in_a),
         *(("", _words(column), "only in b") for column in diff.only_in_b),
     ]
     show_rows(console, (f"a: {diff.source_a}", f"b: {diff.source_b}", ""), rows)
-    for sentence in diff.sentences:
-        line = f"{sentence[:1].upper()}{sentence[1:]}."
+    lines = [f"{sentence[:1].upper()}{sentence[1:]}." for sentence in diff.sentences]
+    lines += [f"{each.sentence}." for each in proposals]
+    for line in (*lines, *mapping_advice([(each.a, each.b) for each in proposals])):
         console.print(printable(line), markup=False, soft_wrap=True)
     if not diff.differences:
         console.print("The schemas are equivalent.", style="green")
@@ -147,28 +157,41 @@ async def _compared(
     mapping: dict[str, str],
     ignore: Iterable[str],
     sources: Path | None,
-) -> SchemaDiff:
-    from skillian.cli.compare_rows import named_tables
+) -> tuple[SchemaDiff, tuple[Proposal, ...]]:
+    """Return the difference of two tables' schemas, and proposals of renamed columns."""
+    from skillian.cli.compare_input import named_tables
+    from skillian.data import sql
     from skillian.data.declare.sources import Connections
     from skillian.data.query.binding import Binder
     from skillian.data.schema.diff import compare_schemas, distinct_names
+    from skillian.data.tables.place import SideRows
+    from skillian.data.tables.proposals import proposed_renames
 
     registry, (a, b) = await named_tables(names, sources)
     async with Connections(registry) as connections:
         binder = Binder(registry, connections)
-        one, other = (await binder.bind(a)).table, (await binder.bind(b)).table
-    if one is None or other is None:
-        raise AssertionError("a bound source has a table")
-    return compare_schemas(one, other, mapping, [*ignore], names=distinct_names((a, b)))
+        bound = await binder.bind(a), await binder.bind(b)
+        one, other = bound[0].table, bound[1].table
+        if one is None or other is None:
+            raise AssertionError("a bound source has a table")
+        names = distinct_names((a, b))
+        diff = compare_schemas(one, other, mapping, [*ignore], names=names)
+        only_a = [column.name for column in diff.only_in_a]
+        only_b = [column.name for column in diff.only_in_b]
+        values = sql.BoundValues()
+        sides = SideRows(bound[0], (), values), SideRows(bound[1], (), values)
+        return diff, await proposed_renames(only_a, only_b, sides)
 
 
-def _text(diff: SchemaDiff, form: SchemaFormat, *, every: bool) -> str:
+def _text(
+    diff: SchemaDiff, proposals: Sequence[Proposal], form: SchemaFormat, *, every: bool
+) -> str:
     from skillian.reports.tables.schema import schema_json, schema_junit
 
     if form is SchemaFormat.JSON:
-        return schema_json(diff, every=every)
+        return schema_json(diff, proposals, every=every)
     if form is SchemaFormat.JUNIT:
-        return schema_junit(diff, every=every)
+        return schema_junit(diff, proposals, every=every)
     written = StringIO()
-    show_schema(Console(file=written, highlight=False, color_system=None), diff)
+    show_schema(Console(file=written, highlight=False, color_system=None), diff, proposals)
     return written.getvalue()

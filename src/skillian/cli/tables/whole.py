@@ -18,6 +18,7 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 
+from skillian.cli.compare_input import saved_comparison
 from skillian.cli.compare_report import (
     INTERRUPTED,
     ReportTarget,
@@ -25,7 +26,7 @@ from skillian.cli.compare_report import (
     report_text,
     write_text,
 )
-from skillian.cli.compare_rows import RowOptions, saved_comparison
+from skillian.cli.compare_rows import RowOptions
 from skillian.cli.shell import ExitCode, notes, out, run, show_error
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.whole import MissingTable, WholeSchema, plan_whole

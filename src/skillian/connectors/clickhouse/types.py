@@ -9,7 +9,7 @@ from pyarrow import compute as pa_compute  # pyright: ignore[reportMissingTypeSt
 from sqlglot import exp
 
 from skillian.connectors.base import ArrowBatch, ColumnType, Kind
-from skillian.errors import QueryError
+from skillian.errors import UnreadableColumnError
 
 arrow: Any = pa  # pyarrow carries no types
 compute: Any = pa_compute
@@ -90,8 +90,8 @@ def arrow_schema(columns: Mapping[str, ColumnType]) -> Any:
 def typed(batch: Any, columns: Mapping[str, ColumnType], timezone: str) -> ArrowBatch:
     """Return rows in the types of `arrow_schema`; a time without a zone is one of `timezone`.
 
-    Raises `QueryError` for a value that they do not hold: text that is not UTF-8, a number of more
-    than 38 digits, a time finer than microseconds.
+    Raises `UnreadableColumnError` for a value that they do not hold: text that is not UTF-8, a
+    number of more than 38 digits, a time finer than microseconds.
     """
     arrays = [
         _array(name, values, kind, timezone)
@@ -112,9 +112,10 @@ def _array(name: str, values: Any, kind: ColumnType, timezone: str) -> Any:
             # 128 bits hold some numbers of 39 digits; a cast to 256 bits checks them.
             cast.cast(arrow.decimal256(MAX_DIGITS, goal.scale))
     except arrow.ArrowInvalid as error:
-        raise QueryError(
-            f"column {name!r} ({kind.sql}) holds a value that is not exactly a {goal}: {error};"
-            " declare `type: text` for its dimension"
+        raise UnreadableColumnError(
+            name,
+            f"holds a value that is not exactly a {goal} ({kind.sql}): {error}",
+            "declare `type: text` for its dimension",
         ) from None
     return cast
 

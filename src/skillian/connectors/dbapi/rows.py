@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
 
 from skillian.connectors.base import ArrowBatch, ColumnType, Kind
-from skillian.errors import QueryError
+from skillian.errors import UnreadableColumnError
 
 arrow: Any = pa  # pyarrow carries no types
 
@@ -60,7 +60,7 @@ def arrow_schema(columns: Sequence[Column]) -> Any:
 def batches(cursor: Any, columns: Sequence[Column]) -> Iterator[ArrowBatch]:
     """Yield the rows of a cursor.
 
-    Raises `QueryError` for a value that its type does not hold.
+    Raises `UnreadableColumnError` for a value that its type does not hold.
     """
     while rows := cursor.fetchmany(BATCH_ROWS):
         values = zip(columns, zip(*rows, strict=True), strict=True)
@@ -75,9 +75,10 @@ def _array(name: str, values: Sequence[Any], kind: ColumnType) -> Any:
         converted = [None if value is None else convert(value) for value in values]
         return arrow.array(converted, _arrow_type(kind))
     except (arrow.ArrowInvalid, ValueError, TypeError, ArithmeticError) as error:
-        raise QueryError(
-            f"column {name!r} holds a value that is not a valid {kind.sql}: {error}; declare"
-            " `type: text` for its dimension"
+        raise UnreadableColumnError(
+            name,
+            f"holds a value that is not a valid {kind.sql}: {error}",
+            "declare `type: text` for its dimension",
         ) from None
 
 

@@ -1,8 +1,8 @@
 """MySQL and MariaDB, read only, on connections that are kept for the next statement."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, Self, TypeVar
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -28,7 +28,7 @@ from skillian.connectors.mysql.session import MySQLRows, MySQLSession
 from skillian.connectors.mysql.types import arrow_schema, column_type
 from skillian.connectors.snapshots import StateConnector
 from skillian.connectors.threads import BlockingCalls
-from skillian.errors import UnavailableError
+from skillian.errors import QueryError, UnavailableError
 
 T = TypeVar("T")
 
@@ -52,6 +52,13 @@ FROM information_schema.key_column_usage
 WHERE constraint_name = 'PRIMARY'
     AND table_schema NOT IN ('information_schema', 'mysql', 'performance_schema', 'sys')
 """
+# MariaDB's JSON is a longtext with a constraint. MySQL refuses this statement: its JSON is a type.
+_JSON_CHECKS = """
+SELECT constraint_schema AS table_schema, table_name AS table_name, check_clause AS clause
+FROM information_schema.check_constraints
+WHERE check_clause LIKE 'json_valid(%'
+"""
+_JSON_STORED = ("longtext", "utf8mb4_bin")
 
 
 class MySQLConnector:
@@ -97,12 +104,15 @@ class MySQLConnector:
         """Return all tables and views; those of the default schema first."""
         rows = (await self.run(_CATALOG, {})).to_pylist()
         keys = {_names(row): row["position"] for row in (await self.run(_KEYS, {})).to_pylist()}
+        json = await self._json_columns(rows)
         return tables_of(
             "mysql",
             (
                 (
                     *_names(row),
-                    column_type(row["data_type"], row["column_type"], row["numeric_scale"]),
+                    ColumnType("text", "json")
+                    if _names(row) in json
+                    else column_type(row["data_type"], row["column_type"], row["numeric_scale"]),
                     Declaration(
                         nullable=row["is_nullable"] == "YES",
                         collation=row["collation_name"] or "",
@@ -112,6 +122,22 @@ class MySQLConnector:
                 for row in rows
             ),
         )
+
+    async def _json_columns(self, rows: Sequence[Mapping[str, Any]]) -> set[tuple[str, str, str]]:
+        """Return MariaDB's columns of JSON among those of the catalogue."""
+        stored = {
+            _names(row) for row in rows if (row["data_type"], row["collation_name"]) == _JSON_STORED
+        }
+        checks: list[dict[str, Any]] = []
+        if stored:
+            with suppress(QueryError):
+                checks = (await self.run(_JSON_CHECKS, {})).to_pylist()
+        clauses = {(row["table_schema"], row["table_name"], row["clause"]) for row in checks}
+        return {
+            (schema, table, column)
+            for schema, table, column in stored
+            if (schema, table, f"json_valid(`{column.replace('`', '``')}`)") in clauses
+        }
 
     async def describe(self, statement: str) -> Mapping[str, ColumnType]:
         """Return the columns of a SELECT without parameters, without running it."""
@@ -158,7 +184,7 @@ class MySQLConnector:
                             yield batch
                     finally:
                         if not rows.ended:
-                            await asyncio.to_thread(session.stop)
+                            await asyncio.to_thread(session.end_statement)
 
             try:
                 await self._work(session, session.begin)

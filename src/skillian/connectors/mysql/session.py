@@ -126,6 +126,12 @@ class MySQLSession:
             self._killer = Thread(target=self._kill, name="skillian-kill", daemon=True)
             self._killer.start()
 
+    def end_statement(self) -> None:
+        """Have the server stop a running statement, and stay connected."""
+        if self._rows is not None and not self._rows.ended:
+            self._kill()
+            self._rows.drain()
+
     def stop(self) -> None:
         """Have the server stop a running statement, and disconnect."""
         if self._rows is not None and not self._rows.ended:
@@ -202,6 +208,13 @@ class MySQLRows:
             self.ended = True
             self._check_warnings()
         return arrow_batch(self.columns, rows) if rows else None
+
+    def drain(self) -> None:
+        """Read what the server has sent of a statement that it was told to stop."""
+        self.ended = True
+        with suppress(pymysql.MySQLError):
+            while self._cursor.fetchmany(BATCH_ROWS):
+                pass
 
     def abandon(self) -> None:
         """Discard the rows that were not fetched."""

@@ -7,7 +7,7 @@ import pyarrow  # noqa: ICN001 - see below # pyright: ignore[reportMissingTypeSt
 from pymysql.constants import FIELD_TYPE, FLAG
 
 from skillian.connectors.base import ArrowBatch, ColumnType, Kind
-from skillian.errors import QueryError
+from skillian.errors import UnreadableColumnError
 
 pa: Any = pyarrow  # it carries no types
 
@@ -89,8 +89,8 @@ def field_type(field: Field) -> ColumnType:
 def arrow_batch(columns: Sequence[Column], rows: Sequence[Sequence[Text]]) -> ArrowBatch:
     """Return rows of text, as the server sends them, as an Arrow batch.
 
-    A value of kind `other` stays text; bytes are written in hexadecimal. Raises `QueryError` for a
-    value that Arrow cannot hold, such as the date 0000-00-00.
+    A value of kind `other` stays text; bytes are written in hexadecimal. Raises
+    `UnreadableColumnError` for a value that Arrow cannot hold, such as the date 0000-00-00.
     """
     named = zip(columns, zip(*rows, strict=True), strict=True)
     arrays = [_array(name, values, kind) for (name, kind), values in named]
@@ -108,9 +108,10 @@ def _array(name: str, values: Sequence[Text], kind: ColumnType) -> Any:
     try:
         return _converted(pa.array(texts, pa.string()), kind)
     except pa.ArrowInvalid as error:
-        raise QueryError(
-            f"column {name!r} holds a value that is not a valid {kind.sql}: {error}; declare"
-            " `type: text` for its dimension"
+        raise UnreadableColumnError(
+            name,
+            f"holds a value that is not a valid {kind.sql}: {error}",
+            "declare `type: text` for its dimension",
         ) from None
 
 

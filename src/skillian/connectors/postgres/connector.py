@@ -173,7 +173,11 @@ class PostgresConnector:
         """Run a statement in a transaction that is paused between its statements."""
         text = for_driver(statement, parameters)
         try:
-            async with aclosing(batches(connection, text, parameters)) as arriving:
+            # A statement that fails, or is left early, ends a subtransaction only.
+            async with (
+                connection.transaction(),
+                aclosing(batches(connection, text, parameters)) as arriving,
+            ):
                 while True:
                     with self._pool.resumed(connection):
                         batch = await anext(arriving, None)

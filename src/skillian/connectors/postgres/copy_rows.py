@@ -20,7 +20,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from skillian.connectors.base import ArrowBatch, ColumnType
 from skillian.connectors.postgres.pool import Connection
 from skillian.connectors.postgres.types import TYPES, arrow_type, column_type
-from skillian.errors import QueryError
+from skillian.errors import QueryError, UnreadableColumnError
 
 arrow: Any = pa  # pyarrow carries no types
 csv: Any = pyarrow_csv
@@ -134,14 +134,11 @@ class _Parser:
             return QueryError(f"the rows cannot be read: {error}")
         name, kind = self._columns[int(match["column"])]
         if kind.kind in _TIMES:
-            return QueryError(
-                "the result holds a date outside the years 1 to 9999; declare `type: text` for its"
-                " dimension"
-            )
-        message = f"column {name!r} ({kind.sql}) of the result: {match['fault']}"
-        if kind.kind == "decimal":
-            message += "; exclude such a number, for example by an `expression` with CASE"
-        return QueryError(message)
+            reason = f"holds a {kind.sql} outside the years 1 to 9999"
+            return UnreadableColumnError(name, reason, "declare `type: text` for its dimension")
+        reason = f"holds a value that cannot be read as {kind.sql}: {match['fault']}"
+        remedy = "exclude such a value, for example by an `expression` with CASE"
+        return UnreadableColumnError(name, reason, remedy)
 
 
 def _is_bound(token: Token, statement: str, parameters: Mapping[str, object]) -> bool:

@@ -22,7 +22,7 @@ from skillian.connectors.snapshots import same_version
 from skillian.connectors.sqlite.reader import SQLiteFile, Version, used_columns
 from skillian.connectors.sqlite.types import UnfitError, array_of, stored_type
 from skillian.connectors.threads import run_interruptible
-from skillian.errors import QueryError
+from skillian.errors import QueryError, UnreadableColumnError
 
 T = TypeVar("T")
 arrow: Any = pa  # pyarrow carries no types
@@ -199,9 +199,12 @@ def _insert(
         try:
             arrays[name] = array_of(values, table.columns[name])
         except UnfitError as error:
-            raise QueryError(
-                f"table {table.name!r}, column {name!r}: {error} is not exactly of its declared"
-                f" type ({table.columns[name].sql}); correct the value, or the type"
+            raise UnreadableColumnError(
+                name,
+                f"holds {error}, which is not exactly of its declared type"
+                f" ({table.columns[name].sql})",
+                "correct the value, or the type",
+                table=table.name,
             ) from None
     cursor.register(_BATCH, arrow.table(arrays))
     rows_of = exp.select("*").from_(exp.to_identifier(_BATCH, quoted=True))

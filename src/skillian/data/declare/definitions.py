@@ -99,7 +99,7 @@ class Source(Definition):
     query: Annotated[str, Field(min_length=1)] | None = None
     description: str = ""
     dimensions: Annotated[dict[Name, Dimension], Field(min_length=1)]
-    measures: Annotated[dict[Name, Measure], Field(min_length=1)]
+    measures: dict[Name, Measure] = Field(default_factory=dict[str, Measure])
     freshness: Name | None = None
     values: Literal["shown", "hidden"] = "shown"
 

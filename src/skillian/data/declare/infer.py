@@ -1,27 +1,25 @@
-"""Sources that nobody has declared: from a database's catalogue, and from single files."""
+"""Sources inferred from the catalogue of a database."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from sqlglot import exp
 
-from skillian.connectors import floats, scheme
-from skillian.connectors.base import ColumnType, Connector, Table, path_of
+from skillian.connectors import floats
+from skillian.connectors.base import ColumnType, Connector, Table
 from skillian.connectors.dialects import compile_sql
-from skillian.connectors.files.options import split_name
 from skillian.data import sql
 from skillian.data.declare.definitions import (
     Dimension,
     Measure,
     Source,
 )
-from skillian.data.declare.sources import Connections, SourceRegistry, registry_of
+from skillian.data.declare.sources import Connections, registry_of
 from skillian.data.sql.values import python_rows
-from skillian.errors import InvalidInputError, QueryError, UnknownNameError
+from skillian.errors import QueryError
 
 _REPEATED = 20
 _CODE_DIGITS = 3
@@ -183,72 +181,6 @@ async def infer_sources(url: str, folder: Path, others: Sequence[Inferred] = ())
     return Inferred(connection, own, omitted, shared)
 
 
-async def tables_of(names: Sequence[str]) -> dict[str, Table]:
-    """Return the table of each of these files.
-
-    A sheet of a workbook is named `book.xlsx#Sheet`. Raises `QueryError` for an unreadable file
-    and `UnknownNameError` for a sheet that does not exist.
-    """
-    by_name: dict[str, Table] = {}
-    async with Connections(registry_of(_urls(names), {}, Path())) as opened:
-        for name in dict.fromkeys(names):
-            tables = {table.name: table for table in await opened.get(name).catalog()}
-            wanted = Path(split_name(name)[0]).name
-            if wanted not in tables:
-                raise UnknownNameError("sheet", name, tables)
-            by_name[name] = tables[wanted]
-    return by_name
-
-
-def declared_files(names: Collection[str], declared: SourceRegistry | None) -> dict[str, Source]:
-    """Return the files among these that are sources of `declared`, by name or by path."""
-    if declared is None:
-        return {}
-    known = {name: _declared(name, declared) for name in names}
-    return {name: source for name, source in known.items() if source is not None}
-
-
-def sources_of(
-    tables: Mapping[str, Table],
-    measures: Collection[str] = (),
-    dimensions: Collection[str] = (),
-    known: Mapping[str, Source] | None = None,
-    declared: SourceRegistry | None = None,
-) -> SourceRegistry:
-    """Return these files as sources of the same names.
-
-    Columns named in `measures`, and those with fractions that are not named in `dimensions`, are
-    summed; all others are dimensions. `known` are sources of `declared`, whose defaults
-    then apply to comparisons. Raises `InvalidInputError` for a file without a dimension or a
-    measure.
-    """
-    sums = {measure.casefold() for measure in measures}
-    keys = {dimension.casefold() for dimension in dimensions}
-    sources = {name: _file_source(name, table, sums, keys) for name, table in tables.items()}
-    sources |= known or {}
-    urls = _urls(tables)
-    if declared is None:
-        return registry_of(urls, sources, Path(), undeclared=tables)
-    connections = {source.connection for source in sources.values()} - {*urls}
-    urls |= {name: declared.declared_url(name) for name in connections}
-    return registry_of(urls, sources, declared.folder, declared.comparison, tables)
-
-
-def _declared(name: str, declared: SourceRegistry) -> Source | None:
-    """Return the source that is declared with this name, or for this file."""
-    path = Path(split_name(name)[0]).absolute()
-    for each in declared.names:
-        source = declared.get(each)
-        if each == name:
-            return source
-        url = declared.url(source.connection)
-        if scheme(url) == "files" and source.table is not None:
-            root = path_of(split_name(url)[0], declared.folder)
-            if path.resolve() in {root.resolve(), (root / source.table).resolve()}:
-                return source
-    return None
-
-
 def connection_name(url: str) -> str:
     """Return a name for the connection: that of the file, folder or database in its URL."""
     try:
@@ -258,46 +190,13 @@ def connection_name(url: str) -> str:
     return re.sub(r"\W+", "_", stem).strip("_").lower() or "data"
 
 
-def _urls(names: Iterable[str]) -> dict[str, str]:
-    return {name: file_url(name) for name in names}
-
-
-def file_url(name: str) -> str:
-    """Return the URL of a file, or of the workbook that a sheet is in, with its options."""
-    file, query = split_name(name)
-    path = Path(file)
-    book = path.name.partition("#")[0]
-    path = path if path.exists() or not book else path.with_name(book)
-    return f"files:///{path.absolute()}" + (f"?{query}" if query else "")
-
-
-def _file_source(name: str, table: Table, sums: AbstractSet[str], keys: Collection[str]) -> Source:
-    dimensions: dict[str, Dimension] = {}
-    measures: dict[str, Measure] = {}
-    for column, kind in _usable(table):
-        amount = kind.kind in {"decimal", "float"} and not is_whole(kind)
-        if column.casefold() in sums or (amount and column.casefold() not in keys):
-            measures[column] = Measure(column=column, aggregation="sum")
-        else:
-            as_text = "text" if kind.kind == "other" else None
-            dimensions[column] = Dimension(column=column, type=as_text)
-    missing = sorted(sums - {column.casefold() for column in table.columns})
-    if missing:
-        raise UnknownNameError("column", missing[0], table.columns, name)
-    if not dimensions or not measures:
-        lacking = "to sum" if dimensions else "to align on"
-        known = ", ".join(table.columns) or "none"
-        raise InvalidInputError(f"{name}: it has no column {lacking}; its columns: {known}")
-    return Source(connection=name, table=table.name, dimensions=dimensions, measures=measures)
-
-
 async def _source(name: str, connection: str, table: Table, connector: Connector) -> InferredSource:
     """Return a table as a source; raises `QueryError` for an unsuitable table."""
     samples = await _sample(table, connector)
     dimensions: dict[str, Dimension] = {}
     measures: dict[str, Measure] = {}
     remarks: list[str] = []
-    for column, kind in _usable(table):
+    for column, kind in usable_columns(table):
         role = role_of(column, kind, samples.get(column, ColumnSample(0, 0)), connector.dialect)
         logical = _free(column, (*dimensions, *measures))
         if isinstance(role.definition, Dimension):
@@ -323,12 +222,12 @@ async def _source(name: str, connection: str, table: Table, connector: Connector
 
 async def _sample(table: Table, connector: Connector) -> dict[str, ColumnSample]:
     """Return what the first rows show about the columns of whole numbers."""
-    whole = [column for column, kind in _usable(table) if is_whole(kind)]
+    whole = [column for column, kind in usable_columns(table) if is_whole(kind)]
     if not whole:
         return {}
     keys = [
         column
-        for column, kind in _usable(table)
+        for column, kind in usable_columns(table)
         if (is_whole(kind) or kind.kind in _PLAIN) and _telling(column) in _KEYS
     ]
     columns = list(dict.fromkeys((*keys, *whole)))
@@ -374,7 +273,7 @@ def _values(rows: Sequence[Mapping[str, object]], column: str) -> int:
     return len({row[column] for row in rows})
 
 
-def _usable(table: Table) -> Iterator[tuple[str, ColumnType]]:
+def usable_columns(table: Table) -> Iterator[tuple[str, ColumnType]]:
     """Yield the columns whose names are valid in a `sources.yaml`."""
     for name, kind in table.columns.items():
         if name.isprintable() and 0 < len(name) <= _MAX_NAME:

@@ -7,12 +7,10 @@ from urllib.parse import urlsplit
 
 import yaml
 
-from skillian.connectors import scheme
+from skillian.connectors import PATHS, scheme
 from skillian.data.declare.definitions import Definition
 from skillian.data.declare.infer import Inferred, InferredSource
 
-# Schemes whose URLs contain only a path.
-_PATHS = frozenset({"duckdb", "files", "sqlite"})
 _VARIABLE = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_]*\}")
 _ENDLESS = 1_000_000
 
@@ -28,7 +26,7 @@ def written(databases: Sequence[tuple[Inferred, str]]) -> str:
 
 def secret_variable(connection: str, url: str) -> str | None:
     """Return the name of an environment variable for a URL with a secret, otherwise None."""
-    if scheme(url) in _PATHS:
+    if scheme(url) in PATHS:
         return None
     if _is_plain(url):
         return None

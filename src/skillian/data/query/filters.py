@@ -16,7 +16,7 @@ from sqlglot import exp
 
 from skillian.connectors.base import ColumnType
 from skillian.data import sql
-from skillian.data.query.binding import BoundSource
+from skillian.data.query.binding import BoundSource, Term
 from skillian.data.sql.values import Value, coerce, jsonable
 from skillian.errors import InvalidInputError, quoted
 
@@ -29,6 +29,7 @@ _ORDER: dict[Operator, type[exp.Binary]] = {
     "lte": exp.LTE,
     "lt": exp.LT,
 }
+_UNLIMITED = "numeric"
 _OPERATORS = ("ne", *_ORDER, "between")
 
 MAX_VALUES = 1000
@@ -203,7 +204,7 @@ def conditions(source: BoundSource, filters: Filters | None) -> tuple[Condition,
             raise InvalidInputError(
                 f"filter on {name!r}: it is a measure of {source.name}; filters take dimensions"
             )
-        kind = source.dimension(name, sql.BoundValues()).type
+        kind = _term(source, name, sql.BoundValues()).type
         parsed.extend(parse_filter(name, test, kind))
     return tuple(parsed)
 
@@ -219,6 +220,17 @@ def filtered_rows(
     select = source.rows(exp.Select(expressions=columns or [exp.Literal.number(1)]))
     tests: list[exp.Expr] = []
     for condition in where:
-        term = source.dimension(condition.dimension, parameters)
+        term = _term(source, condition.dimension, parameters)
         tests.append(condition_sql(condition, term.value, term.type, parameters))
     return select.where(sql.all_of(tests), copy=False) if tests else select
+
+
+def _term(source: BoundSource, name: str, parameters: sql.BoundValues) -> Term:
+    """Return the value that a filter tests: also a number without a limit, which cannot be read."""
+    definition = source.definition.dimensions.get(name)
+    column = None if definition is None else source.column_of(definition.column)
+    if definition is None or column is None or source.columns[column].sql != _UNLIMITED:
+        return source.dimension(name, parameters)
+    if definition.type or definition.normalise or definition.values:
+        return source.dimension(name, parameters)
+    return Term(name, sql.column(column, "source"), ColumnType("decimal", _UNLIMITED))

@@ -19,6 +19,7 @@ _SIGNS = "€$£%"
 _FRACTION = 10
 _NUMBER = f"DECIMAL({sql.MAX_DIGITS},{_FRACTION})"
 _PLAIN = r"^-?(0|[1-9][0-9]*)(\.[0-9]+)?$"
+_PADDED = r"^[+-]?0[0-9]+(\.[0-9]*)?$"
 _SPECIAL = frozenset({"nan", "inf", "infinity"})
 _COMMA = re.compile(r"[+-]?[0-9]{1,3}(\.?[0-9]{3})*,[0-9]{1,2}")
 _THOUSANDS = re.compile(r"[+-]?[0-9,]*[0-9](\.[0-9]*)?")
@@ -84,6 +85,14 @@ async def misfits(source: BoundSource, value: exp.Expr, goal: ColumnType) -> lis
     )
     test = sql.all_of([sql.negated(sql.is_null(sql.bare("value"))), sql.is_null(converted)])
     return await _tried_values(source, value, test)
+
+
+async def padded(source: BoundSource, value: exp.Expr) -> list[str]:
+    """Return the first texts that are numbers with zeros in front, such as 007."""
+    zeros = exp.Literal.string(_PADDED)
+    return await _tried_values(
+        source, value, exp.RegexpLike(this=sql.bare("value"), expression=zeros)
+    )
 
 
 async def described(source: BoundSource, value: exp.Expr, values: Sequence[str]) -> str:

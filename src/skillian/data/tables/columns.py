@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from skillian.connectors.base import ColumnType
@@ -13,6 +13,10 @@ from skillian.data.tables.cells import CellPair, NotComparableError, check_key, 
 from skillian.data.tables.types import CellType, cell_type
 from skillian.errors import InvalidInputError, UnknownNameError, quoted
 
+_CONVERT = (
+    "to use it, convert it in the `query` of a declared source, such as SELECT CAST(id AS BIGINT)"
+    " AS id, amount FROM orders"
+)
 Columns = Mapping[str, ColumnType]
 Side = Literal["a", "b", "both"]
 
@@ -53,12 +57,14 @@ class Pairing:
         not_compared: Pairs without a common form.
         only_a: Columns without a counterpart in b.
         only_b: Columns without a counterpart in a.
+        misplaced: Pairs whose own rule does not apply to their type.
     """
 
     pairs: tuple[ColumnPair, ...]
     not_compared: tuple[NotCompared, ...]
     only_a: tuple[str, ...]
     only_b: tuple[str, ...]
+    misplaced: tuple[ColumnPair, ...] = ()
 
     def find(self, name: str) -> ColumnPair:
         """Return the pair that a name of either side refers to; a's names have precedence."""
@@ -69,13 +75,21 @@ class Pairing:
                 return self.pairs[names.index(match)]
         for each in self.not_compared:
             if each.column.casefold() == name.casefold():
-                raise InvalidInputError(f"column {quoted(name)} cannot be compared: {each.reason}")
+                raise InvalidInputError(
+                    f"column {quoted(name)} cannot be compared: {each.reason}; {_CONVERT}"
+                )
         for side, unpaired in (("b", self.only_a), ("a", self.only_b)):
             if match_name(name, unpaired) is not None:
                 raise InvalidInputError(
                     f"column {quoted(name)} is not in {side}; if it has another name there, map it"
                 )
         raise UnknownNameError("column", name, [pair.a for pair in self.pairs])
+
+    def without(self, pair: ColumnPair, reason: str) -> Pairing:
+        """Return the columns without a pair that cannot be compared."""
+        pairs = tuple(each for each in self.pairs if each != pair)
+        refused = NotCompared(pair.a, "both", reason)
+        return replace(self, pairs=pairs, not_compared=(*self.not_compared, refused))
 
 
 def match_name(name: str, known: Iterable[str]) -> str | None:
@@ -88,11 +102,10 @@ def match_name(name: str, known: Iterable[str]) -> str | None:
 
 
 def paired(a: Columns, b: Columns, mapping: Mapping[str, str], rules: Rules) -> Pairing:
-    """Return the columns of two tables; raises as `pair_columns`, or for a rule that cannot apply.
+    """Return the columns of two tables; raises as `pair_columns`.
 
     Raises:
         UnknownNameError: A rule is for a column that neither table has.
-        InvalidInputError: A rule is for a column of another type.
     """
     partners = pair_columns([*a], [*b], mapping)
     own = _own_rules(rules, a, b, partners)
@@ -104,13 +117,12 @@ def paired(a: Columns, b: Columns, mapping: Mapping[str, str], rules: Rules) -> 
             pairs.append(ColumnPair(name, other, _cells(types, rules, own.get(name))))
         except NotComparableError as reason:
             refused.append(NotCompared(name, "both", str(reason)))
-    for pair in pairs:
-        _check_rule(pair, own.get(pair.a))
     return Pairing(
         tuple(pairs),
         tuple(refused),
         tuple(name for name in a if name not in partners),
         tuple(name for name in b if name not in partners.values()),
+        tuple(pair for pair in pairs if _is_misplaced(pair, own.get(pair.a))),
     )
 
 
@@ -137,16 +149,26 @@ def _own_rules(
     return of_b | of_a
 
 
-def _check_rule(pair: ColumnPair, rule: Rule | None) -> None:
-    """Refuse a rule for one column, none of which applies to its type."""
+def _is_misplaced(pair: ColumnPair, rule: Rule | None) -> bool:
+    """Whether a rule is for one column, and no part of it applies to the column's type."""
     family = pair.cells.family
     if rule is None or rule == EXACT or family == "other":
-        return
-    if rule.within(family) == EXACT:
-        raise InvalidInputError(
-            f"the rule for column {quoted(pair.a)} ({rule.words()}) does not apply to its type,"
-            f" which is {family}"
-        )
+        return False
+    return rule.within(family) == EXACT
+
+
+def misplaced_rule(pair: ColumnPair, rules: Rules) -> InvalidInputError:
+    """Return the error for a rule of which no part applies to the column's type."""
+    stated = [
+        rule
+        for name, rule in rules.columns.items()
+        if match_name(name, (pair.a, pair.b)) is not None
+    ]
+    words = ", ".join(rule.words() for rule in stated)
+    return InvalidInputError(
+        f"the rule for column {quoted(pair.a)} ({words}) does not apply to its type,"
+        f" which is {pair.cells.family}"
+    )
 
 
 def selected(
@@ -194,5 +216,35 @@ def key_pairs(pairing: Pairing, names: Sequence[str]) -> tuple[ColumnPair, ...]:
         try:
             check_key(pair.cells)
         except NotComparableError as reason:
-            raise InvalidInputError(f"{quoted(pair.a)} cannot be a key: {reason}") from None
+            raise InvalidInputError(
+                f"{quoted(pair.a)} cannot be a key: {reason}; name another column"
+            ) from None
     return pairs
+
+
+def of_two_engines(pairing: Pairing) -> Pairing:
+    """Return the columns without the types that only one engine can compare with itself."""
+    kept = tuple(pair for pair in pairing.pairs if pair.cells.family not in {"nested", "other"})
+    refused = tuple(
+        NotCompared(pair.a, "both", f"{pair.cells.a.sql} is written differently by each database")
+        for pair in pairing.pairs
+        if pair not in kept
+    )
+    return replace(pairing, pairs=kept, not_compared=(*pairing.not_compared, *refused))
+
+
+def check_countable(pairing: Pairing) -> None:
+    """Raise `InvalidInputError` for a column by whose values equal rows cannot be counted."""
+    for pair in pairing.pairs:
+        rule = pair.cells.rule
+        if rule.has_limits or rule.seconds is not None:
+            raise InvalidInputError(
+                f"column {pair.a!r} has a tolerance, which needs a key: without one, rows are"
+                " matched by their values; name a key, or leave the tolerance out"
+            )
+        try:
+            check_key(pair.cells)
+        except NotComparableError as reason:
+            raise InvalidInputError(
+                f"column {pair.a!r} cannot be compared without a key: {reason}; ignore it"
+            ) from None

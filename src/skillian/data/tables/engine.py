@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
@@ -16,14 +16,16 @@ from skillian.data.declare.rules import Rules
 from skillian.data.query.binding import Binder, BoundSource
 from skillian.data.query.filters import Filters, conditions
 from skillian.data.query.shared import one_state
-from skillian.data.query.unfit import described, misfits
+from skillian.data.query.unfit import described, misfits, padded
 from skillian.data.schema.diff import SchemaDiff, compare_schemas, distinct_names, pair_columns
-from skillian.data.tables.cells import NotComparableError, check_key
 from skillian.data.tables.columns import (
     ColumnPair,
     NotCompared,
     Pairing,
+    check_countable,
     key_pairs,
+    misplaced_rule,
+    of_two_engines,
     paired,
     selected,
 )
@@ -32,8 +34,8 @@ from skillian.data.tables.keys import no_key, proposed_keys, proven
 from skillian.data.tables.place import RowComparison, SideRows
 from skillian.data.tables.proposals import proposed_renames
 from skillian.data.tables.results import TableKey, TableResult
-from skillian.data.tables.sentences import in_words
-from skillian.errors import InvalidInputError
+from skillian.data.tables.sentences import in_words, notes_on
+from skillian.errors import InvalidInputError, UnreadableColumnError
 
 TOP = 10
 # The types that a text is read as, to find the values that prevent it.
@@ -112,6 +114,8 @@ class TableEngine:
     ) -> TableResult:
         """Compare all rows of two tables.
 
+        A column that cannot be read, because one of its values is not of its type, is not compared.
+
         Args:
             question: What to compare.
             progress: Gets the name of a source and how many of its rows are staged.
@@ -119,13 +123,27 @@ class TableEngine:
         Raises:
             ToolError: A name is wrong, no key was found, or a database refuses.
         """
-        async with one_state(*await self._bound(question)) as sources:
-            return await self._compared(question, sources, progress)
+        bound = await self._bound(question)
+        unread: list[UnreadableColumnError] = []
+        while True:
+            try:
+                async with one_state(*bound) as sources:
+                    pairing, sides = await _paired(question, sources)
+                    for error in unread:
+                        pairing = _without_unread(error, pairing, sides, question.key)
+                    return await self._compared(question, pairing, sides, progress)
+            except UnreadableColumnError as error:
+                if error in unread:
+                    raise
+                unread.append(error)
 
     async def _compared(
-        self, question: TableQuestion, sources: Sequence[BoundSource], progress: Progress | None
+        self,
+        question: TableQuestion,
+        pairing: Pairing,
+        sides: tuple[SideRows, SideRows],
+        progress: Progress | None,
     ) -> TableResult:
-        pairing, sides = await _paired(question, sources)
         for key in await _keys(question, pairing, sides):
             first = key_pairs(pairing, key.columns)
             pairs = (*first, *(pair for pair in pairing.pairs if pair not in first))
@@ -188,8 +206,8 @@ class TableEngine:
             schema=_schema(question, sides, pairing),
             samples=await findings.samples(self._top),
             listed=await findings.samples(question.listed),
-            proposals=await proposed_renames(pairing, sides),
-            notes=(*_notes(comparison.pairs), *filter(None, [comparison.segments.sentence()])),
+            proposals=await proposed_renames(pairing.only_a, pairing.only_b, sides),
+            notes=(*notes_on(comparison.pairs), *filter(None, [comparison.segments.sentence()])),
             proof=compared_rows.proof,
         )
         return replace(result, sentences=in_words(result))
@@ -239,6 +257,9 @@ async def _pairing(
                 break
     if any(missing):
         pairing = paired(columns[0], columns[1], question.mapping, question.rules)
+    for pair in pairing.misplaced:
+        if not await _is_empty_in_files(pair, sides):
+            raise misplaced_rule(pair, question.rules)
     pairing = await _explained(pairing, partners, sides)
     key = question.key
     if not key and question.columns is not None:
@@ -246,7 +267,26 @@ async def _pairing(
         key = catalogued.columns if catalogued else ()
     pairing = selected(pairing, question.columns, question.ignore, key)
     empty = [_with_missing(side, names) for side, names in zip(sides, missing, strict=True)]
-    return _same_engine(pairing, sides), (empty[0], empty[1])
+    if sides[0].connector.dialect != sides[1].connector.dialect:
+        pairing = of_two_engines(pairing)
+    return pairing, (empty[0], empty[1])
+
+
+def _without_unread(
+    error: UnreadableColumnError,
+    pairing: Pairing,
+    sides: Sequence[SideRows],
+    key: Sequence[str],
+) -> Pairing:
+    """Return the columns without one that cannot be read; raises the error if it is needed."""
+    keys = {pairing.find(name) for name in key}
+    for index, side in enumerate(sides):
+        table = side.source.table
+        if error.source == side.name or (table and not error.source and table.name == error.table):
+            for pair in pairing.pairs:
+                if (pair.a, pair.b)[index] == error.column and pair not in keys:
+                    return pairing.without(pair, f"{side.name} {error.reason}")
+    raise error
 
 
 async def _explained(
@@ -263,9 +303,12 @@ async def _explained(
             if kinds[index].kind == "text" and side.connector.dialect == "duckdb" and goal in _READ:
                 value = side.value(names[index])
                 values = await misfits(side.source, value, ColumnType(goal, _READ[goal]))
+                zeros = "" if values else ", whose zeros a number does not keep"
+                if not values and goal in {"integer", "decimal"}:
+                    values = await padded(side.source, value)
                 if values:
                     holds = await described(side.source, value, values)
-                    reason += f"; {side.name} holds {holds}"
+                    reason += f"; {side.name} holds {holds}{zeros}"
         refused.append(replace(each, reason=reason))
     return replace(pairing, not_compared=tuple(refused))
 
@@ -274,22 +317,21 @@ def _with_missing(side: SideRows, names: set[str]) -> SideRows:
     return side if not names else side.without(frozenset(names))
 
 
-def _same_engine(pairing: Pairing, sides: tuple[SideRows, SideRows]) -> Pairing:
-    """Refuse types that only one engine can compare with itself."""
-    if sides[0].connector.dialect == sides[1].connector.dialect:
-        return pairing
-    kept = [pair for pair in pairing.pairs if pair.cells.family not in {"nested", "other"}]
-    refused = [
-        NotCompared(pair.a, "both", f"{pair.cells.a.sql} is written differently by each database")
-        for pair in pairing.pairs
-        if pair not in kept
-    ]
-    return replace(pairing, pairs=tuple(kept), not_compared=(*pairing.not_compared, *refused))
+async def _is_empty_in_files(pair: ColumnPair, sides: Sequence[SideRows]) -> bool:
+    """Return whether a column is text only because two files have no value in it."""
+    for side, name in zip(sides, (pair.a, pair.b), strict=True):
+        table = side.source.table
+        if table is None or not table.inferred or await _has_values(side, name):
+            return False
+    return True
 
 
 async def _has_values(side: SideRows, column: str) -> bool:
     count = exp.Count(this=side.value(column))
-    [row] = await side.fetch(side.rows([sql.named(count, "n")]))
+    try:
+        [row] = await side.fetch(side.rows([sql.named(count, "n")]))
+    except UnreadableColumnError:
+        return True
     return bool(row["n"])
 
 
@@ -320,10 +362,13 @@ async def _keys(
     if not pairing.pairs:
         raise InvalidInputError(
             f"{sides[0].name} and {sides[1].name} have no column in common that can be compared;"
-            f" columns: {_listed(sides[0])}, and {_listed(sides[1])}; pair two with --map"
+            f" columns: {_listed(sides[0])}, and {_listed(sides[1])}; if two belong together,"
+            " map one to the other"
         )
     if question.multiset:
-        _check_multiset(question, pairing)
+        if question.key:
+            raise InvalidInputError("a comparison without a key takes no key columns")
+        check_countable(pairing)
         reason = "Rows are compared without a key, with how often each occurs."
         return (TableKey((), "none", reason),)
     if question.key:
@@ -352,41 +397,3 @@ def _primary_key(pairing: Pairing, sides: tuple[SideRows, SideRows]) -> TableKey
             reason = f"No key was given; {listed} {verb} the primary key of {side.name}."
             return TableKey(columns, "catalogue", reason)
     return None
-
-
-def _check_multiset(question: TableQuestion, pairing: Pairing) -> None:
-    if question.key:
-        raise InvalidInputError("a comparison without a key (--multiset) takes no key")
-    for pair in pairing.pairs:
-        rule = pair.cells.rule
-        if rule.has_limits or rule.seconds is not None:
-            raise InvalidInputError(
-                f"column {pair.a!r} has a tolerance, which needs a key: without one, rows are"
-                " matched by their values; name a key, or leave the tolerance out"
-            )
-        _check_countable(pair)
-
-
-def _check_countable(pair: ColumnPair) -> None:
-    """Raise `InvalidInputError` for a column whose values cannot be counted."""
-    try:
-        check_key(pair.cells)
-    except NotComparableError as reason:
-        raise InvalidInputError(
-            f"column {pair.a!r} cannot be compared without a key: {reason}; ignore it"
-        ) from None
-
-
-def _notes(pairs: Sequence[ColumnPair]) -> Iterator[str]:
-    for pair in pairs:
-        a, b, rule = pair.cells.a, pair.cells.b, pair.cells.rule
-        kinds = {a.kind, b.kind}
-        if "timestamptz" in kinds and len(kinds) > 1:
-            zone = rule.zone or "UTC"
-            yield f"Times of {pair.a} without a zone are read as {zone}."
-        elif kinds == {"date", "timestamp"}:
-            yield f"Dates of {pair.a} are compared as midnight."
-        if a.nanos != b.nanos and pair.cells.family == "timestamp" and rule.precision is None:
-            yield f"{pair.a} has nanoseconds on one side and microseconds on the other."
-        if "boolean" in kinds and pair.cells.family == "number":
-            yield f"Numbers of {pair.a} are compared with 1 for true and 0 for false."

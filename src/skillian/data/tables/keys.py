@@ -148,8 +148,8 @@ def no_key(pairs: Sequence[ColumnPair]) -> InvalidInputError:
     names = ", ".join(pair.a for pair in pairs if _is_usable(pair)) or "none"
     return InvalidInputError(
         "no key was given, and no column or combination of up to three identifies a row (usable"
-        f" columns: {names}); name the key with --key, or compare rows with their counts:"
-        " --multiset"
+        f" columns: {names}); name the columns of the `key`, or compare rows by how often each"
+        " occurs (`multiset`)"
     )
 
 

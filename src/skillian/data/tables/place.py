@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import aclosing
+from collections.abc import Generator, Sequence
+from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
@@ -27,6 +27,7 @@ from skillian.data.tables.results import TableProof
 from skillian.data.tables.statement import TablePlan, TableSide, differences, has_repeated_keys
 from skillian.data.tables.transport import transported
 from skillian.data.tables.types import CellType
+from skillian.errors import UnreadableColumnError
 
 
 class SideRows:
@@ -91,10 +92,23 @@ class SideRows:
         statement = prepare(tree, self.connector.dialect, self.parameters.values)
         rows: list[dict[str, Any]] = []
         batches = self.connector.stream(statement.text, statement.parameters)
-        async with aclosing(batches):
-            async for batch in batches:
-                rows += python_rows(batch)
+        with self.reading(tree):
+            async with aclosing(batches):
+                async for batch in batches:
+                    rows += python_rows(batch)
         return rows
+
+    @contextmanager
+    def reading(self, tree: exp.Expr) -> Generator[None]:
+        """Name the column of the source in an error about a column of a statement's result."""
+        try:
+            yield
+        except UnreadableColumnError as error:
+            select = tree.find(exp.Select)
+            values = [] if select is None else select.expressions
+            names = {each.alias: each.find(exp.Column) for each in values}
+            columns = {alias: column.name for alias, column in names.items() if column is not None}
+            raise error.of(self.name, columns) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,11 +235,13 @@ class RowComparison:
             for pair in self.pairs
         ]
         named = [sql.named(each.value, f"c{number}") for number, each in enumerate(columns)]
-        query = prepare(side.rows(named), dialect, side.parameters.values)
+        tree = side.rows(named)
+        query = prepare(tree, dialect, side.parameters.values)
         stored = {f"c{number}": each.stored for number, each in enumerate(columns)}
         report = None if self._progress is None else partial(self._progress, side.name)
         batches = side.connector.stream(query.text, query.parameters)
-        table = await self._workspace.stage(stored, batches, report)
+        with side.reading(tree):
+            table = await self._workspace.stage(stored, batches, report)
         self.tables.append(table)
         return _Loaded(table, tuple(each.type for each in columns), query)
 

@@ -9,11 +9,12 @@ from rapidfuzz import fuzz, utils
 from skillian.data import sql
 from skillian.data.declare.rules import EXACT
 from skillian.data.tables.cells import CellPair, NotComparableError, family_of
-from skillian.data.tables.columns import ColumnPair, Pairing
+from skillian.data.tables.columns import ColumnPair
 from skillian.data.tables.place import SideRows
 from skillian.data.tables.results import Proposal
 from skillian.data.tables.transport import transported
 from skillian.data.tables.types import cell_type
+from skillian.errors import UnreadableColumnError
 
 _SAMPLED_ROWS = 1000
 _MOST_COLUMNS = 50
@@ -22,19 +23,28 @@ _SIMILAR_VALUES = 0.5
 
 
 async def proposed_renames(
-    pairing: Pairing, sides: tuple[SideRows, SideRows]
+    only_a: Sequence[str], only_b: Sequence[str], sides: tuple[SideRows, SideRows]
 ) -> tuple[Proposal, ...]:
     """Return pairs of columns that may be the same, the most similar first.
 
     Two columns are proposed if their types can be compared, and their names are similar or at least
-    half of the distinct values in a sample of either side are in both.
+    half of the distinct values in a sample of either side are in both. Nothing is proposed if a
+    column cannot be read.
+
+    Args:
+        only_a: The columns of a without a counterpart.
+        only_b: The columns of b without a counterpart.
+        sides: The rows of both.
     """
-    names = pairing.only_a[:_MOST_COLUMNS], pairing.only_b[:_MOST_COLUMNS]
+    names = only_a[:_MOST_COLUMNS], only_b[:_MOST_COLUMNS]
     if not all(names):
         return ()
-    samples = [
-        await _sample(side, side_names) for side, side_names in zip(sides, names, strict=True)
-    ]
+    try:
+        samples = [
+            await _sample(side, side_names) for side, side_names in zip(sides, names, strict=True)
+        ]
+    except UnreadableColumnError:
+        return ()
     rated: list[tuple[float, Proposal]] = []
     for a in names[0]:
         for b in names[1]:

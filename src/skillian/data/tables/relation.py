@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from pydantic import SecretStr
-
-from skillian.connectors import schemes
-from skillian.connectors.base import Table
-from skillian.data.declare.definitions import ComparisonSettings, Dimension, Source, SourcesFile
-from skillian.data.declare.infer import connection_name, file_url, tables_of
-from skillian.data.declare.sources import Connections, SourceRegistry
+from skillian.connectors import PATHS, scheme, schemes
+from skillian.connectors.base import Table, path_of
+from skillian.data.declare.definitions import Dimension, Source
+from skillian.data.declare.files import declared_file, file_url, tables_of
+from skillian.data.declare.infer import connection_name
+from skillian.data.declare.sources import Connections, SourceRegistry, registry_of
 from skillian.data.query.binding import by_name, find_table
 from skillian.errors import InvalidInputError
 
 # A password may contain a `#`, too.
 _FRAGMENT = re.compile(r"(?P<url>.+://.*?)(?:#(?P<name>[^#@/]+))?", re.DOTALL)
+
+
+SourceOfTable = Callable[[str, Table], Source]
+"""Makes a source of a table, which the connection of this name has."""
 
 
 class Address(NamedTuple):
@@ -43,66 +46,93 @@ def address_of(name: str) -> Address | None:
 
 
 async def bare_tables(
-    names: Iterable[str], declared: SourceRegistry | None = None
+    names: Iterable[str],
+    declared: SourceRegistry | None = None,
+    as_source: SourceOfTable | None = None,
 ) -> tuple[SourceRegistry, tuple[str, ...]]:
-    """Return tables as sources with all of their columns, and the names of these sources.
+    """Return tables as sources, and the names of these sources.
 
     Args:
         names: Files, addresses such as `postgresql://…/shop#orders`, or declared sources.
-        declared: The declared sources.
+        declared: The declared sources; a file that one of them declares is read as that says.
+        as_source: Makes a source of a table that nobody has declared; by default it has all
+            columns and no measures.
 
     Raises:
         ToolError: A file or a database cannot be read, or has no such table.
     """
+    named = _NamedTables(as_source or bare_source)
     names = tuple(names)
-    urls: dict[str, str] = {}
-    sources: dict[str, Source] = {}
-    files = [
-        name
-        for name in names
-        if address_of(name) is None and (declared is None or name not in declared.names)
-    ]
-    for name, table in (await tables_of(files)).items():
-        urls[name] = file_url(name)
-        sources[name] = bare_source(name, table)
-    chosen: list[str] = []
+    others: list[str] = []
     for name in names:
-        address = address_of(name)
-        if address is not None:
-            chosen.append(await _of_database(address, urls, sources))
-            continue
-        if declared is not None and name in declared.names:
-            source = declared.get(name)
-            urls[source.connection] = declared.declared_url(source.connection)
-            sources[name] = source
-        chosen.append(name)
+        source = None if declared is None else declared_name(name, declared)
+        if declared is not None and source is not None:
+            named.add_declared(name, declared, source)
+        elif address_of(name) is None:
+            others.append(name)
+    for name, table in (await tables_of(others)).items():
+        named.add(name, free_name(name, named.urls), file_url(name), table)
+    chosen = [await named.name_of(name) for name in names]
     folder = Path() if declared is None else declared.folder
-    settings = ComparisonSettings() if declared is None else declared.comparison
-    definitions = SourcesFile.model_construct(
-        connections={name: SecretStr(url) for name, url in urls.items()},
-        sources=sources,
-        comparison=settings,
-    )
-    return SourceRegistry(definitions, folder), tuple(chosen)
+    settings = None if declared is None else declared.comparison
+    registry = registry_of(named.urls, named.sources, folder, settings, named.undeclared)
+    return registry, tuple(chosen)
 
 
-async def _of_database(address: Address, urls: dict[str, str], sources: dict[str, Source]) -> str:
-    """Add the table at an address and return the name of its source."""
-    connection = next((name for name, url in urls.items() if url == address.url), None)
-    if connection is None:
-        connection = free_name(connection_name(address.url), urls)
-        urls[connection] = address.url
-    definitions = SourcesFile.model_construct(
-        connections={connection: SecretStr(address.url)}, sources={}
-    )
-    async with Connections(SourceRegistry(definitions, Path())) as connections:
-        tables = await connections.get(connection).catalog()
-        table = _chosen(connection, address.table, tables)
-        name, source = f"{connection}#{table.name}", bare_source(connection, table)
-        if name in sources and sources[name].table != source.table:
-            name = f"{connection}#{source.table}"  # of another schema
-        sources[name] = source
+def declared_name(name: str, declared: SourceRegistry) -> str | None:
+    """Return the declared source of this name, or for the file of this name."""
+    if name in declared.names:
         return name
+    return declared_file(name, declared) if address_of(name) is None else None
+
+
+class _NamedTables:
+    """Sources for tables that are named one after the other, and their connections.
+
+    Args:
+        as_source: Makes a source of a table that nobody has declared.
+    """
+
+    def __init__(self, as_source: SourceOfTable) -> None:
+        self._as_source = as_source
+        self.urls: dict[str, str] = {}
+        self.sources: dict[str, Source] = {}
+        self.undeclared: set[str] = set()
+
+    def add_declared(self, name: str, declared: SourceRegistry, source: str) -> None:
+        """Add a declared source under a name."""
+        definition = declared.get(source)
+        self.urls[definition.connection] = declared.declared_url(definition.connection)
+        self.sources[name] = definition
+
+    def add(self, name: str, connection: str, url: str, table: Table) -> None:
+        """Add a table that nobody has declared."""
+        self.urls[connection] = url
+        self.sources[name] = self._as_source(connection, table)
+        self.undeclared.add(name)
+
+    async def name_of(self, name: str) -> str:
+        """Return the name of the source for a name, after adding the table at an address."""
+        address = address_of(name)
+        if name in self.sources or address is None:
+            return name
+        url = _from_here(address.url)
+        connection = next((known for known, each in self.urls.items() if each == url), None)
+        connection = connection or free_name(connection_name(url), self.urls)
+        async with Connections(registry_of({connection: url}, {}, Path())) as connections:
+            table = _chosen(connection, address.table, await connections.get(connection).catalog())
+        source = f"{connection}#{table.name}"
+        if source in self.sources and self.sources[source].table != _full_name(table):
+            source = f"{connection}#{_full_name(table)}"  # of another schema
+        self.add(source, connection, url, table)
+        return source
+
+
+def _from_here(url: str) -> str:
+    """Return a URL whose path, if it is that of a file or a folder, is absolute."""
+    if scheme(url) not in PATHS:
+        return url
+    return f"{scheme(url)}:///{path_of(url, Path()).absolute()}"
 
 
 def _chosen(connection: str, name: str, tables: tuple[Table, ...]) -> Table:
@@ -122,10 +152,14 @@ def bare_source(connection: str, table: Table) -> Source:
     dimensions = {name: Dimension.model_construct(column=name) for name in table.columns}
     return Source.model_construct(
         connection=connection,
-        table=f"{table.schema}.{table.name}",
+        table=_full_name(table),
         dimensions=dimensions,
         measures={},
     )
+
+
+def _full_name(table: Table) -> str:
+    return f"{table.schema}.{table.name}" if table.schema else table.name
 
 
 def free_name(name: str, taken: Mapping[str, str]) -> str:

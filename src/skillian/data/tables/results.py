@@ -202,6 +202,11 @@ class Proposal:
     b: str
     reason: str
 
+    @property
+    def sentence(self) -> str:
+        """The proposal in words, without a full stop."""
+        return f"Column {self.a!r} may have been renamed to {self.b!r} ({self.reason})"
+
     def to_dict(self) -> dict[str, str]:
         """Return the proposal for JSON."""
         return {"a": self.a, "b": self.b, "reason": self.reason}

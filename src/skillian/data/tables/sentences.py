@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from skillian.data.schema.diff import distinct_names
+from skillian.data.tables.columns import ColumnPair
 from skillian.data.tables.results import TableResult
 
 
@@ -66,10 +67,7 @@ def _schema(result: TableResult) -> Iterator[str]:
     for each in result.not_compared:
         yield f"Column {each.column} was not compared: {each.reason}."
     for proposal in result.proposals:
-        yield (
-            f"{proposal.a} may have been renamed to {proposal.b} ({proposal.reason}); if so, map"
-            f" it: --map {proposal.a}={proposal.b}"
-        )
+        yield f"{proposal.sentence}; they were not compared."
 
 
 def _names(result: TableResult) -> tuple[str, str]:
@@ -86,3 +84,19 @@ def _are(count: int) -> str:
 
 def _have(count: int) -> str:
     return "has" if count == 1 else "have"
+
+
+def notes_on(pairs: Sequence[ColumnPair]) -> Iterator[str]:
+    """Yield how the values of columns are compared, where that is not obvious."""
+    for pair in pairs:
+        a, b, rule = pair.cells.a, pair.cells.b, pair.cells.rule
+        kinds = {a.kind, b.kind}
+        if "timestamptz" in kinds and len(kinds) > 1:
+            zone = rule.zone or "UTC"
+            yield f"Times of {pair.a} without a zone are read as {zone}."
+        elif kinds == {"date", "timestamp"}:
+            yield f"Dates of {pair.a} are compared as midnight."
+        if a.nanos != b.nanos and pair.cells.family == "timestamp" and rule.precision is None:
+            yield f"{pair.a} has nanoseconds on one side and microseconds on the other."
+        if "boolean" in kinds and pair.cells.family == "number":
+            yield f"Numbers of {pair.a} are compared with 1 for true and 0 for false."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import NamedTuple
@@ -16,6 +17,12 @@ from skillian.data.tables.types import CellKind, CellType
 _WIDEST = 38
 _BIGINT_DIGITS = 19
 _TEXT = "VARCHAR"
+# Types of MySQL whose values are bytes, which it does not write as text.
+_BYTES = re.compile(
+    r"bit\b|geometry|point|linestring|polygon|multi(?:point|linestring|polygon)"
+    r"|geom(?:etry)?collection|vector\b",
+    re.IGNORECASE,
+)
 
 
 class Transported(NamedTuple):
@@ -41,6 +48,8 @@ def transported(kind: CellType, value: exp.Expr, dialect: str) -> Transported:
         return _number(kind, value, dialect)
     if kind.kind == "float":
         return _float(kind, value, dialect)
+    if dialect == "mysql" and _BYTES.match(kind.sql):
+        value = filled("LOWER(HEX(v))", dialect, v=value)
     template = _TEXTS.get((kind.kind, dialect)) or _TEXTS.get((kind.kind, "")) or "CAST(v AS TEXT)"
     sql_name = kind.sql if kind.kind in {"nested", "other"} else _TEXT
     return Transported(filled(template, dialect, v=value), replace(kind, sql=sql_name), _TEXT)

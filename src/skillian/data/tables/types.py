@@ -104,7 +104,7 @@ def cell_type(kind: ColumnType) -> CellType:
     if kind.kind in {"timestamp", "timestamptz"}:
         return CellType(kind.kind, kind.sql, nanos=name.endswith("_NS"))
     if kind.kind != "other":
-        return CellType(kind.kind, kind.sql)
+        return CellType("json" if name == "JSON" else kind.kind, kind.sql)
     return _other(kind.sql, name)
 
 

@@ -1,25 +1,28 @@
 """The difference of two schemas as JSON, and as JUnit XML with a case for each column."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from skillian.data.schema.diff import SchemaDiff, SchemaDifference
+from skillian.data.tables.results import Proposal
 from skillian.reports.as_junit import xml_text
 
 VERSION = 1
 
 
-def schema_json(diff: SchemaDiff, *, every: bool) -> str:
+def schema_json(diff: SchemaDiff, proposals: Sequence[Proposal], *, every: bool) -> str:
     """The difference as JSON.
 
     Args:
         diff: The difference.
+        proposals: Columns that may have been renamed.
         every: Whether each difference is a finding.
     """
     verdict = "findings" if counted_differences(diff, every=every) else "equal"
     report = {"version": VERSION, "kind": "schema", "verdict": verdict, **diff.to_dict()}
+    report["proposals"] = [each.to_dict() for each in proposals]
     return json.dumps(report, ensure_ascii=False, indent=2) + "\n"
 
 
@@ -28,7 +31,7 @@ def counted_differences(diff: SchemaDiff, *, every: bool) -> tuple[SchemaDiffere
     return diff.differences if every else diff.findings
 
 
-def schema_junit(diff: SchemaDiff, *, every: bool) -> str:
+def schema_junit(diff: SchemaDiff, proposals: Sequence[Proposal], *, every: bool) -> str:
     """The difference as JUnit XML, without the characters that XML cannot hold."""
     cases = list(_cases(diff, counted_differences(diff, every=every)))
     root = Element("testsuites")
@@ -54,7 +57,8 @@ def schema_junit(diff: SchemaDiff, *, every: bool) -> str:
             text = xml_text("\n".join(each.sentence for each in problems))
             failure = SubElement(case, "failure", type=problems[0].aspect, message=text)
             failure.text = text
-    SubElement(suite, "system-out").text = xml_text("\n".join(diff.sentences))
+    sentences = (*diff.sentences, *(each.sentence for each in proposals))
+    SubElement(suite, "system-out").text = xml_text("\n".join(sentences))
     SubElement(suite, "system-err")
     indent(root)
     written: bytes = tostring(root, encoding="utf-8", xml_declaration=True)

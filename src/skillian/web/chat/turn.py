@@ -9,7 +9,7 @@ from typing import Any
 from nicegui import ui
 
 from skillian.api.service import Service
-from skillian.display import printable
+from skillian.display import DIFFERS, VERIFIED, printable
 from skillian.storage import TurnEvent
 from skillian.web.chat import results
 from skillian.web.chat.tool_card import OnApproval, ToolCard
@@ -149,6 +149,10 @@ class TurnView:
             with ui.element("div").classes("answer") as answer:
                 answer.props["data-testid"] = "answer"
                 text.markdown(str(data["content"]))
+            if data.get("verified") is not None:
+                agrees = data["verified"]
+                mark = ui.label(VERIFIED if agrees else DIFFERS).props("role=note")
+                mark.classes("small verified" if agrees else "small differs")
             if data.get("unverified"):
                 numbers = ", ".join(data["unverified"])
                 note = ui.label(printable(f"⚠ Not in any tool result: {numbers}"))

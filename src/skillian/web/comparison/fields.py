@@ -1,4 +1,4 @@
-"""Fields of the comparison form: which rows take part, how they are matched, and the limits."""
+"""Fields of the comparison form: which rows take part, and the limits of measures."""
 
 from __future__ import annotations
 
@@ -9,13 +9,8 @@ from typing import Any, cast
 from nicegui import ui
 from pydantic import ValidationError
 
-from skillian.api.problems import ProblemError
 from skillian.data.declare.definitions import Thresholds
-from skillian.data.query.catalogue import Catalogue
 from skillian.data.query.filters import written_filter
-from skillian.data.schema.diff import pair_columns
-from skillian.display import printable
-from skillian.errors import ToolError
 from skillian.web.shell.elements import set_options
 
 _OPERATORS = {
@@ -32,7 +27,6 @@ _OPERATORS = {
 _WITHOUT_VALUE = ("empty", "not_empty")
 _HINTS = {"in": "1001, 1002", "not_in": "1001, 1002", "between": "2024001 .. 2024006"}
 _CLASSES = {"match": "A match differs by at most", "minor_diff": "A minor difference is at most"}
-_KEY_NOTE = "Without key columns, the primary key or another unique key is found and named."
 _PARTS = {"absolute": "amount", "percentage": "percent of A"}
 
 
@@ -126,67 +120,6 @@ class _FilterLine:
     def _change(self) -> None:
         self.value.set_visibility(self.operator.value not in _WITHOUT_VALUE)
         self.value.props["placeholder"] = _HINTS.get(self.operator.value, "")
-
-
-class RowFields:
-    """How whole rows are compared: by which key, and without which columns.
-
-    Args:
-        catalogue: Knows the columns of the sources.
-    """
-
-    def __init__(self, catalogue: Catalogue) -> None:
-        self._catalogue = catalogue
-        self._sources: tuple[str, str] | None = None
-        with ui.element("fieldset").classes("fields stack") as self.room:
-            with ui.element("legend"):
-                ui.label("How rows are matched")
-            with ui.element("div").classes("form-grid"):
-                self.key = select("Key columns", [], [], multiple=True)
-                self.ignored = select("Ignored columns", [], [], multiple=True)
-            self.multiset = ui.checkbox("Rows have no key: count how often each occurs")
-            self._note = ui.label(_KEY_NOTE).classes("soft small").props("role=status")
-        self.multiset.on_value_change(self._update)
-
-    async def offer(self, a: str, b: str) -> None:
-        """Offer the columns of two sources; raises nothing, since no column has to be chosen."""
-        if self._sources == (a, b):
-            return
-        self._sources = a, b
-        self._set(self.key, ())
-        self._set(self.ignored, ())
-        self._note.set_text("Reading the columns …")
-        note = _KEY_NOTE
-        try:
-            one, other = await self._catalogue.columns(a), await self._catalogue.columns(b)
-        except (ToolError, ProblemError) as error:
-            one, other = (), ()
-            note = printable(f"The columns cannot be read: {error}")
-        if self._sources != (a, b):
-            return  # the reader has chosen other sources meanwhile
-        shared = tuple(pair_columns(one, other))
-        self._set(self.key, shared)
-        self._set(self.ignored, tuple(dict.fromkeys((*one, *other))))
-        self._note.set_text(note)
-
-    def read(self) -> dict[str, Any] | None:
-        """The fields of a `SavedComparison`; None if a field shows an error."""
-        both = sorted({*self.key.value} & {*self.ignored.value})
-        self.key.error = None
-        self.ignored.error = f"{both[0]} is a key column." if both else None
-        if both:
-            return None
-        key = () if self.multiset.value else tuple(self.key.value)
-        values = {"key": key, "ignore": tuple(self.ignored.value), "multiset": self.multiset.value}
-        return {name: value for name, value in values.items() if value}
-
-    def _update(self) -> None:
-        self.key.set_enabled(not self.multiset.value)
-        self._note.set_visibility(not self.multiset.value)
-
-    @staticmethod
-    def _set(field: ui.select, names: Sequence[str]) -> None:
-        set_options(field, names, [name for name in field.value if name in names])
 
 
 class LimitFields:

@@ -13,7 +13,8 @@ from skillian.api.problems import ProblemError, problem_of
 from skillian.data.declare.saved import SavedComparison
 from skillian.errors import InvalidInputError, ToolError
 from skillian.storage import StorageError
-from skillian.web.comparison.fields import FilterFields, LimitFields, RowFields, select
+from skillian.web.comparison.fields import FilterFields, LimitFields, select
+from skillian.web.comparison.row_fields import RowFields
 from skillian.web.shell.activity import start_task
 from skillian.web.shell.elements import Heading, set_options
 from skillian.web.shell.frame import Visit
@@ -124,7 +125,7 @@ class _Form:
         message = problem_of(error).detail
         if isinstance(error, InvalidInputError) and self._filters.show_error(message):
             return
-        for field in (self._measures, self._align_on, self._rows.key, self._rows.ignored):
+        for field in (self._measures, self._align_on, *self._rows.choices):
             if any(repr(name) in message for name in field.value):
                 field.error = message
                 return

@@ -28,7 +28,9 @@ DETAILS = (grid_panel, method_panel)
 """Shown below the charts, each as wide as the page."""
 
 
-async def comparison_view(service: Service, cache_key: str, *, level: Literal[1, 2] = 1) -> None:
+async def comparison_view(
+    service: Service, cache_key: str, *, level: Literal[1, 2] = 1, owner: str = ""
+) -> None:
     """Show a comparison, or say why it cannot be shown and what to do.
 
     If the result is no longer in the cache, the sources are compared again.
@@ -37,6 +39,7 @@ async def comparison_view(service: Service, cache_key: str, *, level: Literal[1,
         service: Holds the comparison.
         cache_key: The key of the comparison.
         level: The level of its heading: 1 if the comparison has the page to itself.
+        owner: Who asks; a comparison of uploaded files is shown only to their owner.
     """
     with ui.element("div").classes("comparison stack") as room:
         result: ComparisonResult | RowsResult | None = _cached(service, cache_key)
@@ -44,7 +47,7 @@ async def comparison_view(service: Service, cache_key: str, *, level: Literal[1,
             spinner = loading("Reading the comparison …")
             await ui.context.client.connected(timeout=60)
             try:
-                result = await _recalled(service, cache_key)
+                result = await _recalled(service, cache_key, owner)
             except (ToolError, ProblemError) as error:
                 Heading("This comparison cannot be shown", level)
                 ui.label(str(error)).classes("fault").props("role=alert")
@@ -66,10 +69,10 @@ def _cached(service: Service, cache_key: str) -> ComparisonResult | None:
         return None
 
 
-async def _recalled(service: Service, cache_key: str) -> ComparisonResult | RowsResult:
+async def _recalled(service: Service, cache_key: str, owner: str) -> ComparisonResult | RowsResult:
     """The comparison of another process; one of whole rows is read as it was stored."""
     with service.slots.taken():
-        body = await service.comparisons.find(cache_key)
+        body = await service.comparisons.find(cache_key, owner)
         if body.get("kind") == "rows":
             return body
         await service.comparisons.recall(cache_key)

@@ -14,7 +14,11 @@ from skillian.api.auth import PAGE
 from skillian.api.service import Service
 from skillian.web.shell.theme import THEME_COOKIE, apply_theme, theme_button
 
+START = "/start"
+"""The path of the view that the page starts with."""
+
 NAVIGATION = (
+    (START, "Start"),
     ("/", "Chat"),
     ("/compare", "Compare"),
     ("/runs", "Runs"),
@@ -77,7 +81,7 @@ def frame(
         if drawer is not None:
             opener = ui.button(icon="menu", on_click=drawer.toggle).props("flat dense")
             opener.props('aria-label="Sessions"')
-        ui.link("skillian", "/").classes("brand")
+        ui.link("skillian", START).classes("brand")
         with ui.element("nav").props('aria-label="Views"'):
             for path, name in NAVIGATION:
                 link = ui.link(name, path)

@@ -169,7 +169,7 @@ async def test_a_value_that_does_not_fit_its_type_is_named(
     write(path, f"INSERT INTO t VALUES ({value}, 1)")  # noqa: S608 - written above
     with pytest.raises(QueryError) as refused:
         await connector.run('SELECT "a b" FROM t', {})
-    assert f"table 't', column 'a b': {shown} is not exactly" in str(refused.value)
+    assert f"table 't', column 'a b' holds {shown}, which is not exactly" in str(refused.value)
     assert await rows(connector, "SELECT c FROM t") == [("1",)]
 
 

@@ -1,11 +1,9 @@
 import sqlite3
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pytest
-import xlsxwriter
 
 from skillian.connectors.base import ColumnType, Kind
 from skillian.data.declare.definitions import Dimension, Measure
@@ -14,13 +12,11 @@ from skillian.data.declare.infer import (
     connection_name,
     infer_sources,
     role_of,
-    sources_of,
-    tables_of,
 )
 from skillian.data.declare.sources import SourceRegistry, read_definitions
 from skillian.data.declare.sources_yaml import written
 from skillian.data.services import DataServices
-from skillian.errors import InvalidInputError, QueryError, UnavailableError, UnknownNameError
+from skillian.errors import QueryError, UnavailableError
 
 
 @pytest.fixture
@@ -119,60 +115,6 @@ async def test_a_database_that_is_not_there_is_an_error(tmp_path: Path) -> None:
 )
 def test_a_connection_is_named_by_what_it_leads_to(url: str, name: str) -> None:
     assert connection_name(url) == name
-
-
-async def test_files_are_sources_without_a_definition(tmp_path: Path) -> None:
-    old, new = tmp_path / "old.csv", tmp_path / "sub" / "old.csv"
-    new.parent.mkdir()
-    old.write_text("company,items,amount\n001,3,1.50\n002,4,2\n")
-    new.write_text("company;items;amount\n001;3;1.5\n002;5;2.25\n")
-    a, b = str(old), str(new)
-    registry = sources_of(await tables_of([a, b]), ["Items"])
-    assert registry.names == (a, b)
-    assert list(registry.get(a).dimensions) == ["company"]
-    async with DataServices(registry) as services:
-        result = await services.comparison.compare(a, b, ["amount", "items"], ["company"])
-    amount, items = result.summary.measures
-    assert (amount.total_a, amount.total_b) == (Decimal("3.50"), Decimal("3.75"))
-    assert (items.total_a, items.total_b) == (Decimal(7), Decimal(8))
-
-
-async def test_the_same_file_may_be_compared_with_itself(tmp_path: Path) -> None:
-    path = tmp_path / "a.csv"
-    path.write_text("company,amount\n001,1.50\n")
-    async with DataServices(sources_of(await tables_of([str(path), str(path)]))) as services:
-        result = await services.comparison.compare(str(path), str(path), ["amount"], ["company"])
-    assert result.summary.measures[0].total_a == Decimal("1.50")
-
-
-async def test_sheets_are_named_behind_their_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    with xlsxwriter.Workbook("book.xlsx") as book:
-        for sheet, typed in (("Plan", 1.5), ("Actual", 2.5)):
-            book.add_worksheet(sheet).write_row(0, 0, ("company", "amount"))
-            book.get_worksheet_by_name(sheet).write_row(1, 0, ("001", typed))
-    a, b = "book.xlsx", "book.xlsx#Actual"
-    async with DataServices(sources_of(await tables_of([a, b]))) as services:
-        result = await services.comparison.compare(a, b, ["amount"], ["company"])
-    (amount,) = result.summary.measures
-    assert (amount.total_a, amount.total_b) == (Decimal("1.5"), Decimal("2.5"))
-    with pytest.raises(UnknownNameError, match=r"book\.xlsx#Actual"):
-        sources_of(await tables_of(["book.xlsx", "book.xlsx#Actuals"]))
-
-
-async def test_a_file_that_cannot_be_compared_is_reported(tmp_path: Path) -> None:
-    path = tmp_path / "a.csv"
-    path.write_text("company,name\n001,x\n")
-    with pytest.raises(InvalidInputError, match=r"no column to sum; its columns: company, name"):
-        sources_of(await tables_of([str(path)]))
-    path.write_text("amount\n1.5\n")
-    with pytest.raises(InvalidInputError, match="no column to align on"):
-        sources_of(await tables_of([str(path)]))
-    path.unlink()
-    with pytest.raises(QueryError, match="check that they exist"):
-        sources_of(await tables_of([str(path)]))
 
 
 INTEGER = ColumnType("integer", "BIGINT")

@@ -69,6 +69,10 @@ async def test_mysql(mysql_database: MySQLDatabase) -> None:
     assert lacking(table, "abc") == [False, False, True]
     assert table.declared["b"].collation == "latin1_bin"
     assert [table.columns[name].sql for name in "bc"] == ["varchar(5)", "datetime(3)"]
+    mysql_database.execute("CREATE TABLE u (`a``b` JSON, plain LONGTEXT COLLATE utf8mb4_bin)")
+    table = (await catalogue(mysql_database.url))["u"]
+    kinds = {name: (kind.kind, kind.sql) for name, kind in table.columns.items()}
+    assert kinds == {"a`b": ("text", "json"), "plain": ("text", "longtext")}
 
 
 async def test_sqlite(tmp_path: Path) -> None:

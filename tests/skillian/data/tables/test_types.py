@@ -232,7 +232,9 @@ MYSQL: tuple[Case, ...] = (
 )
 
 
-def compared(a: str, b: str, rule: Mapping[str, Any]) -> TableResult:
+def compared(
+    a: str, b: str, rule: Mapping[str, Any], filters: Mapping[str, object] | None = None
+) -> TableResult:
     """Compare the tables at two addresses by their column k."""
 
     async def run() -> TableResult:
@@ -241,7 +243,8 @@ def compared(a: str, b: str, rule: Mapping[str, Any]) -> TableResult:
             engine = TableEngine(Binder(registry, connections))
             try:
                 rules = Rules(all=Rule.model_validate(rule))
-                return await engine.compare(TableQuestion(one, other, key=("k",), rules=rules))
+                question = TableQuestion(one, other, ("k",), rules=rules, filters=filters or {})
+                return await engine.compare(question)
             finally:
                 await engine.aclose()
 
@@ -310,3 +313,40 @@ def test_across_mariadb_and_duckdb(
     mysql_database.execute(f"CREATE TABLE a AS SELECT 1 AS k, {a} AS v")
     other = stored(tmp_path / "t.duckdb", "b", b)
     check(compared(f"{mysql_database.url}#a", other, rule), equal=equal)
+
+
+@pytest.mark.parametrize(
+    ("kind", "a", "b", "equal"),
+    [
+        ("JSON", """'{"a": 1, "b": [1.0]}'""", """'{"b":[1],"a":1e0}'""", True),
+        ("JSON", """'{"a": 1}'""", """'{"a": "1"}'""", False),
+        ("LONGTEXT", """'{"a": 1}'""", """'{"a":1}'""", False),
+        ("POINT", "POINT(1, 2)", "POINT(1, 2)", True),
+        ("POINT", "POINT(1, 2)", "POINT(1, 3)", False),
+        ("BIT(8)", "b'10000001'", "b'10000001'", True),
+        ("BIT(8)", "b'10000001'", "b'10000010'", False),
+        ("INET6", "'::1'", "'0::1'", True),
+        ("SET('x', 'y')", "'x,y'", "'y,x'", True),
+        ("TIME", "'-10:00:00'", "'10:00:00'", False),
+    ],
+)
+def test_in_two_tables_of_mariadb(
+    mysql_database: MySQLDatabase, kind: str, a: str, b: str, *, equal: bool
+) -> None:
+    for name, cell in (("a", a), ("b", b)):
+        mysql_database.execute(
+            f"CREATE TABLE {name} (k INT, v {kind}); INSERT INTO {name} VALUES (1, {cell})"  # noqa: S608 - ours
+        )
+    check(compared(f"{mysql_database.url}#a", f"{mysql_database.url}#b", {}), equal=equal)
+
+
+def test_a_number_without_a_limit_is_filtered(postgres_database: PostgresDatabase) -> None:
+    postgres_database.execute(
+        "CREATE TABLE a AS SELECT n AS k, 1e-40::numeric + n AS v FROM generate_series(1, 3) AS n;"
+        "CREATE TABLE b AS SELECT k, v * 2 AS v FROM a"
+    )
+    url = postgres_database.url
+    filters = {"v": {"gt": "2"}}
+    result = compared(f"{url}#a", f"{url}#b", {}, filters)
+    rows = result.rows.to_dict()
+    assert (rows["a"], rows["b"]) == (2, 3)

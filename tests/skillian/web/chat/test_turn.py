@@ -9,6 +9,7 @@ from nicegui.testing import User
 from tests.skillian.web.views import compared, sees, viewed
 
 from skillian.api.service import Service
+from skillian.display import DIFFERS, VERIFIED
 from skillian.storage import TurnEvent
 from skillian.web.chat.turn import Actions, TurnView
 
@@ -66,6 +67,17 @@ async def test_streamed_text_is_replaced_by_the_answer(service: Service) -> None
         await user.should_not_see("Working on it …")
         [link] = user.find(ui.link).elements
         assert link.props["href"] == "/runs/s1/7"
+
+
+async def test_an_answer_to_a_verified_question_is_marked(service: Service) -> None:
+    for agrees, mark in ((True, VERIFIED), (False, DIFFERS)):
+        answered = event("answer", content="It is 5.", unverified=[], verified=agrees)
+        async with turn(service, answered) as (user, _):
+            await sees(user, mark)
+    async with turn(service, answer("It is 5.")) as (user, _):
+        await sees(user, ui.html)
+        await user.should_not_see(VERIFIED)
+        await user.should_not_see(DIFFERS)
 
 
 async def test_reasoning_is_folded_and_removed_when_the_answer_restarts(service: Service) -> None:

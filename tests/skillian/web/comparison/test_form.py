@@ -86,6 +86,55 @@ async def test_without_a_measure_whole_rows_are_compared(customers: Service) -> 
     assert (result["rows"]["a"], result["schema"]["findings"]) == (20, 0)
 
 
+async def test_columns_are_paired_and_cells_compared_by_rules(customers: Service) -> None:
+    async with viewed(lambda: compare_form(visit(customers))) as user:
+        await sees(user, "Compare two sources")
+        with user:
+            field(user, "Measures").value = []
+        await soon(lambda: bool(field(user, "Key columns").options), 60)
+        user.find("Pair two columns").click()
+        for _ in range(3):
+            user.find("Add a rule").click()
+        assert "segment" in field(user, "Key columns").options
+        with user:
+            field(user, "Key columns").value = ["id"]
+            field(user, "Compared columns").value = ["name", "credit", "segment"]
+            field(user, "Value").value = "nearly"
+            field(user, "Rule", 1).value = "trim"
+            field(user, "For", 1).value = "types:text"
+            field(user, "For", 2).value = "columns:name"
+            field(user, "Rule", 2).value = "nfc"
+        submit(user)
+        await soon(lambda: field(user, "Value").error is not None, 60)
+        with user:
+            field(user, "Value").value = "0.01"
+        submit(user)
+        await soon(lambda: len(user.back_history) == 2, 60)
+        key = user.back_history[-1].removeprefix("/compare/")
+    result = await customers.comparisons.find(key)
+    names = {(column["a"], column["b"]): column for column in result["columns"]}
+    assert [*names] == [("name", "name"), ("credit", "credit"), ("segment", "grade")]
+    assert names["name", "name"]["rule"] == "trimmed, in Unicode form NFC"
+    assert names["name", "name"]["mismatches"] == 1  # neither the space nor the form of Zoë
+    assert names["credit", "credit"]["rule"] == "within 0.01"
+    assert names["credit", "credit"]["mismatches"] == 1  # NULL, and not the cents
+
+
+async def test_two_rules_of_one_kind_are_refused(customers: Service) -> None:
+    async with viewed(lambda: compare_form(visit(customers))) as user:
+        await sees(user, "Compare two sources")
+        with user:
+            field(user, "Measures").value = []
+        await soon(lambda: bool(field(user, "Key columns").options), 60)
+        for place in range(2):
+            user.find("Add a rule").click()
+            with user:
+                field(user, "Rule", place).value = "precision"
+        submit(user)
+        await soon(lambda: field(user, "Rule", 1).error is not None, 60)
+        assert len(user.back_history) == 1
+
+
 async def test_rows_without_a_key_are_counted(customers: Service) -> None:
     async with viewed(lambda: compare_form(visit(customers))) as user:
         await sees(user, "Compare two sources")

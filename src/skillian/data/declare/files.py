@@ -1,0 +1,107 @@
+"""Files named on the command line: their tables, and the sources that declare them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import quote
+
+from skillian.connectors import scheme
+from skillian.connectors.base import Table, path_of
+from skillian.connectors.files.options import split_name
+from skillian.data.declare.definitions import Dimension, Measure, Source
+from skillian.data.declare.infer import is_whole, usable_columns
+from skillian.data.declare.sources import Connections, SourceRegistry, registry_of
+from skillian.errors import InvalidInputError, UnknownNameError
+
+
+class _NamedFile(NamedTuple):
+    """The file and the options that a name states."""
+
+    path: Path
+    options: tuple[str, ...]
+
+
+def _named(name: str) -> _NamedFile:
+    """Return the file of `old.csv?decimal=,` or, for one of its sheets, `book.xlsx#Sheet`."""
+    file, query = split_name(name)
+    path = Path(file)
+    options = (query,) if query else ()
+    book, _, sheet = path.name.partition("#")
+    if not sheet or not book or path.exists():
+        return _NamedFile(path, options)
+    return _NamedFile(path.with_name(book), (*options, f"sheet={quote(sheet)}"))
+
+
+def file_url(name: str) -> str:
+    """Return the URL of a file, or of the workbook that a sheet is in, with its options."""
+    path, options = _named(name)
+    return f"files:///{path.absolute()}" + (f"?{'&'.join(options)}" if options else "")
+
+
+async def tables_of(names: Sequence[str]) -> dict[str, Table]:
+    """Return the table of each of these files.
+
+    A sheet of a workbook is named `book.xlsx#Sheet`. Raises `QueryError` for an unreadable file or
+    a sheet that does not exist, and `UnknownNameError` for an empty sheet.
+    """
+    by_name: dict[str, Table] = {}
+    async with Connections(registry_of({n: file_url(n) for n in names}, {}, Path())) as opened:
+        for name in dict.fromkeys(names):
+            tables = {table.name: table for table in await opened.get(name).catalog()}
+            wanted = _named(name).path.name
+            if wanted not in tables:
+                raise UnknownNameError("sheet", name, tables)
+            by_name[name] = tables[wanted]
+    return by_name
+
+
+def declared_file(name: str, declared: SourceRegistry) -> str | None:
+    """Return the source that is declared for a file; options after its name have precedence."""
+    path, options = _named(name)
+    if options:
+        return None
+    for each in declared.names:
+        source = declared.get(each)
+        url = declared.declared_url(source.connection)
+        if scheme(url) == "files" and source.table is not None:
+            url = declared.url(source.connection)
+            root = path_of(split_name(url)[0], declared.folder)
+            if path.resolve() in {root.resolve(), (root / source.table).resolve()}:
+                return each
+    return None
+
+
+def measured_source(
+    connection: str, table: Table, measures: Collection[str], dimensions: Collection[str]
+) -> Source:
+    """Return a table that nobody has declared as a source to sum.
+
+    Columns named in `measures`, and those with fractions that are not named in `dimensions`, are
+    summed; all others are dimensions.
+
+    Raises:
+        UnknownNameError: The table has no column of the name of a measure.
+        InvalidInputError: It has no column to sum, or none to align on.
+    """
+    sums = {measure.casefold() for measure in measures}
+    keys = {dimension.casefold() for dimension in dimensions}
+    groups: dict[str, Dimension] = {}
+    sizes: dict[str, Measure] = {}
+    for column, kind in usable_columns(table):
+        amount = kind.kind in {"decimal", "float"} and not is_whole(kind)
+        if column.casefold() in sums or (amount and column.casefold() not in keys):
+            sizes[column] = Measure(column=column, aggregation="sum")
+        else:
+            as_text = "text" if kind.kind == "other" else None
+            groups[column] = Dimension(column=column, type=as_text)
+    missing = sorted(sums - {column.casefold() for column in table.columns})
+    if missing:
+        raise UnknownNameError("column", missing[0], table.columns, table.name)
+    if not groups or not sizes:
+        lacking = "to sum" if groups else "to align on"
+        known = ", ".join(table.columns) or "none"
+        raise InvalidInputError(f"{table.name}: it has no column {lacking}; its columns: {known}")
+    name = f"{table.schema}.{table.name}" if table.schema else table.name
+    return Source(connection=connection, table=name, dimensions=groups, measures=sizes)

@@ -1,0 +1,91 @@
+// Sends files to the service, each with its progress and a button that cancels it.
+export default {
+  template: `
+    <div class="drop-zone" :class="{ over }" @dragover.prevent="over = true" @dragleave="over = false" @drop.prevent="drop">
+      <p class="drop-title">Drop two files here, or</p>
+      <button type="button" class="drop-choose" @click="$refs.input.click()">Choose files</button>
+      <input ref="input" type="file" multiple hidden :accept="suffixes.join(',')" @change="choose">
+      <p class="soft small">{{ hint }}</p>
+      <ul v-if="items.length" class="sending" aria-label="Files on their way">
+        <li v-for="each in items" :key="each.number">
+          <span class="sending-name">{{ each.name }}</span>
+          <button type="button" class="drop-cancel" :aria-label="(each.fault ? 'Remove ' : 'Cancel ') + each.name" @click="cancel(each)">{{ each.fault ? "Remove" : "Cancel" }}</button>
+          <progress v-if="!each.fault" :max="each.size || 1" :value="each.sent" :aria-label="'Progress of ' + each.name"></progress>
+          <span class="sending-state small" :class="each.fault ? 'fault' : 'soft'" :role="each.fault ? 'alert' : 'status'">{{ state(each) }}</span>
+        </li>
+      </ul>
+    </div>`,
+  props: { url: String, suffixes: Array, maxBytes: Number, hint: String },
+  emits: ["stored"],
+  data: () => ({ items: [], over: false, number: 0 }),
+  mounted() {
+    // Quasar's own bar would show the same progress, without a name for screen readers.
+    Quasar.LoadingBar.setDefaults({ hijackFilter: (url) => !url.startsWith(this.url) });
+    // A file that misses the zone would replace the page.
+    for (const kind of ["dragover", "drop"]) window.addEventListener(kind, this.keep);
+  },
+  beforeUnmount() {
+    for (const kind of ["dragover", "drop"]) window.removeEventListener(kind, this.keep);
+    this.items.forEach((each) => each.request && each.request.abort());
+  },
+  methods: {
+    keep: (event) => event.preventDefault(),
+    drop(event) {
+      this.over = false;
+      this.add(event.dataTransfer.files);
+    },
+    choose(event) {
+      this.add(event.target.files);
+      event.target.value = "";
+    },
+    add(files) {
+      for (const file of files) {
+        this.items.push({ number: this.number++, name: file.name, size: file.size, sent: 0, fault: "" });
+        this.send(this.items[this.items.length - 1], file);
+      }
+    },
+    send(item, file) {
+      if (file.size > this.maxBytes) {
+        item.fault = `It has ${this.megabytes(file.size)}, and a file can have ${this.megabytes(this.maxBytes)}.`;
+        return;
+      }
+      const request = new XMLHttpRequest();
+      item.request = Vue.markRaw(request);
+      request.upload.onprogress = (event) => (item.sent = event.loaded);
+      request.upload.onload = () => (item.sent = item.size);
+      request.onload = () => {
+        if (request.status === 201) {
+          this.remove(item);
+          this.$emit("stored", JSON.parse(request.responseText).id);
+        } else {
+          item.fault = this.reason(request);
+        }
+      };
+      request.onerror = () => (item.fault = "The connection failed. Choose the file again.");
+      request.open("POST", `${this.url}?name=${encodeURIComponent(file.name)}`);
+      request.setRequestHeader("Content-Type", "application/octet-stream");
+      request.send(file);
+    },
+    reason(request) {
+      try {
+        return JSON.parse(request.responseText).detail;
+      } catch {
+        return "The server does not take this file.";
+      }
+    },
+    cancel(item) {
+      if (item.request) item.request.abort();
+      this.remove(item);
+    },
+    remove(item) {
+      this.items = this.items.filter((each) => each.number !== item.number);
+    },
+    megabytes: (bytes) =>
+      bytes < 1e5 ? `${Math.ceil(bytes / 1e3)} kB` : `${(bytes / 1e6).toLocaleString(navigator.language, { maximumFractionDigits: bytes < 1e7 ? 1 : 0 })} MB`,
+    state(item) {
+      if (item.fault) return item.fault;
+      if (item.sent >= item.size) return "Reading the file …";
+      return `${this.megabytes(item.sent)} of ${this.megabytes(item.size)}`;
+    },
+  },
+};

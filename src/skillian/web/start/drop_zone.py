@@ -1,0 +1,42 @@
+"""The place where files are dropped or chosen; the browser sends them to the service itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from nicegui.element import Element
+
+from skillian.api.limits import UPLOADS
+from skillian.uploads.limits import KINDS, SUFFIXES
+
+_STEP = 1000
+
+
+def size_text(size: int) -> str:
+    """The size of a file in a unit that needs few digits."""
+    for unit in ("B", "kB", "MB"):
+        if size < _STEP:
+            return f"{size} {unit}"
+        size = round(size / _STEP)
+    return f"{size} GB"
+
+
+class DropZone(Element, component="drop_zone.js"):
+    """A zone for files, with the progress of each, its refusal, and a button that cancels it.
+
+    Args:
+        max_bytes: The maximum size of a file.
+        kept: What the reader should know about how long files are kept.
+        stored: Called when the service has stored a file.
+    """
+
+    def __init__(self, max_bytes: int, kept: str, stored: Callable[[], object]) -> None:
+        super().__init__()
+        self.props["url"] = UPLOADS
+        self.props["suffixes"] = list(SUFFIXES)
+        self.props["maxBytes"] = max_bytes
+        *kinds, last = KINDS
+        self.props["hint"] = (
+            f"{', '.join(kinds)} or {last}, up to {size_text(max_bytes)} each. {kept}"
+        )
+        self.on("stored", stored, args=[])

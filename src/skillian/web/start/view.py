@@ -1,0 +1,257 @@
+"""The start view: two files that are dropped or chosen, or two sources, and then the result."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from nicegui import ui
+
+from skillian.api.problems import ProblemError, problem_of
+from skillian.data.declare.saved import SavedComparison
+from skillian.display import printable
+from skillian.errors import ToolError
+from skillian.storage import StorageError
+from skillian.uploads.store import Upload
+from skillian.uploads.tables import PREFIX
+from skillian.web.comparison.fields import select
+from skillian.web.comparison.form import ComparisonJob
+from skillian.web.shell.activity import loading, reporting_errors, start_task
+from skillian.web.shell.elements import Amount, Heading, scroll_to
+from skillian.web.shell.frame import Visit
+from skillian.web.start.drop_zone import DropZone, size_text
+from skillian.web.start.preview import Preview
+
+_SAME = "A and B are the same; choose two."
+
+
+async def start_view(visit: Visit) -> None:
+    """Show the two choices, and the files that this key has uploaded."""
+    with ui.element("div").classes("stack"):
+        Heading("Compare two files or two sources", 1)
+        with ui.element("div").classes("choices"):
+            files = _Files(visit)
+            _Sources(visit)
+        files.build_pair()
+    await files.update()
+
+
+class _Job:
+    """A button that compares, with the progress, a button that stops it, and errors.
+
+    Args:
+        visit: The visit.
+        read: Gives what to compare; None if it has shown why there is nothing.
+    """
+
+    def __init__(self, visit: Visit, read: Callable[[], SavedComparison | None], name: str) -> None:
+        self._visit = visit
+        self._read = read
+        self._job: ComparisonJob | None = None
+        self.error = ui.label().classes("fault").props("role=alert")
+        with ui.element("div").classes("line"):
+            self._start = ui.button(name, on_click=self._compare).props("unelevated")
+            self._stop = ui.button("Stop", on_click=self._cancel).props("outline")
+            self._progress = ui.label().classes("soft").props("role=status")
+        self._stop.set_visibility(False)
+        client: Any = ui.context.client
+        client.on_delete(self._leave)
+
+    async def _compare(self) -> None:
+        self.error.set_text("")
+        comparison = self._read()
+        if comparison is None:
+            return
+        self._set_busy(is_busy=True)
+        self._job = ComparisonJob(self._visit, comparison, self._progress.set_text)
+        try:
+            key = await self._job.run()
+        except asyncio.CancelledError:
+            self.error.set_text("Stopped.")
+        except (ToolError, StorageError, ProblemError) as error:
+            self.error.set_text(printable(problem_of(error).detail))
+        else:
+            ui.navigate.to(f"/compare/{key}")
+        finally:
+            self._set_busy(is_busy=False)
+
+    def _set_busy(self, *, is_busy: bool) -> None:
+        self._start.set_enabled(not is_busy)
+        self._stop.set_visibility(is_busy)
+        self._progress.set_text("Comparing …" if is_busy else "")
+
+    def _cancel(self) -> None:
+        if self._job is not None:
+            self._job.stop()
+
+    def _leave(self) -> None:
+        if self._job is not None:
+            self._job.leave()
+
+
+class _Sources:
+    """Two declared sources: their first measure in common, or else their whole rows."""
+
+    def __init__(self, visit: Visit) -> None:
+        self._registry = visit.service.data.registry
+        names = list(self._registry.names)
+        with ui.element("section").classes("panel choice stack") as section:
+            section.props["aria-label"] = "Two sources"
+            Heading("Two sources", 2)
+            if not names:
+                ui.label("There are no sources yet. Declare them in sources.yaml.")
+                return
+            self._a = select("Source A, the baseline", names, names[0])
+            self._b = select("Source B", names, names[1 % len(names)])
+            self._job = _Job(visit, self._read, "Compare sources")
+            ui.link("Choose measures, filters and limits", "/compare")
+
+    def _read(self) -> SavedComparison | None:
+        a, b = self._a.value, self._b.value
+        if a == b:
+            self._job.error.set_text(_SAME)
+            return None
+        shared = self._registry.shared(a, b)
+        if not shared.measures or not shared.dimensions:
+            return SavedComparison(name="comparison", a=a, b=b)
+        align_on = shared.align_on or shared.dimensions
+        return SavedComparison(
+            name="comparison", a=a, b=b, measures=shared.measures[:1], align_on=align_on
+        )
+
+
+class _Files:
+    """The files of this key, two of which are compared."""
+
+    def __init__(self, visit: Visit) -> None:
+        self._visit = visit
+        self._known: dict[str, Upload] = {}
+        self._preview: Preview | None = None
+        self._shown: tuple[str, str] | None = None
+        self._has_sent = False
+        settings = visit.service.settings
+        days = settings.retention_days
+        kept = f"deleted {days} days after their last use" if days else "kept until you delete them"
+        with ui.element("section").classes("panel choice stack") as section:
+            section.props["aria-label"] = "Two files"
+            Heading("Two files", 2)
+            DropZone(settings.max_upload_bytes, f"Files are {kept}.", self._stored)
+            self._list = ui.element("ul").classes("files").props('aria-label="Uploaded files"')
+
+    def build_pair(self) -> None:
+        """Add the choice of the two files, and their preview."""
+        with ui.element("section").classes("panel choice stack preview") as self._pair:
+            self._pair.props["aria-label"] = "Preview"
+            with ui.element("div").classes("form-grid"):
+                self._a = select("File A, the baseline", [], None)
+                self._b = select("File B", [], None)
+            swap = ui.button("Swap A and B", icon="swap_horiz", on_click=self._swap)
+            swap.props("flat dense no-caps").classes("swap")
+            self._job = _Job(self._visit, self._read, "Compare")
+            self._room = ui.element("div").classes("stack")
+        self._pair.set_visibility(False)
+        for field in (self._a, self._b):
+            field.on_value_change(self._show)
+
+    async def _stored(self) -> None:
+        self._has_sent = True
+        await self.update()
+
+    async def update(self) -> None:
+        """Show the files that are stored; a new pair is previewed."""
+        before = {*self._known}
+        uploads = await self._visit.service.uploads.list(self._visit.owner)
+        self._known = {upload.id: upload for upload in uploads}
+        self._list.clear()
+        with self._list:
+            for upload in reversed(uploads):
+                self._add(upload)
+        ids = [*self._known]
+        chosen = [field.value for field in (self._a, self._b)]
+        if {*ids} - before or not {*chosen} <= {*ids}:
+            chosen = ids[-2:] if len(ids) > 1 else [None, None]
+        labels = _labels(uploads)
+        for field, value in zip((self._a, self._b), chosen, strict=True):
+            options: Any = field
+            options.set_options(labels, value=value)
+        self._show()
+
+    def _add(self, upload: Upload) -> None:
+        with ui.element("li"):
+            ui.label(printable(upload.name)).classes("file-name")
+            with ui.element("span").classes("soft small line grow"):
+                Amount(upload.rows)
+                ui.label(f"rows · {len(upload.columns)} columns · {size_text(upload.bytes)}")
+            if upload.note:
+                ui.label(upload.note).classes("small")
+            button = ui.button(icon="delete", on_click=partial(self._delete, upload.id))
+            button.props("flat round dense").props["aria-label"] = printable(
+                f"Delete {upload.name}"
+            )
+
+    async def _delete(self, upload_id: str) -> None:
+        with reporting_errors():
+            await self._visit.service.comparisons.forget_upload(self._visit.owner, upload_id)
+        await self.update()
+
+    def _swap(self) -> None:
+        a, b = self._a.value, self._b.value
+        self._a.value = b  # first shows the same file twice
+        self._b.value = a
+
+    def _show(self) -> None:
+        """Preview the two chosen files."""
+        a, b = self._a.value, self._b.value
+        is_pair = a in self._known and b in self._known
+        self._pair.set_visibility(is_pair)
+        if not is_pair or self._shown == (a, b):
+            return
+        self._shown, self._preview = (a, b), None
+        self._room.clear()
+        self._job.error.set_text(_SAME if a == b else "")
+        if a != b:
+            start_task(self._fill(a, b), "preview two files", self._room)
+
+    async def _fill(self, a: str, b: str) -> None:
+        service, owner = self._visit.service, self._visit.owner
+        files = self._known[a], self._known[b]
+        spinner = loading("Reading both files …")
+        if self._has_sent:
+            scroll_to(self._pair)
+        try:
+            with service.slots.taken():
+                names = f"{PREFIX}{a}", f"{PREFIX}{b}"
+                preview, samples = await service.comparisons.preview(names, owner)
+        except (ToolError, ProblemError) as error:
+            if self._shown == (a, b):
+                self._job.error.set_text(printable(problem_of(error).detail))
+            return
+        finally:
+            spinner.delete()
+        if self._shown == (a, b):  # otherwise the reader has chosen others meanwhile
+            self._preview = Preview(files, preview, samples)
+
+    def _read(self) -> SavedComparison | None:
+        if self._a.value == self._b.value:
+            self._job.error.set_text(_SAME)
+            return None
+        how = self._preview.read() if self._preview is not None else {}
+        names = {"a": f"{PREFIX}{self._a.value}", "b": f"{PREFIX}{self._b.value}"}
+        return SavedComparison(name="comparison", **names, **how)
+
+
+def _labels(uploads: Sequence[Upload]) -> dict[str, str]:
+    """The name of each file, with its time where two have the same name."""
+    names = [upload.name for upload in uploads]
+    return {
+        upload.id: printable(
+            upload.name if names.count(upload.name) == 1 else f"{upload.name} · {_time(upload)}"
+        )
+        for upload in uploads
+    }
+
+
+def _time(upload: Upload) -> str:
+    return upload.created[:19].replace("T", " ") + " UTC"

@@ -1,0 +1,191 @@
+"""Two files that are dropped or chosen: progress, refusals, preview, the result, and deletion."""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Generator, Sequence
+from pathlib import Path
+
+import pytest
+import requests
+from playwright.sync_api import Page, expect
+from tests.e2e.browser.conftest import KEYS, NARROW, Visit, assert_fits
+from tests.e2e.browser.test_access import faults
+from tests.e2e.browser.test_keys import REFUSED, log_in
+from tests.support.serving import UNCOUNTED, Serving, serving
+from tests.support.uploads import LEDGER, PLAN, pair, workbook
+from tests.support.waits import until
+
+from skillian.demo.ledger import write_demo
+
+LARGEST = 9_000_000
+LAPTOP = 1440
+# Counts what the reader does, from the first script of each page on.
+COUNT = """for (const kind of ["click", "keydown"])
+  addEventListener(kind, event => event.isTrusted && sessionStorage.setItem(
+    kind, 1 + Number(sessionStorage.getItem(kind))), true);"""
+DROP = """async ([files]) => {
+  const dropped = new DataTransfer();
+  for (const [name, content] of files) {
+    const bytes = Uint8Array.from(atob(content), each => each.charCodeAt(0));
+    dropped.items.add(new File([bytes], name));
+  }
+  const init = { dataTransfer: dropped, bubbles: true, cancelable: true };
+  document.querySelector(".drop-zone").dispatchEvent(new DragEvent("drop", init));
+}"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder that the server runs in."""
+    return tmp_path_factory.mktemp("page-uploads")
+
+
+@pytest.fixture(scope="module")
+def server(folder: Path) -> Generator[Serving]:
+    """A server that takes files of a few megabytes."""
+    limit = {"SKILLIAN_MAX_UPLOAD_BYTES": str(LARGEST)}
+    with serving(write_demo(folder), **limit, **UNCOUNTED) as running:
+        yield running
+
+
+@pytest.fixture(autouse=True)
+def _without_files(server: Serving) -> None:
+    for each in requests.get(f"{server.url}/uploads", timeout=60).json():
+        requests.delete(f"{server.url}/uploads/{each['id']}", timeout=60).raise_for_status()
+
+
+def drop(page: Page, files: Sequence[tuple[str, bytes]]) -> None:
+    """Drop files on the zone."""
+    expect(page.get_by_role("button", name="Choose files")).to_be_visible()
+    page.evaluate(DROP, [[[name, base64.b64encode(each).decode()] for name, each in files]])
+
+
+def stored(folder: Path) -> list[str]:
+    """The files in the server's folder."""
+    return [path.name for path in (folder / "uploads").rglob("*") if path.is_file()]
+
+
+@pytest.mark.parametrize(
+    ("width", "dark"),
+    [(LAPTOP, False), pytest.param(NARROW, True, marks=pytest.mark.campaign)],
+    ids=["wide-light", "narrow-dark"],
+)
+def test_a_dropped_pair_gives_a_result_in_four_clicks_without_typing(
+    server: Serving, visit: Visit, *, width: int, dark: bool
+) -> None:
+    page = visit(f"{server.url}/", width=width, dark=dark)
+    page.evaluate(COUNT)
+    drop(page, [("ledger.csv", LEDGER.encode()), ("plan.csv", PLAN.encode())])
+    preview = page.get_by_role("region", name="Preview")
+    expect(preview.get_by_test_id("key-reason")).to_contain_text("id is used")
+    columns = preview.get_by_role("region", name="Columns of both files")
+    expect(columns.get_by_role("row").filter(has_text="amount")).to_contain_text("DECIMAL")
+    expect(preview).to_contain_text("First rows of A: ledger.csv")
+    assert faults(page) == []
+    assert_fits(page)
+    preview.get_by_role("button", name="Compare", exact=True).click()
+    expect(page).to_have_url(re.compile("/ui/compare/.+"))
+    expect(page.get_by_test_id("verdict")).to_contain_text("1 row differs")
+    differing = page.get_by_role("region", name="Rows that differ")
+    expect(differing.first).to_contain_text("2.25 → 2.75")
+    clicks, keys = page.evaluate("['click', 'keydown'].map(x => +sessionStorage.getItem(x))")
+    assert (clicks <= 4, keys) == (True, 0)
+    assert faults(page) == []
+    assert_fits(page)
+
+
+def test_files_are_chosen_and_swapped_and_deleted_with_their_result(
+    server: Serving, visit: Visit, folder: Path, tmp_path: Path
+) -> None:
+    page = visit(f"{server.url}/ui/start", excuse="404")
+    ledger, plan = pair(tmp_path)
+    plan.unlink()
+    book = tmp_path / "plan.xlsx"
+    book.write_bytes(workbook([["id", "name", "amount"], ["001", "Anna", 1.5]], "Second"))
+    with page.expect_file_chooser() as chooser:
+        page.get_by_role("button", name="Choose files").click()
+    chooser.value.set_files([ledger, book])
+    files = page.get_by_role("list", name="Uploaded files")
+    expect(files).to_contain_text("Only the first of 2 sheets is read.")
+    preview = page.get_by_role("region", name="Preview")
+    expect(preview.get_by_test_id("key-reason")).to_be_visible()
+    first = preview.get_by_role("heading", name=re.compile("First rows of A")).inner_text()
+    preview.get_by_role("button", name="Swap A and B").click()
+    expect(preview).to_contain_text(first.replace("First rows of A", "First rows of B"))
+    preview.get_by_role("button", name="Compare", exact=True).click()
+    expect(page.get_by_test_id("verdict")).to_contain_text("only in ledger.csv")
+    result = page.url
+    page.goto(f"{server.url}/ui/start")
+    for name in ("ledger.csv", "plan.xlsx"):
+        page.get_by_role("button", name=f"Delete {name}").click()
+        expect(files).not_to_contain_text(name)
+    assert stored(folder) == []
+    page.goto(result)
+    expect(page.get_by_role("heading", name="cannot be shown")).to_be_visible()
+
+
+def test_a_file_that_is_refused_says_why(
+    server: Serving, visit: Visit, folder: Path, tmp_path: Path
+) -> None:
+    page = visit(f"{server.url}/ui/start", excuse="422")
+    wide = ",".join(f"c{number}" for number in range(10_000)) + "\n"
+    refused = {
+        "wide.csv": (wide.encode(), "10,000 columns"),
+        "tool.exe": (b"MZ", ".exe"),
+        "large.csv": (b"x" * (LARGEST + 1), "9 MB, and a file can have"),
+        "broken.csv": (b"id,v\n1,2,3\n", "broken.csv, line 2"),
+    }
+    for name, (content, _) in refused.items():
+        (tmp_path / name).write_bytes(content)
+    with page.expect_file_chooser() as chooser:
+        page.get_by_role("button", name="Choose files").click()
+    chooser.value.set_files([tmp_path / name for name in refused])
+    alerts = page.locator(".drop-zone").get_by_role("alert")
+    for _, reason in refused.values():
+        expect(alerts.filter(has_text=reason)).to_have_count(1)
+    assert faults(page) == []
+    page.get_by_role("button", name="Remove tool.exe").click()
+    expect(alerts).to_have_count(3)
+    assert stored(folder) == []
+
+
+def test_an_upload_shows_its_progress_and_is_cancelled(
+    server: Serving, visit: Visit, folder: Path, tmp_path: Path
+) -> None:
+    page = visit(f"{server.url}/ui/start")
+    slow = {"offline": False, "latency": 0, "downloadThroughput": -1, "uploadThroughput": 500_000}
+    page.context.new_cdp_session(page).send("Network.emulateNetworkConditions", slow)
+    file = tmp_path / "long.csv"
+    file.write_text("id,v\n" + "1,2\n" * 2_000_000, encoding="utf-8")
+    with page.expect_file_chooser() as chooser:
+        page.get_by_role("button", name="Choose files").click()
+    chooser.value.set_files(file)
+    bar = page.get_by_role("progressbar", name="Progress of long.csv")
+    until(lambda: bar.evaluate("bar => bar.value") > 0)
+    until(lambda: "upload.csv" in stored(folder))
+    page.get_by_role("button", name="Cancel long.csv").click()
+    expect(bar).to_have_count(0)
+    until(lambda: stored(folder) == [])
+
+
+def test_two_sources_are_compared_with_one_click(server: Serving, visit: Visit) -> None:
+    page = visit(f"{server.url}/ui/start")
+    page.get_by_role("button", name="Compare sources").click()
+    expect(page).to_have_url(re.compile("/ui/compare/.+"))
+    expect(page.get_by_role("heading", name="fi_reporting and bpc_reporting")).to_be_visible()
+
+
+@pytest.mark.campaign
+def test_another_key_sees_no_file(locked: Serving, visit: Visit) -> None:
+    one, other = [visit(f"{locked.url}/", excuse=REFUSED) for _ in KEYS]
+    for page, key in ((one, KEYS[0]), (other, KEYS[1])):
+        log_in(page, key)
+    drop(one, [("ledger.csv", LEDGER.encode())])
+    expect(one.get_by_role("list", name="Uploaded files")).to_contain_text("ledger.csv")
+    other.reload()
+    expect(other.get_by_role("button", name="Choose files")).to_be_visible()
+    expect(other.get_by_text("ledger.csv")).to_have_count(0)
+    one.get_by_role("button", name="Delete ledger.csv").click()
+    expect(one.get_by_text("ledger.csv")).to_have_count(0)

@@ -1,0 +1,137 @@
+"""A column with a value that is not of its type is not compared; the others are."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import duckdb
+import pytest
+from tests.support.clickhouse import needs_clickhouse, write_clickhouse
+from tests.support.mysql import Database as MySQLDatabase
+from tests.support.postgres import Database as PostgresDatabase
+
+from skillian.data.declare.sources import Connections
+from skillian.data.query.binding import Binder
+from skillian.data.tables.engine import TableEngine, TableQuestion
+from skillian.data.tables.relation import bare_tables
+from skillian.data.tables.results import TableResult
+from skillian.errors import UnreadableColumnError
+
+
+async def compared(a: str, b: str, key: tuple[str, ...] = ("id",)) -> TableResult:
+    registry, (one, other) = await bare_tables([a, b])
+    async with Connections(registry) as connections:
+        engine = TableEngine(Binder(registry, connections))
+        try:
+            return await engine.compare(TableQuestion(one, other, key))
+        finally:
+            await engine.aclose()
+
+
+def duckdb_table(folder: Path, columns: str, rows: str) -> str:
+    path = folder / "good.duckdb"
+    with duckdb.connect(path) as connection:
+        connection.execute(f"CREATE TABLE t ({columns}); INSERT INTO t VALUES {rows}")  # noqa: S608 - ours
+    return f"duckdb:///{path}#t"
+
+
+def sqlite_table(folder: Path, script: str) -> str:
+    path = folder / "bad.sqlite"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(script)
+    return f"sqlite:///{path}#t"
+
+
+def check(result: TableResult, reasons: dict[str, str]) -> None:
+    """Column w differs in one of two rows; the columns of `reasons` are not compared."""
+    assert {each.column: reasons[each.column] in each.reason for each in result.not_compared} == (
+        dict.fromkeys(reasons, True)
+    )
+    assert (result.rows.matched, result.rows.differing) == (1, 1)
+    assert {column.a: column.mismatches for column in result.columns} == {"w": 1}
+    assert not result.equal
+
+
+async def test_sqlite(tmp_path: Path) -> None:
+    bad = sqlite_table(
+        tmp_path,
+        "CREATE TABLE t (id INTEGER, v INTEGER, d DATE, w TEXT);"
+        "INSERT INTO t VALUES (1, 'abc', '2024-01-01', 'x'), (2, 1, '2024-02-31', 'y')",
+    )
+    good = duckdb_table(
+        tmp_path, "id INT, v INT, d DATE, w VARCHAR", "(1, 1, NULL, 'x'), (2, 1, NULL, 'z')"
+    )
+    reasons = {"v": "holds 'abc'", "d": "holds '2024-02-31'"}
+    check(await compared(good, bad), reasons)
+    check(await compared(bad, good, ()), reasons)
+    with pytest.raises(UnreadableColumnError, match=r"'v' holds 'abc'.*; correct the value"):
+        await compared(good, bad, ("v",))
+
+
+async def test_two_tables_of_one_sqlite_file(tmp_path: Path) -> None:
+    a = sqlite_table(
+        tmp_path,
+        "CREATE TABLE t (id INTEGER, v INTEGER, w TEXT);"
+        "CREATE TABLE u (id INTEGER, v INTEGER, w TEXT);"
+        "INSERT INTO t VALUES (1, 1, 'x'), (2, 1, 'y');"
+        "INSERT INTO u VALUES (1, 1, 'x'), (2, 1.5, 'z')",
+    )
+    check(await compared(a, a.replace("#t", "#u")), {"v": "bad#u holds 1.5"})
+
+
+async def test_a_column_without_counterpart_that_cannot_be_read(tmp_path: Path) -> None:
+    bad = sqlite_table(
+        tmp_path,
+        "CREATE TABLE t (id INTEGER, amount_old INTEGER, w TEXT);"
+        "INSERT INTO t VALUES (1, 'abc', 'x'), (2, 1, 'y')",
+    )
+    good = duckdb_table(tmp_path, "id INT, amount INT, w VARCHAR", "(1, 1, 'x'), (2, 1, 'z')")
+    result = await compared(bad, good)
+    check(result, {})
+    assert not result.proposals
+
+
+async def test_mysql(mysql_database: MySQLDatabase, tmp_path: Path) -> None:
+    mysql_database.execute(
+        "SET sql_mode = ''; CREATE TABLE t (id INT, d DATE, m DATETIME, w TEXT);"
+        "INSERT INTO t VALUES (1, '0000-00-00', '2024-01-01', 'x'), (2, '2024-01-01',"
+        " '0000-00-00 00:00:00', 'y')"
+    )
+    good = duckdb_table(
+        tmp_path,
+        "id INT, d DATE, m TIMESTAMP, w VARCHAR",
+        "(1, NULL, NULL, 'x'), (2, NULL, NULL, 'z')",
+    )
+    reasons = {"d": "not a valid date", "m": "not a valid datetime"}
+    check(await compared(f"{mysql_database.url}#t", good), reasons)
+    check(await compared(good, f"{mysql_database.url}#t", ()), reasons)
+
+
+async def test_postgres(postgres_database: PostgresDatabase, tmp_path: Path) -> None:
+    postgres_database.execute(
+        "CREATE TABLE t (id int, d date, m timestamp, n numeric(10, 2), w text);"
+        "INSERT INTO t VALUES (1, 'infinity', NULL, 'NaN', 'x'), (2, NULL, '0044-03-15 BC', 1, 'y')"
+    )
+    good = duckdb_table(
+        tmp_path,
+        "id INT, d DATE, m TIMESTAMP, n DECIMAL(10, 2), w VARCHAR",
+        "(1, NULL, NULL, 1, 'x'), (2, NULL, NULL, 1, 'z')",
+    )
+    years = "outside the years 1 to 9999"
+    check(await compared(good, f"{postgres_database.url}#t"), {"d": years, "m": years, "n": "NaN"})
+
+
+@needs_clickhouse
+async def test_clickhouse(tmp_path: Path) -> None:
+    write_clickhouse(
+        tmp_path / "folder",
+        [
+            "CREATE DATABASE d",
+            "CREATE TABLE d.t (id Int32, v String, w String) ENGINE = MergeTree ORDER BY tuple()",
+            "INSERT INTO d.t VALUES (1, unhex('FF'), 'x'), (2, 'a', 'y')",
+        ],
+    )
+    good = duckdb_table(tmp_path, "id INT, v VARCHAR, w VARCHAR", "(1, 'a', 'x'), (2, 'a', 'z')")
+    check(await compared(f"clickhouse:///{tmp_path / 'folder'}#d.t", good), {"v": "UTF8"})
