@@ -38,7 +38,7 @@ from skillian.models import make_model
 from skillian.offline.vocabulary import Vocabulary
 from skillian.settings import Settings
 from skillian.skills.discovery import load_registry
-from skillian.storage import open_store
+from skillian.storage import SessionStore, open_store
 from skillian.uploads.store import UploadStore
 from tinyagent import Model
 
@@ -139,16 +139,8 @@ async def open_service(
             made = make_model(await chosen_model(settings.model), vocabulary)
             return Agent(made, skills, vocabulary, approvals)
 
-        verified = open_verified(settings.questions, settings.sources, skills)
         slots = Slots(settings.max_turns)
-        work = TurnWork(
-            await make_agent(),
-            store,
-            approvals=approvals,
-            check=check_answer,
-            verify=None if verified is None else verified.agrees_event,
-            turn_seconds=settings.turn_seconds,
-        )
+        work = _turn_work(settings, await make_agent(), store, approvals)
         turns: Turns = LocalTurns(work, slots.taken)
         working: AbstractAsyncContextManager[object] = nullcontext()
         if settings.durable:
@@ -173,6 +165,20 @@ async def open_service(
         upkeep = _maintained(service, make_agent)
         async with working, aclosing(jobs), aclosing(service.turns), upkeep:
             yield service
+
+
+def _turn_work(
+    settings: Settings, agent: Agent, store: SessionStore, approvals: Approvals
+) -> TurnWork:
+    verified = open_verified(settings.questions, settings.sources, agent.skills)
+    return TurnWork(
+        agent,
+        store,
+        approvals=approvals,
+        check=check_answer,
+        verify=None if verified is None else verified.agrees_event,
+        turn_seconds=settings.turn_seconds,
+    )
 
 
 @asynccontextmanager
