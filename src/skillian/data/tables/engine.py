@@ -15,6 +15,7 @@ from skillian.data.comparison.place import Progress, together
 from skillian.data.declare.rules import Rules
 from skillian.data.query.binding import Binder, BoundSource
 from skillian.data.query.filters import Filters, conditions
+from skillian.data.query.shared import one_state
 from skillian.data.query.unfit import described, misfits, padded
 from skillian.data.schema.diff import SchemaDiff, compare_schemas, distinct_names, pair_columns
 from skillian.data.tables.columns import (
@@ -122,12 +123,19 @@ class TableEngine:
         Raises:
             ToolError: A name is wrong, no key was found, or a database refuses.
         """
-        pairing, sides = await self._paired(question)
+        bound = await self._bound(question)
+        unread: list[UnreadableColumnError] = []
         while True:
             try:
-                return await self._compared(question, pairing, sides, progress)
+                async with one_state(*bound) as sources:
+                    pairing, sides = await _paired(question, sources)
+                    for error in unread:
+                        pairing = _without_unread(error, pairing, sides, question.key)
+                    return await self._compared(question, pairing, sides, progress)
             except UnreadableColumnError as error:
-                pairing = _without_unread(error, pairing, sides, question.key)
+                if error in unread:
+                    raise
+                unread.append(error)
 
     async def _compared(
         self,
@@ -150,7 +158,7 @@ class TableEngine:
 
     async def preview(self, question: TableQuestion) -> TablePreview:
         """Return which columns would be compared, and by which key; raises as `compare` does."""
-        pairing, sides = await self._paired(question)
+        pairing, sides = await _paired(question, await self._bound(question))
         key, refusal = None, ""
         try:
             key = (await _keys(question, pairing, sides))[0]
@@ -158,10 +166,9 @@ class TableEngine:
             refusal = str(error)
         return TablePreview(key, refusal, pairing.pairs, pairing.not_compared)
 
-    async def _paired(self, question: TableQuestion) -> tuple[Pairing, tuple[SideRows, SideRows]]:
-        sources = await together(self._binder.bind(question.a), self._binder.bind(question.b))
-        names = pair_columns([*sources[0].columns], [*sources[1].columns], question.mapping)
-        return await _pairing(question, _sides(question, sources, names))
+    async def _bound(self, question: TableQuestion) -> tuple[BoundSource, BoundSource]:
+        a, b = await together(self._binder.bind(question.a), self._binder.bind(question.b))
+        return a, b
 
     async def _run(
         self,
@@ -208,6 +215,13 @@ class TableEngine:
     async def aclose(self) -> None:
         """Drop everything that is staged."""
         await self._workspace.aclose()
+
+
+async def _paired(
+    question: TableQuestion, sources: Sequence[BoundSource]
+) -> tuple[Pairing, tuple[SideRows, SideRows]]:
+    names = pair_columns([*sources[0].columns], [*sources[1].columns], question.mapping)
+    return await _pairing(question, _sides(question, sources, names))
 
 
 def _sides(
