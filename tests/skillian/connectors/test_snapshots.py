@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import aclosing
 from pathlib import Path
 
@@ -22,7 +21,7 @@ MANY = {
 
 
 @pytest.fixture(params=MANY)
-def database(request: pytest.FixtureRequest) -> Iterator[MySQLDatabase | Database]:
+def database(request: pytest.FixtureRequest) -> MySQLDatabase | Database:
     database: MySQLDatabase | Database = request.getfixturevalue(f"{request.param}_database")
     database.execute("CREATE TABLE t (n INT)")
     database.execute("INSERT INTO t VALUES (1)")

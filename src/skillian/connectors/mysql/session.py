@@ -210,7 +210,7 @@ class MySQLRows:
         return arrow_batch(self.columns, rows) if rows else None
 
     def drain(self) -> None:
-        """Read what the server has sent of a statement that it was told to stop."""
+        """Read what the server has sent of a statement that is being stopped."""
         self.ended = True
         with suppress(pymysql.MySQLError):
             while self._cursor.fetchmany(BATCH_ROWS):
