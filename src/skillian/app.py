@@ -29,7 +29,7 @@ from skillian.chat.answer_check import check_answer
 from skillian.chat.durable_turns import DurableTurns
 from skillian.chat.opening import read_vocabulary
 from skillian.chat.turns import LocalTurns, Turns, TurnWork
-from skillian.data.declare.sources import SourceRegistry
+from skillian.data.declare.sources import SourceRegistry, registry_of
 from skillian.data.services import DataServices
 from skillian.errors import SkillianError
 from skillian.evaluation.marking import open_verified
@@ -38,7 +38,7 @@ from skillian.models import make_model
 from skillian.offline.vocabulary import Vocabulary
 from skillian.settings import Settings
 from skillian.skills.discovery import load_registry
-from skillian.storage import open_store
+from skillian.storage import SessionStore, open_store
 from skillian.uploads.store import UploadStore
 from tinyagent import Model
 
@@ -124,7 +124,7 @@ async def open_service(
         ToolError: A source does not answer.
         tinyagent.ConfigurationError: The model's key is missing.
     """
-    registry = SourceRegistry.load(settings.sources)
+    registry = _registry(settings)
     approvals = Approvals()
     async with (
         open_store(settings.database_url.get_secret_value()) as store,
@@ -139,16 +139,8 @@ async def open_service(
             made = make_model(await chosen_model(settings.model), vocabulary)
             return Agent(made, skills, vocabulary, approvals)
 
-        verified = open_verified(settings.questions, settings.sources, skills)
         slots = Slots(settings.max_turns)
-        work = TurnWork(
-            await make_agent(),
-            store,
-            approvals=approvals,
-            check=check_answer,
-            verify=None if verified is None else verified.agrees_event,
-            turn_seconds=settings.turn_seconds,
-        )
+        work = _turn_work(settings, await make_agent(), store, approvals)
         turns: Turns = LocalTurns(work, slots.taken)
         working: AbstractAsyncContextManager[object] = nullcontext()
         if settings.durable:
@@ -173,6 +165,27 @@ async def open_service(
         upkeep = _maintained(service, make_agent)
         async with working, aclosing(jobs), aclosing(service.turns), upkeep:
             yield service
+
+
+def _turn_work(
+    settings: Settings, agent: Agent, store: SessionStore, approvals: Approvals
+) -> TurnWork:
+    verified = open_verified(settings.questions, settings.sources, agent.skills)
+    return TurnWork(
+        agent,
+        store,
+        approvals=approvals,
+        check=check_answer,
+        verify=None if verified is None else verified.agrees_event,
+        turn_seconds=settings.turn_seconds,
+    )
+
+
+def _registry(settings: Settings) -> SourceRegistry:
+    """The declared sources; none if nobody names a file of them, and the default one is missing."""
+    if settings.has_sources:
+        return SourceRegistry.load(settings.sources)
+    return registry_of({}, {}, settings.sources.absolute().parent)
 
 
 @asynccontextmanager

@@ -89,7 +89,8 @@ async def answer_question(question: str, settings: Settings, *, quiet: bool = Fa
                     response = respond(event.result)
         if response is None:
             raise AssertionError("a run always ends with RunFinished")
-        agrees = verified and verified.agrees(question, given_answer(response, reason))
+        answer = given_answer(response, reason)
+        agrees = None if verified is None else verified.agrees(question, answer)
         if not quiet:
             out.print(printable(f"\n{response.content}"), markup=False)
             show_mark(out, agrees)

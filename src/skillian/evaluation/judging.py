@@ -126,7 +126,7 @@ class AnswerJudge:
 
     def _difference(self, expected: VerifiedQuestion, answer: GivenAnswer) -> str:
         """Return what is not as expected, or an empty text."""
-        missing = [number for number in expected.numbers if not _holds(answer.content, number)]
+        missing = _missing(answer.content, expected.numbers)
         if missing:
             return f"not in the answer: {', '.join(map(str, missing))}"
         if expected.call is None or self._is_made(expected.call, answer.calls):
@@ -170,9 +170,25 @@ def _lines(content: str) -> list[str]:
     return lines or ["the answer is empty"]
 
 
+def _missing(content: str, numbers: Sequence[Decimal]) -> list[Decimal]:
+    """Return the numbers that a text does not have with all of their digits."""
+    # A number without a sign is a reference to the first of two that differ in theirs.
+    distinct = list(dict.fromkeys(numbers))
+    held = {
+        distinct[int(reference.path.strip("$[]"))]
+        for reference in check_answer(content, [distinct]).references
+        if not reference.is_rounded
+    }
+    sizes = {abs(number) for number in held}
+    return [
+        number
+        for number in numbers
+        if number not in held and not (abs(number) in sizes and _holds(content, number))
+    ]
+
+
 def _holds(content: str, number: Decimal) -> bool:
-    """Whether a text has this number, with all of its digits."""
-    references = check_answer(content, [{"number": number}]).references
+    references = check_answer(content, [number]).references
     return any(not reference.is_rounded for reference in references)
 
 

@@ -69,6 +69,23 @@ def test_all_numbers_must_be_there(skills: SkillRegistry) -> None:
 
 
 @pytest.mark.parametrize(
+    ("numbers", "content", "missing"),
+    [
+        (("12", "-12", "12.0"), "12 and then -12", ""),
+        (("12", "-12", "12.0"), "-12", "12, 12.0"),
+        (("12", "-12"), "12 or nothing", ""),
+        (("12.5", "12.4"), "12.5 or about 12", "12.4"),
+        (("12.50", "12.5"), "12.500", ""),
+    ],
+)
+def test_numbers_that_differ_in_sign_or_zeros(
+    skills: SkillRegistry, numbers: tuple[str, ...], content: str, missing: str
+) -> None:
+    judgement = AnswerJudge(skills).judge(_numbers(*numbers), GivenAnswer(content, (_call(),)))
+    assert judgement.reason == (f"not in the answer: {missing}" if missing else "")
+
+
+@pytest.mark.parametrize(
     ("answer", "verdict"),
     [
         (GivenAnswer("Which measure should be compared?", ()), ASKED),

@@ -39,7 +39,9 @@ SELECT
         WHERE datname = pg_catalog.current_database()
     ) ELSE collation_.collname
         || CASE WHEN collation_.collisdeterministic THEN '' ELSE ' (nondeterministic)' END END,
-    pg_catalog.array_position(key.indkey::int2[], attribute.attnum) + 1
+    -- A primary key does not reach the tables that inherit, whose rows a query reads too.
+    CASE WHEN relation.relkind = 'p' OR NOT relation.relhassubclass
+        THEN pg_catalog.array_position(key.indkey::int2[], attribute.attnum) + 1 END
 FROM pg_catalog.pg_class AS relation
 JOIN pg_catalog.pg_namespace AS namespace ON namespace.oid = relation.relnamespace
 JOIN pg_catalog.pg_attribute AS attribute ON attribute.attrelid = relation.oid

@@ -107,11 +107,11 @@ def _with_arguments(engine: str, template: LogicalType, arguments: Sequence[str]
 
 def _moment_of(template: LogicalType, numbers: Sequence[int], *, zoned: bool) -> LogicalType:
     digits = numbers[0] if numbers else template.digits
-    high = template.high
-    if digits == _NANOSECONDS and high is not None:
-        high = min(high, 2261)
+    low, high = template.low, template.high
+    if digits == _NANOSECONDS and template.family in {"timestamp", "timestamptz"}:
+        low, high = 1678, 2261
     family: Family = "timestamptz" if zoned else template.family
-    return replace(template, family=family, digits=digits, high=high)
+    return replace(template, family=family, digits=digits, low=low, high=high)
 
 
 def _parts(

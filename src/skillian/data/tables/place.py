@@ -186,28 +186,46 @@ class RowComparison:
             for index, side in enumerate(self.sides)
         )
         dialect = shared.engine.dialect
-        return TablePlan(self.pairs, self._keys, a, b, dialect, unique=self._is_unique())
+        unique, required = self._is_unique(), self._required()
+        return TablePlan(self.pairs, self._keys, a, b, dialect, unique=unique, required=required)
 
     def _is_unique(self) -> bool:
         """Whether primary keys guarantee that no key is repeated on either side."""
-        pairs = self.pairs[: self._keys]
+        return self._is_unique_on(0) and self._is_unique_on(1)
+
+    def _is_unique_on(self, index: int) -> bool:
+        """Whether a primary key guarantees that no key is repeated on a side."""
+        pairs, table = self.pairs[: self._keys], self.sides[index].source.table
         if any(pair.cells.rule != EXACT for pair in pairs):
             return False
-        for index, side in enumerate(self.sides):
-            table = side.source.table
-            names = {(pair.a, pair.b)[index] for pair in pairs}
-            if table is None or not table.primary_key or not names.issuperset(table.primary_key):
-                return False
-            # A primary key of SQLite may hold NULL several times.
-            declared = [table.declared.get(name) for name in table.primary_key]
-            if any(each is None or each.nullable is not False for each in declared):
-                return False
-        return True
+        if table is None or not table.primary_key:
+            return False
+        names = {(pair.a, pair.b)[index] for pair in pairs}
+        return names.issuperset(table.primary_key) and (
+            self._never_null(index) == {*table.primary_key}
+        )
+
+    def _required(self) -> frozenset[int]:
+        """Return the columns of the key, by index, that primary keys keep from being NULL."""
+        never_null = self._never_null(0), self._never_null(1)
+        return frozenset(
+            index
+            for index, pair in enumerate(self.pairs[: self._keys])
+            if pair.cells.rule == EXACT and pair.a in never_null[0] and pair.b in never_null[1]
+        )
+
+    def _never_null(self, index: int) -> set[str]:
+        """Return the columns of a side's primary key that cannot be NULL, as in SQLite they may."""
+        table = self.sides[index].source.table
+        names = () if table is None else table.primary_key
+        declared = {} if table is None else table.declared
+        return {name for name in names if name in declared and declared[name].nullable is False}
 
     async def _narrow(self) -> None:
         """Leave out the rows in ranges of the key that are equal on both sides."""
         a, b = self.sides
-        search = SegmentSearch(self.pairs, self._keys, (a, b), unique=self._is_unique())
+        unique = self._is_unique_on(0), self._is_unique_on(1)
+        search = SegmentSearch(self.pairs, self._keys, (a, b), unique=unique)
         self.segments = await search.run()
         if self.segments.ranges is not None:
             self.sides = a.among(search.tests(0)), b.among(search.tests(1))

@@ -47,6 +47,7 @@ class TablePlan:
         b: The rows of b.
         dialect: The sqlglot dialect of the statement.
         unique: Whether the database guarantees that no key is repeated.
+        required: The columns of the key, by index, that the database keeps from being NULL.
         equal_rows: The rows of each side that are known to be equal and are not among its rows.
     """
 
@@ -56,6 +57,7 @@ class TablePlan:
     b: TableSide
     dialect: str
     unique: bool = False
+    required: frozenset[int] = frozenset()
     equal_rows: int = 0
 
     @property
@@ -181,7 +183,9 @@ def _same_key(plan: TablePlan, one: str, other: str) -> exp.Expr:
     tests: list[exp.Expr] = []
     for index, pair in enumerate(plan.pairs[: plan.keys]):
         keys: list[exp.Expr] = [sql.column(f"k{index}", alias) for alias in (one, other)]
-        if plan.dialect == "postgres":
+        if index in plan.required:
+            tests.append(exp.EQ(this=keys[0], expression=keys[1]))
+        elif plan.dialect == "postgres":
             # It joins neither by hash nor in full on IS NOT DISTINCT FROM.
             nulls = [exp.Paren(this=sql.is_null(key)) for key in keys]
             tests.append(exp.EQ(this=nulls[0], expression=nulls[1]))
@@ -214,22 +218,8 @@ _FILLS = {
 
 
 def _joined(plan: TablePlan, *, apart: bool) -> exp.Select:
-    sides = [_side(plan, index, alias) for index, alias in enumerate("ab")]
-    if apart:
-        sides = [
-            _without_repeats(plan, side, alias) for side, alias in zip(sides, "ab", strict=True)
-        ]
-    a, b = sides
-    missing = [sql.is_null(sql.column("present", alias)) for alias in "ab"]
-    tests = {
-        index: differs(
-            plan.pairs[index].cells,
-            sql.column(f"c{index}", "a"),
-            sql.column(f"c{index}", "b"),
-            plan.dialect,
-        )
-        for index in range(plan.keys, len(plan.pairs))
-    }
+    """Return the rows without a partner, and the pairs of rows that differ, with their cells."""
+    missing = [sql.is_null(sql.bare(f"{alias}_present")) for alias in "ab"]
     both = exp.Not(this=exp.Paren(this=sql.any_of(test.copy() for test in missing)))
     values: dict[str, exp.Expr] = {
         "class": exp.case()
@@ -237,23 +227,48 @@ def _joined(plan: TablePlan, *, apart: bool) -> exp.Select:
         .when(missing[0], _number(ONLY_B))
         .else_(_number(DIFFERING))
     }
-    for index in range(plan.keys):
-        cells = plan.pairs[index].cells
-        texts = [
-            shown(kind, sql.column(f"c{index}", alias), plan.dialect)
-            for kind, alias in ((cells.a, "a"), (cells.b, "b"))
-        ]
-        values[f"k{index}"] = exp.Coalesce(this=texts[0], expressions=[texts[1]])
-    for index, test in tests.items():
-        cells = plan.pairs[index].cells
-        different = sql.all_of((both.copy(), test.copy()))
+    for index, pair in enumerate(plan.pairs):
+        a, b = (sql.bare(f"{alias}_c{index}") for alias in "ab")
+        texts = shown(pair.cells.a, a, plan.dialect), shown(pair.cells.b, b, plan.dialect)
+        if index < plan.keys:
+            values[f"k{index}"] = exp.Coalesce(this=texts[0], expressions=[texts[1]])
+            continue
+        different = sql.all_of((both.copy(), differs(pair.cells, a, b, plan.dialect)))
         values[f"d{index}"] = different
-        for kind, alias in ((cells.a, "a"), (cells.b, "b")):
-            text = shown(kind, sql.column(f"c{index}", alias), plan.dialect)
+        for alias, text in zip("ab", texts, strict=True):
             values[f"{alias}{index}"] = exp.case().when(different.copy(), text)
-    select = exp.Select(expressions=_row(plan, values)).from_(a, copy=False)
+    rows = _unequal_rows(plan, apart=apart).subquery(sql.name("unequal"), copy=False)
+    return exp.Select(expressions=_row(plan, values)).from_(rows, copy=False)
+
+
+def _unequal_rows(plan: TablePlan, *, apart: bool) -> exp.Select:
+    """Return the cells of rows without a partner, and of pairs of rows that differ."""
+    sides = [_side(plan, index, alias) for index, alias in enumerate("ab")]
+    if apart:
+        sides = [
+            _without_repeats(plan, side, alias) for side, alias in zip(sides, "ab", strict=True)
+        ]
+    a, b = sides
+    names = [*(f"c{index}" for index in range(len(plan.pairs))), "present"]
+    columns = [
+        sql.named(sql.column(name, alias), f"{alias}_{name}") for alias in "ab" for name in names
+    ]
+    tests = [sql.is_null(sql.column("present", alias)) for alias in "ab"]
+    tests += [
+        differs(
+            plan.pairs[index].cells,
+            sql.column(f"c{index}", "a"),
+            sql.column(f"c{index}", "b"),
+            plan.dialect,
+        )
+        for index in range(plan.keys, len(plan.pairs))
+    ]
+    select = exp.Select(expressions=columns).from_(a, copy=False)
     select = select.join(b, on=_same_key(plan, "a", "b"), join_type="FULL", copy=False)
-    return select.where(sql.any_of([*missing, *tests.values()]), copy=False)
+    # The result is small, which a query planner may not expect: it would plan for as many texts as
+    # there are rows.
+    select.meta["apart"] = True
+    return select.where(sql.any_of(tests), copy=False)
 
 
 def _repeated_keys(plan: TablePlan) -> exp.Query:

@@ -211,4 +211,6 @@ class ChatView:
 def _offline_banner() -> None:
     with ui.element("div").classes("banner small").props("role=note"):
         ui.label("The offline planner answers: rules, not a language model.")
-        ui.label("To use a language model, set SKILLIAN_MODEL.").classes("soft")
+        ui.label("To use a language model, run skillian models, or set SKILLIAN_MODEL.").classes(
+            "soft"
+        )

@@ -39,11 +39,16 @@ Rules that need to be stated:
   decimal.
 - `tinyint(1)` is MySQL's BOOLEAN and is treated as one, though it may hold other numbers.
 - SQLite enforces no types. What counts is the declaration, by which skillian reads the values.
+  A number of more than 64 bits, or with more than 15 digits and a point, is stored as a binary
+  float there.
 - DuckDB, SQLite, Parquet, Spark and ClickHouse hardly ever state the length of a text. A shorter
   text on the other side is reported, and is not a finding.
 - The types of CSV, Excel and JSON-lines files are guessed from their values, so they are never a
   finding. Widths are not compared, and texts may be anything that a file can only hold as text.
 - A ClickHouse `DateTime` with a time zone is an instant; without one it is a date and a time.
+  Versions before 26 hold only the years 1900 to 2299 in `Date32` and `DateTime64`.
+- Parquet has no enumerations and no milliseconds of their own: DuckDB reads them as `VARCHAR` and
+  `TIMESTAMP`.
 """
 
 

@@ -15,7 +15,6 @@ from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
-from skillian.connectors import floats
 from skillian.data import sql
 from skillian.data.tables.columns import ColumnPair
 from skillian.data.tables.templates import filled
@@ -58,6 +57,11 @@ _TEXTS: Mapping[tuple[CellKind, str], str] = {
     ("uuid", "mysql"): "LOWER(CAST(v AS CHAR))",
     ("time", "duckdb"): _PLAIN,
     ("time", "postgres"): _PLAIN,
+    # The bits of 64, of which all that are equal, such as both zeros, have one text.
+    ("float", "duckdb"): "CASE WHEN v = 0 THEN '0' WHEN ISNAN(v) THEN 'nan'"
+    " ELSE LOWER(HEX(CAST(CAST(CAST(v AS DOUBLE) AS BIT) AS BLOB))) END",
+    ("float", "postgres"): "CASE WHEN v = 0 THEN '0' WHEN v = 'NaN' THEN 'nan'"
+    " ELSE ENCODE(FLOAT8SEND(v), 'hex') END",
     ("time", "mysql"): f"CASE WHEN v LIKE '%.%' THEN {_MYSQL_ZEROS} ELSE {_MYSQL_TEXT} END",
 }
 _DIGEST = {
@@ -85,23 +89,13 @@ def no_common_text(pair: ColumnPair, dialects: tuple[str, str]) -> str:
     return ""
 
 
-def prepared(kind: CellType, value: exp.Expr, dialect: str) -> exp.Expr:
-    """Return what `digest` takes for a cell: a float as text, which is long to compute."""
-    if kind.kind != "float":
-        return value.copy()
-    width = exp.DType.FLOAT if kind.single else exp.DType.DOUBLE
-    return exp.Lower(this=floats.shortest(value.copy(), width, dialect))
-
-
 def cell_text(kind: CellType, value: exp.Expr, dialect: str) -> exp.Expr:
-    """Return the text of a prepared cell, NULL for NULL."""
-    if kind.kind == "float":
-        return filled(_FLOAT, dialect, v=value)
+    """Return the text of a cell, NULL for NULL."""
     return filled(_template(kind, dialect) or _PLAIN, dialect, v=value)
 
 
 def digest(cells: Sequence[tuple[CellType, exp.Expr]], dialect: str) -> exp.Expr:
-    """Return the digest of a row's prepared cells, an integer below 2 ** 60."""
+    """Return the digest of a row's cells, an integer below 2 ** 60."""
     parts: list[exp.Expr] = []
     for kind, value in cells:
         text = cell_text(kind, value, dialect)
@@ -124,25 +118,6 @@ def _template(kind: CellType, dialect: str) -> str | None:
         if not kind.scale:
             return _TEXTS["integer", dialect]
         return _ZEROS if dialect == "duckdb" else _MYSQL_ZEROS
-    if kind.kind == "float":
-        return "" if dialect in {"duckdb", "postgres"} else None
     if kind.kind == "timestamptz":
         return _TEXTS.get(("timestamp", dialect)) if dialect != "mysql" else None
     return _TEXTS.get((kind.kind, dialect))
-
-
-# The digits and the exponent of the shortest decimal that reads back as the float: engines write
-# it with or without an exponent, and with different zeros.
-_MANTISSA = "SPLIT_PART(LTRIM(v, '-'), 'e', 1)"
-_FRACTION = f"SPLIT_PART({_MANTISSA}, '.', 2)"
-_DIGITS = f"LTRIM(SPLIT_PART({_MANTISSA}, '.', 1) || {_FRACTION}, '0')"
-_EXPONENT = (
-    "COALESCE(CAST(NULLIF(SPLIT_PART(v, 'e', 2), '') AS INT), 0)"
-    f" - LENGTH({_FRACTION}) + LENGTH({_DIGITS}) - LENGTH(RTRIM({_DIGITS}, '0'))"
-)
-_FLOAT = (
-    "CASE WHEN v IN ('nan', 'inf', '-inf', 'infinity', '-infinity') THEN REPLACE(v, 'inity', '')"
-    f" WHEN {_DIGITS} = '' THEN '0'"
-    f" ELSE CASE WHEN v LIKE '-%' THEN '-' ELSE '' END || RTRIM({_DIGITS}, '0') || 'e' ||"
-    f" CAST({_EXPONENT} AS TEXT) END"
-)

@@ -23,7 +23,7 @@ from skillian.data import sql
 from skillian.data.comparison.place import together
 from skillian.data.sql import prepare
 from skillian.data.sql.values import python_rows
-from skillian.data.tables.across.digests import DIALECTS, digest, no_common_text, prepared
+from skillian.data.tables.across.digests import DIALECTS, digest, no_common_text
 from skillian.data.tables.columns import ColumnPair
 
 SMALL = 100_000
@@ -103,7 +103,7 @@ class SegmentSearch:
         pairs: The columns, those of the key first.
         keys: How many columns the key has.
         sides: The rows of a and b.
-        unique: Whether no key can be repeated.
+        unique: Whether no key can be repeated, for each side.
     """
 
     def __init__(
@@ -112,7 +112,7 @@ class SegmentSearch:
         keys: int,
         sides: tuple[SegmentSide, SegmentSide],
         *,
-        unique: bool,
+        unique: tuple[bool, bool],
     ) -> None:
         self._pairs = pairs
         self._keys = keys
@@ -135,9 +135,10 @@ class SegmentSearch:
         low, high = self._chosen(bounds)
         parts = max(min(RANGES, most // FEW_ROWS), 1)
         fine = max(-(-(high - low) // (parts * PARTS)), 1)
-        if not self._unique:
-            repeated = await together(*(self._repeated(index, low, fine) for index in (0, 1)))
-            self._repeats = repeated[0] | repeated[1]
+        repeated = await together(
+            *(self._repeated(index, low, fine) for index in (0, 1) if not self._unique[index])
+        )
+        self._repeats = frozenset(part for parts in repeated for part in parts)
         sums = await self._sums(low, fine * PARTS, None)
         different = _different(sums, {_coarse(part) for part in self._repeats})
         travelling = max(sum(side[key][0] for key in different if key in side) for side in sums)
@@ -224,13 +225,13 @@ class SegmentSearch:
             value = self._ranged(index)
             kinds = [(pair.cells.a, pair.cells.b)[index] for pair in self._pairs]
             columns = [sql.named(_part(value, low, width), "part")]
-            for position, kind in enumerate(kinds):
-                cell = prepared(kind, self._value(index, position), dialect)
-                columns.append(sql.named(cell, f"c{position}"))
+            columns += [
+                sql.named(self._value(index, position), f"c{position}")
+                for position in range(len(kinds))
+            ]
             rows = self._sides[index].rows(columns)
             if ranges is not None:
                 rows.where(sql.any_of(_within(value, each) for each in ranges), copy=False)
-            rows.meta["apart"] = True  # each cell is computed once
             cells = [(kind, sql.bare(f"c{position}")) for position, kind in enumerate(kinds)]
             select = exp.Select(
                 expressions=[
