@@ -59,10 +59,10 @@ _ALL = "All tables of two schemas (A and B: URL, URL#schema, or a folder of file
 _FILES = "Files"
 _NOT_OF_ALL = frozenset({"--key", "--columns", "--map", "--column"})
 _Measures = Annotated[list[str] | None, typer.Option(help="A measure to compare; repeatable.")]
-_Dimensions = Annotated[list[str] | None, typer.Option(help="A dimension to group by; repeatable.")]
+_Dimensions = Annotated[list[str] | None, typer.Option(help="What to group by: a,b; repeatable.")]
 _Filters = Annotated[
     list[str] | None,
-    typer.Option(help="A filter dimension=value; repeat for several values of a dimension."),
+    typer.Option(help="A filter name=value, name!=value or name>=value; repeatable."),
 ]
 _Format = Annotated[
     Format | None,
@@ -78,10 +78,14 @@ _FailOn = Annotated[
 
 
 _A = Annotated[
-    str, typer.Argument(metavar="A", help="The baseline: a source, a file, or a saved .yaml.")
+    str,
+    typer.Argument(
+        metavar="A", help="The baseline: a file, URL#table, a source, or a saved .yaml alone."
+    ),
 ]
 _B = Annotated[
-    str | None, typer.Argument(metavar="B", help="The source or file to compare with A.")
+    str | None,
+    typer.Argument(metavar="B", help="What to compare with A: a file, URL#table or a source."),
 ]
 _MatchAbsolute = Annotated[Decimal | None, _limit_option("The largest difference of a match.")]
 _MatchPercent = Annotated[
@@ -97,7 +101,7 @@ _Output = Annotated[
 ]
 _Key = Annotated[
     list[str] | None,
-    typer.Option(help="A column that identifies a row; repeatable.", rich_help_panel=_ROWS),
+    typer.Option(help="The columns that identify a row: a,b; repeatable.", rich_help_panel=_ROWS),
 ]
 _Columns = Annotated[
     list[str] | None,
@@ -206,7 +210,8 @@ def compare(  # noqa: PLR0913 - the options of a command are its arguments
 ) -> None:
     """Compare two tables, row by row, or the sums of --measure, or what a saved file describes.
 
-    A table is a file (CSV, Parquet, Excel), a declared source, or one of a database: URL#table.
+    A table is a file (CSV, Parquet, Excel, JSON lines; of a workbook also book.xlsx#Sheet), one of
+    a database (URL#table, shop.duckdb#table), or a source of the sources.yaml.
     Exit codes: 0 equal, 1 findings, 2 could not compare (also if --where leaves no rows).
     """
     from skillian.cli.compare_rows import RowOptions
@@ -265,7 +270,7 @@ def _report_one(chosen: _Chosen, target: ReportTarget) -> int:
     """Compare two tables, or what a saved file describes."""
     from skillian.cli.compare_input import load_measures, load_saved
     from skillian.cli.compare_report import report
-    from skillian.cli.compare_rows import load_rows
+    from skillian.cli.compare_rows import listed, load_rows
 
     a, b, rows, sources = chosen.a, chosen.b, chosen.rows, chosen.sources
     if b is None:
@@ -286,7 +291,7 @@ def _report_one(chosen: _Chosen, target: ReportTarget) -> int:
         "a": a,
         "b": b,
         "measures": chosen.measures,
-        "align_on": _listed(chosen.by or ()) or None,
+        "align_on": listed(chosen.by or ()) or None,
         "filters": filters,
         "thresholds": chosen.thresholds(),
         "fail_on": chosen.fail_on or FailOn.MINOR,
@@ -361,12 +366,6 @@ def _file_options(entries: Iterable[str], sheet: str | None) -> list[str]:
         if "=" not in option.strip("="):
             raise typer.BadParameter(f"--csv {option!r} is not of the form KEY=VALUE")
     return options
-
-
-def _listed(entries: Iterable[str]) -> list[str]:
-    """Return the names of options such as `a,b`."""
-    names = (name.strip() for entry in entries for name in entry.split(","))
-    return [*dict.fromkeys(name for name in names if name)]
 
 
 _TEST = re.compile(r"(?P<name>[^<>!=]+)(?P<operator>>=|<=|!=|>|<|=)(?P<value>.*)", re.DOTALL)

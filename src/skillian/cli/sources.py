@@ -39,12 +39,12 @@ def list_sources(*, sources: SourcesFile = None, as_json: AsJson = False) -> Non
         freshness = f", up to {source['freshness']}" if source["freshness"] else ""
         lines = (
             source["name"],
-            f"  {source['description']}",
+            f"  {source['description']}" if source["description"] else "",
             f"  dimensions: {', '.join(source['dimensions'])}",
-            f"  measures: {', '.join(source['measures'])}",
+            f"  measures: {', '.join(source['measures'])}" if source["measures"] else "",
             f"  {source['row_count']} rows{freshness}",
         )
-        out.print(printable("\n".join(lines)), markup=False)
+        out.print(printable("\n".join(filter(None, lines))), markup=False)
 
 
 @sources_app.command("check")

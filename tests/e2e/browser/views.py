@@ -162,6 +162,28 @@ def _rows_form(page: Page) -> None:
     expect(page.get_by_role("option")).to_have_count(0)
 
 
+def _rows_rules(page: Page) -> None:
+    """Pair two columns, and allow differences."""
+    _rows_form(page)
+    page.get_by_role("button", name="Pair two columns").click()
+    for _ in range(2):
+        page.get_by_role("button", name="Add a rule").click()
+    rules = page.get_by_role("combobox", name="Rule")
+    expect(rules).to_have_count(2)
+    page.get_by_role("textbox", name="Value").first.fill("0.01")
+    rules.nth(1).click()
+    page.get_by_role("option", name="upper and lower case are equal").click()
+    expect(page.get_by_role("option")).to_have_count(0)
+    page.get_by_role("button", name="Pair two columns").scroll_into_view_if_needed()
+
+
+def _schema(page: Page) -> None:
+    """Show how the columns of the two sides differ."""
+    panel = page.get_by_role("region", name="Schema", exact=True)
+    expect(panel).to_contain_text("segment")
+    panel.scroll_into_view_if_needed()
+
+
 def _drill_down(page: Page) -> None:
     _comparison(page)
     page.locator(BAR).first.click()
@@ -195,6 +217,8 @@ VIEWS: Mapping[str, View] = MappingProxyType(
         "compare": View("/ui/compare", _shows(".compare-form", "Measures")),
         "rows": View("/ui/compare/{comparison}", _shows(".view", "How this was"), "customers"),
         "rows-form": View("/ui/compare", _rows_form, "customers"),
+        "rows-rules": View("/ui/compare", _rows_rules, "customers"),
+        "rows-schema": View("/ui/compare/{comparison}", _schema, "customers"),
         "rows-card": View("/ui/chat/{session}", _open_card, "customers"),
         "sources": View("/ui/sources", _shows(".source-card", "fi_reporting")),
         "settings": View("/ui/settings", _shows("body", "Theme")),

@@ -68,7 +68,8 @@ def test_options_after_the_name_of_a_file_precede_its_declaration(skillian: Run)
 def test_a_source_without_measures_is_valid(skillian: Run, exports: Path) -> None:
     assert exports.is_dir()
     assert skillian("sources", "check").returncode == 0
-    assert "old" in skillian("sources", "list").stdout
+    lines = ["old", "  dimensions: ident", "  2 rows", "new", "  dimensions: ident", "  2 rows"]
+    assert skillian("sources", "list").stdout.splitlines() == lines
 
 
 @pytest.mark.usefixtures("databases")

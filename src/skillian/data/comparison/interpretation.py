@@ -58,8 +58,7 @@ class _Interpreter:
             if not rows:
                 yield f"{source} has no row for this question."
         yield from self._limits_used()
-        for measure in self._summary.measures:
-            yield from self._totals(measure)
+        yield from self._all_totals()
         yield from self._missing("missing_in_a", self._b, classes.missing_in_a)
         yield from self._missing("missing_in_b", self._a, classes.missing_in_b)
         yield from self._near_misses()
@@ -94,6 +93,17 @@ class _Interpreter:
                 named.setdefault(text, []).append(measure.name)
         for text, measures in named.items():
             yield f"Limits of {', '.join(measures)}: {text}."
+
+    def _all_totals(self) -> Iterator[str]:
+        """Yield the totals; many measures that agree share a sentence."""
+        agreeing = [each.name for each in self._summary.measures if _agrees(each)]
+        several = {*agreeing} if len(agreeing) > _NAMED else set[str]()
+        for measure in self._summary.measures:
+            if measure.name not in several:
+                yield from self._totals(measure)
+        if several:
+            names = ", ".join(agreeing)
+            yield f"The totals of {len(agreeing)} measures are equal, group by group: {names}."
 
     def _totals(self, measure: MeasureSummary) -> Iterator[str]:
         if measure.note:
@@ -199,6 +209,12 @@ class _Interpreter:
 
     def _number(self, value: object, measure: MeasureSummary) -> str:
         return f"{jsonable(value)} {measure.unit}" if measure.unit else f"{jsonable(value)}"
+
+
+def _agrees(measure: MeasureSummary) -> bool:
+    """Whether a measure has no difference at all, and nothing to note."""
+    classes = measure.classes
+    return not measure.note and not measure.gross_difference and classes.match == classes.groups
 
 
 def _within(limits: Limits, unit: str | None) -> str:

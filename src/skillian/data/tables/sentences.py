@@ -18,6 +18,11 @@ def _verdict(result: TableResult) -> str:
     rows, (a, b) = result.rows, _names(result)
     if not rows.rows_a and not rows.rows_b:
         return f"Neither {a} nor {b} has rows."
+    if rows.are_equal and result.not_compared:
+        return (
+            f"No row of {a} ({rows.rows_a:,}) and {b} ({rows.rows_b:,}) differs in the columns that"
+            " were compared."
+        )
     if rows.are_equal:
         if rows.rows_a == 1:
             return f"No row differs: the only row of {a} and {b} matches."

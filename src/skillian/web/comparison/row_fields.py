@@ -180,7 +180,7 @@ class _MapFields:
 
     def _add(self) -> None:
         a, b = self._columns
-        with self._list, ui.element("div").classes("filter-line") as row:
+        with self._list, ui.element("div").classes("pair-line") as row:
             fields = (select("Column of A", [*a], a[0]), select("is in B", [*b], b[0]))
             line = _Line(row, fields, "Remove this pair", self._remove)
         self._lines.append(line)
@@ -217,7 +217,8 @@ class _RuleFields:
         self._lines: list[_RuleLine] = []
         with ui.element("fieldset").classes("fields"):
             with ui.element("legend"):
-                ui.label("When two cells are equal, unless exactly")
+                ui.label("When cells count as equal")
+            ui.label("Without a rule, cells are compared exactly.").classes("soft small")
             self._list = ui.element("div").classes("stack")
             ui.button("Add a rule", icon="add", on_click=self._add).props("flat dense")
 
@@ -262,7 +263,7 @@ class _RuleLine:
     """Which columns, which rule, and its value, if it has one."""
 
     def __init__(self, scopes: Mapping[str, str], remove: Callable[[_RuleLine], None]) -> None:
-        with ui.element("div").classes("filter-line") as self.row:
+        with ui.element("div").classes("rule-line") as self.row:
             self.scope: Any = ui.select(dict(scopes), value="all", label="For")
             self.kind = ui.select(_LIMITS | _OPTIONS, value="absolute", label="Rule")
             with ui.element("div"):

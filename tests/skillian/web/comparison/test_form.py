@@ -249,11 +249,15 @@ class Endless(Comparisons):
     def __init__(self) -> None:
         self.stopped = asyncio.Event()
 
-    async def check(self, question: SavedComparison) -> None:
+    async def check(self, question: SavedComparison, owner: str) -> str:
         """Anything can be compared."""
+        return f"{question.a} and {question.b} of {owner}"
 
     async def compare(
-        self, question: SavedComparison, progress: Progress | None = None
+        self,
+        question: SavedComparison,
+        owner: str,  # noqa: ARG002 - of the protocol
+        progress: Progress | None = None,
     ) -> dict[str, Any]:
         if progress is not None:
             progress(question.a, 7)

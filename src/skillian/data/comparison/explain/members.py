@@ -39,6 +39,8 @@ PAIRED = 6
 COUNTED = 12
 """The number of breakdowns whose leading members are compared with their share of the rows."""
 
+_SUMMED = "summed"
+"""The members of a statement, with their sums."""
 _ENOUGH = Decimal(80)
 _ALL = Decimal(100)
 
@@ -223,18 +225,23 @@ def _statement(table: str, plan: ComparisonPlan, keys: Keys) -> exp.Select:
     if not keys:
         return members
     members.group_by(*(key.copy() for key in by), copy=False)
+    # Only the leading members are ranked: sorting all of them costs more than adding them up.
+    leading = [_leading(by, index) for index in range(len(plan.measures))]
     ranked = exp.Select(expressions=[exp.Star()])
     for index in range(len(plan.measures)):
         ranked.select(sql.named(_rank(by, index), f"rank_{index}"), copy=False)
         ranked.select(sql.named(_with_gap(index), f"members_{index}"), copy=False)
-    ranked.from_(members.subquery(sql.name("summed"), copy=False), copy=False)
-    few = sql.any_of(
-        exp.LTE(this=sql.bare(f"rank_{index}"), expression=exp.Literal.number(MEMBERS))
-        for index in range(len(plan.measures))
-    )
-    select = exp.Select(expressions=[exp.Star()])
-    select.from_(ranked.subquery(sql.name("ranked"), copy=False), copy=False)
-    return select.where(few, copy=False)
+    union = exp.union(*leading, copy=False) if len(leading) > 1 else leading[0]
+    ranked.from_(union.subquery(sql.name("leading"), copy=False), copy=False)
+    return ranked.with_(sql.name(_SUMMED), as_=members, materialized=True, copy=False)
+
+
+def _leading(by: Sequence[exp.Expr], index: int) -> exp.Select:
+    """Return the members with the largest gaps of a measure."""
+    select = exp.Select(expressions=[exp.Star()]).from_(sql.table(_SUMMED), copy=False)
+    select.order_by(*_order(by, index), copy=False).limit(MEMBERS, copy=False)
+    top = select.subquery(sql.name("top"), copy=False)
+    return exp.Select(expressions=[exp.Star()]).from_(top, copy=False)
 
 
 def _sums(index: int, measure: MeasurePlan) -> Iterator[exp.Expr]:
@@ -247,16 +254,21 @@ def _sums(index: int, measure: MeasurePlan) -> Iterator[exp.Expr]:
     yield sql.named(exp.Count(this=counted), f"groups_{index}")
 
 
-def _rank(by: Sequence[exp.Expr], index: int) -> exp.Expr:
+def _order(by: Sequence[exp.Expr], index: int) -> list[exp.Expr]:
     order: list[exp.Expr] = [exp.Ordered(this=sql.bare(f"gross_{index}"), desc=True)]
-    order += [exp.Ordered(this=key.copy(), nulls_first=False) for key in by]
-    return exp.Window(this=exp.RowNumber(), order=exp.Order(expressions=order))
+    return [*order, *(exp.Ordered(this=key.copy(), nulls_first=False) for key in by)]
+
+
+def _rank(by: Sequence[exp.Expr], index: int) -> exp.Expr:
+    return exp.Window(this=exp.RowNumber(), order=exp.Order(expressions=_order(by, index)))
 
 
 def _with_gap(index: int) -> exp.Expr:
+    """Return the number of members with a gap of a measure."""
     gap = sql.negated(sql.equals(sql.bare(f"gross_{index}"), 0))
     count = exp.Count(this=exp.case().when(gap, sql.one(), copy=False))
-    return exp.Window(this=count)
+    select = exp.Select(expressions=[count]).from_(sql.table(_SUMMED), copy=False)
+    return exp.Subquery(this=select)
 
 
 def _carries(row: Mapping[str, Any], index: int) -> bool:
