@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Protocol, Self, runtime_checkable
 
 from skillian.connectors.base import ArrowBatch, ArrowTable, ColumnType, Connector, Table
-from skillian.errors import QueryError, ToolError
+from skillian.errors import QueryError, ToolError, UnavailableError
 
 Stream = Callable[[str, Mapping[str, object]], AsyncGenerator[ArrowBatch]]
 
@@ -47,8 +47,8 @@ class StateConnector:
 
     @classmethod
     def from_url(cls, name: str, url: str, folder: Path) -> Self:
-        """Raise `NotImplementedError`: a transaction has no URL."""
-        raise NotImplementedError
+        """Raise `UnavailableError`, because `one_state` returns it."""
+        raise UnavailableError(f"connection {name!r}: a transaction has no URL")
 
     async def catalog(self) -> tuple[Table, ...]:
         """Return all tables and views, as they are now."""
