@@ -46,7 +46,7 @@ class StateConnector:
         self.keeps_catalog = connector.keeps_catalog
 
     @classmethod
-    def from_url(cls, name: str, url: str, folder: Path) -> Self:
+    def from_url(cls, name: str, url: str, folder: Path) -> Self:  # noqa: ARG003 - it has none
         """Raise `UnavailableError`, because `one_state` returns it."""
         raise UnavailableError(f"connection {name!r}: a transaction has no URL")
 
