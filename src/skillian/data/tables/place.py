@@ -217,9 +217,10 @@ class RowComparison:
     def _never_null(self, index: int) -> set[str]:
         """Return the columns of a side's primary key that cannot be NULL, as in SQLite they may."""
         table = self.sides[index].source.table
-        names = () if table is None else table.primary_key
-        declared = {} if table is None else table.declared
-        return {name for name in names if name in declared and declared[name].nullable is False}
+        if table is None:
+            return set()
+        declared = {name: table.declared.get(name) for name in table.primary_key}
+        return {name for name, each in declared.items() if each and each.nullable is False}
 
     async def _narrow(self) -> None:
         """Leave out the rows in ranges of the key that are equal on both sides."""
