@@ -56,8 +56,13 @@ class Comparisons:
         }
         if upload_ids((question.a, question.b)):
             stored["owner"] = owner
-        with suppress(MessageTooLong):  # then only this process knows it
-            await self._store.put(str(body["cache_key"]), stored, expires)
+        key = str(body["cache_key"])
+        try:
+            await self._store.put(key, stored, expires)
+        except MessageTooLong as error:
+            stored["result"] = _without_values(body, error.limit)
+            with suppress(MessageTooLong):  # then only this process knows it
+                await self._store.put(key, stored, expires)
         return body
 
     async def _compared(
@@ -205,6 +210,22 @@ def _arguments(
 
 def _unwatched(_name: str, _doing: str) -> None:
     pass
+
+
+def _without_values(body: dict[str, Any], limit: int) -> dict[str, Any]:
+    """Return a result of rows without its values, and with a sentence that says so."""
+    if body.get("kind") != "rows":
+        return body
+    sentence = (
+        "Its samples and pairs of values are not stored, because they are larger than"
+        f" {limit // 1024**2} MiB; compare again to see them."
+    )
+    return {
+        **body,
+        "columns": [{**column, "pairs": []} for column in body["columns"]],
+        "samples": {name: [] for name in body["samples"]},
+        "sentences": [*body["sentences"], sentence],
+    }
 
 
 def _no_groups() -> ProblemError:

@@ -10,6 +10,7 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from skillian.api.auth import PUBLIC
+from skillian.api.limits import UPLOADS
 from skillian.api.problems import MEDIA_TYPE, Problem
 
 _ANY = (400, 403, 408, 413, 414, 421, 422, 429, 431, 500, 503)
@@ -66,8 +67,12 @@ def _declare(operation: dict[str, Any], path: str, *, needs_key: bool) -> None:
         statuses.append(401)
     if "{" in path or path == "/chat":
         statuses.append(404)
-    if path.endswith(("/chat", "/cancel")) or path == "/sessions":
+    if path.endswith(("/chat", "/cancel", "/rows")) or path in {"/sessions", UPLOADS}:
         statuses.append(409)
+    if path == UPLOADS:
+        statuses.append(507)
+    if path == "/compare":  # a file that was deleted
+        statuses.append(404)
     if "requestBody" in operation:
         statuses.append(415)
     for status in sorted(statuses):

@@ -270,7 +270,7 @@ def _report_one(chosen: _Chosen, target: ReportTarget) -> int:
     """Compare two tables, or what a saved file describes."""
     from skillian.cli.compare_input import load_measures, load_saved
     from skillian.cli.compare_report import report
-    from skillian.cli.compare_rows import load_rows
+    from skillian.cli.compare_rows import listed, load_rows
 
     a, b, rows, sources = chosen.a, chosen.b, chosen.rows, chosen.sources
     if b is None:
@@ -291,7 +291,7 @@ def _report_one(chosen: _Chosen, target: ReportTarget) -> int:
         "a": a,
         "b": b,
         "measures": chosen.measures,
-        "align_on": _listed(chosen.by or ()) or None,
+        "align_on": listed(chosen.by or ()) or None,
         "filters": filters,
         "thresholds": chosen.thresholds(),
         "fail_on": chosen.fail_on or FailOn.MINOR,
@@ -366,12 +366,6 @@ def _file_options(entries: Iterable[str], sheet: str | None) -> list[str]:
         if "=" not in option.strip("="):
             raise typer.BadParameter(f"--csv {option!r} is not of the form KEY=VALUE")
     return options
-
-
-def _listed(entries: Iterable[str]) -> list[str]:
-    """Return the names of options such as `a,b`."""
-    names = (name.strip() for entry in entries for name in entry.split(","))
-    return [*dict.fromkeys(name for name in names if name)]
 
 
 _TEST = re.compile(r"(?P<name>[^<>!=]+)(?P<operator>>=|<=|!=|>|<|=)(?P<value>.*)", re.DOTALL)

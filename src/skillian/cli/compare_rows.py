@@ -58,13 +58,13 @@ class RowOptions:
             if getattr(self, name) is not None
         }
         saved: dict[str, Any] = {
-            "key": _listed(self.key),
-            "ignore": _listed(self.ignore),
+            "key": listed(self.key),
+            "ignore": listed(self.ignore),
             "rules": {"all": common, "columns": dict(map(_column_rule, self.column))},
             "multiset": self.multiset,
         }
         if self.columns:
-            saved["columns"] = _listed(self.columns)
+            saved["columns"] = listed(self.columns)
         return saved
 
     def mapping(self) -> dict[str, str]:
@@ -78,7 +78,8 @@ class RowOptions:
         return pairs
 
 
-def _listed(entries: Iterable[str]) -> tuple[str, ...]:
+def listed(entries: Iterable[str]) -> tuple[str, ...]:
+    """Return the names of options such as `a,b`."""
     names = (name.strip() for entry in entries for name in entry.split(","))
     return tuple(dict.fromkeys(name for name in names if name))
 

@@ -31,6 +31,8 @@ async def test_the_agreement_is_written_once(skillian: Run, demo: Path) -> None:
     async with listing({"/api/tags": OLLAMA}) as server:
         done = await asyncio.to_thread(skillian, "models", "--use", "local", OLLAMA_HOST=server.url)
         assert (done.returncode, Settings().model) == (0, "local")
+        done = await asyncio.to_thread(skillian, "models", OLLAMA_HOST=server.url)
+        assert "SKILLIAN_MODEL: local, which is now ollama:llama3.1:8b" in done.stdout
         await asyncio.to_thread(skillian, "models", "--use", "offline", OLLAMA_HOST=server.url)
         assert Settings().model == "offline"
         known = len(server.requests)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
-from contextlib import aclosing
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from skillian.data.declare.sources import SourceRegistry
-from skillian.data.services import DataServices
 from skillian.demo.ledger import write_demo
 from skillian.skills.discovery import load_registry
 from skillian.skills.registry import SkillRegistry
@@ -21,14 +18,10 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_demo(tmp_path_factory.mktemp("demo")).parent
 
 
-@pytest.fixture
-async def skills(demo: Path) -> AsyncIterator[SkillRegistry]:
-    """The bundled skills over the demo's sources."""
-    async with (
-        DataServices(SourceRegistry.load(demo / "sources.yaml")) as services,
-        aclosing(load_registry(services)) as registry,
-    ):
-        yield registry
+@pytest.fixture(scope="session")
+def skills() -> SkillRegistry:
+    """The bundled skills, whose tools are not called."""
+    return load_registry(None)
 
 
 @pytest.fixture

@@ -89,7 +89,7 @@ class CompareSourcesInput(Input):
     thresholds: Thresholds | None = Field(
         None,
         description="Limits of the classes: absolute, percentage or both; if both are given, both"
-        " must be met. Leave out for the configured ones.",
+        " must be met; one alone decides. Leave out for the configured ones.",
     )
     key: list[str] | None = Field(
         None,

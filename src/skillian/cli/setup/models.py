@@ -70,9 +70,15 @@ def _show(offers: Sequence[LocalOffer]) -> None:
 
 def _show_choice(offers: Sequence[LocalOffer]) -> None:
     """Say which model answers, and how to choose another."""
+    from skillian.local_models import LOCAL
+
     current = read_settings().model
-    out.print(printable(f"\n{_VARIABLE}: {current or 'not set, so the offline planner answers'}"))
-    if current is None and any(offer.models for offer in offers):
+    first = next((model for offer in offers for model in offer.models), None)
+    text = current or "not set, so the offline planner answers"
+    if current == LOCAL:
+        text = f"{LOCAL}, which is now {first or 'the offline planner'}"
+    out.print(printable(f"\n{_VARIABLE}: {text}"), markup=False, soft_wrap=True)
+    if current is None and first is not None:
         text = (
             "To choose a model: skillian models --use MODEL\n"
             "To let skillian look for one each time: skillian models --use local"

@@ -21,6 +21,7 @@ from skillian.connectors.base import (
 from skillian.connectors.duckdb.engine import DuckDBEngine, Mount, Setup
 from skillian.connectors.duckdb.types import column_type
 from skillian.connectors.limits import TIMEOUT_SECONDS
+from skillian.connectors.snapshots import same_version
 
 # With a space, so that no schema is likely to have the same name, which would be ambiguous.
 _ATTACHED = "attached file"
@@ -125,6 +126,21 @@ class DuckDBConnector(EngineConnector):
     async def mount(self, tables: Collection[str]) -> Mount | None:  # noqa: ARG002 - all are in it
         """Return how another DuckDB reads the database."""
         return self._mount
+
+    @asynccontextmanager
+    async def unchanged(self, tables: Collection[str], name: str) -> AsyncGenerator[None]:  # noqa: ARG002 - one file
+        """Raise `QueryError` at the end if the file has changed."""
+
+        async def now() -> object:
+            return self._stamps()
+
+        async with same_version(self._stamps(), now, name):
+            yield
+
+    def _stamps(self) -> tuple[object, ...]:
+        paths = (self._mount.path, Path(f"{self._mount.path}.wal"))
+        statuses = [path.stat() for path in paths if path.exists()]
+        return tuple((each.st_mtime_ns, each.st_size, each.st_ino) for each in statuses)
 
     async def aclose(self) -> None:
         """Interrupt running statements and close the database; the next statement reopens it."""

@@ -31,6 +31,7 @@ from skillian.connectors.files.delimited import (
 from skillian.connectors.files.options import FileOptions, read_url
 from skillian.connectors.files.prepared import JSON, PACKED, Prepared, prepared, suffix_of
 from skillian.connectors.limits import STREAM_TIMEOUT_SECONDS, TIMEOUT_SECONDS
+from skillian.connectors.snapshots import same_version
 from skillian.errors import QueryError
 
 _DELIMITED = frozenset({".csv", ".tsv"}) | JSON
@@ -137,6 +138,25 @@ class FilesConnector(EngineConnector):
             files=tuple(text for path in paths for text in _allowed(path)),
             stamps=tuple(file.stamp for file in files.values()),
         )
+
+    @asynccontextmanager
+    async def unchanged(self, tables: Collection[str], name: str) -> AsyncGenerator[None]:
+        """Raise `QueryError` at the end if a file has changed since the tables were last listed."""
+        named = {table.casefold() for table in tables}
+
+        def stamps() -> tuple[object, ...]:
+            return tuple(
+                (path, file.stamp)
+                for path, file in self._files.items()
+                if any(table.name.casefold() in named for table in file.tables)
+            )
+
+        async def now() -> object:
+            await self._look()
+            return stamps()
+
+        async with same_version(stamps(), now, name):
+            yield
 
     async def locate(self, table: str, column: str, value: str) -> str:
         """Return where a column first has this text, such as `line 3`; empty if unknown."""

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, Self, TypeVar
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -13,6 +13,7 @@ from skillian.connectors.base import (
     ArrowBatch,
     ArrowTable,
     ColumnType,
+    Connector,
     Declaration,
     Table,
     tables_of,
@@ -25,6 +26,7 @@ from skillian.connectors.limits import (
 from skillian.connectors.mysql.errors import CannotConnectError, connect_error, statement_error
 from skillian.connectors.mysql.session import MySQLRows, MySQLSession
 from skillian.connectors.mysql.types import arrow_schema, column_type
+from skillian.connectors.snapshots import StateConnector
 from skillian.connectors.threads import BlockingCalls
 from skillian.errors import QueryError, UnavailableError
 
@@ -157,6 +159,36 @@ class MySQLConnector:
                 rows = await self._work(session, lambda: session.rows(statement, parameters))
                 while (batch := await self._work(session, rows.batch)) is not None:
                     yield batch
+            finally:
+                self._streaming.discard(session)
+                await asyncio.to_thread(session.stop)
+
+    @asynccontextmanager
+    async def one_state(self) -> AsyncGenerator[Connector]:
+        """Return a connector whose streams run in one transaction, one after another.
+
+        Only tables of transactional engines such as InnoDB keep their state.
+        """
+        lock = asyncio.Lock()
+        async with self._free:
+            session = MySQLSession(self._login, STREAM_TIMEOUT_SECONDS)
+            self._streaming.add(session)
+
+            async def stream(
+                statement: str, parameters: Mapping[str, object]
+            ) -> AsyncGenerator[ArrowBatch]:
+                async with lock:
+                    rows = await self._work(session, lambda: session.rows(statement, parameters))
+                    try:
+                        while (batch := await self._work(session, rows.batch)) is not None:
+                            yield batch
+                    finally:
+                        if not rows.ended:
+                            await asyncio.to_thread(session.end_statement)
+
+            try:
+                await self._work(session, session.begin)
+                yield StateConnector(self, stream)
             finally:
                 self._streaming.discard(session)
                 await asyncio.to_thread(session.stop)

@@ -35,6 +35,7 @@ SET NAMES utf8mb4 COLLATE {collation}, sql_mode = '{mode}', time_zone = '+00:00'
     max_error_count = 8
 """
 _READ_ONLY = "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"
+_ONE_STATE = "START TRANSACTION WITH CONSISTENT SNAPSHOT"
 # A warning reports a value that was cut, rounded or read as 0. These do not: a deprecated feature,
 # a broken view in the catalogue, a plan without an index.
 _HARMLESS = frozenset({1287, 1681, 3170, 3719, 3778, 1356})
@@ -83,6 +84,7 @@ class MySQLSession:
         self._connection: Any = None
         self._rows: MySQLRows | None = None
         self._interrupted = False
+        self._in_transaction = False
         self._killer: Thread | None = None
 
     @property
@@ -91,6 +93,12 @@ class MySQLSession:
         free = self._rows is None or self._rows.ended
         connected = self._connection is not None and self._connection.open
         return connected and free and not self._interrupted
+
+    def begin(self) -> None:
+        """Start a transaction in which all statements read the state of now."""
+        with self._connected().cursor() as cursor:
+            cursor.execute(_ONE_STATE)
+        self._in_transaction = True
 
     def rows(self, statement: str, parameters: Mapping[str, object]) -> "MySQLRows":
         """Start a SELECT; raises `QueryError` for any other statement, and the driver's errors."""
@@ -118,6 +126,12 @@ class MySQLSession:
             self._killer = Thread(target=self._kill, name="skillian-kill", daemon=True)
             self._killer.start()
 
+    def end_statement(self) -> None:
+        """Have the server stop a running statement, and stay connected."""
+        if self._rows is not None and not self._rows.ended:
+            self._kill()
+            self._rows.drain()
+
     def stop(self) -> None:
         """Have the server stop a running statement, and disconnect."""
         if self._rows is not None and not self._rows.ended:
@@ -127,6 +141,8 @@ class MySQLSession:
             self._connection.close()
 
     def _connected(self) -> Any:
+        if self._in_transaction:
+            return self._connection
         if self._connection is not None:
             # The server may have closed it in the meantime.
             with suppress(pymysql.MySQLError):
@@ -192,6 +208,13 @@ class MySQLRows:
             self.ended = True
             self._check_warnings()
         return arrow_batch(self.columns, rows) if rows else None
+
+    def drain(self) -> None:
+        """Read what the server has sent of a statement that is being stopped."""
+        self.ended = True
+        with suppress(pymysql.MySQLError):
+            while self._cursor.fetchmany(BATCH_ROWS):
+                pass
 
     def abandon(self) -> None:
         """Discard the rows that were not fetched."""

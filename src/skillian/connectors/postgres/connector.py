@@ -16,6 +16,7 @@ from skillian.connectors.base import (
     ArrowBatch,
     ArrowTable,
     ColumnType,
+    Connector,
     Declaration,
     Table,
     tables_of,
@@ -26,9 +27,12 @@ from skillian.connectors.postgres.errors import statement_error
 from skillian.connectors.postgres.pool import Connection, Pool
 from skillian.connectors.postgres.scale import output_scales, with_scales
 from skillian.connectors.postgres.types import CATALOG, column_type
+from skillian.connectors.snapshots import StateConnector
 from skillian.errors import QueryError, UnavailableError
 
 _GRACE_SECONDS = 10.0
+# Between the statements of one state, the other side may be read for long.
+_WAITING = b"SET LOCAL idle_in_transaction_session_timeout = '1h'"
 
 # A password that is not percent-encoded may contain any character, up to the last `@`.
 _URL = re.compile(
@@ -91,7 +95,8 @@ class PostgresConnector:
     async def run(self, statement: str, parameters: Mapping[str, object]) -> ArrowTable:
         """Run one SELECT with named parameters and return its rows, within the budget."""
         budget, kept = ResultBudget(), list[Any]()
-        async with aclosing(self._batches(statement, parameters, self._timeout)) as arriving:
+        rows = self._rows(statement, parameters, self._timeout)
+        async with aclosing(self._in_time(rows, self._timeout)) as arriving:
             async for batch in arriving:
                 budget.spend(batch)
                 kept.append(batch)
@@ -107,7 +112,8 @@ class PostgresConnector:
         statement.
         """
         seconds = max(self._timeout, STREAM_TIMEOUT_SECONDS)
-        async with aclosing(self._batches(statement, parameters, seconds)) as arriving:
+        rows = self._rows(statement, parameters, seconds)
+        async with aclosing(self._in_time(rows, seconds)) as arriving:
             async for batch in arriving:
                 yield batch
 
@@ -115,10 +121,29 @@ class PostgresConnector:
         """Cancel running statements and close all connections; the next statement reconnects."""
         await self._pool.aclose()
 
-    async def _batches(
-        self, statement: str, parameters: Mapping[str, object], seconds: float
+    @asynccontextmanager
+    async def one_state(self) -> AsyncGenerator[Connector]:
+        """Return a connector whose streams run in one transaction, one after another."""
+        seconds = max(self._timeout, STREAM_TIMEOUT_SECONDS)
+        lock = asyncio.Lock()
+        async with self._transaction(seconds) as connection:
+            await connection.execute(_WAITING)
+
+            async def stream(
+                statement: str, parameters: Mapping[str, object]
+            ) -> AsyncGenerator[ArrowBatch]:
+                rows = self._fetched(connection, statement, parameters, seconds)
+                async with lock, aclosing(self._in_time(rows, seconds)) as arriving:
+                    async for batch in arriving:
+                        yield batch
+
+            with self._pool.paused(connection):
+                yield StateConnector(self, stream)
+
+    async def _in_time(
+        self, rows: AsyncGenerator[ArrowBatch], seconds: float
     ) -> AsyncGenerator[ArrowBatch]:
-        async with aclosing(self._rows(statement, parameters, seconds)) as arriving:
+        async with aclosing(rows) as arriving:
             while True:
                 async with self._answered(seconds):
                     batch = await anext(arriving, None)
@@ -137,6 +162,30 @@ class PostgresConnector:
             async for batch in arriving:
                 with self._pool.paused(connection):
                     yield batch
+
+    async def _fetched(
+        self,
+        connection: Connection,
+        statement: str,
+        parameters: Mapping[str, object],
+        seconds: float,
+    ) -> AsyncGenerator[ArrowBatch]:
+        """Run a statement in a transaction that is paused between its statements."""
+        text = for_driver(statement, parameters)
+        try:
+            # A statement that fails, or is left early, ends a subtransaction only.
+            async with (
+                connection.transaction(),
+                aclosing(batches(connection, text, parameters)) as arriving,
+            ):
+                while True:
+                    with self._pool.resumed(connection):
+                        batch = await anext(arriving, None)
+                    if batch is None:
+                        return
+                    yield batch
+        except psycopg.Error as error:
+            raise statement_error(self._name, error, seconds) from None
 
     @asynccontextmanager
     async def _answered(self, seconds: float) -> AsyncGenerator[None]:

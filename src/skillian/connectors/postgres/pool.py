@@ -91,6 +91,15 @@ class Pool:
         finally:
             self._paused.discard(connection)
 
+    @contextmanager
+    def resumed(self, connection: Connection) -> Generator[None]:
+        """Mark a paused connection as in use during the block."""
+        self._paused.discard(connection)
+        try:
+            yield
+        finally:
+            self._paused.add(connection)
+
     async def aclose(self) -> None:
         """Cancel running statements and close all connections; a later transaction reconnects."""
         self._closings += 1

@@ -6,7 +6,7 @@ type, exactly, or the statement fails and names the value. The copy is kept unti
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncGenerator, Coroutine, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Self, TypeVar
@@ -18,6 +18,7 @@ from skillian.connectors.base import ColumnType, Table, path_of
 from skillian.connectors.duckdb.connector import EngineConnector
 from skillian.connectors.duckdb.engine import Cursor, DuckDBEngine, Setup
 from skillian.connectors.limits import STREAM_TIMEOUT_SECONDS, TIMEOUT_SECONDS
+from skillian.connectors.snapshots import same_version
 from skillian.connectors.sqlite.reader import SQLiteFile, Version, used_columns
 from skillian.connectors.sqlite.types import UnfitError, array_of, stored_type
 from skillian.connectors.threads import run_interruptible
@@ -93,6 +94,20 @@ class SQLiteConnector(EngineConnector):
             return await engine.describe(statement)
         finally:
             await engine.aclose()
+
+    @asynccontextmanager
+    async def unchanged(self, tables: Collection[str], name: str) -> AsyncGenerator[None]:  # noqa: ARG002 - one file
+        """Raise `QueryError` at the end if the database has changed."""
+        async with same_version(await self._version(), self._version, name):
+            yield
+
+    async def _version(self) -> Version:
+        def read() -> Version:
+            with self._file.snapshot() as version:
+                return version
+
+        async with self._reading:
+            return await self._translated(run_interruptible(read, self._file.interrupt))
 
     async def aclose(self) -> None:
         """Interrupt running statements, close copy and file; the next statement reopens them."""

@@ -34,6 +34,7 @@ from skillian.data.declare.definitions import Thresholds
 from skillian.data.declare.sources import SourceRegistry
 from skillian.data.query.binding import Binder
 from skillian.data.query.filters import Filters
+from skillian.data.query.shared import unchanged
 from skillian.data.schema.sources import compare_source_schemas
 from skillian.data.single_flight import SingleFlight
 from skillian.errors import InvalidInputError, quoted
@@ -223,8 +224,7 @@ class ComparisonEngine:
         progress: Progress | None,
     ) -> CachedComparison:
         snapshot = datetime.now(UTC).isoformat(timespec="seconds")
-        place = await choose_place(plan, self._workspace, progress)
-        place, differences = await self._kept(place)
+        place, differences = await self._differences(plan, progress)
         rows = await fetch_summary(plan, differences, self._workspace, self._top)
         await self._workspace.drop(differences.collapsed)
         summary, top = read_rows(rows, plan)
@@ -254,12 +254,20 @@ class ComparisonEngine:
         await self._workspace.drop(*self._cache.evicted())
         return comparison
 
-    async def _kept(self, place: Place) -> tuple[Place, Differences]:
+    async def _differences(
+        self, plan: ComparisonPlan, progress: Progress | None
+    ) -> tuple[Place, Differences]:
+        tables: list[str] = []
         try:
-            return await keep_differences(place, self._workspace)
+            async with unchanged(plan.a.source, plan.b.source):
+                place = await choose_place(plan, self._workspace, progress)
+                tables += place.tables
+                place, differences = await keep_differences(place, self._workspace)
+                tables += (differences.collapsed, differences.different)
         except BaseException:
-            await self._workspace.drop(*place.tables)
+            await self._workspace.drop(*tables)
             raise
+        return place, differences
 
     def _groups(self, comparison: CachedComparison, page: Page) -> Groups:
         staged = None if "match" in page.statuses else comparison.differences

@@ -1,15 +1,53 @@
 """Two sources in one engine, so that a single statement joins them where they are stored."""
 
 from collections.abc import AsyncGenerator, Collection, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from typing import NamedTuple, Protocol
 
 from sqlglot import exp
 
-from skillian.connectors.base import ArrowBatch
+from skillian.connectors.base import ArrowBatch, Connector
 from skillian.connectors.dialects import replaced
+from skillian.connectors.snapshots import HoldsState, NoticesChanges
 from skillian.data import sql
 from skillian.data.query.binding import BoundSource
+
+
+@asynccontextmanager
+async def one_state(a: BoundSource, b: BoundSource) -> AsyncGenerator[tuple[BoundSource, ...]]:
+    """Yield both sources so that all statements of a source read one state of its tables.
+
+    A database that both are in shows them the same state. Raises `QueryError` at the end if files
+    have changed. ClickHouse, Spark and databases by a DB-API driver hold no state: each statement
+    reads that of its start.
+    """
+    async with AsyncExitStack() as stack:
+        connectors: list[Connector] = []
+        for source in (a, b):
+            connector = source.connector
+            if connectors and connector is a.connector:
+                connectors.append(connectors[0])
+            elif isinstance(connector, HoldsState):
+                connectors.append(await stack.enter_async_context(connector.one_state()))
+            else:
+                connectors.append(connector)
+        await stack.enter_async_context(unchanged(a, b))
+        yield tuple(
+            replace(source, connector=connector)
+            for source, connector in zip((a, b), connectors, strict=True)
+        )
+
+
+@asynccontextmanager
+async def unchanged(a: BoundSource, b: BoundSource) -> AsyncGenerator[None]:
+    """Raise `QueryError` at the end if files of a source have changed, which it names."""
+    async with AsyncExitStack() as stack:
+        for source in (a, b):
+            if isinstance(source.connector, NoticesChanges):
+                tables = _tables(source)
+                await stack.enter_async_context(source.connector.unchanged(tables, source.name))
+        yield
 
 
 class StatementEngine(Protocol):

@@ -8,14 +8,14 @@ from datetime import UTC, datetime
 
 from sqlglot import exp
 
-from skillian.connectors.base import ColumnType
 from skillian.connectors.duckdb.workspace import Workspace
 from skillian.data import sql
 from skillian.data.comparison.place import Progress, together
 from skillian.data.declare.rules import Rules
 from skillian.data.query.binding import Binder, BoundSource
 from skillian.data.query.filters import Filters, conditions
-from skillian.data.query.unfit import described, misfits, padded
+from skillian.data.query.shared import one_state
+from skillian.data.query.unfit import what_text_holds
 from skillian.data.schema.diff import SchemaDiff, compare_schemas, distinct_names, pair_columns
 from skillian.data.tables.columns import (
     ColumnPair,
@@ -37,16 +37,6 @@ from skillian.data.tables.sentences import in_words, notes_on
 from skillian.errors import InvalidInputError, UnreadableColumnError
 
 TOP = 10
-# The types that a text is read as, to find the values that prevent it.
-_READ: Mapping[str, str] = {
-    "integer": "DECIMAL(38, 0)",
-    "decimal": "DECIMAL(38, 10)",
-    "float": "DOUBLE",
-    "boolean": "BOOLEAN",
-    "date": "DATE",
-    "timestamp": "TIMESTAMP",
-    "timestamptz": "TIMESTAMPTZ",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,12 +112,19 @@ class TableEngine:
         Raises:
             ToolError: A name is wrong, no key was found, or a database refuses.
         """
-        pairing, sides = await self._paired(question)
+        bound = await self._bound(question)
+        unread: list[UnreadableColumnError] = []
         while True:
             try:
-                return await self._compared(question, pairing, sides, progress)
+                async with one_state(*bound) as sources:
+                    pairing, sides = await _paired(question, sources)
+                    for error in unread:
+                        pairing = _without_unread(error, pairing, sides, question.key)
+                    return await self._compared(question, pairing, sides, progress)
             except UnreadableColumnError as error:
-                pairing = _without_unread(error, pairing, sides, question.key)
+                if error in unread:
+                    raise
+                unread.append(error)
 
     async def _compared(
         self,
@@ -150,7 +147,7 @@ class TableEngine:
 
     async def preview(self, question: TableQuestion) -> TablePreview:
         """Return which columns would be compared, and by which key; raises as `compare` does."""
-        pairing, sides = await self._paired(question)
+        pairing, sides = await _paired(question, await self._bound(question))
         key, refusal = None, ""
         try:
             key = (await _keys(question, pairing, sides))[0]
@@ -158,10 +155,9 @@ class TableEngine:
             refusal = str(error)
         return TablePreview(key, refusal, pairing.pairs, pairing.not_compared)
 
-    async def _paired(self, question: TableQuestion) -> tuple[Pairing, tuple[SideRows, SideRows]]:
-        sources = await together(self._binder.bind(question.a), self._binder.bind(question.b))
-        names = pair_columns([*sources[0].columns], [*sources[1].columns], question.mapping)
-        return await _pairing(question, _sides(question, sources, names))
+    async def _bound(self, question: TableQuestion) -> tuple[BoundSource, BoundSource]:
+        a, b = await together(self._binder.bind(question.a), self._binder.bind(question.b))
+        return a, b
 
     async def _run(
         self,
@@ -208,6 +204,13 @@ class TableEngine:
     async def aclose(self) -> None:
         """Drop everything that is staged."""
         await self._workspace.aclose()
+
+
+async def _paired(
+    question: TableQuestion, sources: Sequence[BoundSource]
+) -> tuple[Pairing, tuple[SideRows, SideRows]]:
+    names = pair_columns([*sources[0].columns], [*sources[1].columns], question.mapping)
+    return await _pairing(question, _sides(question, sources, names))
 
 
 def _sides(
@@ -285,16 +288,10 @@ async def _explained(
         kinds = [side.source.columns[name] for side, name in zip(sides, names, strict=True)]
         reason = each.reason
         for index, side in enumerate(sides):
-            goal = kinds[1 - index].kind
-            if kinds[index].kind == "text" and side.connector.dialect == "duckdb" and goal in _READ:
-                value = side.value(names[index])
-                values = await misfits(side.source, value, ColumnType(goal, _READ[goal]))
-                zeros = "" if values else ", whose zeros a number does not keep"
-                if not values and goal in {"integer", "decimal"}:
-                    values = await padded(side.source, value)
-                if values:
-                    holds = await described(side.source, value, values)
-                    reason += f"; {side.name} holds {holds}{zeros}"
+            if kinds[index].kind == "text":
+                value, kind = side.value(names[index]), kinds[1 - index].kind
+                holds = await what_text_holds(side.source, value, kind)
+                reason += f"; {side.name} holds {holds}" if holds else ""
         refused.append(replace(each, reason=reason))
     return replace(pairing, not_compared=tuple(refused))
 

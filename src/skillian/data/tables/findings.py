@@ -25,6 +25,13 @@ from skillian.data.tables.statement import COUNTS, DIFFERING, DUPLICATE, ONLY_A,
 from skillian.data.tables.templates import filled
 
 _CANDIDATES = 64
+MAX_SHOWN = 1000
+"""How many characters of a cell a result has; the number of the others follows."""
+_CUT = f"""
+CASE WHEN LENGTH(v) > {MAX_SHOWN}
+THEN LEFT(v, {MAX_SHOWN}) || '… (' || CAST(LENGTH(v) - {MAX_SHOWN} AS TEXT) || ' more characters)'
+ELSE v END
+"""
 _EXACT = Context(prec=2000)
 
 
@@ -125,8 +132,8 @@ class Findings:
         count = exp.Count(this=exp.Star())
         select = exp.Select(
             expressions=[
-                sql.named(values[0], "a"),
-                sql.named(values[1], "b"),
+                sql.named(filled(_CUT, "duckdb", v=values[0]), "a"),
+                sql.named(filled(_CUT, "duckdb", v=values[1]), "b"),
                 sql.named(count, "n"),
             ]
         )
@@ -155,15 +162,13 @@ class Findings:
         return max((each for each in gaps if each is not None), default=None)
 
     async def _of_class(self, kind: int, limit: int) -> list[dict[str, Any]]:
-        select = exp.Select(expressions=[exp.Star()]).from_(sql.table(self._table), copy=False)
-        select = select.where(sql.equals(sql.bare("class"), kind), copy=False)
+        select = self._shown().where(sql.equals(sql.bare("class"), kind), copy=False)
         return await self._rows(self._ordered(select, "k", self._plan.keys, limit))
 
     async def _multiset_samples(self, limit: int) -> Samples:
         samples: list[tuple[CountedSample, ...]] = []
         for test in ("rows_a > rows_b", "rows_b > rows_a"):
-            select = exp.Select(expressions=[exp.Star()]).from_(sql.table(self._table), copy=False)
-            select = select.where(sql.equals(sql.bare("class"), DIFFERING), copy=False)
+            select = self._shown().where(sql.equals(sql.bare("class"), DIFFERING), copy=False)
             select = select.where(filled(test, "duckdb"), copy=False)
             rows = await self._rows(self._ordered(select, "a", len(self._plan.pairs), limit))
             samples.append(
@@ -177,6 +182,17 @@ class Findings:
                 )
             )
         return Samples(only_in_a=samples[0], only_in_b=samples[1])
+
+    def _shown(self) -> exp.Select:
+        """Return the rows with long cells cut."""
+        cells = {f"{side}{index}" for index in self._compared for side in "ab"}
+        columns = [
+            sql.named(filled(_CUT, "duckdb", v=sql.bare(name)), name)
+            if name in cells
+            else sql.bare(name)
+            for name in self._plan.columns()
+        ]
+        return exp.Select(expressions=columns).from_(sql.table(self._table), copy=False)
 
     def _ordered(self, select: exp.Select, prefix: str, count: int, limit: int) -> exp.Select:
         order: list[exp.Expr] = []

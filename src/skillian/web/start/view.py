@@ -147,8 +147,9 @@ class _Files:
             with ui.element("div").classes("form-grid"):
                 self._a = select("File A, the baseline", [], None)
                 self._b = select("File B", [], None)
-            swap = ui.button("Swap A and B", icon="swap_horiz", on_click=self._swap)
-            swap.props("flat dense no-caps").classes("swap")
+            with ui.element("div").classes("line"):
+                swap = ui.button("Swap A and B", icon="swap_horiz", on_click=self._swap)
+                swap.props("flat dense no-caps")
             self._job = _Job(self._visit, self._read, "Compare")
             self._room = ui.element("div").classes("stack")
         self._pair.set_visibility(False)
@@ -238,8 +239,8 @@ class _Files:
             self._job.error.set_text(_SAME)
             return None
         how = self._preview.read() if self._preview is not None else {}
-        names = {"a": f"{PREFIX}{self._a.value}", "b": f"{PREFIX}{self._b.value}"}
-        return SavedComparison(name="comparison", **names, **how)
+        a, b = (f"{PREFIX}{field.value}" for field in (self._a, self._b))
+        return SavedComparison(name="comparison", a=a, b=b, **how)
 
 
 def _labels(uploads: Sequence[Upload]) -> dict[str, str]:

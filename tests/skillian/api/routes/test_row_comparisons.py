@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import Any
 
 import pytest
 from tests.skillian.api.conftest import Client, Serve
+
+from skillian.storage import comparisons as storage
 
 ROWS = {
     "source_a": "fi_reporting",
@@ -41,6 +44,22 @@ async def test_another_process_knows_the_result_and_makes_its_report(serve: Serv
         async with other.get(f"{path}/report.json") as answer:
             report = await answer.json(content_type=None)
             assert report["comparisons"][0]["kind"] == "rows"
+
+
+async def test_a_result_that_is_too_long_is_stored_without_its_values(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    changes = {"source_b": "bpc_reporting", "map": {"HSL": "signed_data"}}
+    async with serve() as one, serve() as other:
+        body = await compared(one, **changes)
+        assert body["samples"]["only_in_a"]
+        monkeypatch.setattr(storage, "MAX_BYTES", len(json.dumps(body, separators=(",", ":"))))
+        path = f"/comparisons/{(await compared(one, **changes))['cache_key']}"
+        async with other.get(path) as answer:
+            stored = await answer.json()
+    assert stored["rows"] == body["rows"]
+    assert not any(stored["samples"].values())
+    assert "are not stored" in stored["sentences"][-1]
 
 
 @pytest.mark.parametrize("part", ["rows", "rows.csv", "rows.xlsx"])

@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import xlsxwriter
 from tests.support.waits import cancelled, executing
 
 from skillian.connectors import connect
-from skillian.connectors.files.connector import FilesConnector
+from skillian.connectors.files.connector import INFERRED, FilesConnector
 from skillian.errors import QueryError
 
 
@@ -275,3 +277,13 @@ async def test_the_url_is_relative_to_the_folder(tmp_path: Path) -> None:
         connector = connect("a", url, tmp_path)
         assert [table.name for table in await connector.catalog()] == ["a.csv"]
         await connector.aclose()
+
+
+async def test_a_parquet_file_can_say_that_its_types_were_guessed(
+    folder: Path, files: FilesConnector
+) -> None:
+    rows = pa.table({"id": [1]})
+    pq.write_table(rows, folder / "stated.parquet")
+    pq.write_table(rows.replace_schema_metadata(INFERRED), folder / "guessed.parquet")
+    inferred = {table.name: table.inferred for table in await files.catalog()}
+    assert inferred == {"guessed.parquet": True, "stated.parquet": False}

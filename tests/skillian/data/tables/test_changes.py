@@ -1,0 +1,232 @@
+"""A table that another program changes while it is compared: an exact result, or an error.
+
+Before each of the statements in turn, another connection, or a new file, changes b.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import AsyncGenerator, Callable
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import duckdb
+import pytest
+from tests.support.mysql import Database as MySQLDatabase
+from tests.support.postgres import Database
+
+from skillian.connectors.duckdb.engine import DuckDBEngine
+from skillian.connectors.mysql.session import MySQLSession
+from skillian.connectors.postgres import connector as postgres
+from skillian.data.declare.sources import Connections, SourceRegistry
+from skillian.data.query.binding import Binder
+from skillian.data.services import DataServices
+from skillian.data.tables.across import segments
+from skillian.data.tables.engine import TableEngine, TableQuestion
+from skillian.data.tables.relation import bare_tables
+from skillian.errors import QueryError
+
+ROWS = 600
+DIFFERENT = 30_000
+# One row changes, one moves next to the row that differs already, and one is new.
+CHANGES = (
+    "UPDATE b SET v = -1 WHERE id = 4000",
+    f"UPDATE b SET id = {DIFFERENT + 1} WHERE id = 2000",  # noqa: S608 - ours
+    "INSERT INTO b VALUES (200000, 1)",
+)
+BEFORE = {"b": ROWS, "matched": ROWS - 1, "differing": 1, "only_in_a": 0, "only_in_b": 0}
+AFTER = {"b": ROWS + 1, "matched": ROWS - 3, "differing": 2, "only_in_a": 1, "only_in_b": 2}
+
+Write = Callable[[], None]
+
+
+class Interruption:
+    """Runs `write` before one of the statements, which are counted."""
+
+    def __init__(self, write: Write, at: int) -> None:
+        self._write = write
+        self._at = at
+        self.statements = 0
+
+    def statement(self) -> None:
+        self.statements += 1
+        if self.statements == self._at:
+            self._write()
+
+    def hook(self, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+        """Count at the boundary to the driver of b's database."""
+        if kind == "postgres":
+            batches = postgres.batches
+
+            async def counted(*args: Any) -> AsyncGenerator[Any]:
+                self.statement()
+                async for batch in batches(*args):
+                    yield batch
+
+            monkeypatch.setattr(postgres, "batches", counted)
+        elif kind == "mysql":
+            rows = MySQLSession.rows
+
+            def counted_rows(session: MySQLSession, *args: Any) -> Any:
+                self.statement()
+                return rows(session, *args)
+
+            monkeypatch.setattr(MySQLSession, "rows", counted_rows)
+        else:
+            stream = DuckDBEngine.stream
+
+            async def counted_stream(engine: DuckDBEngine, *args: Any) -> AsyncGenerator[Any]:
+                # Those of the workspace read what is staged.
+                if type(engine) is DuckDBEngine:
+                    self.statement()
+                async for batch in stream(engine, *args):
+                    yield batch
+
+            monkeypatch.setattr(DuckDBEngine, "stream", counted_stream)
+
+
+def rows_of(side: str) -> dict[int, int]:
+    rows = {100 * number: number % 7 for number in range(1, ROWS + 1)}
+    return rows | {DIFFERENT: -5} if side == "b" else rows
+
+
+def csv(rows: dict[int, int]) -> str:
+    return "id,v\n" + "".join(f"{number},{value}\n" for number, value in rows.items())
+
+
+def changed() -> dict[int, int]:
+    """What `CHANGES` make of b."""
+    rows = rows_of("b")
+    rows[DIFFERENT + 1] = rows.pop(2000)
+    return rows | {4000: -1, 200_000: 1}
+
+
+class Case(NamedTuple):
+    """The kind of b's database, the names of both tables, what makes b like a, and changes it."""
+
+    kind: str
+    names: list[str]
+    create: Write
+    write: Write
+
+
+OTHERS = [pytest.param(kind, marks=pytest.mark.campaign) for kind in ("sqlite", "duckdb", "mysql")]
+
+
+@pytest.fixture(params=["csv", "postgres", *OTHERS])
+def case(request: pytest.FixtureRequest, tmp_path: Path) -> Case:
+    kind: str = request.param
+    (tmp_path / "a.csv").write_text(csv(rows_of("a")))
+    a = str(tmp_path / "a.csv")
+    values = ", ".join(map(str, rows_of("b").items()))
+    script = (
+        "DROP TABLE IF EXISTS b",
+        "CREATE TABLE b (id INT PRIMARY KEY, v INT)",
+        f"INSERT INTO b VALUES {values}",  # noqa: S608 - ours
+    )
+    path = tmp_path / f"b.{kind}"
+    if kind == "csv":
+        create, write = (partial(replace, path, csv(rows)) for rows in (rows_of("b"), changed()))
+        return Case(kind, [a, str(path)], create, write)
+    if kind == "duckdb":
+        create = partial(in_duckdb, path, script)
+        return Case(
+            kind, [a, f"duckdb:///{path}#b"], create, partial(in_duckdb, path, (*script, *CHANGES))
+        )
+    if kind == "sqlite":
+        create, write = partial(in_sqlite, path, script), partial(in_sqlite, path, CHANGES)
+        return Case(kind, [a, f"sqlite:///{path}#b"], create, write)
+    database: MySQLDatabase | Database = request.getfixturevalue(f"{kind}_database")
+    create, write = (partial(in_server, database, each) for each in (script, CHANGES))
+    return Case(kind, [a, f"{database.url}#b"], create, write)
+
+
+def in_server(database: MySQLDatabase | Database, script: tuple[str, ...]) -> None:
+    for statement in script:
+        database.execute(statement)
+
+
+def replace(path: Path, content: str) -> None:
+    """Write the file as programs do that never leave a half-written one."""
+    new = path.with_suffix(".new")
+    new.write_text(content)
+    new.replace(path)
+
+
+def in_duckdb(path: Path, script: tuple[str, ...]) -> None:
+    """Put a new database in the place of one that may be open."""
+    new = path.with_suffix(".new")
+    with duckdb.connect(new) as connection:
+        for statement in script:
+            connection.execute(statement)
+    new.replace(path)
+
+
+def in_sqlite(path: Path, script: tuple[str, ...]) -> None:
+    with closing(sqlite3.connect(path)) as connection, connection:
+        for statement in script:
+            connection.execute(statement)
+
+
+async def compared(names: list[str]) -> dict[str, int]:
+    registry, (one, other) = await bare_tables(names)
+    async with Connections(registry) as connections:
+        engine = TableEngine(Binder(registry, connections))
+        try:
+            rows = (await engine.compare(TableQuestion(one, other, key=("id",)))).rows.to_dict()
+        finally:
+            await engine.aclose()
+    return {name: rows[name] for name in BEFORE}
+
+
+async def test_rows_are_those_of_one_state_whenever_another_program_writes(
+    case: Case, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(segments, "SMALL", 10)
+    monkeypatch.setattr(segments, "FEW_ROWS", 16)
+    case.create()
+    with monkeypatch.context() as counting:
+        counter = Interruption(case.write, 0)
+        counter.hook(counting, case.kind)
+        assert await compared(case.names) == BEFORE
+    assert counter.statements > 1
+    results: list[bool] = []
+    for at in range(1, counter.statements + 1):
+        case.create()
+        with monkeypatch.context() as interrupted:
+            Interruption(case.write, at).hook(interrupted, case.kind)
+            try:
+                rows = await compared(case.names)
+            except QueryError as error:
+                name, _, reason = str(error).partition(" changed while it was compared")
+                assert Path(name).name.startswith("b")
+                assert reason
+                results.append(False)
+            else:
+                assert rows in (BEFORE, AFTER), f"before statement {at} of {counter.statements}"
+                results.append(True)
+    assert all(results) == (case.kind in {"postgres", "mysql"})
+
+
+async def test_measures_are_not_those_of_two_states_of_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in "ab":
+        (tmp_path / f"{name}.csv").write_text(csv(rows_of(name)))
+    sources = "".join(
+        f"  {name}: {{connection: here, table: {name}.csv, dimensions: {{id: {{column: id}}}},"
+        " measures: {v: {column: v, aggregation: sum}}}\n"
+        for name in "ab"
+    )
+    path = tmp_path / "sources.yaml"
+    path.write_text(f"connections: {{here: 'files:///.'}}\nsources:\n{sources}")
+    services = DataServices(SourceRegistry.load(path))
+    write = partial(replace, tmp_path / "b.csv", csv(changed()))
+    Interruption(write, 2).hook(monkeypatch, "csv")
+    with pytest.raises(QueryError, match="b changed while it was compared"):
+        await services.comparison.compare("a", "b", ["v"], ["id"])
+    result = await services.comparison.compare("a", "b", ["v"], ["id"])
+    assert (result.summary.rows_a, result.summary.rows_b) == (ROWS, ROWS + 1)
+    await services.aclose()
