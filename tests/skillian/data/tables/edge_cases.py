@@ -356,13 +356,6 @@ CASES: tuple[Case, ...] = (
         "DateTime64(9) | '2024-01-01 00:00:00.000001'",
         True,
     ),
-    (
-        "clickhouse",
-        "DateTime64(8) | '3024-01-01 00:00:00.0000010'",
-        "clickhouse",
-        "DateTime64(8) | '3024-01-01 00:00:00.000001'",
-        None,
-    ),
     ("clickhouse", "DateTime64(9) | '2024-01-01 00:00:00'", "postgres", "date '2024-01-01'", True),
     (
         "clickhouse",
