@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from skillian.cli.shell import SourcesFile
+from skillian.cli.shell import SourcesFile, listed
 from skillian.data.comparison import MAX_PAGE, TOP
 from skillian.reports.formats import Format
 
@@ -291,7 +291,7 @@ def _report_one(chosen: _Chosen, target: ReportTarget) -> int:
         "a": a,
         "b": b,
         "measures": chosen.measures,
-        "align_on": _listed(chosen.by or ()) or None,
+        "align_on": [*listed(chosen.by or ())] or None,
         "filters": filters,
         "thresholds": chosen.thresholds(),
         "fail_on": chosen.fail_on or FailOn.MINOR,
@@ -366,12 +366,6 @@ def _file_options(entries: Iterable[str], sheet: str | None) -> list[str]:
         if "=" not in option.strip("="):
             raise typer.BadParameter(f"--csv {option!r} is not of the form KEY=VALUE")
     return options
-
-
-def _listed(entries: Iterable[str]) -> list[str]:
-    """Return the names of options such as `a,b`."""
-    names = (name.strip() for entry in entries for name in entry.split(","))
-    return [*dict.fromkeys(name for name in names if name)]
 
 
 _TEST = re.compile(r"(?P<name>[^<>!=]+)(?P<operator>>=|<=|!=|>|<|=)(?P<value>.*)", re.DOTALL)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from skillian.cli.shell import listed
 from skillian.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -58,13 +59,13 @@ class RowOptions:
             if getattr(self, name) is not None
         }
         saved: dict[str, Any] = {
-            "key": _listed(self.key),
-            "ignore": _listed(self.ignore),
+            "key": listed(self.key),
+            "ignore": listed(self.ignore),
             "rules": {"all": common, "columns": dict(map(_column_rule, self.column))},
             "multiset": self.multiset,
         }
         if self.columns:
-            saved["columns"] = _listed(self.columns)
+            saved["columns"] = listed(self.columns)
         return saved
 
     def mapping(self) -> dict[str, str]:
@@ -76,11 +77,6 @@ class RowOptions:
                 raise InvalidInputError(f"--map {entry!r} is not of the form a_name=b_name")
             pairs[name] = other
         return pairs
-
-
-def _listed(entries: Iterable[str]) -> tuple[str, ...]:
-    names = (name.strip() for entry in entries for name in entry.split(","))
-    return tuple(dict.fromkeys(name for name in names if name))
 
 
 def _column_rule(entry: str) -> tuple[str, dict[str, Any]]:
